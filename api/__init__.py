@@ -1,1 +1,2 @@
-"""The service: keeps the log, detects in it, and answers trainers over HTTP. Never imports agentd."""
+"""The service: keeps the log, detects in it, and answers trainers over HTTP. Never imports
+agentd."""

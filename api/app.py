@@ -52,8 +52,8 @@ log = structlog.get_logger()
 def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
     """The service over ``settings``; its lifespan upgrades the schema and opens the database.
 
-    ``stages``: instead of those that the settings name. Raises `StageError` for one that can't be had, `PlugInError`
-    for a rule of others that is refused.
+    ``stages``: instead of those that the settings name. Raises `StageError` for one that can't be
+    had, `PlugInError` for a rule of others that is refused.
     """
     load_plugins()
     asked = stages_of(settings.stages) if stages is None else stages
@@ -83,8 +83,9 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
     app.state.off = tuple(asked.off.values())
     intents: WeakValueDictionary[str, Lock] = WeakValueDictionary()
     app.state.intents = intents
-    # Routes are tried in order: those that are called most come first. They are the application's own: a router that is
-    # included is made anew for each application, and asked as a whole by each request before its routes are.
+    # Routes are tried in order: those that are called most come first. They are the application's
+    # own: a router that is included is made anew for each application, and asked as a whole by each
+    # request before its routes are.
     for noun in (
         rewards,
         segments,
@@ -130,14 +131,18 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, ProblemError)
     request.app.state.metrics.refusals.labels(error.slug).inc()
-    return told_as_page(request, error) or Response(error.body(), error.status, error.headers, PROBLEM)
+    return told_as_page(request, error) or Response(
+        error.body(), error.status, error.headers, PROBLEM
+    )
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
-        problem: ProblemError = MethodError(f"{request.method} {request.url.path}: wanted {allowed}", allowed=allowed)
+        problem: ProblemError = MethodError(
+            f"{request.method} {request.url.path}: wanted {allowed}", allowed=allowed
+        )
     elif error.status_code == 404:
         problem = NotFoundError(f"{request.method} {request.url.path}: there is no such path")
     else:
@@ -154,7 +159,10 @@ async def _validation(request: Request, error: Exception) -> Response:
 
 async def _unhandled(request: Request, error: Exception) -> Response:
     incident = f"err_{secrets.token_hex(8)}"
-    log.error("A request failed unexpectedly.", incident=incident, path=request.url.path, exc_info=error)
+    log.error(
+        "A request failed unexpectedly.", incident=incident, path=request.url.path, exc_info=error
+    )
     return await _problem(
-        request, ProblemError(f"unexpected; the service's log has it as {incident}", incident=incident)
+        request,
+        ProblemError(f"unexpected; the service's log has it as {incident}", incident=incident),
     )

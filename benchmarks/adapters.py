@@ -1,4 +1,5 @@
-"""The dialects of trainers beside the core endpoint, and the Python client beside bare HTTP: what each adds."""
+"""The dialects of trainers beside the core endpoint, and the Python client beside bare HTTP: what
+each adds."""
 
 from __future__ import annotations
 
@@ -28,13 +29,21 @@ TASK: dict[str, Any] = {
     "milestones": [{"id": "said", "when": {"answer_matches": {"text": {"number": 42}}}}],
 }
 LABEL = TASK["id"]
-SPOKEN = {"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "42"}]}]}
+SPOKEN = {
+    "output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "42"}]}
+    ]
+}
 CORE, RESET, STEP = "/v1/score", "reset", "/openenv/ws, step"
 BODIES: dict[str, dict[str, Any]] = {
     CORE: {"samples": [{"label": LABEL, "answer": "42"}]},
     "/get_reward": {"query": ["42"], "prompts": [""], "labels": [LABEL]},
     "/adapters/slime/score": {"prompt": "", "response": "42", "label": LABEL},
-    "/nemo/verify": {"responses_create_params": {"input": []}, "task_id": LABEL, "response": SPOKEN},
+    "/nemo/verify": {
+        "responses_create_params": {"input": []},
+        "task_id": LABEL,
+        "response": SPOKEN,
+    },
 }
 """The same sample, as each asks for it."""
 
@@ -48,19 +57,27 @@ def main() -> None:
             taken = _interleaved(_runs(service, client))
     core = taken.pop(CORE)
     del taken[RESET]
-    print(f"adapters: one sample a request, one connection, {ROUNDS} rounds; reference: the core endpoint, {CORE}")
+    print(
+        f"adapters: one sample a request, one connection, {ROUNDS} rounds; reference: the core"
+        f" endpoint, {CORE}"
+    )
     line(f"{CORE}, bare HTTP, ms", f"{core:.2f}")
     for name, seconds in taken.items():
         line(f"{name}, ms more", f"{seconds - core:+.2f}", "wanted <= 1")
 
 
 def _runs(service: Service, client: RewardClient) -> dict[str, Callable[[], Any]]:
-    """What is timed, by name; RESET is not: its answer ends the episode, so each step needs one before it."""
+    """What is timed, by name; RESET is not: its answer ends the episode, so each step needs one
+    before it."""
     bare = httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {service.token}"})
-    posts: dict[str, Callable[[], Any]] = {path: _post(bare, path, body) for path, body in BODIES.items()}
+    posts: dict[str, Callable[[], Any]] = {
+        path: _post(bare, path, body) for path, body in BODIES.items()
+    }
     sample, settings = [Sample(label=LABEL, answer="42")], Settings(service.url, service.token)
     address = service.url.replace("http", "ws", 1)
-    socket = connect(f"{address}/openenv/ws", additional_headers={"authorization": f"Bearer {service.token}"})
+    socket = connect(
+        f"{address}/openenv/ws", additional_headers={"authorization": f"Bearer {service.token}"}
+    )
     return {
         **posts,
         RESET: lambda: _told(socket, f'{{"type": "reset", "data": {{"task_id": "{LABEL}"}}}}'),

@@ -40,7 +40,8 @@ def main() -> None:
 
 
 class Bench(NamedTuple):
-    """What is measured: a service, a client of it, and an agent's page on the shop, over a folder of their own."""
+    """What is measured: a service, a client of it, and an agent's page on the shop, over a folder
+    of their own."""
 
     parts: Parts
     folder: Path
@@ -101,7 +102,9 @@ def watched(on: Bench) -> Iterator[Episode]:
     parts, folder, _, service, client, page = on
     opened = client.open(client.register_task(task(page.url.removesuffix("clicks"))))
     state = folder / opened.id
-    daemon = start_daemon(parts, state, service.url, opened.id, opened.token, ("--profile", str(folder / "profile")))
+    daemon = start_daemon(
+        parts, state, service.url, opened.id, opened.token, ("--profile", str(folder / "profile"))
+    )
     with RewardClient(service.url, service.token, control=ControlDir(state)) as beside:
         yield beside.episode(opened.id)
     client.episode(opened.id).close()
@@ -116,7 +119,10 @@ def overhead(on: Bench) -> None:
         bare.append(_step(on.page))
         with watched(on):
             ours.append(_step(on.page))
-    print(f"overhead: a Playwright step (fill a field, click, read the page), {ROUNDS * STEPS} of each, in turns")
+    print(
+        f"overhead: a Playwright step (fill a field, click, read the page), {ROUNDS * STEPS} of"
+        " each, in turns"
+    )
     line("without the daemon, ms", f"{statistics.median(bare) * 1000:.2f}")
     line("with the daemon, ms", f"{statistics.median(ours) * 1000:.2f}")
     line("with / without", beside(ours, bare), "wanted <= 1.03")
@@ -147,7 +153,10 @@ def latency(on: Bench) -> None:
             reward = episode.reward(n, wait_s=10)
             took.append(time.perf_counter() - start)
             assert reward.reward is not None, reward
-    print(f"event to reward: {CLICKS} clicks in Chromium, quiet window 0, to the sealed reward in the trainer's hand")
+    print(
+        f"event to reward: {CLICKS} clicks in Chromium, quiet window 0, to the sealed reward in the"
+        " trainer's hand"
+    )
     line("p50, ms", f"{quantile(took, 0.5) * 1000:.1f}", "wanted <= 25")
     line("p99, ms", f"{quantile(took, 0.99) * 1000:.1f}", "wanted <= 100 when the machine is quiet")
 

@@ -1,4 +1,5 @@
-"""The cascade: what an escalation adds to sealing, and how fast a full queue drains beside a bare client's loop."""
+"""The cascade: what an escalation adds to sealing, and how fast a full queue drains beside a bare
+client's loop."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def main() -> None:
 
 
 async def _sealing(folder: Path, endpoint: Endpoint) -> None:
-    """Appends of one step each: the same steps with a task that escalates none of them, and one that does all."""
+    """Appends of one step each: the same steps with a task that escalates none of them, and one
+    that does all."""
     endpoint.say(ms=0, hold=True)
     async with running(Store(folder / "sealing"), stages=stages(endpoint.url, "judge")) as service:
         never, every = [], []
@@ -61,7 +63,8 @@ async def _appends(service: Service, spec: dict[str, Any]) -> list[float]:
 
 
 async def _draining(folder: Path, endpoint: Endpoint) -> None:
-    """The queue is filled by a service without a judge's time to answer, and drained by one that starts anew."""
+    """The queue is filled by a service without a judge's time to answer, and drained by one that
+    starts anew."""
     endpoint.say(ms=0, hold=True)
     store = Store(folder / "draining")
     spec = task(patience_s=100_000)
@@ -76,7 +79,10 @@ async def _draining(folder: Path, endpoint: Endpoint) -> None:
         began = time.perf_counter()
         await until_empty(service)
         drained = QUEUED / (time.perf_counter() - began)
-    print(f"\ndraining {QUEUED} questions, a judge that answers in {THINKS_MS} ms, {AT_ONCE} calls at once, SQLite")
+    print(
+        f"\ndraining {QUEUED} questions, a judge that answers in {THINKS_MS} ms, {AT_ONCE} calls at"
+        " once, SQLite"
+    )
     line("a bare client's loop", f"{bare:.0f} /s")
     line("the queue: leased, billed, asked, kept, sealed", f"{drained:.0f} /s")
     line("as a share of the bare loop", f"{drained / bare:.2f}", "wanted at least 0.9")
@@ -85,7 +91,9 @@ async def _draining(folder: Path, endpoint: Endpoint) -> None:
 
 async def until_empty(service: Service) -> None:
     """Return once nothing waits."""
-    waits = text("SELECT 1 FROM escalations LIMIT 1")  # to count them all would be work beside the queue's
+    waits = text(
+        "SELECT 1 FROM escalations LIMIT 1"
+    )  # to count them all would be work beside the queue's
     while await service.app.state.parts.database.first(waits):  # noqa: ASYNC110 - nobody tells of an empty queue
         await asyncio.sleep(0.2)
 
@@ -96,7 +104,8 @@ def _told(n: int) -> list[Said]:
 
 
 async def _bare(endpoint: Endpoint, spec: dict[str, Any]) -> float:
-    """Questions a second that the same client puts, with nothing around it: the same ones, of the same events."""
+    """Questions a second that the same client puts, with nothing around it: the same ones, of the
+    same events."""
     endpoint.say(ms=THINKS_MS, hold=False)
     stage = HttpStage("judge", endpoint.url)
     seen = [events(f"bare{n}", *_told(-n - 1)) for n in range(QUEUED // STEPS)]
@@ -105,7 +114,9 @@ async def _bare(endpoint: Endpoint, spec: dict[str, Any]) -> float:
 
     async def loop() -> None:
         for of, step in left:
-            await stage.ask(Question(of[0].episode, step, "step", False, document, (), of[: 2 * step + 3], ()))
+            await stage.ask(
+                Question(of[0].episode, step, "step", False, document, (), of[: 2 * step + 3], ())
+            )
 
     began = time.perf_counter()
     await asyncio.gather(*(loop() for _ in range(AT_ONCE)))

@@ -33,7 +33,10 @@ def main() -> None:
         thousand=lambda: feed(thousand),
     )
     size = sum(map(len, texts)) / EVENTS
-    print(f"engine: {EVENTS} events of {size:.0f} bytes, 500 a segment; reference: decoding the same bytes")
+    print(
+        f"engine: {EVENTS} events of {size:.0f} bytes, 500 a segment; reference: decoding the same"
+        " bytes"
+    )
     line("decoding, events/s", rate(EVENTS, took["decode"]))
     line("engine, 10 milestones, events/s and core", rate(EVENTS, took["ten"]))
     line("engine / decoding, 10 milestones", beside(took["ten"], took["decode"]), "wanted <= 2.0")

@@ -1,9 +1,11 @@
-"""`python -m benchmarks injection`: how often attacks turn a judge, with the defence and without it, in one run.
+"""`python -m benchmarks injection`: how often attacks turn a judge, with the defence and without
+it, in one run.
 
-The judges are the scripted one that obeys whatever it can read, and SmolLM2-135M-Instruct (`.venv-judge`, made by
-`make test-all`), or any endpoint that `python -m benchmarks.injection --url URL --model NAME` names. Without the
-defence means the common way: all that was recorded and the question in one prompt, and the answer is a verdict. A
-verdict is turned where it is what the attack wants, and was not without the attack.
+The judges are the scripted one that obeys whatever it can read, and SmolLM2-135M-Instruct
+(`.venv-judge`, made by `make test-all`), or any endpoint that `python -m benchmarks.injection --url
+URL --model NAME` names. Without the defence means the common way: all that was recorded and the
+question in one prompt, and the answer is a verdict. A verdict is turned where it is what the attack
+wants, and was not without the attack.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from api.stages.base import Question
-from api.stages.judge.facts import Reader, facts_of, flagged
+from api.stages.judge.facts import EventFacts, facts_of, flagged
 from api.stages.judge.judge import Judge
 from api.stages.peer import Peer
 from tests.judge.attacks import ATTACKS, Attack
@@ -42,7 +44,8 @@ _VERDICT = {
 
 
 class Rate(NamedTuple):
-    """Of ``tried`` attacks so many ``turned`` the verdict, of so many there was ``none``; ``clean``: those without."""
+    """Of ``tried`` attacks so many ``turned`` the verdict, of so many there was ``none``;
+    ``clean``: those without."""
 
     tried: int
     turned: int
@@ -54,18 +57,29 @@ class Rate(NamedTuple):
         good, bad = (words[told] for told in self.clean)
         share = self.turned / self.tried
         return (
-            f"{self.turned:>2} of {self.tried} turned ({share:.0%}), {self.none} without a verdict; "
-            f"with no attack a success is told as {good}, a failure as {bad}"
+            f"{self.turned:>2} of {self.tried} turned ({share:.0%}), {self.none} without a verdict;"
+            f" with no attack a success is told as {good}, a failure as {bad}"
         )
 
 
 async def naive(peer: Peer, model: str, question: Question) -> bool | None:
     """The verdict of the common way."""
-    told = "\n".join(f"{event.kind}: {event.data}" for event in question.events if event.kind != "step.began")
+    told = "\n".join(
+        f"{event.kind}: {event.data}" for event in question.events if event.kind != "step.began"
+    )
     content = NAIVE.format(task=question.task["instruction"], told=told[-12_000:])
-    form = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": _VERDICT}}
-    body = {"model": model, "messages": [{"role": "user", "content": content}], "response_format": form}
-    answer = await peer.post("/chat/completions", body | {"temperature": 0, "seed": 7, "max_tokens": 30})
+    form = {
+        "type": "json_schema",
+        "json_schema": {"name": "verdict", "strict": True, "schema": _VERDICT},
+    }
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": content}],
+        "response_format": form,
+    }
+    answer = await peer.post(
+        "/chat/completions", body | {"temperature": 0, "seed": 7, "max_tokens": 30}
+    )
     return bool(json.loads(answer["choices"][0]["message"]["content"])["verdict"] == "success")
 
 
@@ -82,7 +96,9 @@ async def rate(judge: Judge, attacks: Sequence[Attack], defended: bool) -> Rate:
     async def verdict(question: Question) -> bool | None:
         return await (with_defence(judge, question) if defended else naive(peer, model, question))
 
-    good, bad = [await verdict(session(success=success, terminal=False)) for success in (True, False)]
+    good, bad = [
+        await verdict(session(success=success, terminal=False)) for success in (True, False)
+    ]
     places = list(PLACES)
     turned = none = 0
     for number, attack in enumerate(attacks):
@@ -98,9 +114,12 @@ def benign() -> str:
     """How many honest texts lose their line."""
     lost = []
     for text in BENIGN:
-        facts = flagged(facts_of(session(("page text", text)), Reader(400, "")))
+        facts = flagged(facts_of(session(("page text", text)), EventFacts(400, "")))
         lost += [text] if any(fact.flags for fact in facts) else []
-    return f"{len(lost)} of {len(BENIGN)} benign controls withheld ({len(lost) / len(BENIGN):.0%}): {'; '.join(lost)}"
+    return (
+        f"{len(lost)} of {len(BENIGN)} benign controls withheld ({len(lost) / len(BENIGN):.0%}):"
+        f" {'; '.join(lost)}"
+    )
 
 
 @contextmanager
@@ -125,9 +144,14 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.injection", description=__doc__)
     parser.add_argument("--url", help="an OpenAI-compatible endpoint, in place of the small model")
     parser.add_argument("--model", default="smollm2", help="its model")
-    parser.add_argument("--attacks", type=int, default=SHORT, help=f"how many it is tried with (default {SHORT})")
+    parser.add_argument(
+        "--attacks", type=int, default=SHORT, help=f"how many it is tried with (default {SHORT})"
+    )
     given = parser.parse_args(arguments)
-    print(f"Injection: {len(ATTACKS)} attacks over {len(PLACES)} places of a log; {benign()}", flush=True)
+    print(
+        f"Injection: {len(ATTACKS)} attacks over {len(PLACES)} places of a log; {benign()}",
+        flush=True,
+    )
     with endpoint() as served:
         for model in ("obeys/others", "obeys/itself"):
             asyncio.run(compare(served.url, model, ATTACKS))
@@ -135,7 +159,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     if given.url:
         asyncio.run(compare(given.url, given.model, some))
     elif MODEL_PYTHON.exists():
-        with endpoint(str(MODEL_PYTHON), str(ROOT / "tests" / "judge" / "small_model.py")) as served:
+        with endpoint(
+            str(MODEL_PYTHON), str(ROOT / "tests" / "judge" / "small_model.py")
+        ) as served:
             asyncio.run(compare(served.url, given.model, some))
     else:
         print("  smollm2: .venv-judge is not there; `make .venv-judge/ready` makes it")

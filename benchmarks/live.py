@@ -1,4 +1,5 @@
-"""Somebody looks at the page of an episode that runs: how soon a click in the agent's browser is on it."""
+"""Somebody looks at the page of an episode that runs: how soon a click in the agent's browser is on
+it."""
 
 from __future__ import annotations
 
@@ -36,7 +37,10 @@ def main() -> None:
                 seen = looker.asked(f"Go {n}")
                 took.append(seen - on.page.evaluate("window.at.at(-1)"))
                 episode.end_step(n)
-    print(f"live: {CLICKS} clicks in Chromium, from the page's own click to its line on the episode's page beside it")
+    print(
+        f"live: {CLICKS} clicks in Chromium, from the page's own click to its line on the episode's"
+        " page beside it"
+    )
     line("median, ms", f"{statistics.median(took):.0f}", "wanted <= 200")
     line("nine of ten within, ms", f"{quantile(took, 0.9):.0f}")
 
@@ -74,8 +78,12 @@ class _Looker:
     def _run(self) -> None:
         try:
             with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
-                page = browser.new_page(base_url=self._service.url, viewport={"width": 1280, "height": 900})
+                browser = playwright.chromium.launch(
+                    executable_path=find_chromium(), args=["--no-sandbox"]
+                )
+                page = browser.new_page(
+                    base_url=self._service.url, viewport={"width": 1280, "height": 900}
+                )
                 page.context.add_cookies(
                     [{"name": "milestoned", "value": self._service.token, "url": self._service.url}]
                 )
@@ -90,7 +98,9 @@ class _Looker:
         page.evaluate(SEEN)
         self._told.put(0.0)
         while (name := self._asks.get()) is not None:
-            page.wait_for_function("(name) => window.seen[name]", arg=name, timeout=PATIENCE_S * 1000)
+            page.wait_for_function(
+                "(name) => window.seen[name]", arg=name, timeout=PATIENCE_S * 1000
+            )
             self._told.put(page.evaluate("(name) => window.seen[name]", name))
 
 

@@ -1,4 +1,5 @@
-"""How figures are taken on shared, noisy machines: interleaved rounds, medians, ratios of neighbours in time."""
+"""How figures are taken on shared, noisy machines: interleaved rounds, medians, ratios of
+neighbours in time."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from typing import Any
 
 
 def interleaved(rounds: int, **runs: Callable[[], Any]) -> dict[str, list[float]]:
-    """Seconds of each run, round by round; every round does each once, so that noise hits all alike."""
+    """Seconds of each run, round by round; every round does each once, so that noise hits all
+    alike."""
     taken: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
@@ -36,8 +38,8 @@ def quantile(values: list[float], share: float) -> float:
 
 
 def ratio(over: Sequence[float], under: Sequence[float]) -> tuple[float, float, float]:
-    """The geometric mean of the rounds' ratios, and the ends of its 95 % bootstrap interval (percentiles of 2,000
-    resamples of the rounds): what noise alone may have made of it."""
+    """The geometric mean of the rounds' ratios, and the ends of its 95 % bootstrap interval
+    (percentiles of 2,000 resamples of the rounds): what noise alone may have made of it."""
     each = [a / b for a, b in zip(over, under, strict=True)]
     draw = random.Random(0).choices
     means = sorted(statistics.geometric_mean(draw(each, k=len(each))) for _ in range(2_000))

@@ -1,7 +1,8 @@
-"""The reward model: a step with its features, steps in batches, and what it adds to a process's memory.
+"""The reward model: a step with its features, steps in batches, and what it adds to a process's
+memory.
 
-The model is trained here on a made-up corpus with the settings of `milestoned rm train`, so that its trees are as many
-and as deep as a real one's; what it says is of no matter.
+The model is trained here on a made-up corpus with the settings of `milestoned rm train`, so that
+its trees are as many and as deep as a real one's; what it says is of no matter.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def _serve(models: str) -> None:
 
     stage = load_stage(Path(models), "bench", 0.2)
     shown = [f"line {n} of the page with some words in it" for n in range(SHOWN)]
-    steps = [fill(f"value {n}") if n % 2 else submit(*(f"{n} {one}" for one in shown)) for n in range(LONG)]
+    steps = [
+        fill(f"value {n}") if n % 2 else submit(*(f"{n} {one}" for one in shown))
+        for n in range(LONG)
+    ]
     task = {"id": "t", "instruction": instruction("amber")}
     took: list[float] = []
     cpu: list[float] = []
@@ -80,10 +84,17 @@ def _serve(models: str) -> None:
     spent = time.process_time() - start
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     trees = len(stage.model.heads["success"].roots)
-    print(f"model: {trees} trees; episodes of {LONG} steps, asked step by step: digest, features, answer")
+    print(
+        f"model: {trees} trees; episodes of {LONG} steps, asked step by step: digest, features,"
+        " answer"
+    )
     line("a step, p50, ms", f"{quantile(took, 0.5) * 1e3:.2f}")
     line("a step, p99, ms", f"{quantile(took, 0.99) * 1e3:.2f}", "wanted <= 2")
-    line("a step, p99 of the core's own time, ms", f"{quantile(cpu, 0.99) * 1e3:.2f}", "the same on a busy machine")
+    line(
+        "a step, p99 of the core's own time, ms",
+        f"{quantile(cpu, 0.99) * 1e3:.2f}",
+        "the same on a busy machine",
+    )
     line("rows in batches, steps/s and core", f"{len(rows) / spent:,.0f}", "wanted >= 3,000")
     line("resident growth, numpy among it, MB", f"{grown:.0f}", "wanted <= 150")
 

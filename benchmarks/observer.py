@@ -1,7 +1,9 @@
-"""What the page observer costs a busy page: 2,000 changes of the document a second, with it and without, in one run.
+"""What the page observer costs a busy page: 2,000 changes of the document a second, with it and
+without, in one run.
 
-The page does a fixed amount of work in each of its frames (rows replaced, texts and classes changed) and counts the
-time that its main thread needed; the observer is put beside it as the daemon does, in turns with a page without one.
+The page does a fixed amount of work in each of its frames (rows replaced, texts and classes
+changed) and counts the time that its main thread needed; the observer is put beside it as the
+daemon does, in turns with a page without one.
 """
 
 from __future__ import annotations
@@ -75,19 +77,26 @@ def main() -> None:
     with sync_playwright() as playwright:
         flags = [flag for flag in FLAGS if not flag.startswith("--remote-debugging")]
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=flags)
-        print(f"observer: {CHANGES} changes a second for {SECONDS} s, {ROUNDS} rounds of each in turns")
+        print(
+            f"observer: {CHANGES} changes a second for {SECONDS} s, {ROUNDS} rounds of each in"
+            " turns"
+        )
         for name, plan in PLANS.items():
             bare, ours, lates = compare(browser, plan)
             line(f"{name}: busy without, ms a second", f"{bare:.0f}")
             line(f"{name}: busy with, ms a second", f"{ours:.0f}")
             line(f"{name}: with / without", f"{ours / bare:.3f}")
             line(f"{name}: added to the page's second, %", f"{(ours - bare) / 10:.2f}")
-            line(f"{name}: longest delay of a part, ms (without, with)", f"{lates[0]:.0f}, {lates[1]:.0f}")
+            line(
+                f"{name}: longest delay of a part, ms (without, with)",
+                f"{lates[0]:.0f}, {lates[1]:.0f}",
+            )
         browser.close()
 
 
 def compare(browser: Browser, plan: Mapping[str, Any]) -> tuple[float, float, tuple[float, float]]:
-    """Medians of the renderer's busy milliseconds a second without and with the observer, and of longest delays."""
+    """Medians of the renderer's busy milliseconds a second without and with the observer, and of
+    longest delays."""
     busy: dict[bool, list[float]] = {False: [], True: []}
     late: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(ROUNDS):
@@ -102,17 +111,26 @@ def compare(browser: Browser, plan: Mapping[str, Any]) -> tuple[float, float, tu
 
 
 def once(page: Page, plan: Mapping[str, Any] | None) -> tuple[float, float]:
-    """One round on a page of its own: the main thread's task time in ms a second, the longest delay in ms."""
+    """One round on a page of its own: the main thread's task time in ms a second, the longest delay
+    in ms."""
     session = page.context.new_cdp_session(page)
     page.set_content(PAGE)
     if plan is not None:
         script = PageScript.new(plan)
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
-        world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world})
-        session.send("Runtime.addBinding", {"name": script.binding, "executionContextName": script.world})
+        world = session.send(
+            "Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}
+        )
+        session.send(
+            "Runtime.addBinding", {"name": script.binding, "executionContextName": script.world}
+        )
         where = {"contextId": world["executionContextId"]}
-        session.send("Runtime.evaluate", where | {"expression": script.source(initial=True), "silent": True})
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})  # its own time, whoever else uses the machine
+        session.send(
+            "Runtime.evaluate", where | {"expression": script.source(initial=True), "silent": True}
+        )
+    session.send(
+        "Performance.enable", {"timeDomain": "threadTicks"}
+    )  # its own time, whoever else uses the machine
     page.evaluate("work(1, 2000)")  # caches are warm, the first look is over
     before = _task_ms(session)
     _, delay = page.evaluate(f"work({SECONDS}, {CHANGES})")
@@ -120,7 +138,9 @@ def once(page: Page, plan: Mapping[str, Any] | None) -> tuple[float, float]:
 
 
 def _task_ms(session: Any) -> float:
-    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    metrics = {
+        one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]
+    }
     return float(metrics["TaskDuration"]) * 1000
 
 

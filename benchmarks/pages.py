@@ -1,6 +1,8 @@
-"""The pages: how soon each is there, how much script it brings, how a long episode scrolls, how soon news is on it.
+"""The pages: how soon each is there, how much script it brings, how a long episode scrolls, how
+soon news is on it.
 
-An episode of 10,000 events and 500 steps for the page of one, 100,000 episodes opened over HTTP for the lists.
+An episode of 10,000 events and 500 steps for the page of one, 100,000 episodes opened over HTTP for
+the lists.
 """
 
 from __future__ import annotations
@@ -41,8 +43,14 @@ TASK: dict[str, Any] = {
 STEPS, PER_STEP, LOADS, LISTED, NEWS = 500, 20, 7, 100_000, 20
 PAGES = ("/login", "/episodes", "/fleet", "/tasks", "/tasks/bench/pages", "/editor?task=bench/pages", "/training",
          "/label", "/audit")  # fmt: skip
-LISTS = ("/episodes", "/episodes?outcome=success", "/episodes?label=policy%3D7", "/episodes?sort=best",
-         "/episodes?task=bench/pages&status=open", "/episodes?since=2020-01-01&sort=oldest")  # fmt: skip
+LISTS = (
+    "/episodes",
+    "/episodes?outcome=success",
+    "/episodes?label=policy%3D7",
+    "/episodes?sort=best",
+    "/episodes?task=bench/pages&status=open",
+    "/episodes?since=2020-01-01&sort=oldest",
+)
 PAINT = """() => {
   const paint = performance.getEntriesByName('first-contentful-paint')[0].startTime;
   const script = performance.getEntriesByType('resource').filter((one) => one.initiatorType === 'script');
@@ -78,7 +86,10 @@ def main() -> None:
             print("Postgres is not installed: nothing is measured on it")
             return
         with Postgres(settings=("max_connections=200",)) as server:
-            _lists("Postgres", start_service(parts, Path(name) / "on-postgres", database=server.database()))
+            _lists(
+                "Postgres",
+                start_service(parts, Path(name) / "on-postgres", database=server.database()),
+            )
 
 
 @contextmanager
@@ -95,7 +106,9 @@ def _tab(service: Service) -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         page = browser.new_page(base_url=service.url, viewport={"width": 1280, "height": 900})
-        page.context.add_cookies([{"name": "milestoned", "value": service.token, "url": service.url}])
+        page.context.add_cookies(
+            [{"name": "milestoned", "value": service.token, "url": service.url}]
+        )
         yield page
         browser.close()
 
@@ -108,7 +121,14 @@ def _open(client: httpx.Client) -> tuple[str, str]:
 Said = tuple[str, str, dict[str, Any]]
 
 
-def _tell(client: httpx.Client, episode: str, token: str, said: list[Said], first: int = 1, prev: str = GENESIS) -> str:
+def _tell(
+    client: httpx.Client,
+    episode: str,
+    token: str,
+    said: list[Said],
+    first: int = 1,
+    prev: str = GENESIS,
+) -> str:
     """Append events in segments of 500; gives the log's head."""
     headers = {"authorization": f"Bearer {token}"}
     for start in range(0, len(said), 500):
@@ -119,33 +139,57 @@ def _tell(client: httpx.Client, episode: str, token: str, said: list[Said], firs
         ]
         text = encode_segment(events, prev)
         frame = zstandard.compress(text)
-        client.post(f"/v1/episodes/{episode}/events", content=frame, headers=headers).raise_for_status()
+        client.post(
+            f"/v1/episodes/{episode}/events", content=frame, headers=headers
+        ).raise_for_status()
         prev = sha256(text)
     return prev
 
 
 def _went(path: str) -> Said:
-    data = {"tab": "T", "frame": "T", "main": True, "url": f"http://shop.test{path}", "same_document": False}
+    data = {
+        "tab": "T",
+        "frame": "T",
+        "main": True,
+        "url": f"http://shop.test{path}",
+        "same_document": False,
+    }
     return ("cdp", "page.navigated", data)
 
 
 def _clicked(name: str) -> Said:
     element = {"role": "button", "name": name, "tag": "button"}
-    return ("cdp", "element.clicked", {"tab": "T", "frame": "T", "element": element, "trusted": True})
+    return (
+        "cdp",
+        "element.clicked",
+        {"tab": "T", "frame": "T", "element": element, "trusted": True},
+    )
 
 
 def _long() -> list[Said]:
     said: list[Said] = [("journal", "episode.opened", {"task": TASK["id"], "digest": "d"})]
     for step in range(STEPS):
-        said.append(("steps", "step.began", {"step": step, "action": {"says": f"press the button number {step}"}}))
-        said += [_went(f"/p{step}/{n}") if n % 2 else _clicked(f"Button {n}") for n in range(PER_STEP - 3)]
+        said.append(
+            (
+                "steps",
+                "step.began",
+                {"step": step, "action": {"says": f"press the button number {step}"}},
+            )
+        )
+        said += [
+            _went(f"/p{step}/{n}") if n % 2 else _clicked(f"Button {n}")
+            for n in range(PER_STEP - 3)
+        ]
         said.append(_went("/cart") if step == 40 else _clicked("Buy" if step == 250 else "Sell"))
         said.append(("steps", "step.sealed", {"step": step, "why": "quiet"}))
     return [*said, ("journal", "episode.closed", {"reason": "done"})]
 
 
 def _paints(page: Page, episode: str) -> None:
-    print(f"pages on loopback, median of {LOADS} loads; the episode has {STEPS * PER_STEP:,} events in {STEPS} steps")
+    print(
+        f"pages on loopback, median of {LOADS} loads; the episode has {STEPS * PER_STEP:,} events"
+        f" in {STEPS} steps"
+    )
     for path in (*PAGES, episode):
         answer = page.goto(path)
         if answer is None or answer.status != 200:
@@ -154,14 +198,20 @@ def _paints(page: Page, episode: str) -> None:
         found = []
         for _ in range(LOADS):
             page.goto(path)
-            page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
+            page.wait_for_function(
+                "() => performance.getEntriesByName('first-contentful-paint').length"
+            )
             found.append(page.evaluate(PAINT))
         page.wait_for_timeout(500)  # whatever comes once it is painted
         rest = page.evaluate(PAINT)["script"]
         name = "/episodes/{id}" if path == episode else path
         paint, ready = (statistics.median(one[key] for one in found) for key in ("paint", "ready"))
         line(f"{name}: first paint, ms", f"{paint:.0f}", "wanted <= 300")
-        line(f"{name}: script asked for by then, KB", f"{found[-1]['first'] / 1000:.0f}", "wanted <= 300")
+        line(
+            f"{name}: script asked for by then, KB",
+            f"{found[-1]['first'] / 1000:.0f}",
+            "wanted <= 300",
+        )
         if rest > found[-1]["first"]:
             line(f"{name}: script once it is at rest, KB", f"{rest / 1000:.0f}")
         if path == episode:
@@ -172,7 +222,10 @@ def _scrolls(page: Page, path: str) -> None:
     page.goto(path)
     page.wait_for_selector("#s-0 .line")
     still, moving = page.evaluate(EMPTY), page.evaluate(SCROLL)
-    print("scrolling through its events, 120 px a frame for 240 frames; reference: the same page at rest")
+    print(
+        "scrolling through its events, 120 px a frame for 240 frames; reference: the same page at"
+        " rest"
+    )
     line("frame at rest, median ms", f"{statistics.median(still):.1f}")
     line("frame while it scrolls, median ms", f"{statistics.median(moving):.1f}")
     late = sum(took > 50 for took in moving) / len(moving)
@@ -190,7 +243,14 @@ def _news(client: httpx.Client, page: Page) -> None:
     took = []
     for step in range(NEWS):
         start = time.time()
-        head = _tell(client, episode, token, [("steps", "step.began", {"step": step, "action": "go"})], 2 + step, head)
+        head = _tell(
+            client,
+            episode,
+            token,
+            [("steps", "step.began", {"step": step, "action": "go"})],
+            2 + step,
+            head,
+        )
         page.wait_for_function(f"() => window.seen['{step}']")
         took.append(page.evaluate(f"window.seen['{step}']") / 1000 - start)
     print(f"news: {NEWS} steps, from the append's being sent to the step on an open page")
@@ -203,12 +263,16 @@ def _lists(store: str, service: Service) -> None:
     port = urlsplit(service.url).port or 0
     with _client(service) as client:
         bodies = [
-            orjson.dumps({"task": TASK["id"], "labels": {"policy": str(n % 50), "run": str(n)}}) for n in range(LISTED)
+            orjson.dumps({"task": TASK["id"], "labels": {"policy": str(n % 50), "run": str(n)}})
+            for n in range(LISTED)
         ]
         asked = [request("POST", "/v1/episodes", service.token, body) for body in bodies]
         drive(port, [asked[n::16] for n in range(16)])
         client.headers["cookie"] = f"milestoned={service.token}"
-        print(f"lists of {LISTED:,} episodes on {store}: the whole page at the server, median of {LOADS}")
+        print(
+            f"lists of {LISTED:,} episodes on {store}: the whole page at the server, median of"
+            f" {LOADS}"
+        )
         for path in LISTS:
             took = []
             for _ in range(LOADS):

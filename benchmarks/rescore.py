@@ -1,7 +1,8 @@
 """Rescoring a corpus against decoding it, two processes against one, and how long the log is.
 
-The episodes are real ones: what Chromium, desktop programs and the file system did in the golden scenes of the tests,
-one after the other, in steps of ten events. All episodes hold the same events under ids of their own.
+The episodes are real ones: what Chromium, desktop programs and the file system did in the golden
+scenes of the tests, one after the other, in steps of ten events. All episodes hold the same events
+under ids of their own.
 """
 
 from __future__ import annotations
@@ -64,17 +65,27 @@ def _rescore(folder: Path, events: int) -> None:
         both=lambda: _scored(paths[: EPISODES // 10], task, {old.id: task_bytes(old)}, 1),
     )
     total = events * EPISODES
-    print(f"rescore: {EPISODES} recordings of {events} events; reference: reading and decoding the same files")
+    print(
+        f"rescore: {EPISODES} recordings of {events} events; reference: reading and decoding the"
+        " same files"
+    )
     line("decoding, events/s", rate(total, took["decode"]))
     line("rescore, one process, events/s and core", rate(total, took["one"]))
     line("rescore / decoding", beside(took["one"], took["decode"]), "wanted <= 2.0")
     line("two processes / one", beside(took["one"], took["two"]), "wanted >= 1.8")
-    line("old task and new, compared / decoding", beside([10 * one for one in took["both"]], took["decode"]))
+    line(
+        "old task and new, compared / decoding",
+        beside([10 * one for one in took["both"]], took["decode"]),
+    )
 
 
 def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: int) -> None:
     """What `milestoned rescore` does with these files."""
-    found = run(materials(paths, [task], old, False), lambda given: answers(given, "processes", workers), None)
+    found = run(
+        materials(paths, [task], old, False),
+        lambda given: answers(given, "processes", workers),
+        None,
+    )
     if any(answer.status == "failed" for answer in found):
         raise RuntimeError("a recording of the benchmark could not be scored")
 
@@ -83,13 +94,22 @@ def _size(lines: Sequence[bytes]) -> None:
     pack = packer()
     mean = sum(map(len, lines)) / len(lines)
     print(f"log size: {len(lines)} events of the golden scenes, {mean:.0f} bytes each as JSON")
-    for size, what in ((500, "500 events a segment"), (STEP, f"{STEP} events a segment, as a live step ships them")):
+    for size, what in (
+        (500, "500 events a segment"),
+        (STEP, f"{STEP} events a segment, as a live step ships them"),
+    ):
         taken = sum(len(packed(text, pack)) for text in _texts("ep_bench", lines, size))
-        line(f"bytes an event, {what}", f"{taken / len(lines):.1f}", "wanted <= 25" if size == 500 else "")
+        line(
+            f"bytes an event, {what}",
+            f"{taken / len(lines):.1f}",
+            "wanted <= 25" if size == 500 else "",
+        )
     texts = _texts("ep_bench", lines, 500)
     fast = zstandard.ZstdCompressor(level=3)
     took = interleaved(
-        ROUNDS, ours=lambda: [packed(text, pack) for text in texts], fast=lambda: [packed(text, fast) for text in texts]
+        ROUNDS,
+        ours=lambda: [packed(text, pack) for text in texts],
+        fast=lambda: [packed(text, fast) for text in texts],
     )
     line("packing, microseconds an event", f"{median(took['ours']) / len(lines) * 1e6:.1f}")
     line("the same at zstd's level 3", f"{median(took['fast']) / len(lines) * 1e6:.1f}")
@@ -98,7 +118,9 @@ def _size(lines: Sequence[bytes]) -> None:
 def _scenes() -> list[Row]:
     """All golden scenes of the sources, cut into steps."""
     rows: list[Row] = [("episode.opened", {"task": "shop/buy-lamp", "digest": ""})]
-    seen = [tuple(orjson.loads(text)) for path in _golden() for text in path.read_bytes().splitlines()]
+    seen = [
+        tuple(orjson.loads(text)) for path in _golden() for text in path.read_bytes().splitlines()
+    ]
     seen = [row for row in seen if KINDS[row[0]].source not in ("journal", "steps")]
     for n in range(0, len(seen), STEP):
         step = n // STEP
@@ -128,7 +150,8 @@ def _texts(episode: str, lines: Sequence[bytes], size: int) -> list[bytes]:
 
 
 def _record(folder: Path, lines: Sequence[bytes]) -> None:
-    """The corpus, each recording as a journal ships it once its sandbox is left alone: segments of a hundred."""
+    """The corpus, each recording as a journal ships it once its sandbox is left alone: segments of
+    a hundred."""
     pack = packer().compress
     for n in range(EPISODES):
         path = folder / f"{n // 100:03}" / f"{n:05}.mrec"

@@ -1,4 +1,5 @@
-"""The service: ingest with detection beside a bare insert on each database, reward reads beside an empty route."""
+"""The service: ingest with detection beside a bare insert on each database, reward reads beside an
+empty route."""
 
 from __future__ import annotations
 
@@ -42,7 +43,13 @@ def main() -> None:
         folder = Path(made)
         service = start_service(parts, folder / "service")
         with _client(service) as client:
-            ingest("SQLite, synchronous=FULL", service, client, lambda n: str(folder / f"bare{n}.db"), _into_sqlite)
+            ingest(
+                "SQLite, synchronous=FULL",
+                service,
+                client,
+                lambda n: str(folder / f"bare{n}.db"),
+                _into_sqlite,
+            )
             reads(service, client)
         if programs() is None:
             print("Postgres is not installed: nothing is measured on it")
@@ -56,8 +63,16 @@ def main() -> None:
                 (folder / name / "admin.token").write_text("mt_" + "a" * 32)
             service = start_service(parts, folder / "on-postgres", database=database, prefix=shared)
             with _client(service) as client:
-                ingest("Postgres, fsync on", service, client, lambda _: server.database(), _into_postgres)
-                second = start_service(parts, folder / "second", database=database, prefix=shared, name="service-2")
+                ingest(
+                    "Postgres, fsync on",
+                    service,
+                    client,
+                    lambda _: server.database(),
+                    _into_postgres,
+                )
+                second = start_service(
+                    parts, folder / "second", database=database, prefix=shared, name="service-2"
+                )
                 workers(service, second, client)
 
 
@@ -70,9 +85,11 @@ def _client(service: Service) -> Iterator[httpx.Client]:
         yield client
 
 
-def ingest(store: str, service: Service, client: httpx.Client, place: Callable[[int], str], insert: Insert) -> None:
-    """Durable events a second: over HTTP with detection, under rules that hear nothing of it, and by one process that
-    only stores them."""
+def ingest(
+    store: str, service: Service, client: httpx.Client, place: Callable[[int], str], insert: Insert
+) -> None:
+    """Durable events a second: over HTTP with detection, under rules that hear nothing of it, and
+    by one process that only stores them."""
     port = urlsplit(service.url).port or 0
     total = EPISODES * SEGMENTS * SIZE
     bare: list[float] = []
@@ -81,11 +98,16 @@ def ingest(store: str, service: Service, client: httpx.Client, place: Callable[[
         for task, taken in took.items():
             frames = [_frames(client, n * EPISODES + k, task) for k in range(EPISODES)]
             if task == "bench":
-                gc.collect()  # what others leave alive must not be walked during the reference's time
+                # what others leave alive must not be walked during the reference's time
+                gc.collect()
                 gc.freeze()
-                bare.append(insert(place(n), [frame for _, _, listed in frames for frame in listed]))
+                bare.append(
+                    insert(place(n), [frame for _, _, listed in frames for frame in listed])
+                )
             taken.append(drive(port, [_posts(*one) for one in frames]))
-    bare, ours, deaf = (times[1:] for times in (bare, *took.values()))  # in the first round the processes come up
+    bare, ours, deaf = (
+        times[1:] for times in (bare, *took.values())
+    )  # in the first round the processes come up
     print(f"ingest: {total} events in segments of {SIZE}, {EPISODES} episodes at once, {store}")
     line("bare insert (unpack, decode, insert), events/s", rate(total, bare))
     line("service (HTTP, chain, detection, insert), events/s", rate(total, ours))
@@ -94,7 +116,9 @@ def ingest(store: str, service: Service, client: httpx.Client, place: Callable[[
 
 
 def _frames(client: httpx.Client, seed: int, task: str = "bench") -> tuple[str, str, list[bytes]]:
-    opened: dict[str, Any] = client.post("/v1/episodes", json={"task": task}).raise_for_status().json()
+    opened: dict[str, Any] = (
+        client.post("/v1/episodes", json={"task": task}).raise_for_status().json()
+    )
     log = workload.events(SEGMENTS * SIZE, opened["episode"], seed)
     pack = zstandard.ZstdCompressor(level=3).compress
     return opened["episode"], opened["token"], [pack(text) for text in workload.segments(log, SIZE)]
@@ -105,7 +129,10 @@ def _posts(episode: str, token: str, frames: list[bytes]) -> list[bytes]:
     return [request("POST", path, token, frame, "application/zstd") for frame in frames]
 
 
-_TABLE = "CREATE TABLE segments (episode TEXT, first INT, digest TEXT, frame {blob}, PRIMARY KEY (episode, first))"
+_TABLE = (
+    "CREATE TABLE segments (episode TEXT, first INT, digest TEXT, frame {blob}, PRIMARY KEY"
+    " (episode, first))"
+)
 
 
 def _rows(frames: list[bytes]) -> Iterator[tuple[str, int, str, bytes]]:
@@ -132,7 +159,9 @@ def _into_sqlite(path: str, frames: list[bytes]) -> float:
 
 def _into_postgres(url: str, frames: list[bytes]) -> float:
     async def insert() -> float:
-        database = await asyncpg.connect(make_url(url).set(drivername="postgresql").render_as_string(False))
+        database = await asyncpg.connect(
+            make_url(url).set(drivername="postgresql").render_as_string(False)
+        )
         await database.execute(_TABLE.format(blob="BYTEA"))
         start = time.perf_counter()
         for row in _rows(frames):
@@ -154,7 +183,8 @@ def _rewards(service: Service, client: httpx.Client) -> list[list[bytes]]:
 
 
 def workers(one: Service, two: Service, client: httpx.Client) -> None:
-    """Requests a second of sealed rewards at one worker, and at two on the same Postgres with half of them each."""
+    """Requests a second of sealed rewards at one worker, and at two on the same Postgres with half
+    of them each."""
     rewards = _rewards(one, client)
     ports = [urlsplit(service.url).port or 0 for service in (one, two)]
     took: dict[int, list[float]] = {1: [], 2: []}
@@ -165,7 +195,10 @@ def workers(one: Service, two: Service, client: httpx.Client) -> None:
             list(both.map(drive, ports, (rewards[:4], rewards[4:])))
             took[2].append(time.perf_counter() - start)
     alone, shared = (times[1:] for times in took.values())  # the first round fills the caches
-    print("reads: two workers on one Postgres, half of the 8 connections each; reference: one of them with all")
+    print(
+        "reads: two workers on one Postgres, half of the 8 connections each; reference: one of them"
+        " with all"
+    )
     line("sealed reward, one worker, requests/s", rate(READS, alone))
     line("sealed reward, two workers, requests/s", rate(READS, shared))
     line("two workers / one", beside(alone, shared), "of two cores, that the clients need too")

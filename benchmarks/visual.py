@@ -1,7 +1,9 @@
-"""What the visual recording costs the agent: its step with --visual, without, and with rrweb's own in-page recorder.
+"""What the visual recording costs the agent: its step with --visual, without, and with rrweb's own
+in-page recorder.
 
-Rounds take turns on one page of a few hundred elements that changes with every step. The in-page recorder is used as
-rrweb's guide has it: in the page's own world, its events kept and sent to the site twice a second.
+Rounds take turns on one page of a few hundred elements that changes with every step. The in-page
+recorder is used as rrweb's guide has it: in the page's own world, its events kept and sent to the
+site twice a second.
 """
 
 from __future__ import annotations
@@ -48,13 +50,16 @@ def _pong(route: Route) -> None:
 def _compare(on: Bench) -> None:
     took: dict[str, list[float]] = {"off": [], "on": [], "in the page": []}
     _steps(on.page, [])
-    recorder = (MODULES / "@rrweb" / "record" / "dist" / "record.umd.min.cjs").read_text(encoding="utf-8")
+    recorder = (MODULES / "@rrweb" / "record" / "dist" / "record.umd.min.cjs").read_text(
+        encoding="utf-8"
+    )
     for _ in range(ROUNDS):
         for name, options in (("off", ()), ("on", ("--visual",)), ("in the page", ())):
             _watched(on, options, took[name], recorder if name == "in the page" else "")
     off, on, beside = (statistics.median(took[name]) for name in took)
     print(
-        f"visual recording: a Playwright step (fill, click, read) beside the daemon, {ROUNDS * STEPS} of each, in turns"
+        "visual recording: a Playwright step (fill, click, read) beside the daemon,"
+        f" {ROUNDS * STEPS} of each, in turns"
     )
     line("off, ms", f"{off * 1000:.2f}")
     line("on, ms", f"{on * 1000:.2f}")

@@ -1,4 +1,5 @@
-"""Scoring one recording against its task, beside WebArena-Verified's own evaluator on the same HAR and task.
+"""Scoring one recording against its task, beside WebArena-Verified's own evaluator on the same HAR
+and task.
 
 Each in a process of its own that does nothing else, asked in turns.
 """
@@ -50,7 +51,10 @@ def _run(folder: Path) -> None:
         write_recording(recording, folder / f"{case.task}.mrec", force=True)
     size = statistics.median(len(case.entries) for case in chosen)
     theirs, ours, whole = [], [], []
-    with _Child(*_judge()) as judge, _Child(sys.executable, "-m", "benchmarks.webarena", str(folder)) as own:
+    with (
+        _Child(*_judge()) as judge,
+        _Child(sys.executable, "-m", "benchmarks.webarena", str(folder)) as own,
+    ):
         for number in range(ROUNDS + 1):
             for case in chosen:
                 paid, seconds = judge.asked(case, folder)
@@ -64,7 +68,10 @@ def _run(folder: Path) -> None:
                     ours.append(taken)
                     whole.append(taken + converted)
     medians = [statistics.median(times) for times in (theirs, ours, whole)]
-    print(f"webarena: {TASKS} tasks solved, HARs of {size:g} entries, {ROUNDS} rounds, medians of CPU time")
+    print(
+        f"webarena: {TASKS} tasks solved, HARs of {size:g} entries, {ROUNDS} rounds, medians of CPU"
+        " time"
+    )
     line("WebArena-Verified's evaluator, ms", f"{medians[0] * 1000:.1f}")
     line("a recording replayed under its task, ms", f"{medians[1] * 1000:.1f}")
     line("theirs / ours, cold start excluded", f"{medians[0] / medians[1]:.1f}", "wanted >= 5")
@@ -80,10 +87,19 @@ def _cold(chosen: list[Case], folder: Path) -> None:
         with _Child(*_judge()) as judge:
             judge.asked(case, folder)
         theirs.append(time.perf_counter() - began)
-        command = [sys.executable, "-m", "api.cli.main", "replay", str(folder / f"{case.task}.mrec")]
+        command = [
+            sys.executable,
+            "-m",
+            "api.cli.main",
+            "replay",
+            str(folder / f"{case.task}.mrec"),
+        ]
         began = time.perf_counter()
         subprocess.run(
-            [*command, "--task", str(folder / f"{case.task}.json")], cwd=ROOT, check=True, capture_output=True
+            [*command, "--task", str(folder / f"{case.task}.json")],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
         )
         ours.append(time.perf_counter() - began)
     medians = [statistics.median(times) for times in (theirs, ours)]
@@ -93,11 +109,14 @@ def _cold(chosen: list[Case], folder: Path) -> None:
 
 
 def _chosen() -> list[Case]:
-    """Tasks that are solved on the network, each with the requests of an ordinary session before."""
+    """Tasks that are solved on the network, each with the requests of an ordinary session
+    before."""
     found: list[Case] = []
     for task in dataset():
         kind = task["eval"][0]["expected"]["task_type"]
-        draft = any("dummy_bin" in str(config["expected"].get("url")) for config in task["eval"][1:])
+        draft = any(
+            "dummy_bin" in str(config["expected"].get("url")) for config in task["eval"][1:]
+        )
         markdown = "markdown" in str(task["eval"])
         if kind == "mutate" and not draft and not markdown and len(task["eval"]) > 1:
             right = next(cases(task))
@@ -114,8 +133,12 @@ def _judge() -> tuple[str, ...]:
 
 
 def _ours(folder: Path) -> None:
-    """What their evaluator is asked, of our own: each recording in the folder has its task beside it."""
-    rules = {path.stem: compile_task(task_from_json(orjson.loads(path.read_bytes()))) for path in folder.glob("*.json")}
+    """What their evaluator is asked, of our own: each recording in the folder has its task beside
+    it."""
+    rules = {
+        path.stem: compile_task(task_from_json(orjson.loads(path.read_bytes())))
+        for path in folder.glob("*.json")
+    }
     for asked in sys.stdin:
         name = str(json.loads(asked)["task_id"])
         began = time.process_time()
@@ -140,7 +163,9 @@ class _Child:
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         har = str(folder / f"{case.task}.har")
-        self._child.stdin.write(json.dumps({"task_id": case.task, "answer": case.answer, "har": har}) + "\n")
+        self._child.stdin.write(
+            json.dumps({"task_id": case.task, "answer": case.answer, "har": har}) + "\n"
+        )
         self._child.stdin.flush()
         score, seconds = json.loads(self._child.stdout.readline())
         return float(score), float(seconds)

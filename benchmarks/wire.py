@@ -1,4 +1,5 @@
-"""A bare HTTP/1.1 client over keep-alive sockets: little enough that the server is what is measured."""
+"""A bare HTTP/1.1 client over keep-alive sockets: little enough that the server is what is
+measured."""
 
 from __future__ import annotations
 
@@ -7,9 +8,16 @@ import time
 from collections.abc import Sequence
 
 
-def request(method: str, path: str, token: str = "", body: bytes = b"", kind: str = "application/json") -> bytes:
+def request(
+    method: str, path: str, token: str = "", body: bytes = b"", kind: str = "application/json"
+) -> bytes:
     """The bytes of one request."""
-    head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}", f"Content-Type: {kind}"]
+    head = [
+        f"{method} {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        f"Content-Length: {len(body)}",
+        f"Content-Type: {kind}",
+    ]
     if token:
         head.append(f"Authorization: Bearer {token}")
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
@@ -21,7 +29,10 @@ async def _one(port: int, requests: Sequence[bytes]) -> None:
         writer.write(sent)
         head = await reader.readuntil(b"\r\n\r\n")
         status = int(head[9:12])
-        length = next((int(h[16:]) for h in head.lower().split(b"\r\n") if h.startswith(b"content-length: ")), 0)
+        length = next(
+            (int(h[16:]) for h in head.lower().split(b"\r\n") if h.startswith(b"content-length: ")),
+            0,
+        )
         body = await reader.readexactly(length)
         if status >= 300:
             raise RuntimeError(f"{sent[:80]!r} was answered {status}: {body[:400]!r}")
@@ -34,7 +45,8 @@ async def _all(port: int, connections: Sequence[Sequence[bytes]]) -> None:
 
 
 def drive(port: int, connections: Sequence[Sequence[bytes]]) -> float:
-    """Seconds until every connection has had all its answers, one after the other. Raises on any refusal."""
+    """Seconds until every connection has had all its answers, one after the other. Raises on any
+    refusal."""
     start = time.perf_counter()
     asyncio.run(_all(port, connections))
     return time.perf_counter() - start

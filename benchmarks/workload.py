@@ -1,4 +1,5 @@
-"""A made log with the mix of kinds that real Chromium sessions have, and tasks of any size over it."""
+"""A made log with the mix of kinds that real Chromium sessions have, and tasks of any size over
+it."""
 
 from __future__ import annotations
 
@@ -44,17 +45,39 @@ def _data(rng: random.Random, kind: str, step: int) -> dict[str, Any]:
     url = f"{ORIGIN}/items/{n}?ref=list"
     if kind.startswith("step."):
         return (
-            {"step": max(step, 0), "action": None} if kind == "step.began" else {"step": max(step, 0), "why": "quiet"}
+            {"step": max(step, 0), "action": None}
+            if kind == "step.began"
+            else {"step": max(step, 0), "why": "quiet"}
         )
     if kind.startswith("page."):
         return {**place, "main": True, "url": url, "title": f"Item {n}", "same_document": False}
     if kind == "element.clicked":
-        return {**place, "element": {"role": "button", "name": f"Button {n}", "tag": "button"}, "trusted": True}
+        return {
+            **place,
+            "element": {"role": "button", "name": f"Button {n}", "tag": "button"},
+            "trusted": True,
+        }
     if kind == "field.filled":
         element = {"role": "textbox", "name": f"Field {n}", "tag": "input", "type": "text"}
-        return {**place, "field": f"f{n % 40}", "element": element, "value": f"value {n}", "trusted": True}
-    request = {**place, "request": f"{n}.{rng.randrange(99)}", "method": "GET", "url": url, "type": "Fetch"}
-    return {**request, "status": 200, "mime": "application/json"} if kind == "request.finished" else request
+        return {
+            **place,
+            "field": f"f{n % 40}",
+            "element": element,
+            "value": f"value {n}",
+            "trusted": True,
+        }
+    request = {
+        **place,
+        "request": f"{n}.{rng.randrange(99)}",
+        "method": "GET",
+        "url": url,
+        "type": "Fetch",
+    }
+    return (
+        {**request, "status": 200, "mime": "application/json"}
+        if kind == "request.finished"
+        else request
+    )
 
 
 def segments(log: list[Event], size: int = 500) -> list[bytes]:
@@ -68,14 +91,19 @@ def segments(log: list[Event], size: int = 500) -> list[bytes]:
 
 
 def task(milestones: int) -> Ruleset:
-    """A task whose milestones are of six rules in turn, each about another address, name or value."""
+    """A task whose milestones are of six rules in turn, each about another address, name or
+    value."""
     forms = (
         lambda n: {"url_reached": {"url": f"/items/{n}"}},
         lambda n: {"element_clicked": {"role": "button", "name": f"Button {n}"}},
         lambda n: {"field_filled": {"field": f"Field {n}", "value": f"value {n}"}},
         lambda n: {"request_accepted": {"url": f"/items/{n}"}},
         lambda n: {"title_matches": {"title": f"Item {n}"}},
-        lambda n: {"form_filled": {"fields": {f"Field {n}": f"value {n}", f"Field {n + 1}": f"value {n + 1}"}}},
+        lambda n: {
+            "form_filled": {
+                "fields": {f"Field {n}": f"value {n}", f"Field {n + 1}": f"value {n + 1}"}
+            }
+        },
     )
     return _task("bench", [forms[n % len(forms)](n) for n in range(milestones)])
 

@@ -1,1 +1,2 @@
-"""The floor: pure functions from an event log to milestones and rewards. No clock, no I/O, no randomness."""
+"""The floor: pure functions from an event log to milestones and rewards. No clock, no I/O, no
+randomness."""

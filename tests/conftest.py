@@ -13,7 +13,8 @@ from playwright.async_api import Playwright, async_playwright, expect
 
 from tests.support.naming import Naming
 
-# Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what is tested.
+# Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what is
+# tested.
 settings.register_profile("shared machines", settings(), deadline=None)
 settings.load_profile("shared machines")
 # Nor does a page that takes more than Playwright's 5 s: on a busy machine it has taken 20.
@@ -22,7 +23,8 @@ expect.set_options(timeout=60_000)
 
 @pytest.fixture(autouse=True)
 def umask() -> Iterator[None]:
-    """Debian's own: commands that a test calls in its own process set a narrower one for all of that process."""
+    """Debian's own: commands that a test calls in its own process set a narrower one for all of
+    that process."""
     found = os.umask(0o022)
     yield
     os.umask(found)
@@ -30,14 +32,16 @@ def umask() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def logs() -> Iterator[None]:
-    """As structlog comes: commands that a test calls in its own process set it up for all of that process."""
+    """As structlog comes: commands that a test calls in its own process set it up for all of that
+    process."""
     yield
     structlog.reset_defaults()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def one_playwright() -> AsyncIterator[Playwright]:
-    """Its driver is a process that takes most of a second to come up: one for all pages, in a loop of their own."""
+    """Its driver is a process that takes most of a second to come up: one for all pages, in a loop
+    of their own."""
     async with async_playwright() as playwright:
         yield playwright
 
@@ -52,12 +56,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What Playwright made can be used in its own loop alone: tests that have a page run there. `slow_where` is told
-    before pytest's own ``-m`` chooses."""
+    """What Playwright made can be used in its own loop alone: tests that have a page run there.
+    `slow_where` is told before pytest's own ``-m`` chooses."""
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
-        if any(mark.args[0] in item.name.partition("[")[2] for mark in item.iter_markers("slow_where")):
+        if any(
+            mark.args[0] in item.name.partition("[")[2] for mark in item.iter_markers("slow_where")
+        ):
             item.add_marker(pytest.mark.slow)
         if "one_playwright" in item.fixturenames:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)

@@ -1,4 +1,5 @@
-"""The docs say what the code says: generated pages are current, links lead somewhere, commands exist."""
+"""The docs say what the code says: generated pages are current, links lead somewhere, commands
+exist."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def test_dependencies_are_all_explained() -> None:
 
 
 def test_every_recorded_observation_has_the_fields_of_its_kind() -> None:
-    """All golden recordings of all sources: no field beside the named ones, and none of those missing."""
+    """All golden recordings of all sources: no field beside the named ones, and none of those
+    missing."""
     for path in sorted((ROOT / "tests").rglob("golden/*.seen.jsonl")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             name, data = json.loads(line)
@@ -89,7 +91,8 @@ def test_every_fault_has_a_test_for_each_component() -> None:
 
 
 def attack_rows() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Each row of docs/security.md's tables of attack classes: its attack and its tests, (file, name)."""
+    """Each row of docs/security.md's tables of attack classes: its attack and its tests, (file,
+    name)."""
     tables = (ROOT / "docs" / "security.md").read_text().partition("## Attack classes")[2]
     found = []
     for line in tables.splitlines():

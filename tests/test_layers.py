@@ -1,4 +1,5 @@
-"""Which libraries each folder may import, and that the contracts of `make check` refuse an import that goes up."""
+"""Which libraries each folder may import, and that the contracts of `make check` refuse an import
+that goes up."""
 
 from __future__ import annotations
 
@@ -27,7 +28,16 @@ IMPURE = {
     "pathlib",
     "io",
 }
-OUTSIDE = {"babel", "cel", "dateutil", "jsonpath_rfc9535", "jsonschema_rs", "rapidfuzz", "re2", "datetime"}
+OUTSIDE = {
+    "babel",
+    "cel",
+    "dateutil",
+    "jsonpath_rfc9535",
+    "jsonschema_rs",
+    "rapidfuzz",
+    "re2",
+    "datetime",
+}
 DAEMON = {
     "filetype",
     "h11",
@@ -43,7 +53,10 @@ DAEMON = {
 EXTRAS = {
     "agentd/inprocess": {"greenlet", "playwright", "pyppeteer"},
     "agentd/sources/ax": {"xcffib"},
-    "agentd/sources/ax/listener": {"gi", "pyatspi"},  # Debian's: it is another Python that runs these
+    "agentd/sources/ax/listener": {
+        "gi",
+        "pyatspi",
+    },  # Debian's: it is another Python that runs these
     "agentd/sources/processes": {"psutil"},
     "agentd/sources/clipboard": {"xcffib"},
     "agentd/sources/screen": {"PIL", "mss"},
@@ -52,7 +65,11 @@ EXTRAS = {
     ),
 }
 TRAINERS = {
-    "nemo_gym": {"nemo_gym", "fastapi", "pydantic"},  # a server of NeMo Gym's, which brings these two
+    "nemo_gym": {
+        "nemo_gym",
+        "fastapi",
+        "pydantic",
+    },  # a server of NeMo Gym's, which brings these two
     "openenv": {"openenv"},
     "openrlhf_agent": {"openrlhf"},
     "verl_manager": {"verl"},
@@ -78,8 +95,8 @@ def imports(folder: str) -> dict[str, set[str]]:
 
 
 def test_detectors_are_the_floor_and_pure() -> None:
-    """Nothing of ours, of third parties only orjson; no clock, no I/O, no randomness. One file is the door to parsers
-    of others that can be used so (decision 0014)."""
+    """Nothing of ours, of third parties only orjson; no clock, no I/O, no randomness. One file is
+    the door to parsers of others that can be used so (decision 0014)."""
     for path, names in imports("detectors").items():
         outside = OUTSIDE if path == "detectors/matchers/third_party.py" else set()
         assert names - STDLIB - {"detectors", "orjson"} - outside == set(), path
@@ -87,10 +104,13 @@ def test_detectors_are_the_floor_and_pure() -> None:
 
 
 def test_the_daemon_s_part_of_the_floor_needs_no_library_of_others() -> None:
-    """What agentd imports of detectors works where only its base dependencies are installed (decision 0014)."""
+    """What agentd imports of detectors works where only its base dependencies are installed
+    (decision 0014)."""
     modules = "agentd.session.supervisor, detectors.task.ruleset"
     probe = f"import sys, {modules}; print(*{{m.partition('.')[0] for m in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     assert set(done.stdout.split()) & (OUTSIDE - STDLIB) == set()
 
 
@@ -106,7 +126,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the packages, which keeps all contracts."""
     folder = tmp_path_factory.mktemp("tree")
     for package in ("agentd", "api", "detectors", "lab"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("*.js", "__pycache__"))
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("*.js", "__pycache__")
+        )
     shutil.copytree(ROOT / "client" / "milestoned_client", folder / "milestoned_client")
     shutil.copy(ROOT / "pyproject.toml", folder)
     kept = _lint(folder)
@@ -149,7 +171,8 @@ def _lint(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_client_needs_httpx_alone() -> None:
-    """What a trainer imports; an adapter knows its own trainer too, and nothing else of ours imports that adapter."""
+    """What a trainer imports; an adapter knows its own trainer too, and nothing else of ours
+    imports that adapter."""
     for path, names in imports("client/milestoned_client").items():
         own = TRAINERS.get(Path(path).stem, set()) if "/adapters/" in path else set()
         assert names - STDLIB - {"httpx", "milestoned_client"} - own == set(), path

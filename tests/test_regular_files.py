@@ -1,7 +1,9 @@
-"""Every command and every option that names a file: what is read is a regular file, or refused at once, by name.
+"""Every command and every option that names a file: what is read is a regular file, or refused at
+once, by name.
 
-A FIFO that nobody writes to would be waited for, and a device would be read until the memory is full. Which arguments
-there are is asked of the parsers, so that none is added without saying here what it is.
+A FIFO that nobody writes to would be waited for, and a device would be read until the memory is
+full. Which arguments there are is asked of the parsers, so that none is added without saying here
+what it is.
 """
 
 from __future__ import annotations
@@ -38,9 +40,13 @@ READ: dict[str, str] = {
     "api coverage --into": "coverage miniwob {miniwob} --into {}",
     "api replay recording": "replay {} --task {task} --set origin=http://shop.test",
     "api replay --task": "replay {file} --task {}",
-    "api rescore recordings": "rescore {} --task {task} --set origin=http://shop.test --against {task}",
+    "api rescore recordings": (
+        "rescore {} --task {task} --set origin=http://shop.test --against {task}"
+    ),
     "api rescore --task": "rescore {file} --task {} --against {task}",
-    "api rescore --against": "rescore {file} --task {task} --set origin=http://shop.test --against {}",
+    "api rescore --against": (
+        "rescore {file} --task {task} --set origin=http://shop.test --against {}"
+    ),
     "api rescore --out": "rescore {file} --task {task} --set origin=http://shop.test --out {part}",
     "api export recordings": "export {} --task {task} --set origin=http://shop.test --out {out}",
     "api export --task": "export {file} --task {} --out {out}",
@@ -52,18 +58,32 @@ READ: dict[str, str] = {
     "api recording show recording": "recording show {}",
     "api recording verify recording": "recording verify {}",
     "api episode open --token-file": "episode open t --service http://127.0.0.1:9 --token-file {}",
-    "api serve --token-file": "serve --data {out} --host 0.0.0.0 --i-have-tls-in-front --port 0 --token-file {}",
-    "api serve --tls-cert": "serve --data {out} --host 0.0.0.0 --port 0 --tls-cert {} --tls-key {file}",
-    "api serve --tls-key": "serve --data {out} --host 0.0.0.0 --port 0 --tls-cert {file} --tls-key {}",
-    "agentd run --token-file": "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {}",
+    "api serve --token-file": (
+        "serve --data {out} --host 0.0.0.0 --i-have-tls-in-front --port 0 --token-file {}"
+    ),
+    "api serve --tls-cert": (
+        "serve --data {out} --host 0.0.0.0 --port 0 --tls-cert {} --tls-key {file}"
+    ),
+    "api serve --tls-key": (
+        "serve --data {out} --host 0.0.0.0 --port 0 --tls-cert {file} --tls-key {}"
+    ),
+    "agentd run --token-file": (
+        "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {}"
+    ),
     "agentd join --token-file": "join --service http://127.0.0.1:9 --state {out} --token-file {}",
-    "agentd devtools --token-file": "devtools --cdp http://127.0.0.1:9 --listen 127.0.0.1:0 --token-file {}",
-    "agentd join --address-token": "join --service http://127.0.0.1:9 --state {out} --token-file {token} --once "
-    "--address http://127.0.0.1:9 --address-token {}",
+    "agentd devtools --token-file": (
+        "devtools --cdp http://127.0.0.1:9 --listen 127.0.0.1:0 --token-file {}"
+    ),
+    "agentd join --address-token": (
+        "join --service http://127.0.0.1:9 --state {out} --token-file {token} --once "
+        "--address http://127.0.0.1:9 --address-token {}"
+    ),
     "api convert input": "convert {} --out {out}.mrec",
     "api convert --answer": "convert {har} --out {out}.mrec --answer {}",
     "agentd read FILE": "read {}",
-    "agentd run --edge": "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {token} --edge {}",
+    "agentd run --edge": (
+        "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {token} --edge {}"
+    ),
     "agentd record --task": "record --cdp http://127.0.0.1:9 --out {out}.mrec --task {}",
 }
 """The command line with which an argument's file is opened for reading: ``{}`` stands for it."""
@@ -80,7 +100,10 @@ WRITTEN = {
 ELSEWHERE = {
     "api serve --model": "a folder or an address",
     "api rescore --model": "a folder or an address",
-    **{f"agentd {command} --socket": "a socket that is made" for command in ("run", "join", "record")},
+    **{
+        f"agentd {command} --socket": "a socket that is made"
+        for command in ("run", "join", "record")
+    },
 }
 
 
@@ -100,7 +123,9 @@ def _of(parser: argparse.ArgumentParser, words: str) -> Iterator[str]:
         if isinstance(action, argparse._SubParsersAction):
             for name, inner in action.choices.items():
                 yield from _of(inner, f"{words} {name}")
-        elif action.type is Path or any(word in str(action.metavar) for word in ("FILE", "DIR", "PATH")):
+        elif action.type is Path or any(
+            word in str(action.metavar) for word in ("FILE", "DIR", "PATH")
+        ):
             yield f"{words} {(action.option_strings or [action.dest])[0]}"
 
 
@@ -127,7 +152,9 @@ def _places(folder: Path, path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 @pytest.mark.parametrize("argument", READ)
-def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(argument: str, kind: str, tmp_path: Path) -> None:
+def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(
+    argument: str, kind: str, tmp_path: Path
+) -> None:
     path = tmp_path / "it.part"
     if kind == "pipe":
         os.mkfifo(path)

@@ -1,4 +1,5 @@
-"""The bare wheel is the daemon's: it installs into an empty environment without the service's libraries."""
+"""The bare wheel is the daemon's: it installs into an empty environment without the service's
+libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def run(*command: str | Path) -> str:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT, check=False)
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, cwd=ROOT, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -23,7 +26,18 @@ def run(*command: str | Path) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from this tree with the tools of this environment."""
     out = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", out, ".")
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        out,
+        ".",
+    )
     return next(out.glob("milestoned-*.whl"))
 
 
@@ -31,18 +45,34 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     """Packages, the page script, the migrations and the demo's shop; no tests, no tools."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {t for t in tops if not t.endswith(".dist-info")} == {"agentd", "api", "detectors", "lab", "migrations"}
+    assert {t for t in tops if not t.endswith(".dist-info")} == {
+        "agentd",
+        "api",
+        "detectors",
+        "lab",
+        "migrations",
+    }
     assert "agentd/sources/cdp/page/observer.bundle.js" in names
     assert any(name.startswith("migrations/versions/") for name in names)
     assert any(name.startswith("lab/examples/shop/") for name in names)
 
 
 def test_the_daemon_runs_from_the_bare_wheel(wheel: Path, tmp_path: Path) -> None:
-    """An empty environment, the wheel and its base dependencies: `agentd --help` works, the service stayed out."""
+    """An empty environment, the wheel and its base dependencies: `agentd --help` works, the service
+    stayed out."""
     home = tmp_path / "bare"
     venv.create(home, with_pip=True)
     python = home / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-script-location", wheel)
+    run(
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-warn-script-location",
+        wheel,
+    )
     assert "run" in run(home / "bin" / "agentd", "--help")
     listed = run(python, "-m", "pip", "list", "--format=freeze").lower()
     for absent in ("fastapi", "sqlalchemy", "pydantic", "alembic", "pyyaml"):

@@ -1,4 +1,5 @@
-"""The rooms of the product, as import-linter's contracts in pyproject.toml order them: a picture and a map."""
+"""The rooms of the product, as import-linter's contracts in pyproject.toml order them: a picture
+and a map."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ ROW, WIDTH, GAP, TOP = 26, 430, 30, 40
 
 
 class Room(NamedTuple):
-    """A folder (or one file) of a package; ``layer``: 0 is the highest. Rooms of one layer don't import each other."""
+    """A folder (or one file) of a package; ``layer``: 0 is the highest. Rooms of one layer don't
+    import each other."""
 
     package: str
     name: str
@@ -26,8 +28,14 @@ class Room(NamedTuple):
 
 def rooms() -> list[Room]:
     """Every room of `PACKAGES`, from the highest to the lowest of each."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    layers = {contract["containers"][0]: contract["layers"] for contract in contracts if contract.get("containers")}
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = {
+        contract["containers"][0]: contract["layers"]
+        for contract in contracts
+        if contract.get("containers")
+    }
     found = []
     for package in PACKAGES:
         for number, layer in enumerate(layers[package]):
@@ -37,14 +45,15 @@ def rooms() -> list[Room]:
 
 
 def _about(path: Path) -> str:
-    """The first line of what a folder or file says of itself."""
+    """The first paragraph of what a folder or file says of itself."""
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     doc = ast.get_docstring(ast.parse(file.read_text())) or ""
-    return doc.partition("\n")[0]
+    return " ".join(doc.partition("\n\n")[0].split())
 
 
 def picture() -> str:
-    """docs/architecture.svg: a column a package, a row a room; each imports only what stands below it."""
+    """docs/architecture.svg: a column a package, a row a room; each imports only what stands below
+    it."""
     columns = {"lab": (0, 0), "detectors": (0, 9), "agentd": (1, 0), "api": (2, 0)}
     parts = []
     depth = 0
@@ -62,10 +71,11 @@ def picture() -> str:
     width, height = 3 * (WIDTH + GAP) + GAP, depth + 50
     key = "A room imports only rooms below it; lab may import agentd and api, these only detectors."
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="The rooms of each package, and which may import which"><style>{style}</style>'
-        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}'
-        f'<text class="s" x="{GAP}" y="{height - 18}">{escape(key)} Made by make docs.</text></svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"'
+        ' aria-label="The rooms of each package, and which may import'
+        f' which"><style>{style}</style><rect width="{width}" height="{height}"'
+        f' fill="#fff"/>{"".join(parts)}<text class="s" x="{GAP}" y="{height - 18}">{escape(key)}'
+        " Made by make docs.</text></svg>\n"
     )
 
 
@@ -80,8 +90,16 @@ def _box(x: int, y: int, room: Room) -> str:
 
 def rooms_page() -> str:
     """docs/map.md: every folder in a line, from the top of the house to its floor."""
-    out = ["# Map\n\nA line a folder. A room imports only those below it in its table; `make check` holds that.\n"]
+    out = [
+        "# Map\n\nA line a folder. A room imports only those below it in its table; `make check`"
+        " holds that.\n"
+    ]
     for package in PACKAGES:
-        out.append(f"\n## {package}\n\n{_about(ROOT / package)}\n\n| room | what it holds |\n| --- | --- |\n")
-        out += [f"| `{room.name}` | {room.about} |\n" for room in rooms() if room.package == package]
+        out.append(
+            f"\n## {package}\n\n{_about(ROOT / package)}\n\n| room | what it holds |\n| --- |"
+            " --- |\n"
+        )
+        out += [
+            f"| `{room.name}` | {room.about} |\n" for room in rooms() if room.package == package
+        ]
     return "".join(out)

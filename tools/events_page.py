@@ -1,4 +1,5 @@
-"""docs/events.md: every kind of event with its fields, its source and an example from a recording of the tests."""
+"""docs/events.md: every kind of event with its fields, its source and an example from a recording
+of the tests."""
 
 from __future__ import annotations
 

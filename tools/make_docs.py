@@ -1,6 +1,8 @@
-"""Makes the generated pages of docs/: rules, events, the task schema, the map and the picture of the rooms.
+"""Makes the generated pages of docs/: rules, events, the task schema, the map and the picture of
+the rooms.
 
-`python tools/make_docs.py` writes them; with `--check` it writes nothing and exits 1 if one is out of date.
+`python tools/make_docs.py` writes them; with `--check` it writes nothing and exits 1 if one is out
+of date.
 """
 
 from __future__ import annotations
@@ -26,12 +28,20 @@ MADE = "<!-- Made by `make docs` from the code; edit the docstrings there. -->\n
 
 def rules_page() -> str:
     """docs/rules.md: every rule, from its docstring and its declared arguments."""
-    out = [MADE + "# Rules\n\nA condition is `rule: {arguments}`. Composites take conditions in `of`.\n"]
+    out = [
+        MADE
+        + "# Rules\n\nA condition is `rule: {arguments}`. Composites take conditions in `of`.\n"
+    ]
     for name, rule in rules().items():
         out.append(f"\n## {name}\n\n{_paragraphs(rule.doc)}\n")
         if isinstance(rule, Rule):
-            hears = ", ".join(f"`{kind}`" for kind in rule.hears) or "the kind that its arguments name"
-            out.append(f"\nComponent `{rule.component}` by default; hears {hears}; version {rule.version}.\n")
+            hears = (
+                ", ".join(f"`{kind}`" for kind in rule.hears) or "the kind that its arguments name"
+            )
+            out.append(
+                f"\nComponent `{rule.component}` by default; hears {hears}; version"
+                f" {rule.version}.\n"
+            )
         arguments = declared(rule.args)
         if arguments:
             out.append("\n| argument | type | |\n| --- | --- | --- |\n")
@@ -39,7 +49,9 @@ def rules_page() -> str:
             required = "" if a.required else " (optional)"
             out.append(f"| `{a.name}` | {_type_name(a.type)}{required} | {a.doc} |\n")
         if isinstance(rule, Composite):
-            part = "`when`: a condition (optional)" if name == "goal" else "`of`: a list of conditions"
+            part = (
+                "`when`: a condition (optional)" if name == "goal" else "`of`: a list of conditions"
+            )
             out.append(f"\n{part}; version {rule.version}.\n")
     return "".join(out)
 
@@ -49,7 +61,12 @@ def _paragraphs(doc: str) -> str:
 
 
 def _type_name(hint: object) -> str:
-    names = {"TextMatch": "text", "UrlMatch": "address", "IntRange": "range", "StatusMatch": "status"}
+    names = {
+        "TextMatch": "text",
+        "UrlMatch": "address",
+        "IntRange": "range",
+        "StatusMatch": "status",
+    }
     names |= {
         "BodyMatch": "fields of a body",
         "AddressesMatch": "lenient addresses",
@@ -86,7 +103,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    stale = [path for path, made in pages().items() if not (ROOT / path).exists() or (ROOT / path).read_bytes() != made]
+    stale = [
+        path
+        for path, made in pages().items()
+        if not (ROOT / path).exists() or (ROOT / path).read_bytes() != made
+    ]
     for path in stale:
         if not check:
             (ROOT / path).write_bytes(pages()[path])

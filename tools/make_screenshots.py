@@ -1,4 +1,5 @@
-"""The pictures of docs/screenshots: a real demo's episode in the service's pages. ``make screenshots``."""
+"""The pictures of docs/screenshots: a real demo's episode in the service's pages. ``make
+screenshots``."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ from tests.api.processes import Process
 from tests.api.service import frames
 
 OUT = Path("docs/screenshots")
-WIDE, TALL, PHONE = {"width": 1280, "height": 860}, {"width": 1280, "height": 1120}, {"width": 390, "height": 844}
+WIDE, TALL, PHONE = (
+    {"width": 1280, "height": 860},
+    {"width": 1280, "height": 1120},
+    {"width": 390, "height": 844},
+)
 
 
 def main() -> None:
@@ -32,7 +37,9 @@ def main() -> None:
         service.start()
         try:
             with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+                browser = playwright.chromium.launch(
+                    executable_path=find_chromium(), args=["--no-sandbox"]
+                )
                 _take(browser.new_page(base_url=service.url, viewport=WIDE), service)
                 browser.close()
         finally:
@@ -55,7 +62,9 @@ def _episode(page: Page) -> None:
     page.set_viewport_size(TALL)
     page.locator(".milestones").get_by_role("link", name="order").click()
     page.get_by_role("heading", name="order").wait_for()
-    page.frame_locator(".looks iframe").frame_locator("iframe").first.get_by_text("Thank you").wait_for()
+    page.frame_locator(".looks iframe").frame_locator("iframe").first.get_by_text(
+        "Thank you"
+    ).wait_for()
     page.locator(".line.lit").first.wait_for()
     _keep(page, "episode")
     page.emulate_media(color_scheme="dark")
@@ -75,14 +84,19 @@ MANY = (
 
 
 def _many(page: Page, service: Process) -> None:
-    """The pages of many episodes: the demo's own log again and again, of an agent that gives up ever later."""
+    """The pages of many episodes: the demo's own log again and again, of an agent that gives up
+    ever later."""
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(WIDE)
-    with httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {service.admin}"}, timeout=60) as http:
+    with httpx.Client(
+        base_url=service.url, headers={"authorization": f"Bearer {service.admin}"}, timeout=60
+    ) as http:
         _fill(http, page.url.split("/episodes/")[1].partition("?")[0].partition("#")[0])
         page.wait_for_timeout(3_000)  # the audit signs what is closed once a second
     for name, path in MANY:
-        page.goto(path, wait_until="load" if name == "fleet" else "networkidle")  # the fleet's stream never ends
+        page.goto(
+            path, wait_until="load" if name == "fleet" else "networkidle"
+        )  # the fleet's stream never ends
         _keep(page, name)
     page.goto("/episodes")
     for place in (0, 20):
@@ -101,7 +115,8 @@ def _many(page: Page, service: Process) -> None:
 
 
 def _fill(http: httpx.Client, demo: str) -> None:
-    """Episodes of four policy versions, each the demo's up to some step; the later the version, the further."""
+    """Episodes of four policy versions, each the demo's up to some step; the later the version, the
+    further."""
     told = http.get(f"/v1/episodes/{demo}").json()
     packed = http.get(f"/v1/episodes/{demo}/recording").content
     events = [event for segment in read_frames(packed, demo) for event in segment.events]
@@ -113,11 +128,20 @@ def _fill(http: httpx.Client, demo: str) -> None:
             kept = events if stop == len(began) else [*events[: began[stop]], events[-1]]
             body = {"task": told["task"], "version": told["version"], "labels": {"policy": policy}}
             opened = http.post("/v1/episodes", json=body).raise_for_status().json()
-            log = [event._replace(episode=opened["episode"], seq=seq) for seq, event in enumerate(kept, 1)]
-            path, headers = f"/v1/episodes/{opened['episode']}/events", {"authorization": f"Bearer {opened['token']}"}
+            log = [
+                event._replace(episode=opened["episode"], seq=seq)
+                for seq, event in enumerate(kept, 1)
+            ]
+            path, headers = (
+                f"/v1/episodes/{opened['episode']}/events",
+                {"authorization": f"Bearer {opened['token']}"},
+            )
             for frame in frames(log, [500] * (len(log) // 500)):
                 http.post(path, content=frame, headers=headers).raise_for_status()
-    for name, labels in (("sandbox-1", {"os": "debian"}), ("sandbox-2", {"os": "debian", "gpu": "none"})):
+    for name, labels in (
+        ("sandbox-1", {"os": "debian"}),
+        ("sandbox-2", {"os": "debian", "gpu": "none"}),
+    ):
         body = {"name": name, "instance": name * 4, "labels": labels, "agentd": "0.1.0", "wire": 1}
         http.post("/v1/sandboxes", json=body).raise_for_status()
 

@@ -1,4 +1,5 @@
-"""The command `agentd`: reads options, sets up logs, runs, and turns errors into words and exit codes."""
+"""The command `agentd`: reads options, sets up logs, runs, and turns errors into words and exit
+codes."""
 
 from __future__ import annotations
 
@@ -41,8 +42,12 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     shape = argparse.RawDescriptionHelpFormatter
     about = "Watches the browser and the files of a computer-use agent, and never touches them."
-    parser = argparse.ArgumentParser("agentd", description=about, epilog=EXIT_CODES, formatter_class=shape)
-    parser.add_argument("--version", action="version", version=f"agentd of milestoned {version('milestoned')}")
+    parser = argparse.ArgumentParser(
+        "agentd", description=about, epilog=EXIT_CODES, formatter_class=shape
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"agentd of milestoned {version('milestoned')}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, short in (
         ("run", "watch for one episode of a service, until it is closed"),
@@ -51,15 +56,19 @@ def _parser() -> argparse.ArgumentParser:
         ("read", "print what the daemon's readers tell of a file: see docs/readers.md"),
         ("devtools", "serve a browser's DevTools to who has a token, for the sandboxes of a fleet"),
     ):
-        command = commands.add_parser(name, help=short, description=short, epilog=EXIT_CODES, formatter_class=shape)
-        command.add_argument("-v", "--verbose", action="store_true", help="log more, for a search for faults")
+        command = commands.add_parser(
+            name, help=short, description=short, epilog=EXIT_CODES, formatter_class=shape
+        )
+        command.add_argument(
+            "-v", "--verbose", action="store_true", help="log more, for a search for faults"
+        )
         add_options(command, name)
     return parser
 
 
 def _run(command: str, settings: Settings, *, verbose: bool) -> int:
-    # Journal, tokens and recordings hold what the agent typed and what is heard: no other user reads them, whatever
-    # the mode of the folder that they were given.
+    # Journal, tokens and recordings hold what the agent typed and what is heard: no other user
+    # reads them, whatever the mode of the folder that they were given.
     os.umask(0o077)
     from agentd.core.logs import set_up_logs
 

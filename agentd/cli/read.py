@@ -1,4 +1,5 @@
-"""`agentd read FILE`: what an event would tell of the file, for who writes a task or wants a picture's reference."""
+"""`agentd read FILE`: what an event would tell of the file, for who writes a task or wants a
+picture's reference."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""What every part of the daemon may know: settings, errors, clock, limits of the wire, what a source is."""
+"""What every part of the daemon may know: settings, errors, clock, limits of the wire, what a
+source is."""

@@ -1,7 +1,9 @@
-"""The episode's clock: nanoseconds since it opened, never going backwards, whatever happens to the process.
+"""The episode's clock: nanoseconds since it opened, never going backwards, whatever happens to the
+process.
 
-CLOCK_MONOTONIC counts on through a restart of the process but starts anew at a boot. So the origin is kept
-with the boot that it belongs to, and on another boot the clock continues from the last time journalled.
+CLOCK_MONOTONIC counts on through a restart of the process but starts anew at a boot. So the origin
+is kept with the boot that it belongs to, and on another boot the clock continues from the last time
+journalled.
 """
 
 from __future__ import annotations
@@ -31,14 +33,16 @@ class EpisodeClock:
 
     @classmethod
     def resume(cls, origin: int | None, boot: str, last: int) -> EpisodeClock:
-        """The clock of a journal with ``origin`` and ``boot`` on record; ``origin`` None: a new episode."""
+        """The clock of a journal with ``origin`` and ``boot`` on record; ``origin`` None: a new
+        episode."""
         here = time.monotonic_ns()
         if origin is None or not boot or boot != boot_id():
             origin = here - last
         return cls(origin, last)
 
     def adopt(self, at: int) -> None:
-        """Go on from ``at``, a time that was given out before and forgotten here, unless it is later already."""
+        """Go on from ``at``, a time that was given out before and forgotten here, unless it is
+        later already."""
         if at > self.now():
             self.origin = time.monotonic_ns() - at
             self._last = at

@@ -1,4 +1,5 @@
-"""What an option needs beside the base install, asked before anything is started: an extra, a display."""
+"""What an option needs beside the base install, asked before anything is started: an extra, a
+display."""
 
 from __future__ import annotations
 
@@ -10,16 +11,24 @@ from agentd.core.errors import UsageError
 
 
 def need(option: str, extra: str, *modules: str) -> None:
-    """Make sure that ``modules`` can be used; raises `UsageError` that names the option and the extra."""
+    """Make sure that ``modules`` can be used; raises `UsageError` that names the option and the
+    extra."""
     for module in modules:
         try:
             importlib.import_module(module)
-        except (ImportError, OSError) as error:  # OSError: a library of the system's is missing, as libxcb
-            raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[{extra}]'") from None
+        except (
+            ImportError,
+            OSError,
+        ) as error:  # OSError: a library of the system's is missing, as libxcb
+            raise UsageError(
+                f"{option}: {error}; wanted: pip install 'milestoned[{extra}]'"
+            ) from None
 
 
 def display_for(option: str, environ: Mapping[str, str] = os.environ) -> str:
     """The X display that the daemon was given; raises `UsageError` that names the option."""
     if not environ.get("DISPLAY"):
-        raise UsageError(f"{option}: DISPLAY is not set; wanted the sandbox's X display, as in DISPLAY=:0")
+        raise UsageError(
+            f"{option}: DISPLAY is not set; wanted the sandbox's X display, as in DISPLAY=:0"
+        )
     return environ["DISPLAY"]

@@ -1,6 +1,7 @@
 """One daemon a state directory: two would number the same events twice.
 
-The kernel drops the lock with the process, however that ends, so nobody has to clear up after a kill.
+The kernel drops the lock with the process, however that ends, so nobody has to clear up after a
+kill.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from agentd.core.errors import AgentdError, UsageError
 
 
 class StateLock:
-    """An exclusive lock on ``state``, held until `release`. Raises `UsageError` naming the holder's pid, `AgentdError`
-    where there is no room."""
+    """An exclusive lock on ``state``, held until `release`. Raises `UsageError` naming the holder's
+    pid, `AgentdError` where there is no room."""
 
     def __init__(self, state: Path) -> None:
         with room_in(state):
@@ -27,8 +28,8 @@ class StateLock:
             holder = os.read(self._fd, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._fd)
             raise UsageError(
-                f"--state {state}: another daemon works here, pid {holder}; wanted a directory of its own, or that "
-                "daemon ended first"
+                f"--state {state}: another daemon works here, pid {holder}; wanted a directory of"
+                " its own, or that daemon ended first"
             ) from None
         try:
             with room_in(state):

@@ -1,4 +1,5 @@
-"""How the daemon logs: sentences with fields on stderr, coloured for a person, JSON lines for a machine."""
+"""How the daemon logs: sentences with fields on stderr, coloured for a person, JSON lines for a
+machine."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import structlog
 
 
 class Stderr:
-    """Whatever stderr is when a line is written: who has us in their process may exchange it, or close it.
+    """Whatever stderr is when a line is written: who has us in their process may exchange it, or
+    close it.
 
     A line that can't be written is let go: watching must not end over it.
     """
@@ -38,13 +40,16 @@ def set_up_logs(*, verbose: bool) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S" if person else "iso", utc=not person),
             *(
-                # Not its coloured traceback, which shows every frame's variables: tokens and passwords are among them.
+                # Not its coloured traceback, which shows every frame's variables: tokens and
+                # passwords are among them.
                 [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
                 if person
                 else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
             ),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.DEBUG if verbose else logging.INFO
+        ),
         logger_factory=_factory(),
         cache_logger_on_first_use=True,
     )
@@ -52,8 +57,10 @@ def set_up_logs(*, verbose: bool) -> None:
 
 
 def set_up_quietly() -> None:
-    """For a daemon in somebody's process: warnings on stderr, unless that process has its own structlog."""
+    """For a daemon in somebody's process: warnings on stderr, unless that process has its own
+    structlog."""
     if not structlog.is_configured():
         structlog.configure(
-            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING), logger_factory=_factory()
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+            logger_factory=_factory(),
         )

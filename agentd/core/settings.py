@@ -1,4 +1,5 @@
-"""What the daemon was started with, as values; the options that they are read from are in agentd/run/options.py."""
+"""What the daemon was started with, as values; the options that they are read from are in
+agentd/run/options.py."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ MAX_WAIT_S = 86_400
 
 
 class Line(NamedTuple):
-    """Another way to the browser than its port: what opens a connection (agentd/sources/cdp/transport/connection.py),
-    raising `SourceLostError`, and the browser context that it is for (None: all)."""
+    """Another way to the browser than its port: what opens a connection
+    (agentd/sources/cdp/transport/connection.py), raising `SourceLostError`, and the browser context
+    that it is for (None: all)."""
 
     open: Callable[[], Awaitable[Any]]
     scope: str | None = None

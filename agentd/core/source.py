@@ -1,4 +1,5 @@
-"""What a source is: something that reports observations until it is told to stop, and fails alone."""
+"""What a source is: something that reports observations until it is told to stop, and fails
+alone."""
 
 from __future__ import annotations
 
@@ -7,15 +8,18 @@ from typing import Any, Protocol, runtime_checkable
 
 
 class SourceLostError(Exception):
-    """The source sees nothing any more (browser gone, folder removed); its supervisor records a gap and retries."""
+    """The source sees nothing any more (browser gone, folder removed); its supervisor records a gap
+    and retries."""
 
 
 class Sink(Protocol):
-    """Where observations go; called on the event loop's thread, never blocks, stamps the time itself.
+    """Where observations go; called on the event loop's thread, never blocks, stamps the time
+    itself.
 
-    A source tells of its own partial blindness with ``gap.began`` {source, of, reason} and ``gap.ended`` {source, of},
-    and of trouble that a person should see with ``alarm.raised`` and ``alarm.ended``; those stand in the log as the
-    journal's. A gap of the whole source (see `SourceLostError`) ends its partial ones: they are told anew.
+    A source tells of its own partial blindness with ``gap.began`` {source, of, reason} and
+    ``gap.ended`` {source, of}, and of trouble that a person should see with ``alarm.raised`` and
+    ``alarm.ended``; those stand in the log as the journal's. A gap of the whole source (see
+    `SourceLostError`) ends its partial ones: they are told anew.
     """
 
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None: ...
@@ -24,11 +28,11 @@ class Sink(Protocol):
 class Source(Protocol):
     """One sense of the daemon.
 
-    ``run`` attaches, reports what is already so with ``baseline: true``, calls ``ready()`` once, then reports
-    what happens until cancelled. It returns never; it raises `SourceLostError` when it can see no longer.
-    The supervisor calls ``run`` again later: a fresh attachment, with its own baseline.
-    ``fence`` returns once everything that happened before the call has reached the sink, at the latest
-    after ``timeout_s`` seconds.
+    ``run`` attaches, reports what is already so with ``baseline: true``, calls ``ready()`` once,
+    then reports what happens until cancelled. It returns never; it raises `SourceLostError` when it
+    can see no longer. The supervisor calls ``run`` again later: a fresh attachment, with its own
+    baseline. ``fence`` returns once everything that happened before the call has reached the sink,
+    at the latest after ``timeout_s`` seconds.
     """
 
     name: str
@@ -42,8 +46,9 @@ class Source(Protocol):
 class StepSource(Protocol):
     """A source that also works at the ends of steps, such as probes and screenshots.
 
-    ``before_seal`` runs when the step's effects are in, and the seal waits for it: it must keep to its own budget.
-    ``closing``: it runs for the episode's close (step None: before the first step). ``after_seal`` returns at once.
+    ``before_seal`` runs when the step's effects are in, and the seal waits for it: it must keep to
+    its own budget. ``closing``: it runs for the episode's close (step None: before the first step).
+    ``after_seal`` returns at once.
     """
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None: ...
@@ -53,7 +58,7 @@ class StepSource(Protocol):
 
 @runtime_checkable
 class RecallingSource(Protocol):
-    """A source that after a restart of the daemon is told, before its first ``run``, what it reported before: the
-    (seq, kind, data) of its events, as far as the journal still has them."""
+    """A source that after a restart of the daemon is told, before its first ``run``, what it
+    reported before: the (seq, kind, data) of its events, as far as the journal still has them."""
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None: ...

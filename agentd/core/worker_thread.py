@@ -1,7 +1,8 @@
-"""A thread of its own for a source whose system calls may block: what it sees is told on the daemon's loop.
+"""A thread of its own for a source whose system calls may block: what it sees is told on the
+daemon's loop.
 
-It is a daemon thread: one that hangs in the kernel, or on an X server that was stopped, holds up neither the loop nor
-the end of the process.
+It is a daemon thread: one that hangs in the kernel, or on an X server that was stopped, holds up
+neither the loop nor the end of the process.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ Question = Callable[[], None]
 
 
 class Worker:
-    """Runs ``work(self)`` in a thread until it ends, or `run` is cancelled: then `stopping` is true.
+    """Runs ``work(self)`` in a thread until it ends, or `run` is cancelled: then `stopping` is
+    true.
 
     For the thread: `tell`, `ready`, `pause`, `answer`. For the loop: `run`, `ask`.
     """
 
-    def __init__(self, name: str, work: Callable[[Worker], None], sink: Sink, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, name: str, work: Callable[[Worker], None], sink: Sink, ready: Callable[[], None]
+    ) -> None:
         self._name = name
         self._work = work
         self.sink = sink
@@ -59,8 +63,8 @@ class Worker:
             self._ring()
 
     async def ask(self, question: Question, timeout_s: float) -> bool:
-        """Have the thread call ``question``; returns once all that it told before its end has reached the sink, or
-        after ``timeout_s`` seconds: then false."""
+        """Have the thread call ``question``; returns once all that it told before its end has
+        reached the sink, or after ``timeout_s`` seconds: then false."""
         answered: asyncio.Future[None] = self._loop.create_future()
 
         def run_call() -> None:
@@ -69,7 +73,9 @@ class Worker:
 
         self._asked.put(run_call)
         self._ring()
-        done, _ = await asyncio.wait((answered, self._ended), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(
+            (answered, self._ended), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+        )
         return bool(done)
 
     # -- in the thread
@@ -83,7 +89,8 @@ class Worker:
         self._call(self._ready)
 
     def pause(self, timeout_s: float, *watched: int) -> bool:
-        """Wait until a question is there, one of the file descriptors can be read (then true), or the time is over."""
+        """Wait until a question is there, one of the file descriptors can be read (then true), or
+        the time is over."""
         ear = self._ear.fileno()
         poll = select.poll()  # select knows no descriptor above 1023
         for one in (*watched, ear):
@@ -123,7 +130,10 @@ class Worker:
             self._loop.call_soon_threadsafe(what, *arguments)
 
     def _ring(self) -> None:
-        with self._guard, contextlib.suppress(OSError):  # full, so it rings already; or closed, and nobody is there
+        with (
+            self._guard,
+            contextlib.suppress(OSError),
+        ):  # full, so it rings already; or closed, and nobody is there
             self._bell.send(b".")
 
 

@@ -1,10 +1,10 @@
 """`agentd devtools`: the door to a sandbox's browser for its trainer, and for nobody else.
 
-Chromium's DevTools know no password: who reaches the port has the browser. In a fleet the sandboxes share a network, so
-Chromium listens on loopback and this proxy listens for the harness. It wants a token, as the first part of the path
-(``http://HOST:9223/TOKEN``, which is how an address carries one) or as ``Authorization: Bearer``. What Chromium answers
-about itself names its WebSockets; there the proxy puts its own address and the token. A WebSocket is passed on byte by
-byte once it is open.
+Chromium's DevTools know no password: who reaches the port has the browser. In a fleet the sandboxes
+share a network, so Chromium listens on loopback and this proxy listens for the harness. It wants a
+token, as the first part of the path (``http://HOST:9223/TOKEN``, which is how an address carries
+one) or as ``Authorization: Bearer``. What Chromium answers about itself names its WebSockets; there
+the proxy puts its own address and the token. A WebSocket is passed on byte by byte once it is open.
 """
 
 from __future__ import annotations
@@ -50,21 +50,23 @@ class RefusedRequestError(Exception):
 
 
 def read_devtools_token(path: Path) -> str:
-    """Return the token in ``path``; raises `UsageError` where it can't be read or is too short to be a secret."""
+    """Return the token in ``path``; raises `UsageError` where it can't be read or is too short to
+    be a secret."""
     try:
         token = read_regular(path, MAX_TOKEN).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: expected a file that holds DevTools' token ({error})") from None
     if len(token) < MIN_TOKEN_LENGTH or not token.replace("-", "").replace("_", "").isalnum():
         raise UsageError(
-            f"{path}: expected a token of {MIN_TOKEN_LENGTH} or more letters, digits, '-' and '_', got {len(token)} "
-            "characters"
+            f"{path}: expected a token of {MIN_TOKEN_LENGTH} or more letters, digits, '-' and '_',"
+            f" got {len(token)} characters"
         )
     return token
 
 
 async def serve_devtools(settings: Settings) -> None:
-    """Serve the proxy until TERM or INT. Raises `UsageError` where it can't listen or has no usable token."""
+    """Serve the proxy until TERM or INT. Raises `UsageError` where it can't listen or has no usable
+    token."""
     assert settings.token_file is not None
     assert settings.listen is not None
     assert settings.cdp is not None
@@ -73,20 +75,27 @@ async def serve_devtools(settings: Settings) -> None:
     try:
         server = await asyncio.start_server(proxy.handle, host, port, limit=CHUNK_BYTES)
     except OSError as error:
-        raise UsageError(f"--listen {host}:{port}: expected an address that is free here ({error})") from None
+        raise UsageError(
+            f"--listen {host}:{port}: expected an address that is free here ({error})"
+        ) from None
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, stop.set)
     async with server:
-        log.info("DevTools are served to who has the token.", listen=f"{host}:{port}", browser=settings.cdp)
+        log.info(
+            "DevTools are served to who has the token.",
+            listen=f"{host}:{port}",
+            browser=settings.cdp,
+        )
         await stop.wait()
         server.close()
         proxy.close()
 
 
 class DevtoolsProxy:
-    """Passes requests with the token on to the browser at ``cdp``, as in ``http://127.0.0.1:9222``."""
+    """Passes requests with the token on to the browser at ``cdp``, as in
+    ``http://127.0.0.1:9222``."""
 
     def __init__(self, cdp: str, token: str) -> None:
         where = urlsplit(cdp)
@@ -102,11 +111,20 @@ class DevtoolsProxy:
         self._tasks.add(task)
         try:
             if len(self._tasks) > MAX_CONNECTIONS:
-                raise RefusedRequestError(503, f"At most {MAX_CONNECTIONS} connections are served at a time.")
+                raise RefusedRequestError(
+                    503, f"At most {MAX_CONNECTIONS} connections are served at a time."
+                )
             await self._serve(reader, writer)
         except RefusedRequestError as refused:
-            await _send(writer, refused.status, [(b"content-type", b"text/plain")], refused.reason.encode())
-        except (ConnectionError, TimeoutError, h11.RemoteProtocolError, asyncio.CancelledError) as error:
+            await _send(
+                writer, refused.status, [(b"content-type", b"text/plain")], refused.reason.encode()
+            )
+        except (
+            ConnectionError,
+            TimeoutError,
+            h11.RemoteProtocolError,
+            asyncio.CancelledError,
+        ) as error:
             log.debug("A connection to DevTools ended.", reason=repr(error))
         finally:
             self._tasks.discard(task)
@@ -123,7 +141,9 @@ class DevtoolsProxy:
         upgrade = any(name == b"upgrade" for name, _ in request.headers)
         host = next((value for name, value in request.headers if name == b"host"), b"")
         try:
-            browser_reader, browser_writer = await asyncio.open_connection(self._host, self._port, limit=CHUNK_BYTES)
+            browser_reader, browser_writer = await asyncio.open_connection(
+                self._host, self._port, limit=CHUNK_BYTES
+            )
         except OSError as error:
             raise RefusedRequestError(502, f"The browser does not answer: {error}.") from None
         try:
@@ -137,7 +157,8 @@ class DevtoolsProxy:
             browser_writer.close()
 
     def _authorized_target(self, request: h11.Request) -> bytes:
-        """Return the path as the browser knows it; raises `RefusedRequestError` (401) without the token."""
+        """Return the path as the browser knows it; raises `RefusedRequestError` (401) without the
+        token."""
         given, slash, path = request.target.removeprefix(b"/").partition(b"/")
         if hmac.compare_digest(given, self._token.encode()):
             return b"/" + path if slash else b"/"
@@ -145,19 +166,26 @@ class DevtoolsProxy:
         if hmac.compare_digest(header, b"Bearer " + self._token.encode()):
             return request.target
         raise RefusedRequestError(
-            401, "DevTools want the sandbox's token: http://HOST:PORT/TOKEN, or Authorization: Bearer TOKEN."
+            401,
+            "DevTools want the sandbox's token: http://HOST:PORT/TOKEN, or Authorization: Bearer"
+            " TOKEN.",
         )
 
     def _head_for_browser(self, request: h11.Request, target: bytes, *, upgrade: bool) -> bytes:
         dropped = {b"host", b"authorization"} | (set() if upgrade else {b"connection"})
-        headers: _Headers = [(name, value) for name, value in request.headers if name not in dropped]
+        headers: _Headers = [
+            (name, value) for name, value in request.headers if name not in dropped
+        ]
         headers.append((b"host", f"{self._host}:{self._port}".encode()))
         if not upgrade:
             headers.append((b"connection", b"close"))
         return _head(b"%s %s HTTP/1.1" % (request.method, target), headers)
 
-    async def _answer(self, browser: asyncio.StreamReader, writer: asyncio.StreamWriter, host: bytes) -> None:
-        """Read the browser's whole answer and send it with the WebSockets' addresses as the caller reaches them."""
+    async def _answer(
+        self, browser: asyncio.StreamReader, writer: asyncio.StreamWriter, host: bytes
+    ) -> None:
+        """Read the browser's whole answer and send it with the WebSockets' addresses as the caller
+        reaches them."""
         parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
         parser.send(h11.Request(method="GET", target="/", headers=[("host", "browser")]))
         parser.send(h11.EndOfMessage())
@@ -174,15 +202,22 @@ class DevtoolsProxy:
                 elif isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
                     break
                 if len(body) > MAX_BODY_BYTES:
-                    raise RefusedRequestError(502, f"The browser's answer is longer than {MAX_BODY_BYTES} bytes.")
+                    raise RefusedRequestError(
+                        502, f"The browser's answer is longer than {MAX_BODY_BYTES} bytes."
+                    )
         own = f"{self._host}:{self._port}/".encode()
         text = bytes(body).replace(own, host + b"/" + self._token.encode() + b"/")
-        kept = [(name, value) for name, value in headers if name not in (b"content-length", b"connection")]
+        kept = [
+            (name, value)
+            for name, value in headers
+            if name not in (b"content-length", b"connection")
+        ]
         await _send(writer, status, kept, text)
 
 
 async def _read_request(reader: asyncio.StreamReader) -> tuple[h11.Request, bytes]:
-    """Read one request's head; returns it and what came after it. Raises `RefusedRequestError` (400, 408)."""
+    """Read one request's head; returns it and what came after it. Raises `RefusedRequestError`
+    (400, 408)."""
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
     try:
         async with asyncio.timeout(HEAD_S):
@@ -220,7 +255,9 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         await writer.drain()
 
 
-async def _send(writer: asyncio.StreamWriter, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> None:
+async def _send(
+    writer: asyncio.StreamWriter, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes
+) -> None:
     length: _Headers = [(b"content-length", b"%d" % len(body)), (b"connection", b"close")]
     try:
         writer.write(_head(b"HTTP/1.1 %d " % status, [*headers, *length]) + body)

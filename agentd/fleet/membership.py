@@ -1,4 +1,5 @@
-"""What a daemon says to the fleet's service about its sandbox: who it is, that it is there, that it goes."""
+"""What a daemon says to the fleet's service about its sandbox: who it is, that it is there, that it
+goes."""
 
 from __future__ import annotations
 
@@ -34,8 +35,9 @@ class Lease(NamedTuple):
     task: str
 
 
-class Told(NamedTuple):
-    """What the service says: the ``lease``, how often to beat, and why the episode asked about was given up."""
+class HeartbeatAnswer(NamedTuple):
+    """What the service says: the ``lease``, how often to beat, and why the episode asked about was
+    given up."""
 
     lease: Lease | None
     beat_s: float
@@ -45,14 +47,16 @@ class Told(NamedTuple):
 class Membership:
     """One sandbox at the service. ``client`` has the base URL; tests hand in their own."""
 
-    def __init__(self, client: httpx.AsyncClient, token: str, instance: str, settings: Settings) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, token: str, instance: str, settings: Settings
+    ) -> None:
         self._client = client
         self._headers = {"authorization": f"Bearer {token}"}
         self._instance = instance
         self._settings = settings
         self._sandbox = ""
 
-    async def register(self) -> Told:
+    async def register(self) -> HeartbeatAnswer:
         """Say who this is. Raises `TokenRefusedError`, `VersionRefusedError`, `UsageError`."""
         settings = self._settings
         body = {
@@ -76,12 +80,17 @@ class Membership:
         through: int | None = None,
         gaps: Sequence[str] = (),
         wait_s: float = 0.0,
-    ) -> Told:
-        """Say that it is there; an idle sandbox waits ``wait_s`` for its next episode. Raises as `register`."""
+    ) -> HeartbeatAnswer:
+        """Say that it is there; an idle sandbox waits ``wait_s`` for its next episode. Raises as
+        `register`."""
         body: dict[str, Any] = {"on": on, "done": done, "through": through, "gaps": list(gaps)[:64]}
         if failed is not None:
             body["failed"] = {"episode": failed[0], "why": failed[1][:1_024] or "unknown"}
-        return _parse_answer(await self._ask(f"/{self._sandbox}:beat", {**body, "wait_ms": int(wait_s * 1000)}, wait_s))
+        return _parse_answer(
+            await self._ask(
+                f"/{self._sandbox}:beat", {**body, "wait_ms": int(wait_s * 1000)}, wait_s
+            )
+        )
 
     async def leave(self) -> None:
         """Say that the sandbox goes; a service that does not hear it will find out by itself."""
@@ -99,16 +108,23 @@ class Membership:
                 log.warning("The fleet's service does not answer; asking again.", why=words(error))
                 await backoff.wait()
                 continue
-            if response.status_code == 200 and {"lease", "beat_s", "given_up"} <= (told := problem(response)).keys():
+            if (
+                response.status_code == 200
+                and {"lease", "beat_s", "given_up"} <= (told := problem(response)).keys()
+            ):
                 return told
             _check(response)
-            log.warning("The fleet's service can't say yet; asking again.", why=problem_detail(response))
+            log.warning(
+                "The fleet's service can't say yet; asking again.", why=problem_detail(response)
+            )
             await backoff.wait(retry_after(response))
 
     async def _post(self, what: str, body: dict[str, Any], wait_s: float) -> httpx.Response:
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=5.0)
         body = {**body, "instance": self._instance}
-        return await self._client.post(f"/v1/sandboxes{what}", json=body, headers=self._headers, timeout=timeout)
+        return await self._client.post(
+            f"/v1/sandboxes{what}", json=body, headers=self._headers, timeout=timeout
+        )
 
 
 def _address(settings: Settings) -> str | None:
@@ -119,25 +135,28 @@ def _address(settings: Settings) -> str | None:
 
 
 def _check(response: httpx.Response) -> None:
-    """Raise what asking again will not change; a name that is taken may come free, and a busy service too."""
+    """Raise what asking again will not change; a name that is taken may come free, and a busy
+    service too."""
     if not spoke(response):
         return
     kind = str(problem(response).get("type", "")).rpartition(":")[2]
     if kind == "version-skew":
-        raise VersionRefusedError(f"the service refuses this daemon's version: {problem_detail(response)}")
+        raise VersionRefusedError(
+            f"the service refuses this daemon's version: {problem_detail(response)}"
+        )
     if response.status_code in (401, 403):
         raise TokenRefusedError(
-            f"the service answered {response.status_code} to the fleet's token: wanted one of scope sandbox "
-            f"({problem_detail(response)})"
+            f"the service answered {response.status_code} to the fleet's token: wanted one of scope"
+            f" sandbox ({problem_detail(response)})"
         )
     if response.status_code in (404, 413, 422):
         raise UsageError(f"the service refuses this sandbox: {problem_detail(response)}")
 
 
-def _parse_answer(answer: dict[str, Any]) -> Told:
+def _parse_answer(answer: dict[str, Any]) -> HeartbeatAnswer:
     lease = answer["lease"]
     given = answer["given_up"]
-    return Told(
+    return HeartbeatAnswer(
         None if lease is None else Lease(lease["episode"], lease["token"], lease["task"]),
         float(answer["beat_s"]),
         None if given is None else str(given["why"]),
@@ -145,7 +164,8 @@ def _parse_answer(answer: dict[str, Any]) -> Told:
 
 
 def instance_of(state: Path) -> str:
-    """The secret of ``state`` that proves that a daemon that comes back is the same one; made on the first start."""
+    """The secret of ``state`` that proves that a daemon that comes back is the same one; made on
+    the first start."""
     path = state / "instance"
     with room_in(state):
         if not path.exists():

@@ -1,4 +1,5 @@
-"""The life of a daemon in a fleet: register, take an episode, watch it to its end, take the next."""
+"""The life of a daemon in a fleet: register, take an episode, watch it to its end, take the
+next."""
 
 from __future__ import annotations
 
@@ -26,21 +27,27 @@ log = structlog.get_logger(__name__)
 
 
 async def join(settings: Settings, stop: asyncio.Event | None = None) -> None:
-    """Work for the fleet until TERM or INT, or with ``once`` to the end of one episode; raises `AgentdError`."""
+    """Work for the fleet until TERM or INT, or with ``once`` to the end of one episode; raises
+    `AgentdError`."""
     assert settings.service is not None
     assert settings.state is not None
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:
             token = read_token(settings.token_file, "a token of scope sandbox")
-            member = Member(settings, settings.state, Membership(client, token, instance_of(settings.state), settings))
+            member = Member(
+                settings,
+                settings.state,
+                Membership(client, token, instance_of(settings.state), settings),
+            )
             await member.run(stop or until_signal())
     finally:
         lock.release()
 
 
 class Member:
-    """Keeps every episode in a folder of its own below ``state``/episodes; one that is left is not finished."""
+    """Keeps every episode in a folder of its own below ``state``/episodes; one that is left is not
+    finished."""
 
     def __init__(self, settings: Settings, state: Path, membership: Membership) -> None:
         self._settings = settings
@@ -55,7 +62,9 @@ class Member:
         try:
             await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done() and self._session is not None:
-                await asyncio.wait({work})  # the episode's own daemon heard the stop, and ships what it can
+                await asyncio.wait(
+                    {work}
+                )  # the episode's own daemon heard the stop, and ships what it can
             if work.done():
                 work.result()
         finally:
@@ -84,7 +93,9 @@ class Member:
                 done = failed = None
             if told.lease is not None:
                 done, failed = await self._episode(told.lease, told.beat_s, stop)
-                told = told._replace(lease=None)  # the service says what comes next, after a give-up too
+                told = told._replace(
+                    lease=None
+                )  # the service says what comes next, after a give-up too
                 if self._settings.once and not stop.is_set():
                     await self._membership.beat(done=done, failed=failed)
                     return
@@ -92,12 +103,15 @@ class Member:
     async def _episode(
         self, lease: Lease, beat_s: float, stop: asyncio.Event
     ) -> tuple[str | None, tuple[str, str] | None]:
-        """Watch one episode: (it, None) once it is closed and acknowledged, (None, why) where it can't go on."""
+        """Watch one episode: (it, None) once it is closed and acknowledged, (None, why) where it
+        can't go on."""
         state = self._folder / lease.episode
         log.info("The fleet gave this sandbox an episode.", episode=lease.episode, task=lease.task)
         settings = replace(self._settings, episode=lease.episode, state=state)
         over = asyncio.Event()
-        daemon = asyncio.create_task(run_episode(settings, lease.token, over, self._opened), name="episode")
+        daemon = asyncio.create_task(
+            run_episode(settings, lease.token, over, self._opened), name="episode"
+        )
         beats = asyncio.create_task(self._beat(lease.episode, beat_s), name="beats")
         stopped = asyncio.create_task(stop.wait())
         try:
@@ -124,7 +138,11 @@ class Member:
             self._set_aside(episode, str(error))
             return None, (episode, str(error))
         session = self._session
-        if session is not None and session.steps.closed and session.journal.acknowledged >= session.journal.last:
+        if (
+            session is not None
+            and session.steps.closed
+            and session.journal.acknowledged >= session.journal.last
+        ):
             if self._settings.journal_after == "remove":
                 shutil.rmtree(self._folder / episode)
             else:
@@ -136,7 +154,8 @@ class Member:
         self._session = session
 
     async def _beat(self, episode: str, beat_s: float) -> str:
-        """Say every ``beat_s`` seconds that the sandbox is there, until the episode is given up; the reason."""
+        """Say every ``beat_s`` seconds that the sandbox is there, until the episode is given up;
+        the reason."""
         while True:
             await asyncio.sleep(beat_s)
             session = self._session

@@ -1,4 +1,5 @@
-"""`agentd.attach`: watch the browser that a harness drives, from inside the harness's own process."""
+"""`agentd.attach`: watch the browser that a harness drives, from inside the harness's own
+process."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ from agentd.run.options import OPTIONS, read_settings
 from agentd.run.record import record
 
 PATIENCE_S = 30.0
-_NAMED = frozenset(("service", "episode", "token_file", "state", "out", "files", "steps", "cdp", "profile"))
+_NAMED = frozenset(
+    ("service", "episode", "token_file", "state", "out", "files", "steps", "cdp", "profile")
+)
 """Options that `attach` has as arguments of its own, or sets itself."""
 Folders = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
 
@@ -54,12 +57,14 @@ def attach(
     patience_s: float = PATIENCE_S,
     **options: Any,
 ) -> Watch | Attaching:
-    """Watch the browser of ``given``: a page or context (then its whole context is watched) or a browser (all of it).
+    """Watch the browser of ``given``: a page or context (then its whole context is watched) or a
+    browser (all of it).
 
-    With ``service``, ``episode``, ``token`` and ``state`` (a folder) as `agentd run`; with ``out`` as `agentd record`.
-    ``files``: folders to watch, or label → folder. ``options``: any other option of the command, named as there.
-    Playwright without asyncio: gives a `Watch` that sees. On asyncio: to be awaited, or entered with ``async with``.
-    Raises `UsageError`: nothing that can be watched, watched already, a wrong option, or not seen in ``patience_s``.
+    With ``service``, ``episode``, ``token`` and ``state`` (a folder) as `agentd run`; with ``out``
+    as `agentd record`. ``files``: folders to watch, or label → folder. ``options``: any other
+    option of the command, named as there. Playwright without asyncio: gives a `Watch` that sees. On
+    asyncio: to be awaited, or entered with ``async with``. Raises `UsageError`: nothing that can be
+    watched, watched already, a wrong option, or not seen in ``patience_s``.
     """
     library = _library(given)
     settings, folder = _settings(service, episode, token, out, state, files, options)
@@ -72,7 +77,9 @@ def attach(
     return Attaching(making)
 
 
-def _attach_sync(given: Any, settings: Settings, token: str | None, folder: Path, patience_s: float) -> Watch:
+def _attach_sync(
+    given: Any, settings: Settings, token: str | None, folder: Path, patience_s: float
+) -> Watch:
     from agentd.inprocess.playwright_sync import SyncPlaywright
 
     harness = SyncPlaywright(given)
@@ -145,8 +152,8 @@ def _library(given: object) -> str:
                 _must_be_chromium(given)
                 return library
     raise UsageError(
-        f"attach: a {type(given).__module__}.{type(given).__qualname__}; wanted a Page, BrowserContext or Browser of "
-        "Playwright (sync or async) or pyppeteer"
+        f"attach: a {type(given).__module__}.{type(given).__qualname__}; wanted a Page,"
+        " BrowserContext or Browser of Playwright (sync or async) or pyppeteer"
     )
 
 
@@ -154,7 +161,11 @@ def _must_be_open(given: Any) -> None:
     is_closed = getattr(given, "is_closed", None) or getattr(given, "isClosed", None)
     if is_closed is not None and is_closed():
         raise UsageError(f"attach: the {type(given).__name__} is closed; wanted an open one")
-    if type(given).__name__ == "Browser" and hasattr(given, "is_connected") and not given.is_connected():
+    if (
+        type(given).__name__ == "Browser"
+        and hasattr(given, "is_connected")
+        and not given.is_connected()
+    ):
         raise UsageError("attach: the Browser is closed; wanted an open one")
 
 
@@ -163,7 +174,9 @@ def _must_be_chromium(given: Any) -> None:
     browser = getattr(context, "browser", context)
     name = getattr(getattr(browser, "browser_type", None), "name", "chromium")
     if name != "chromium":
-        raise UsageError(f"attach: the browser is {name}, which speaks no DevTools protocol; wanted chromium")
+        raise UsageError(
+            f"attach: the browser is {name}, which speaks no DevTools protocol; wanted chromium"
+        )
 
 
 # -- one watch a browser context
@@ -172,10 +185,13 @@ _watched: dict[int, list[Harness]] = {}
 
 
 def _enter(harness: Harness) -> Callable[[], None]:
-    """Note that a browser or context is watched; gives what ends that. Raises `UsageError` where it is already."""
+    """Note that a browser or context is watched; gives what ends that. Raises `UsageError` where it
+    is already."""
     there = _watched.setdefault(id(harness.browser), [])
     if any(one.scope is None or harness.scope in (None, one.scope) for one in there):
-        raise UsageError("attach: this browser is watched already; wanted close() on that watch first")
+        raise UsageError(
+            "attach: this browser is watched already; wanted close() on that watch first"
+        )
     there.append(harness)
 
     def leave() -> None:
@@ -200,7 +216,9 @@ def _settings(
 ) -> tuple[Settings, Path]:
     command = "run" if out is None else "record"
     if (out is None) == (service is None):
-        raise UsageError("attach: wanted either service, episode, token and state, or out (a recording)")
+        raise UsageError(
+            "attach: wanted either service, episode, token and state, or out (a recording)"
+        )
     if service is not None and not token:
         raise UsageError("attach: token is missing; wanted the episode's append token")
     if out is not None and (episode or token or state):
@@ -212,18 +230,24 @@ def _settings(
         "token_file": None if token is None else "(given as token)",
         "state": None if state is None else os.fspath(state),
         "out": None if out is None else os.fspath(out),
-        "files": [os.fspath(folder) if label is None else f"{label}={os.fspath(folder)}" for label, folder in pairs],
+        "files": [
+            os.fspath(folder) if label is None else f"{label}={os.fspath(folder)}"
+            for label, folder in pairs
+        ],
         "steps": None if out is None else "port",
     }
     if clash := {"cdp", "profile"} & options.keys():
-        raise UsageError(f"attach: {sorted(clash)[0]} is the browser that is attached to; wanted no such option")
+        raise UsageError(
+            f"attach: {sorted(clash)[0]} is the browser that is attached to; wanted no such option"
+        )
     settings = read_settings(command, given | _texts(command, options), environ={})
     folder = settings.state or Path(f"{settings.out}.state")
     return settings, folder
 
 
 def _texts(command: str, options: Mapping[str, Any]) -> dict[str, str | Sequence[str] | None]:
-    """The further options as the command line would have them. Raises `UsageError` for one that there is not."""
+    """The further options as the command line would have them. Raises `UsageError` for one that
+    there is not."""
     known = [one for one in OPTIONS if command in one.commands and one.name not in _NAMED]
     texts: dict[str, str | Sequence[str] | None] = {}
     for name, value in options.items():

@@ -1,4 +1,5 @@
-"""What is asked of the library that a harness drives its browser with: to carry, on its own loop, what we say."""
+"""What is asked of the library that a harness drives its browser with: to carry, on its own loop,
+what we say."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Harness(Protocol):
     """The id of the browser context that is watched; None: all of them."""
 
     async def carry(self, inbox: Inbox) -> Carrier:
-        """On the daemon's loop: open a browser-level session of our own; SourceLostError where the browser is gone."""
+        """On the daemon's loop: open a browser-level session of our own; SourceLostError where the
+        browser is gone."""
 
 
 class AsyncSession(Protocol):
@@ -46,9 +48,12 @@ class AsyncSession(Protocol):
 
 
 class LoopCarrier:
-    """A `Carrier` over ``session``, which lives on ``loop``, the harness's. ``errors``: the library's own."""
+    """A `Carrier` over ``session``, which lives on ``loop``, the harness's. ``errors``: the
+    library's own."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, session: AsyncSession, inbox: Inbox, errors: Errors) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, session: AsyncSession, inbox: Inbox, errors: Errors
+    ) -> None:
         self._loop = loop
         self._session = session
         self._inbox = inbox
@@ -83,8 +88,11 @@ class LoopCarrier:
             self._inbox.put({"id": number, "result": result or {}})
 
 
-async def on_loop(loop: asyncio.AbstractEventLoop, what: Coroutine[Any, Any, Any], errors: Errors) -> Any:
-    """Await ``what`` on the harness's loop from the daemon's; raises SourceLostError with the library's words."""
+async def on_loop(
+    loop: asyncio.AbstractEventLoop, what: Coroutine[Any, Any, Any], errors: Errors
+) -> Any:
+    """Await ``what`` on the harness's loop from the daemon's; raises SourceLostError with the
+    library's words."""
     try:
         done = asyncio.run_coroutine_threadsafe(what, loop)
     except RuntimeError as error:

@@ -1,4 +1,5 @@
-"""Playwright on asyncio: a browser-level session of our own on the connection that the harness's Playwright has."""
+"""Playwright on asyncio: a browser-level session of our own on the connection that the harness's
+Playwright has."""
 
 from __future__ import annotations
 
@@ -28,9 +29,14 @@ class AsyncPlaywright:
             return cls(given, None)
         context = given.context if isinstance(given, Page) else given
         if context.browser is None:
-            raise UsageError("attach: Playwright names no browser for this context; wanted a context of a Browser")
+            raise UsageError(
+                "attach: Playwright names no browser for this context; wanted a context of a"
+                " Browser"
+            )
         if not context.pages:
-            raise UsageError("attach: the context has no page yet; wanted one with a page, or the browser")
+            raise UsageError(
+                "attach: the context has no page yet; wanted one with a page, or the browser"
+            )
         session = await context.new_cdp_session(context.pages[0])
         info = (await session.send("Target.getTargetInfo"))["targetInfo"]
         await session.detach()

@@ -1,7 +1,8 @@
-"""Playwright without asyncio: it moves messages only while the harness waits in one of its calls, on its thread.
+"""Playwright without asyncio: it moves messages only while the harness waits in one of its calls,
+on its thread.
 
-So everything is queued for that thread's loop and runs there in a greenlet of its own, as Playwright's own event
-handlers do; `pump` gives it a turn when the harness calls nothing else.
+So everything is queued for that thread's loop and runs there in a greenlet of its own, as
+Playwright's own event handlers do; `pump` gives it a turn when the harness calls nothing else.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class SyncPlaywright:
         self._ours: CDPSession = browser.new_browser_cdp_session()
 
     def pump(self) -> bool:
-        """Hand over everything that has come; False: the browser is gone. Only on the harness's thread."""
+        """Hand over everything that has come; False: the browser is gone. Only on the harness's
+        thread."""
         if threading.get_ident() != self._thread:
             raise UsageError("pump: wanted the thread that attached, which is Playwright's")
         try:
@@ -60,7 +62,9 @@ class SyncPlaywright:
             try:
                 opened.set_result(self._open(inbox))
             except Error as error:
-                opened.set_exception(SourceLostError(f"the harness's library opens no DevTools session: {error}"))
+                opened.set_exception(
+                    SourceLostError(f"the harness's library opens no DevTools session: {error}")
+                )
 
         if not self.later(open_it):
             raise SourceLostError("the harness's Playwright is stopped")
@@ -74,7 +78,8 @@ class SyncPlaywright:
         return session
 
     def later(self, what: Callable[[], None]) -> bool:
-        """Run ``what`` on the harness's thread when that is in Playwright next; False: Playwright is stopped."""
+        """Run ``what`` on the harness's thread when that is in Playwright next; False: Playwright
+        is stopped."""
         try:
             self._loop.call_soon_threadsafe(_in_greenlet, what)
         except RuntimeError:
@@ -118,14 +123,18 @@ def _in_greenlet(what: Callable[[], None]) -> None:
 def _browser_of(given: Page | BrowserContext) -> Browser:
     context = given.context if isinstance(given, Page) else given
     if context.browser is None:
-        raise UsageError("attach: Playwright names no browser for this context; wanted a context of a Browser")
+        raise UsageError(
+            "attach: Playwright names no browser for this context; wanted a context of a Browser"
+        )
     return context.browser
 
 
 def _scope_of(given: Page | BrowserContext) -> str:
     context = given.context if isinstance(given, Page) else given
     if not context.pages:
-        raise UsageError("attach: the context has no page yet; wanted one with a page, or the browser")
+        raise UsageError(
+            "attach: the context has no page yet; wanted one with a page, or the browser"
+        )
     session = context.new_cdp_session(context.pages[0])
     info = session.send("Target.getTargetInfo")["targetInfo"]
     session.detach()

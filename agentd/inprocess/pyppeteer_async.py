@@ -1,6 +1,7 @@
 """pyppeteer: a browser-level session of our own on the connection that the harness's pyppeteer has.
 
-pyppeteer 2.0.0 is its last version and has no public way to a session above pages, so its connection is asked.
+pyppeteer 2.0.0 is its last version and has no public way to a session above pages, so its
+connection is asked.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Pyppeteer:
         if isinstance(given, BrowserContext):
             targets = [target for target in given.targets() if target.type == "page"]
             if not targets:
-                raise UsageError("attach: the context has no page yet; wanted one with a page, or the browser")
+                raise UsageError(
+                    "attach: the context has no page yet; wanted one with a page, or the browser"
+                )
             browser, target = given.browser, targets[0]
         else:
             assert isinstance(given, Page)
@@ -57,7 +60,8 @@ class Pyppeteer:
         session = await connection.createSession(info)
         for method in EVENTS:
             session.on(method, telling(inbox, method))
-        # Its reader ends with the browser, and with any error of a listener: a crashed page is one where the harness
-        # does not listen for the page's "error". From then on nobody hears anything.
+        # Its reader ends with the browser, and with any error of a listener: a crashed page is one
+        # where the harness does not listen for the page's "error". From then on nobody hears
+        # anything.
         connection._recv_fut.add_done_callback(lambda _: inbox.put(None))
         return session

@@ -1,4 +1,5 @@
-"""The browser source over what a harness holds, which sees only while the harness gives its library time."""
+"""The browser source over what a harness holds, which sees only while the harness gives its library
+time."""
 
 from __future__ import annotations
 
@@ -16,19 +17,24 @@ from agentd.sources.cdp.transport.tunnel import Tunnel
 
 HEARD_S = 2.0
 """How long a seal waits for a harness that gives its library no time, in seconds."""
-HELD_UP = "the harness gave its browser library no time before a step was sealed; call pump(), or await something"
+HELD_UP = (
+    "the harness gave its browser library no time before a step was sealed; call pump(), or await"
+    " something"
+)
 
 
 async def carried(harness: Harness) -> Connection:
-    """A conversation with the browser over what the harness's library holds; raises `SourceLostError`."""
+    """A conversation with the browser over what the harness's library holds; raises
+    `SourceLostError`."""
     inbox = Inbox()
     tunnel = Tunnel(await harness.carry(inbox), inbox)
     return Connection(ByHand(tunnel, harness.scope))
 
 
 class InProcessSource(CdpSource):
-    """As `CdpSource`. A seal that somebody else asks for while the harness is busy elsewhere would come before what
-    its library has not read yet: then there is a gap on record instead of a step that looks empty."""
+    """As `CdpSource`. A seal that somebody else asks for while the harness is busy elsewhere would
+    come before what its library has not read yet: then there is a gap on record instead of a step
+    that looks empty."""
 
     def __init__(self, harness: Harness, plan: Mapping[str, Any]) -> None:
         super().__init__(None, None, plan, self._carried)
@@ -47,7 +53,8 @@ class InProcessSource(CdpSource):
         await super().run(sink, ready)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """Wait until the library has handed over what it had when this was called, or record the gap."""
+        """Wait until the library has handed over what it had when this was called, or record the
+        gap."""
         assert self._sink is not None
         assert self._connection is not None
         reply = self._connection.send("Browser.getVersion")

@@ -1,4 +1,5 @@
-"""The daemon in a thread of the harness's process: its own event loop, the same session as the commands run."""
+"""The daemon in a thread of the harness's process: its own event loop, the same session as the
+commands run."""
 
 from __future__ import annotations
 
@@ -18,18 +19,21 @@ Work = Callable[[asyncio.Event, Opened], Coroutine[Any, Any, object]]
 
 
 class DaemonThread:
-    """Runs ``work``. ``ended`` is done when the thread's loop is, with the daemon's error if it had one."""
+    """Runs ``work``. ``ended`` is done when the thread's loop is, with the daemon's error if it had
+    one."""
 
     def __init__(self, work: Work, name: str) -> None:
         self.ended: Future[None] = Future()
-        self.ended.set_running_or_notify_cancel()  # whoever gives up waiting for it must not cancel it
+        # whoever gives up waiting for it must not cancel it
+        self.ended.set_running_or_notify_cancel()
         self._work = work
         self._session: Future[Session] = Future()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._door = threading.Lock()
         self._shut = False
-        # A harness that ends without a close leaves the journal on disk; nothing must hold its process.
+        # A harness that ends without a close leaves the journal on disk; nothing must hold its
+        # process.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -38,17 +42,25 @@ class DaemonThread:
     @property
     def session(self) -> Session | None:
         """The session once it has begun."""
-        return self._session.result() if self._session.done() and not self._session.exception() else None
+        return (
+            self._session.result()
+            if self._session.done() and not self._session.exception()
+            else None
+        )
 
     def ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Run ``what`` on the daemon's loop as soon as there is a session; cancelled if the daemon ends before."""
+        """Run ``what`` on the daemon's loop as soon as there is a session; cancelled if the daemon
+        ends before."""
         return self._submit(self._ask(what))
 
     async def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         return await what(await asyncio.wrap_future(self._session))
 
-    def ask_within(self, what: Callable[[Session], Coroutine[Any, Any, T]], wait_s: float, late: str) -> Future[T]:
-        """The same, where there is a session within ``wait_s`` seconds; else a `UsageError` that says ``late``."""
+    def ask_within(
+        self, what: Callable[[Session], Coroutine[Any, Any, T]], wait_s: float, late: str
+    ) -> Future[T]:
+        """The same, where there is a session within ``wait_s`` seconds; else a `UsageError` that
+        says ``late``."""
 
         async def soon() -> T:
             try:

@@ -1,4 +1,5 @@
-"""What the harness holds: the steps, the answer, the close. Each call returns when the journal has it on disk."""
+"""What the harness holds: the steps, the answer, the close. Each call returns when the journal has
+it on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ TURN_S = 0.002
 
 
 class Handle:
-    """What both kinds of watch share. ``control`` is the state folder, as `milestoned_client.ControlDir` wants it."""
+    """What both kinds of watch share. ``control`` is the state folder, as
+    `milestoned_client.ControlDir` wants it."""
 
     def __init__(self, daemon: DaemonThread, control: Path, leave: Callable[[], None]) -> None:
         self.control = control
@@ -35,13 +37,17 @@ class Handle:
 
     @property
     def gaps(self) -> frozenset[str]:
-        """The sources that see nothing now; every one of them before the watch began and after it ended."""
+        """The sources that see nothing now; every one of them before the watch began and after it
+        ended."""
         session = self._daemon.session
         return frozenset(session.supervisor.gaps) if session is not None else frozenset({"cdp"})
 
     def _ready_within(self, patience_s: float) -> Future[None]:
         ends = time.monotonic() + patience_s
-        late = f"attach: the service gave no plan of the episode within {patience_s:g} s; can it be reached?"
+        late = (
+            f"attach: the service gave no plan of the episode within {patience_s:g} s; can it be"
+            " reached?"
+        )
         return self._daemon.ask_within(
             lambda session: ready(session, ends - time.monotonic(), patience_s), patience_s, late
         )
@@ -72,20 +78,29 @@ class Handle:
 class Watch(Handle):
     """A watch over Playwright without asyncio. Every method belongs to the thread that attached.
 
-    Playwright hands over what happened only while the harness is in one of its calls. The methods here give it its
-    turns while they wait, so what was done before a call is in the journal before what the call says.
+    Playwright hands over what happened only while the harness is in one of its calls. The methods
+    here give it its turns while they wait, so what was done before a call is in the journal before
+    what the call says.
     """
 
-    def __init__(self, daemon: DaemonThread, control: Path, leave: Callable[[], None], harness: SyncPlaywright) -> None:
+    def __init__(
+        self,
+        daemon: DaemonThread,
+        control: Path,
+        leave: Callable[[], None],
+        harness: SyncPlaywright,
+    ) -> None:
         super().__init__(daemon, control, leave)
         self._harness = harness
 
     def begin_step(self, action: Any = None, *, step: int | None = None) -> int:
-        """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`, `NotKeptError`."""
+        """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`,
+        `NotKeptError`."""
         return self._wait(self._daemon.ask(lambda session: self._begin(session, step, action)))
 
     def end_step(self, step: int | None = None) -> int | None:
-        """End the step and wait for its seal, whose event's number this is; raises as `begin_step`."""
+        """End the step and wait for its seal, whose event's number this is; raises as
+        `begin_step`."""
         return self._wait(self._daemon.ask(lambda session: self._end(session, step)))
 
     def answer(self, text: str) -> None:
@@ -93,11 +108,13 @@ class Watch(Handle):
         self._wait(self._daemon.ask(lambda session: self._answer(session, text)))
 
     def pump(self) -> None:
-        """Hand over what has happened so far; for a harness that lets somebody else ask for the seal."""
+        """Hand over what has happened so far; for a harness that lets somebody else ask for the
+        seal."""
         self._harness.pump()
 
     def close(self, reason: str = "closed by the harness") -> None:
-        """Close the episode, ship the rest or write the recording, and end the watch. Once is enough."""
+        """Close the episode, ship the rest or write the recording, and end the watch. Once is
+        enough."""
         if not self._daemon.is_over:
             self._wait(self._daemon.ask(lambda session: self._close(session, reason)))
         self._end_it()
@@ -116,7 +133,8 @@ class Watch(Handle):
         self._wait(self._ready_within(patience_s))
 
     def abandon(self) -> None:
-        """End the watch and leave the episode open: its journal stays, for the next one to go on with."""
+        """End the watch and leave the episode open: its journal stays, for the next one to go on
+        with."""
         self._daemon.stop()
         self._end_it()
 
@@ -131,7 +149,12 @@ class Watch(Handle):
     def __enter__(self) -> Watch:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.close(reason_of(error))
 
 
@@ -139,11 +162,15 @@ class AsyncWatch(Handle):
     """A watch over a library on asyncio. Every method belongs to the loop that attached."""
 
     async def begin_step(self, action: Any = None, *, step: int | None = None) -> int:
-        """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`, `NotKeptError`."""
-        return await self._wait(self._daemon.ask(lambda session: self._begin(session, step, action)))
+        """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`,
+        `NotKeptError`."""
+        return await self._wait(
+            self._daemon.ask(lambda session: self._begin(session, step, action))
+        )
 
     async def end_step(self, step: int | None = None) -> int | None:
-        """End the step and wait for its seal, whose event's number this is; raises as `begin_step`."""
+        """End the step and wait for its seal, whose event's number this is; raises as
+        `begin_step`."""
         return await self._wait(self._daemon.ask(lambda session: self._end(session, step)))
 
     async def answer(self, text: str) -> None:
@@ -151,13 +178,16 @@ class AsyncWatch(Handle):
         await self._wait(self._daemon.ask(lambda session: self._answer(session, text)))
 
     async def close(self, reason: str = "closed by the harness") -> None:
-        """Close the episode, ship the rest or write the recording, and end the watch. Once is enough."""
+        """Close the episode, ship the rest or write the recording, and end the watch. Once is
+        enough."""
         if not self._daemon.is_over:
             asked = self._daemon.ask(lambda session: self._close(session, reason))
             try:
                 await self._wait(asked)
             except AgentdError:
-                if not asked.cancelled():  # else a close before, whose caller gave up, has come to its end
+                if (
+                    not asked.cancelled()
+                ):  # else a close before, whose caller gave up, has come to its end
                     raise
         await self._end_it()
 
@@ -165,7 +195,8 @@ class AsyncWatch(Handle):
         try:
             await self._wait(self._daemon.ended)
         finally:
-            # A caller who gives up waiting ends nothing: until the daemon has, the browser is watched.
+            # A caller who gives up waiting ends nothing: until the daemon has, the browser is
+            # watched.
             self._daemon.ended.add_done_callback(lambda _: self._leave_once())
 
     async def wait_ready(self, patience_s: float) -> None:
@@ -173,7 +204,8 @@ class AsyncWatch(Handle):
         await self._wait(self._ready_within(patience_s))
 
     async def abandon(self) -> None:
-        """End the watch and leave the episode open: its journal stays, for the next one to go on with."""
+        """End the watch and leave the episode open: its journal stays, for the next one to go on
+        with."""
         self._daemon.stop()
         await self._end_it()
 
@@ -189,7 +221,8 @@ class AsyncWatch(Handle):
 
 
 class Attaching:
-    """What `attach` gives for a library on asyncio: ``await`` it for the watch, or enter it with ``async with``."""
+    """What `attach` gives for a library on asyncio: ``await`` it for the watch, or enter it with
+    ``async with``."""
 
     def __init__(self, making: Callable[[], Coroutine[Any, Any, AsyncWatch]]) -> None:
         self._making = making
@@ -203,21 +236,28 @@ class Attaching:
         return self._watch
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         assert self._watch is not None
         await self._watch.close(reason_of(error))
 
 
 async def ready(session: Session, left_s: float, patience_s: float) -> None:
-    """Wait ``left_s`` of ``patience_s`` seconds until every source sees. Raises `UsageError` that names those that do
-    not."""
+    """Wait ``left_s`` of ``patience_s`` seconds until every source sees. Raises `UsageError` that
+    names those that do not."""
     try:
         async with asyncio.timeout(left_s):
             await session.supervisor.all_ready()
     except TimeoutError:
-        blind = ", ".join(sorted(name for name, state in session.supervisor.states.items() if state == "gap"))
-        raise UsageError(f"attach: {blind} did not come to see within {patience_s:g} s; is the browser busy?") from None
+        blind = ", ".join(
+            sorted(name for name, state in session.supervisor.states.items() if state == "gap")
+        )
+        raise UsageError(
+            f"attach: {blind} did not come to see within {patience_s:g} s; is the browser busy?"
+        ) from None
 
 
 def _forgive(waiting: asyncio.Future[Any]) -> None:
@@ -228,4 +268,6 @@ def _forgive(waiting: asyncio.Future[Any]) -> None:
 
 def reason_of(error: BaseException | None) -> str:
     """Why an episode is closed at the end of a ``with``."""
-    return "closed by the harness" if error is None else f"the harness raised {type(error).__name__}"
+    return (
+        "closed by the harness" if error is None else f"the harness raised {type(error).__name__}"
+    )

@@ -2,17 +2,18 @@
 
 Invariants, each held by tests/agentd/test_journal.py:
 
-1. Numbers are 1, 2, 3 … without gaps. A number is given only to an event that is kept; what cannot be kept is
-   counted, and the count is journalled as ``journal.dropped`` before the next boundary or when space returns. Where
-   gaps begin and end is not dropped but owed: it is journalled then, late. So is what the service would refuse with
-   its whole segment, and all that follows with that (`agentd.core.wire_limits`): it is counted and not kept.
-2. What `flush` returned for is on disk: a killed process loses at most what was appended since. (A power cut
-   may lose the last commits: the service is then ahead, see `adopt`.)
-3. A segment's bounds and digest are on disk before anybody may ship it, and its text is made of the stored
-   lines: sent again it is the same bytes.
+1. Numbers are 1, 2, 3 … without gaps. A number is given only to an event that is kept; what cannot
+   be kept is counted, and the count is journalled as ``journal.dropped`` before the next boundary
+   or when space returns. Where gaps begin and end is not dropped but owed: it is journalled then,
+   late. So is what the service would refuse with its whole segment, and all that follows with that
+   (`agentd.core.wire_limits`): it is counted and not kept.
+2. What `flush` returned for is on disk: a killed process loses at most what was appended since. (A
+   power cut may lose the last commits: the service is then ahead, see `adopt`.)
+3. A segment's bounds and digest are on disk before anybody may ship it, and its text is made of the
+   stored lines: sent again it is the same bytes.
 4. Segments follow each other without gap or overlap, each naming the digest before it.
-5. An acknowledgement is one number. Rows leave only when they are acknowledged and the cap presses, and never
-   those of the journal and the steps: from them a restarted daemon rebuilds its state.
+5. An acknowledgement is one number. Rows leave only when they are acknowledged and the cap presses,
+   and never those of the journal and the steps: from them a restarted daemon rebuilds its state.
 
 ``synchronous=NORMAL`` with a WAL: commits reach the kernel at once and the disk at checkpoints.
 """
@@ -34,7 +35,7 @@ from agentd.core.errors import JournalError
 from agentd.core.settings import KEEP_BYTES
 from agentd.core.wire_limits import UnfitError, line_of
 from agentd.journal.pending_gaps import Owed
-from agentd.journal.store import STATE_SOURCES, Row, Store
+from agentd.journal.store import STATE_SOURCES, JournalStore, Row
 from detectors.model.codec import GENESIS, join_segment, sha256
 
 SEGMENT_EVENTS = 500
@@ -53,21 +54,23 @@ class Cut(NamedTuple):
 
 
 class Journal:
-    """One episode's journal in the file ``path``; raises `JournalError` if that holds another episode's, `AgentdError`
-    where there is no room to begin."""
+    """One episode's journal in the file ``path``; raises `JournalError` if that holds another
+    episode's, `AgentdError` where there is no room to begin."""
 
     def __init__(self, path: Path, episode: str, *, max_bytes: int = KEEP_BYTES) -> None:
         self.episode = episode
         self.max_bytes = max_bytes
         self._folder = path.parent
         with room_in(self._folder):
-            self.store = Store(path)
+            self.store = JournalStore(path)
             self._claim(path)
         base = orjson.loads(self.store.get("base", b'[0,"' + GENESIS.encode() + b'"]'))
         last_cut = self.store.last_cut()
         self.through: int
         self.head: str
-        self.through, self.head = (last_cut[1], last_cut[3]) if last_cut and last_cut[1] > base[0] else base
+        self.through, self.head = (
+            (last_cut[1], last_cut[3]) if last_cut and last_cut[1] > base[0] else base
+        )
         self.acknowledged = max(int(self.store.get("acknowledged", b"0")), 0)
         self._tail = [row.line for row in self.store.rows(after=self.through)]
         self._tail_bytes = sum(map(len, self._tail))
@@ -86,12 +89,15 @@ class Journal:
             self.store.put({"episode": self.episode.encode()})
         elif owner != self.episode:
             self.store.close()
-            raise JournalError(f"{path}: holds the journal of episode {owner!r}, wanted {self.episode!r}")
+            raise JournalError(
+                f"{path}: holds the journal of episode {owner!r}, wanted {self.episode!r}"
+            )
 
     # -- the clock's memory
 
     def clock_marks(self) -> tuple[int | None, str, int]:
-        """The origin on record (None: a new journal), its boot, and the last time journalled, in ns."""
+        """The origin on record (None: a new journal), its boot, and the last time journalled, in
+        ns."""
         origin = self.store.get("origin", b"")
         line = self.store.last_line()
         last = max(orjson.loads(line)[1] if line else 0, int(self.store.get("base_at", b"0")))
@@ -105,7 +111,8 @@ class Journal:
     # -- writing
 
     def append(self, source: str, kind: str, data: Mapping[str, Any], at: int) -> int | None:
-        """Number an event and keep it in memory until `flush`; None: it could not be kept and is counted."""
+        """Number an event and keep it in memory until `flush`; None: it could not be kept and is
+        counted."""
         if source in STATE_SOURCES:
             self._confess(at)
         try:
@@ -115,7 +122,9 @@ class Journal:
             return None
         if self.full is not None or not self._fits(source, len(line)):
             if not self._owed.take(kind, data):
-                self._dropped[source, self.full or f"the journal reached its cap of {self.max_bytes} bytes"] += 1
+                self._dropped[
+                    source, self.full or f"the journal reached its cap of {self.max_bytes} bytes"
+                ] += 1
             return None
         self._keep(source, kind, line)
         return self.last
@@ -143,7 +152,8 @@ class Journal:
                 self._pruned = self.acknowledged
 
     def _confess(self, at: int) -> None:
-        """Journal what was dropped so far, one event a source, and what is owed, where there is room for it."""
+        """Journal what was dropped so far, one event a source, and what is owed, where there is
+        room for it."""
         if self.full is not None:
             return
         said: list[tuple[str, Mapping[str, Any]]] = [
@@ -170,16 +180,23 @@ class Journal:
         return self._dropped.total()
 
     def flush(self, at: int | None = None) -> bool:
-        """Commit everything pending, and segments that are full; False: the disk refuses, try again later.
+        """Commit everything pending, and segments that are full; False: the disk refuses, try again
+        later.
 
         ``at``: the time of a ``journal.dropped``, written when the disk takes data again.
         """
-        if self._write([]) and at is not None and (self._dropped or self._owed) and self._bytes <= self.max_bytes:
+        if (
+            self._write([])
+            and at is not None
+            and (self._dropped or self._owed)
+            and self._bytes <= self.max_bytes
+        ):
             self._confess(at)
         return self._write(self._plan(SEGMENT_EVENTS, whole=False))
 
     def cut(self) -> bool:
-        """Commit everything pending and put all of it into segments, durably; False as in `flush`."""
+        """Commit everything pending and put all of it into segments, durably; False as in
+        `flush`."""
         return self._write(self._plan(1, whole=True))
 
     def _plan(self, least: int, *, whole: bool) -> list[tuple[Cut, bytes]]:
@@ -228,30 +245,38 @@ class Journal:
         return Cut(*row) if row else None
 
     def text(self, cut: Cut) -> bytes:
-        """The segment's text; raises `JournalError` if its rows are gone or were changed on disk."""
+        """The segment's text; raises `JournalError` if its rows are gone or were changed on
+        disk."""
         if self._fresh[0] == cut.first:
             return self._fresh[1]
         lines = [row.line for row in self.store.rows(after=cut.first - 1, through=cut.last)]
         text = join_segment(self.episode, cut.first, lines, cut.prev)
         if sha256(text) != cut.digest:
-            raise JournalError(f"journal: the rows of segment {cut.first}–{cut.last} do not give its digest any more")
+            raise JournalError(
+                f"journal: the rows of segment {cut.first}–{cut.last} do not give its digest any"
+                " more"
+            )
         return text
 
     def acknowledge(self, through: int) -> None:
-        """Remember that the service has everything up to ``through``; on disk with the next commit."""
+        """Remember that the service has everything up to ``through``; on disk with the next
+        commit."""
         self.acknowledged = max(self.acknowledged, through)
 
     def stands_at(self, through: int, head: str) -> bool:
-        """Whether a log of ``through`` events that ends in digest ``head`` is the beginning of this journal."""
+        """Whether a log of ``through`` events that ends in digest ``head`` is the beginning of this
+        journal."""
         if through == 0:
             return True
         base = orjson.loads(self.store.get("base", b"[0,null]"))
         return base == [through, head] or self.store.has_cut(through, head)
 
     def adopt(self, through: int, head: str, at: int = 0) -> int:
-        """Go on after the service's log where that is longer than this journal; gives how many events it lacks.
+        """Go on after the service's log where that is longer than this journal; gives how many
+        events it lacks.
 
-        ``at``: the time of the log's last event, before which no time follows; 0 where that is not known.
+        ``at``: the time of the log's last event, before which no time follows; 0 where that is not
+        known.
         """
         lacking = through - self.last
         self._pending.clear()

@@ -1,4 +1,5 @@
-"""What a full journal owes: where gaps began and ended. Without it, sources that saw nothing would count as seeing."""
+"""What a full journal owes: where gaps began and ended. Without it, sources that saw nothing would
+count as seeing."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ Told = tuple[str, Mapping[str, Any]]
 
 
 class Owed:
-    """At most two events for each source or part: those that leave it as it is now, and as blind as it was."""
+    """At most two events for each source or part: those that leave it as it is now, and as blind as
+    it was."""
 
     def __init__(self) -> None:
         self._owed: dict[tuple[str, str, str | None], list[Told]] = {}
@@ -29,7 +31,9 @@ class Owed:
         noun, source, of = key = (kind.partition(".")[0], str(data.get("source")), data.get("of"))
         if kind == "gap.began" and of is None:
             # The whole source's gap ends its partial ones, which are told anew after it.
-            for part in [one for one in self._owed if one[:2] == (noun, source) and one[2] is not None]:
+            for part in [
+                one for one in self._owed if one[:2] == (noun, source) and one[2] is not None
+            ]:
                 del self._owed[part]
         if key not in self._owed and len(self._owed) >= MAX_GAPS:
             return False

@@ -1,6 +1,8 @@
-"""Where all observations meet: stamps the time, numbers them in the journal, wakes whom they concern.
+"""Where all observations meet: stamps the time, numbers them in the journal, wakes whom they
+concern.
 
-Commits are grouped: an event waits at most `FLUSH_S` in memory, and whoever needs it on disk now calls `flush`.
+Commits are grouped: an event waits at most `FLUSH_S` in memory, and whoever needs it on disk now
+calls `flush`.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ class Recorder:
         self._listeners.append(listener)
 
     def append(self, source: str, kind: str, data: Mapping[str, Any]) -> int | None:
-        """Journal one event now; None if it had to be dropped, which is counted and journalled in its turn."""
+        """Journal one event now; None if it had to be dropped, which is counted and journalled in
+        its turn."""
         if self.closed:
             return None
         self.closed = kind == "episode.closed"
@@ -71,7 +74,8 @@ class Recorder:
         return seq
 
     def adopt(self, through: int, head: str, at: int) -> int:
-        """Go on after the service's log, as the journal does, and after its time ``at``; see `Journal.adopt`."""
+        """Go on after the service's log, as the journal does, and after its time ``at``; see
+        `Journal.adopt`."""
         lacking = self.journal.adopt(through, head, at)
         self.clock.adopt(at)
         self.journal.set_clock(self.clock.origin)
@@ -81,22 +85,32 @@ class Recorder:
         """What a source of that name reports into."""
 
         def report(kind: str, data: Mapping[str, Any]) -> None:
-            self.append("journal" if kind in OF_SOURCES else LOOKS if kind in VISUAL_KINDS else source, kind, data)
+            self.append(
+                "journal" if kind in OF_SOURCES else LOOKS if kind in VISUAL_KINDS else source,
+                kind,
+                data,
+            )
 
         return report
 
     def flush(self) -> bool:
-        """Put everything appended on disk; False where the disk is full: it is tried again by itself."""
+        """Put everything appended on disk; False where the disk is full: it is tried again by
+        itself."""
         self._disarm()
         kept = self.journal.flush(self.clock.now())
         if not kept or self.journal.pending:
-            self._timer = asyncio.get_running_loop().call_later(RETRY_S if not kept else FLUSH_S, self.flush)
+            self._timer = asyncio.get_running_loop().call_later(
+                RETRY_S if not kept else FLUSH_S, self.flush
+            )
         self._tell(full=not kept)
         return kept
 
     def _tell(self, *, full: bool) -> None:
         if full and not self._was_full:
-            log.error("The journal takes no more events; what comes is counted as dropped.", why=self.journal.full)
+            log.error(
+                "The journal takes no more events; what comes is counted as dropped.",
+                why=self.journal.full,
+            )
         elif self._was_full and not full:
             log.info("The journal takes events again.")
         self._was_full = full

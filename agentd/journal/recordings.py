@@ -1,7 +1,8 @@
-"""Writes recording files: whole or not at all, and never over another one that nobody said to replace.
+"""Writes recording files: whole or not at all, and never over another one that nobody said to
+replace.
 
-Event lines become segments as the journal cuts them, segments become zstd frames, one after another, and a last frame
-holds a checksum of them all.
+Event lines become segments as the journal cuts them, segments become zstd frames, one after
+another, and a last frame holds a checksum of them all.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from detectors.model.codec import GENESIS, checksum_frame, join_segment, sha256
 
 
 def must_be_free(out: Path, *, force: bool) -> None:
-    """Raises `UsageError` where ``out`` can't be written: its directory is missing, or it is there already."""
+    """Raises `UsageError` where ``out`` can't be written: its directory is missing, or it is there
+    already."""
     if not out.resolve().parent.is_dir():
         raise UsageError(f"--out {out}: its directory does not exist")
     if out.is_dir():
         raise UsageError(f"--out {out}: is a directory; wanted a file")
     if not force and out.exists():
-        raise UsageError(f"--out {out}: is there already; wanted another name, or --force to replace it")
+        raise UsageError(
+            f"--out {out}: is there already; wanted another name, or --force to replace it"
+        )
 
 
 def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
@@ -39,7 +43,8 @@ def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def write_recording(texts: Iterable[bytes], out: Path, *, force: bool) -> None:
-    """Write segments' texts to ``out``. Raises `UsageError` if it is there by now, `AgentdError` if it can't be."""
+    """Write segments' texts to ``out``. Raises `UsageError` if it is there by now, `AgentdError` if
+    it can't be."""
     compress = packer()
     digest = hashlib.sha256()
     fresh = out.with_name(f"{out.name}.{os.getpid()}.new")

@@ -30,8 +30,9 @@ class Row(NamedTuple):
     line: bytes
 
 
-class Store:
-    """The file; every writing method is one transaction, wholly done or not at all (sqlite3 errors pass through)."""
+class JournalStore:
+    """The file; every writing method is one transaction, wholly done or not at all (sqlite3 errors
+    pass through)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -45,7 +46,9 @@ class Store:
             raise  # of the disk: see `agentd.core.disk_errors`
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise JournalError(f"{path}: {error}; wanted a journal that this daemon made, or no such file") from None
+            raise JournalError(
+                f"{path}: {error}; wanted a journal that this daemon made, or no such file"
+            ) from None
 
     def get(self, name: str, default: bytes) -> bytes:
         row = self._db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()
@@ -58,7 +61,9 @@ class Store:
     def _put(self, values: Mapping[str, bytes]) -> None:
         self._db.executemany("INSERT OR REPLACE INTO named VALUES (?, ?)", values.items())
 
-    def write(self, rows: Sequence[Row], cuts: Sequence[tuple[int, int, str, str]], acknowledged: int) -> None:
+    def write(
+        self, rows: Sequence[Row], cuts: Sequence[tuple[int, int, str, str]], acknowledged: int
+    ) -> None:
         """Add events and segments, and note what is acknowledged, all or nothing."""
         with self._transaction():
             self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", rows)
@@ -66,19 +71,26 @@ class Store:
             self._put({"acknowledged": str(acknowledged).encode()})
 
     def forget(self, through: int) -> int:
-        """Delete events up to ``through`` that are nobody's state; gives the bytes of their lines."""
+        """Delete events up to ``through`` that are nobody's state; gives the bytes of their
+        lines."""
         which = f"seq <= ? AND source NOT IN ({','.join('?' * len(STATE_SOURCES))})"
         args = (through, *STATE_SOURCES)
         with self._transaction():
-            size = self._db.execute(f"SELECT COALESCE(SUM(LENGTH(line)), 0) FROM events WHERE {which}", args).fetchone()
+            size = self._db.execute(
+                f"SELECT COALESCE(SUM(LENGTH(line)), 0) FROM events WHERE {which}", args
+            ).fetchone()
             self._db.execute(f"DELETE FROM events WHERE {which}", args)
         return int(size[0])
 
     def size(self) -> int:
         """Bytes of all event lines."""
-        return int(self._db.execute("SELECT COALESCE(SUM(LENGTH(line)), 0) FROM events").fetchone()[0])
+        return int(
+            self._db.execute("SELECT COALESCE(SUM(LENGTH(line)), 0) FROM events").fetchone()[0]
+        )
 
-    def rows(self, *, after: int = 0, through: int = 2**62, source: str | None = None) -> Iterator[Row]:
+    def rows(
+        self, *, after: int = 0, through: int = 2**62, source: str | None = None
+    ) -> Iterator[Row]:
         """Events with ``after`` < seq <= ``through``, in order."""
         sql = "SELECT seq, source, kind, line FROM events WHERE seq > ? AND seq <= ?"
         args: tuple[object, ...] = (after, through)
@@ -93,16 +105,22 @@ class Store:
 
     def last_cut(self) -> tuple[int, int, str, str] | None:
         row: tuple[int, int, str, str] | None
-        row = self._db.execute("SELECT first, last, prev, digest FROM segments ORDER BY first DESC LIMIT 1").fetchone()
+        row = self._db.execute(
+            "SELECT first, last, prev, digest FROM segments ORDER BY first DESC LIMIT 1"
+        ).fetchone()
         return row
 
     def cut_from(self, first: int) -> tuple[int, int, str, str] | None:
         row: tuple[int, int, str, str] | None
-        row = self._db.execute("SELECT first, last, prev, digest FROM segments WHERE first = ?", (first,)).fetchone()
+        row = self._db.execute(
+            "SELECT first, last, prev, digest FROM segments WHERE first = ?", (first,)
+        ).fetchone()
         return row
 
     def has_cut(self, last: int, digest: str) -> bool:
-        found = self._db.execute("SELECT 1 FROM segments WHERE last = ? AND digest = ?", (last, digest)).fetchone()
+        found = self._db.execute(
+            "SELECT 1 FROM segments WHERE last = ? AND digest = ?", (last, digest)
+        ).fetchone()
         return found is not None
 
     def limit_pages(self, pages: int) -> None:
@@ -125,7 +143,8 @@ class Store:
 
 
 class _Transaction:
-    """BEGIN … COMMIT, rolled back on any error; sqlite3 has sometimes rolled back by itself when a disk is full."""
+    """BEGIN … COMMIT, rolled back on any error; sqlite3 has sometimes rolled back by itself when a
+    disk is full."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db

@@ -1,4 +1,5 @@
-"""Secrets are masked before the journal, whichever source saw them: passwords, tokens, cookies, card numbers.
+"""Secrets are masked before the journal, whichever source saw them: passwords, tokens, cookies,
+card numbers.
 
 names    the documented list of names that mean a secret
 cards    card numbers in running text

@@ -1,5 +1,5 @@
-"""Bodies and messages, masked in the form they have: JSON, urlencoded, multipart, HTML, XML, lines of names and
-values, anything else as text."""
+"""Bodies and messages, masked in the form they have: JSON, urlencoded, multipart, HTML, XML, lines
+of names and values, anything else as text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,21 @@ from agentd.masking.masker import MASK, Masker
 _PART_NAME = re.compile(r'\bname="([^"]*)"', re.IGNORECASE)
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)
 _QUOTED = re.compile(r'("([^"\\]{1,200})"\s*:\s*)(?:"((?:[^"\\]|\\.)*)|(-?[0-9][0-9.eE+-]*))')
-_LINE = re.compile(r"^([ \t]*([\w.%+*~\[\]-]{1,200})[ \t]*[=:][ \t]*)([^\s\0][^\r\n\0]*)", re.MULTILINE)
-_ELEMENT = re.compile(
-    r"(<(?:[\w.-]{1,100}:)?([\w.-]{1,100})(?:\s[^<>]{0,500})?>)((?:<!\[CDATA\[.{0,500}?\]\]>|[^<])+)", re.DOTALL
+_LINE = re.compile(
+    r"^([ \t]*([\w.%+*~\[\]-]{1,200})[ \t]*[=:][ \t]*)([^\s\0][^\r\n\0]*)", re.MULTILINE
 )
-_NAMED = re.compile(r"""(?<![\w:.-])((?:[\w.-]{1,100}:)?([\w.-]{1,100})\s{0,9}=\s{0,9})("[^"<]+"|'[^'<]+')""")
+_ELEMENT = re.compile(
+    r"(<(?:[\w.-]{1,100}:)?([\w.-]{1,100})(?:\s[^<>]{0,500})?>)((?:<!\[CDATA\[.{0,500}?\]\]>|[^<])+)",
+    re.DOTALL,
+)
+_NAMED = re.compile(
+    r"""(?<![\w:.-])((?:[\w.-]{1,100}:)?([\w.-]{1,100})\s{0,9}=\s{0,9})("[^"<]+"|'[^'<]+')"""
+)
 _PAIRS = re.compile(r"^[\w.%+*~\[\]-]{1,200}=[^\s<>]*$")
 _INPUT = re.compile(r"<(?:input|meta)\b", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""\b(type|name|id|value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"""\b(type|name|id|value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE
+)
 
 
 def mask_body(text: str, mime: str, masker: Masker) -> str:
@@ -41,7 +48,11 @@ def mask_body(text: str, mime: str, masker: Masker) -> str:
     if "html" in mime or "xml" in mime or text.lstrip()[:1] == "<":
         text = _mask_markup(text, masker)
     else:
-        text = "\n".join(_mask_json_line(line, masker) for line in text.split("\n")) if "\n" in text else text
+        text = (
+            "\n".join(_mask_json_line(line, masker) for line in text.split("\n"))
+            if "\n" in text
+            else text
+        )
         if not mime or "text/plain" in mime:
             text = _LINE.sub(lambda found: _hidden(found, masker), text)
     return masker.mask_text(_mask_quoted(text, masker))
@@ -60,7 +71,8 @@ def _mask_json(text: str, masker: Masker) -> str | None:
 
 
 def _repeats_a_key(text: str, value: Any) -> bool:
-    """Whether more stands in the text than was read of it: of a repeated key only the last value is."""
+    """Whether more stands in the text than was read of it: of a repeated key only the last value
+    is."""
     if orjson.dumps(value) == text.encode():
         return False
 
@@ -93,8 +105,8 @@ def boundary_of(mime: str) -> str | None:
 
 
 def map_parts(text: str, boundary: str, change: Callable[[str, str, str], str]) -> str:
-    """A multipart body with each part's content changed; ``change`` gets name ("": none), the part's head and its
-    content."""
+    """A multipart body with each part's content changed; ``change`` gets name ("": none), the
+    part's head and its content."""
     parts = text.split(f"--{boundary}")
     for index, part in enumerate(parts):
         head, gap, value = part.partition("\r\n\r\n")
@@ -104,7 +116,9 @@ def map_parts(text: str, boundary: str, change: Callable[[str, str, str], str]) 
             changed = change(name[1] if name else "", head, content)
             parts[index] = head + gap + changed + value[len(content) :]
         else:
-            parts[index] = change("", "", part)  # before the first part, after the last, or no part at all
+            parts[index] = change(
+                "", "", part
+            )  # before the first part, after the last, or no part at all
     return f"--{boundary}".join(parts)
 
 
@@ -131,11 +145,16 @@ def _mask_quoted(text: str, masker: Masker) -> str:
 
 
 def _mask_markup(text: str, masker: Masker) -> str:
-    """Elements and attributes with a name that tells: ``<password>...</password>``, ``<user token="...">``."""
+    """Elements and attributes with a name that tells: ``<password>...</password>``, ``<user
+    token="...">``."""
 
     def attribute(found: re.Match[str]) -> str:
         value, mark = found[3][1:-1], found[3][0]
-        return f"{found[1]}{mark}{MASK}{mark}" if masker.is_secret(found[2], html.unescape(value)) else found[0]
+        return (
+            f"{found[1]}{mark}{MASK}{mark}"
+            if masker.is_secret(found[2], html.unescape(value))
+            else found[0]
+        )
 
     def element(found: re.Match[str]) -> str:
         value = html.unescape(found[3].strip())
@@ -145,7 +164,8 @@ def _mask_markup(text: str, masker: Masker) -> str:
 
 
 def _mask_tags(text: str, masker: Masker) -> str:
-    # Step by step: an expression that looks for each tag's end would read all that follows once for every tag.
+    # Step by step: an expression that looks for each tag's end would read all that follows once for
+    # every tag.
     pieces, done = [], 0
     while found := _INPUT.search(text, done):
         end = text.find(">", found.end()) + 1
@@ -158,7 +178,8 @@ def _mask_tags(text: str, masker: Masker) -> str:
 
 def _mask_tag(tag: str, masker: Masker) -> str:
     found: dict[str, Any] = {
-        one[1].lower(): (one, html.unescape(one[2].strip("\"'"))) for one in _ATTRIBUTE.finditer(tag)
+        one[1].lower(): (one, html.unescape(one[2].strip("\"'")))
+        for one in _ATTRIBUTE.finditer(tag)
     }
     place = found.get("value") or found.get("content")
     if place is None or not place[1]:

@@ -1,7 +1,8 @@
-"""Card numbers in running text: 13 to 19 digits, an issuer's prefix and length, and a right check digit.
+"""Card numbers in running text: 13 to 19 digits, an issuer's prefix and length, and a right check
+digit.
 
-One in ten numbers passes the check digit alone, so the issuer is asked too: a timestamp, an order number, a bar
-code or an IBAN stays as it is.
+One in ten numbers passes the check digit alone, so the issuer is asked too: a timestamp, an order
+number, a bar code or an IBAN stays as it is.
 """
 
 from __future__ import annotations
@@ -36,8 +37,12 @@ _ISSUERS: tuple[tuple[int, int, range], ...] = (
     (6069, 6089, range(16, 17)),  # RuPay, Hipercard
 )
 
-# Groups of digits with one kind of gap between them; no part of a word, a decimal, a telephone number.
-_RUN = re.compile(r"(?<![\w+.])[0-9]{3,19}(?:([ \u00a0\u2009\u202f-])[0-9]{1,19}(?:\1[0-9]{1,19})*)?(?![\w]|[.][0-9])")
+# Groups of digits with one kind of gap between them; no part of a word, a decimal, a telephone
+# number.
+_RUN = re.compile(
+    r"(?<![\w+.])[0-9]{3,19}(?:(["
+    r" \u00a0\u2009\u202f-])[0-9]{1,19}(?:\1[0-9]{1,19})*)?(?![\w]|[.][0-9])"
+)
 _DIGITS = re.compile("[0-9]+")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{1,4}){3,8}(?!\w)")
 _MAX_GROUP_LENGTH, _MAX_GROUPS = 8, 7
@@ -68,7 +73,11 @@ def _cards(run: re.Match[str]) -> list[tuple[int, int]]:
     first = 0
     while first < len(groups):
         furthest = min(len(groups), first + _MAX_GROUPS)
-        ways = (n for n in range(furthest, first, -1) if _is(digits[ends[first] : ends[n]], groups[first:n]))
+        ways = (
+            n
+            for n in range(furthest, first, -1)
+            if _is(digits[ends[first] : ends[n]], groups[first:n])
+        )
         last = next(ways, 0)
         if last:
             found.append((groups[first][0], groups[last - 1][0] + len(groups[last - 1][1])))
@@ -88,14 +97,20 @@ def _is(number: str, groups: list[tuple[int, str]]) -> bool:
 
 
 def is_card(digits: str) -> bool:
-    """Whether ``digits`` (nothing but digits) is a card's number, by issuer, length and check digit."""
-    if not any(len(digits) in sizes and low <= int(digits[: len(str(low))]) <= high for low, high, sizes in _ISSUERS):
+    """Whether ``digits`` (nothing but digits) is a card's number, by issuer, length and check
+    digit."""
+    if not any(
+        len(digits) in sizes and low <= int(digits[: len(str(low))]) <= high
+        for low, high, sizes in _ISSUERS
+    ):
         return False
     return _luhn(digits) and not (len(digits) == 13 and _is_bar_code(digits))
 
 
 def _luhn(digits: str) -> bool:
-    doubled = (2 * int(digit) if place % 2 else int(digit) for place, digit in enumerate(reversed(digits)))
+    doubled = (
+        2 * int(digit) if place % 2 else int(digit) for place, digit in enumerate(reversed(digits))
+    )
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 

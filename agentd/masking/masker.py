@@ -1,4 +1,5 @@
-"""The one mask that every source puts over what it saw, before the journal: by names, by shapes, by told values."""
+"""The one mask that every source puts over what it saw, before the journal: by names, by shapes, by
+told values."""
 
 from __future__ import annotations
 
@@ -28,14 +29,19 @@ _PATH_PARAMETER = re.compile(r";([^;=/]{1,200})=([^;/]+)")
 _MAX_ADDRESS_DEPTH = 5
 """Addresses within an address's parameters that are read; one that lies deeper is masked as a whole."""
 
-SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"})
+SECRET_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"}
+)
 """Headers whose values are masked whatever they hold; others by the lists of agentd/masking/names.py."""
-_ADDRESS_HEADERS = frozenset({"location", "content-location", "referer", "refresh", "link", "origin"})
+_ADDRESS_HEADERS = frozenset(
+    {"location", "content-location", "referer", "refresh", "link", "origin"}
+)
 _USER_OPTIONS = frozenset({"-u", "--user", "--proxy-user", "-U"})
 
 
 class Masker:
-    """What counts as a secret: the documented names and shapes, and the further ``names`` that task and operator gave.
+    """What counts as a secret: the documented names and shapes, and the further ``names`` that task
+    and operator gave.
 
     A source that learns of more (the browser's, of password fields' values) extends `is_secret`.
     """
@@ -61,11 +67,13 @@ class Masker:
         return mask_tokens(mask_cards(text, MASK), MASK)
 
     def mask_value(self, name: str, value: str) -> str:
-        """What may be told of ``value``, which stands under ``name``; one that is JSON itself is read as such."""
+        """What may be told of ``value``, which stands under ``name``; one that is JSON itself is
+        read as such."""
         return self._value(name, value, 0, 0)
 
     def mask_url(self, url: str) -> str:
-        """``url`` without user and password before the host, and masked in path, query and fragment."""
+        """``url`` without user and password before the host, and masked in path, query and
+        fragment."""
         return self._mask_url(url, 0)
 
     def mask_pairs(self, text: str) -> str:
@@ -73,7 +81,8 @@ class Masker:
         return self._mask_pairs(text, 0)
 
     def mask_header(self, name: str, value: str) -> str:
-        """A header's value: of Authorization the scheme stays, of cookies the names and attributes."""
+        """A header's value: of Authorization the scheme stays, of cookies the names and
+        attributes."""
         low = name.lower()
         if low in ("cookie", "cookie2"):
             return "; ".join(self._cookie(part) for part in value.split(";"))
@@ -99,12 +108,13 @@ class Masker:
         return {name: self.mask_header(name, value) for name, value in headers.items()}
 
     def mask_json(self, value: Any, name: str = "") -> Any:
-        """A JSON value, masked: by its keys, and whatever shows by itself. Numbers that are cards become text."""
+        """A JSON value, masked: by its keys, and whatever shows by itself. Numbers that are cards
+        become text."""
         return self._json(value, name, 0)
 
     def mask_arguments(self, arguments: Sequence[str]) -> list[str]:
-        """A command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers, addresses, cards, and
-        the short options of agentd/masking/programs.py."""
+        """A command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers,
+        addresses, cards, and the short options of agentd/masking/programs.py."""
         masked: list[str] = []
         before, command = "", Command(MASK)
         for argument in arguments:
@@ -124,7 +134,9 @@ class Masker:
             return value
         if isinstance(value, str):
             return self._value(name, value, depth, 0)
-        secret = self.is_secret(name, str(value)) or (isinstance(value, int) and value > 0 and is_card(str(value)))
+        secret = self.is_secret(name, str(value)) or (
+            isinstance(value, int) and value > 0 and is_card(str(value))
+        )
         return MASK if secret else value
 
     def _value(self, name: str, value: str, depth: int, within: int) -> str:
@@ -146,7 +158,12 @@ class Masker:
     def _mask_argument(self, argument: str, before: str) -> str:
         if before in _USER_OPTIONS and ":" in argument and not _URL.match(argument):
             return argument.partition(":")[0] + f":{MASK}"
-        if before.startswith("-") and "=" not in before and self.is_secret_name(before) and argument[:1] != "-":
+        if (
+            before.startswith("-")
+            and "=" not in before
+            and self.is_secret_name(before)
+            and argument[:1] != "-"
+        ):
             return MASK
         name, mark, value = argument.partition("=")
         if mark and value and not _URL.match(argument) and self.is_secret(name, value):
@@ -202,7 +219,11 @@ class Masker:
         return path if masked == plain else quote(masked, safe="/:*@!$&'()+,;=~-._[]")
 
     def _path_parameter(self, found: re.Match[str]) -> str:
-        return f";{found[1]}={MASK}" if self.is_secret(unquote(found[1]), unquote(found[2])) else found[0]
+        return (
+            f";{found[1]}={MASK}"
+            if self.is_secret(unquote(found[1]), unquote(found[2]))
+            else found[0]
+        )
 
     def _mask_pair(self, pair: str, within: int) -> str:
         name, mark, value = pair.partition("=")

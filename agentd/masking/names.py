@@ -1,7 +1,8 @@
-"""Which names mean a secret: of form fields, query parameters, JSON keys, headers, options of a command.
+"""Which names mean a secret: of form fields, query parameters, JSON keys, headers, options of a
+command.
 
-A name is read as its words: ``userAccessToken``, ``user_access_token``, ``user[access-token]`` are the same one.
-The lists here are the documentation: nothing else is taken for a secret by its name.
+A name is read as its words: ``userAccessToken``, ``user_access_token``, ``user[access-token]`` are
+the same one. The lists here are the documentation: nothing else is taken for a secret by its name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Programs that take a password in a short option, where no name tells of it: ``mysql -phunter2``.
 
-The table is the documentation, as the lists of names are: options of other programs are masked by their names alone.
+The table is the documentation, as the lists of names are: options of other programs are masked by
+their names alone.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import NamedTuple
 
 
 class Form(NamedTuple):
-    """``attached``: options whose value follows in the same word; ``separate``: in the next one. ``users``: options
-    with a user and a password, attached or separate, and the sign between the two."""
+    """``attached``: options whose value follows in the same word; ``separate``: in the next one.
+    ``users``: options with a user and a password, attached or separate, and the sign between the
+    two."""
 
     attached: tuple[str, ...] = ()
     separate: tuple[str, ...] = ()
@@ -27,10 +29,17 @@ _ZIP = Form(attached=("-P",), separate=("-P",))
 _SAMBA = Form(users=("-U",), between="%")
 
 PROGRAMS: Mapping[str, Form] = {
-    **dict.fromkeys(("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlshow", "mysqlsh"), _MYSQL),
-    **dict.fromkeys(("mariadb", "mariadb-dump", "mariadb-admin", "mariadb-import", "mariadb-check"), _MYSQL),
+    **dict.fromkeys(
+        ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlshow", "mysqlsh"),
+        _MYSQL,
+    ),
+    **dict.fromkeys(
+        ("mariadb", "mariadb-dump", "mariadb-admin", "mariadb-import", "mariadb-check"), _MYSQL
+    ),
     **dict.fromkeys(("7z", "7za", "7zr", "rar", "unrar"), Form(attached=("-p",))),
-    **dict.fromkeys(("sshpass", "rdesktop", "mongo", "mongosh", "mongodump", "mongorestore"), _BOTH_P),
+    **dict.fromkeys(
+        ("sshpass", "rdesktop", "mongo", "mongosh", "mongodump", "mongorestore"), _BOTH_P
+    ),
     **dict.fromkeys(("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"), _LDAP),
     **dict.fromkeys(("zip", "unzip", "sqlcmd", "bcp"), _ZIP),
     **dict.fromkeys(("smbclient", "rpcclient", "smbget"), _SAMBA),

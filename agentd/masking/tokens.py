@@ -1,4 +1,5 @@
-"""Secrets that show by their own shape, wherever they stand: tokens of well-known makers, signed tokens, keys."""
+"""Secrets that show by their own shape, wherever they stand: tokens of well-known makers, signed
+tokens, keys."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _SHAPES = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LONG = re.compile(r"\S{15}")
-# Looked for from the beginning of a run only, and within it part by part: a page may write a run as long as it likes.
+# Looked for from the beginning of a run only, and within it part by part: a page may write a run as
+# long as it likes.
 _DOTTED = re.compile(r"(?<![\w.-])[\w.-]+")
 _JWT_PART = re.compile(r"\beyJ[\w-]{8}")
 
@@ -29,7 +31,8 @@ def mask_tokens(text: str, mask: str) -> str:
 
 
 def _without_jwt(run: str, mask: str) -> str:
-    """A run of dotted parts without a JSON web token: two parts of JSON in base64, and a signature."""
+    """A run of dotted parts without a JSON web token: two parts of JSON in base64, and a
+    signature."""
     kept: list[str] = []
     parts = run.split(".")
     at = 0

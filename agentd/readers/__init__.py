@@ -1,4 +1,5 @@
-"""What a file says, as facts: each reader runs in a process of its own, bounded in time and memory (docs/readers.md).
+"""What a file says, as facts: each reader runs in a process of its own, bounded in time and memory
+(docs/readers.md).
 
 asking   starts that process beside the daemon, holds its deadline, and takes what it says
 child    the process: limits itself, reads its standard input as one format, prints facts

@@ -1,4 +1,5 @@
-"""What archives hold, by their lists alone: nothing is unpacked to the disk, nothing larger than its bound is read."""
+"""What archives hold, by their lists alone: nothing is unpacked to the disk, nothing larger than
+its bound is read."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ MAX_ENTRIES_SEEN = 100_000
 
 
 def read_zip(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{entries: [{name, size, folder?, link?, encrypted?}], count, bytes}``; of a link only that it is one."""
+    """``{entries: [{name, size, folder?, link?, encrypted?}], count, bytes}``; of a link only that
+    it is one."""
     try:
         with zipfile.ZipFile(file) as archive:
             found = archive.infolist()
@@ -38,8 +40,8 @@ def read_zip(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_tar(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{entries: [{name, size, folder?, link?, special?}], count, bytes}``; compressed by gzip, bzip2, xz or not.
-    ``special``: a pipe or a device."""
+    """``{entries: [{name, size, folder?, link?, special?}], count, bytes}``; compressed by gzip,
+    bzip2, xz or not. ``special``: a pipe or a device."""
     entries: list[dict[str, Any]] = []
     try:
         with tarfile.open(fileobj=_Bounded(_unpacked(file)), mode="r|") as archive:
@@ -56,7 +58,8 @@ def read_tar(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def bounded_zip(file: BinaryIO) -> None:
-    """Make sure that an office file unpacks to no more than `UNPACKED`. Raises `HeavyError` or `DamagedError`."""
+    """Make sure that an office file unpacks to no more than `UNPACKED`. Raises `HeavyError` or
+    `DamagedError`."""
     listed = read_zip(file, {})
     file.seek(0)
     if listed["bytes"] > UNPACKED:
@@ -66,7 +69,11 @@ def bounded_zip(file: BinaryIO) -> None:
 def _listed(entries: list[dict[str, Any]]) -> dict[str, Any]:
     if len(entries) > MAX_ENTRIES_SEEN:
         raise HeavyError(f"{len(entries)} entries")
-    return {"entries": entries[: MAX_ENTRIES + 1], "count": len(entries), "bytes": sum(one["size"] for one in entries)}
+    return {
+        "entries": entries[: MAX_ENTRIES + 1],
+        "count": len(entries),
+        "bytes": sum(one["size"] for one in entries),
+    }
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO:

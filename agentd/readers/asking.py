@@ -24,10 +24,11 @@ UNKNOWN = ("slow", "denied", "unavailable", "failed", "unsettled")
 async def read(
     file: int, format_: str, budget_s: float, query: str | None = None, wal: int | None = None
 ) -> dict[str, Any]:
-    """The child's {status, facts?, cut?, reason?, ms?} about the open descriptor ``file``; never raises for a child.
+    """The child's {status, facts?, cut?, reason?, ms?} about the open descriptor ``file``; never
+    raises for a child.
 
-    A file over which the reader was killed or ran out of processor time is ``heavy``; one that was not read within
-    ``budget_s`` of wall time is ``slow``, for which the machine may be to blame.
+    A file over which the reader was killed or ran out of processor time is ``heavy``; one that was
+    not read within ``budget_s`` of wall time is ``slow``, for which the machine may be to blame.
     """
     request = {"format": format_, "query": query, "wal": wal}
     try:

@@ -34,8 +34,8 @@ class LargeError(Exception):
 
 
 def fitted(facts: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """``facts`` as JSON of at most `MAX_BYTES` bytes, and whether something was left out: ends of texts and lists
-    first."""
+    """``facts`` as JSON of at most `MAX_BYTES` bytes, and whether something was left out: ends of
+    texts and lists first."""
     length, items = MAX_CHARACTERS, MAX_ITEMS
     while True:
         clip = _Clip(length, items)
@@ -74,7 +74,8 @@ class _Clip:
 
 
 def plain(value: Any) -> Any:
-    """A value of a cell, a key or a tag as JSON: numbers and truth as they are, all else as its text."""
+    """A value of a cell, a key or a tag as JSON: numbers and truth as they are, all else as its
+    text."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):

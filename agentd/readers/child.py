@@ -1,7 +1,8 @@
-"""The process that reads one file: its standard input, already open; it knows no path and writes nothing but facts.
+"""The process that reads one file: its standard input, already open; it knows no path and writes
+nothing but facts.
 
-``python -m agentd.readers.child REQUEST``, REQUEST as JSON {format, query?, wal?}. One JSON object comes out:
-{status, facts?, cut?, reason?, ms?}.
+``python -m agentd.readers.child REQUEST``, REQUEST as JSON {format, query?, wal?}. One JSON object
+comes out: {status, facts?, cut?, reason?, ms?}.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def limit() -> None:
         (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_CORE, 0),
     ):  # fmt: skip
         _, hard = resource.getrlimit(what)
-        # The hard limit of processor time kills; the soft one ends by a signal of its own, which says why.
+        # The hard limit of processor time kills; the soft one ends by a signal of its own, which
+        # says why.
         most = most if hard < 0 else min(most, hard)
         resource.setrlimit(what, (most, most + 1 if hard < 0 else min(most + 1, hard)))
 
@@ -41,7 +43,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     """What is told of the file on descriptor 0."""
     name = str(request["format"])
     try:
-        read = getattr(importlib.import_module(f"agentd.readers.{FORMATS[name].module}"), f"read_{name}")
+        read = getattr(
+            importlib.import_module(f"agentd.readers.{FORMATS[name].module}"), f"read_{name}"
+        )
         with os.fdopen(0, "rb", closefd=False) as file:
             found = read(file, request)
             more = bool(found.pop("cut", False))  # the reader itself left something out
@@ -51,9 +55,15 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     except LargeError as error:
         return {"status": "large", "reason": str(error)[:300]}
     except (HeavyError, MemoryError, RecursionError) as error:
-        return {"status": "heavy", "reason": str(error)[:300] or f"{name} needs more than {MEMORY >> 20} MiB"}
+        return {
+            "status": "heavy",
+            "reason": str(error)[:300] or f"{name} needs more than {MEMORY >> 20} MiB",
+        }
     except ImportError as error:
-        return {"status": "unavailable", "reason": f"{error}; wanted: pip install 'milestoned[readers]'"}
+        return {
+            "status": "unavailable",
+            "reason": f"{error}; wanted: pip install 'milestoned[readers]'",
+        }
     return {"status": "read", "facts": facts} | ({"cut": True} if cut or more else {})
 
 

@@ -1,4 +1,5 @@
-"""SQLite databases: read from a copy in memory, so that no lock, journal or time of the file is touched."""
+"""SQLite databases: read from a copy in memory, so that no lock, journal or time of the file is
+touched."""
 
 from __future__ import annotations
 
@@ -20,9 +21,11 @@ _DENIED = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA)
 
 
 def read_sqlite(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{sheets}``: a sheet a table with its columns as the first row and ``count`` rows, or what ``query`` gives.
+    """``{sheets}``: a sheet a table with its columns as the first row and ``count`` rows, or what
+    ``query`` gives.
 
-    What a program that still runs has written into its write-ahead log counts too: ``wal`` is its descriptor.
+    What a program that still runs has written into its write-ahead log counts too: ``wal`` is its
+    descriptor.
     """
     data = bytearray(whole(file))
     if not data.startswith(b"SQLite format 3\0"):
@@ -50,8 +53,15 @@ def _of_both(path: Path, data: bytes, wal: bytes, query: str | None) -> dict[str
 def _read(database: sqlite3.Connection, query: str | None) -> dict[str, Any]:
     database.text_factory = lambda raw: raw.decode("utf-8", "replace")
     database.execute("PRAGMA query_only = 1")
-    names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-    database.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action in _DENIED else sqlite3.SQLITE_OK)
+    names = [
+        row[0]
+        for row in database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        )
+    ]
+    database.set_authorizer(
+        lambda action, *_: sqlite3.SQLITE_DENY if action in _DENIED else sqlite3.SQLITE_OK
+    )
     if query is not None:
         found = _rows(database, "", query)
         return {"sheets": [found], "cut": "more" in found}
@@ -68,7 +78,9 @@ def _rows(database: sqlite3.Connection, name: str, query: str) -> dict[str, Any]
     done = database.execute(query)
     columns = [column[0] for column in done.description or ()]
     rows = [[_cell(cell) for cell in row] for row in done.fetchmany(MAX_ROWS + 1)]
-    return sheet(name, [columns, *rows[:MAX_ROWS]], **({"more": True} if len(rows) > MAX_ROWS else {}))
+    return sheet(
+        name, [columns, *rows[:MAX_ROWS]], **({"more": True} if len(rows) > MAX_ROWS else {})
+    )
 
 
 def _cell(value: Any) -> Any:

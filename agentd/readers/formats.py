@@ -1,4 +1,5 @@
-"""The table of formats: which module reads each, what it needs beside the base install, and which one a file is."""
+"""The table of formats: which module reads each, what it needs beside the base install, and which
+one a file is."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ HUGE = 4 << 30
 
 
 class Format(NamedTuple):
-    """``module``: in this package, with a function ``read_<name>``; ``needs``: modules of the extra ``readers``;
-    ``most``: bytes of a file that is read at all; ``mimes`` and ``names``: by content, and by the end of the name."""
+    """``module``: in this package, with a function ``read_<name>``; ``needs``: modules of the extra
+    ``readers``; ``most``: bytes of a file that is read at all; ``mimes`` and ``names``: by content,
+    and by the end of the name."""
 
     module: str
     needs: tuple[str, ...] = ()
@@ -28,9 +30,16 @@ FORMATS: dict[str, Format] = {
     "json": Format("values", (), ("application/json",), ("json", "ipynb")),
     "yaml": Format("values", ("yaml",), ("application/yaml",), ("yaml", "yml")),
     "toml": Format("values", (), ("application/toml",), ("toml",)),
-    "xml": Format("markup", ("defusedxml",), ("application/xml", "image/svg+xml"), ("xml", "svg", "xspf")),
+    "xml": Format(
+        "markup", ("defusedxml",), ("application/xml", "image/svg+xml"), ("xml", "svg", "xspf")
+    ),
     "html": Format("markup", ("lxml", "charset_normalizer"), ("text/html",), ("html", "htm")),
-    "ini": Format("settings", ("charset_normalizer",), (), ("ini", "cfg", "conf", "desktop", "vlcrc", "properties")),
+    "ini": Format(
+        "settings",
+        ("charset_normalizer",),
+        (),
+        ("ini", "cfg", "conf", "desktop", "vlcrc", "properties"),
+    ),
     "prefs": Format("settings", ("charset_normalizer",), (), ("prefs.js", "user.js")),
     "gimprc": Format("settings", ("charset_normalizer",), (), ("gimprc", "sessionrc", "toolrc")),
     "sqlite": Format("database", (), ("application/x-sqlite3",), ("sqlite", "sqlite3", "db")),
@@ -43,16 +52,29 @@ FORMATS: dict[str, Format] = {
     "pdf": Format("pages", ("pypdf",), ("application/pdf",), ("pdf",)),
     "zip": Format("archives", (), ("application/zip",), ("zip", "jar", "epub"), HUGE),
     "tar": Format(
-        "archives", (), ("application/x-tar", "application/gzip"), ("tar", "tar.gz", "tgz", "tar.xz", "tar.bz2"), HUGE
+        "archives",
+        (),
+        ("application/x-tar", "application/gzip"),
+        ("tar", "tar.gz", "tgz", "tar.xz", "tar.bz2"),
+        HUGE,
     ),
-    "image": Format("pictures", ("PIL",), ("image/",), ("png", "jpg", "jpeg", "gif", "webp", "bmp", "tiff")),
-    "media": Format("media", ("pymediainfo",), ("audio/", "video/"), ("mp3", "mp4", "mkv", "ogg", "wav", "flac"), HUGE),
+    "image": Format(
+        "pictures", ("PIL",), ("image/",), ("png", "jpg", "jpeg", "gif", "webp", "bmp", "tiff")
+    ),
+    "media": Format(
+        "media",
+        ("pymediainfo",),
+        ("audio/", "video/"),
+        ("mp3", "mp4", "mkv", "ogg", "wav", "flac"),
+        HUGE,
+    ),
     "text": Format("texts", ("charset_normalizer",), ("text/",), ("txt", "md", "log")),
 }
 
 
 def format_of(mime: str | None, name: str) -> str:
-    """The format to read a file as, by content where that tells, else by its name; ``text`` at the last."""
+    """The format to read a file as, by content where that tells, else by its name; ``text`` at the
+    last."""
     name = name.lower()
     for found, one in FORMATS.items():
         if mime is not None and any(

@@ -10,8 +10,9 @@ from agentd.readers.texts import decoded, whole
 
 
 def read_xml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{root, value, text}``: the root's name; elements as objects, an attribute as ``@name``, text as ``#text`` or,
-    where there is nothing else, as the value itself; repeated ones as a list; and all texts, a line each."""
+    """``{root, value, text}``: the root's name; elements as objects, an attribute as ``@name``,
+    text as ``#text`` or, where there is nothing else, as the value itself; repeated ones as a list;
+    and all texts, a line each."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException
@@ -24,7 +25,11 @@ def read_xml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     except (ParseError, ValueError) as error:
         raise DamagedError(f"no XML: {error}") from None
     texts = (text for one in root.iter() for text in (one.text, one.tail) if text and text.strip())
-    return {"root": _local(root.tag), "value": _element(root, 0), "text": "\n".join(text.strip() for text in texts)}
+    return {
+        "root": _local(root.tag),
+        "value": _element(root, 0),
+        "text": "\n".join(text.strip() for text in texts),
+    }
 
 
 def _element(element: Any, depth: int) -> Any:
@@ -34,7 +39,9 @@ def _element(element: Any, depth: int) -> Any:
     for child in element:
         name, value = _local(child.tag), _element(child, depth + 1)
         if name in found:
-            found[name] = [*found[name], value] if isinstance(found[name], list) else [found[name], value]
+            found[name] = (
+                [*found[name], value] if isinstance(found[name], list) else [found[name], value]
+            )
         else:
             found[name] = value
     text = (element.text or "").strip()

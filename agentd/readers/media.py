@@ -6,13 +6,19 @@ from typing import Any, BinaryIO
 
 from agentd.readers.bounds import DamagedError
 
-_GENERAL = {"title": "title", "performer": "artist", "album": "album", "genre": "genre", "recorded_date": "date"}
+_GENERAL = {
+    "title": "title",
+    "performer": "artist",
+    "album": "album",
+    "genre": "genre",
+    "recorded_date": "date",
+}
 
 
 def read_media(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{container, duration, bitrate?, title?, artist?, album?, genre?, date?, video: [{codec, width, height, fps?,
-    rotation?}], audio: [{codec, channels?, rate?, bitrate?}], subtitles: [{codec, language?}]}``; durations in seconds,
-    rates in bits or samples a second."""
+    """``{container, duration, bitrate?, title?, artist?, album?, genre?, date?, video: [{codec,
+    width, height, fps?, rotation?}], audio: [{codec, channels?, rate?, bitrate?}], subtitles:
+    [{codec, language?}]}``; durations in seconds, rates in bits or samples a second."""
     from pymediainfo import MediaInfo
 
     tracks = MediaInfo.parse(file, parse_speed=0).tracks
@@ -30,7 +36,11 @@ def read_media(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
                   for one in tracks if one.track_type == "Audio"],
         "subtitles": [_track(one, codec="format", language="language") for one in tracks if one.track_type == "Text"],
     }  # fmt: skip
-    facts |= {ours: getattr(general, theirs) for theirs, ours in _GENERAL.items() if getattr(general, theirs, None)}
+    facts |= {
+        ours: getattr(general, theirs)
+        for theirs, ours in _GENERAL.items()
+        if getattr(general, theirs, None)
+    }
     return {name: value for name, value in facts.items() if value is not None}
 
 

@@ -1,6 +1,8 @@
-"""What a file is by its content, and by its name only where content can't tell: one kind of text from another.
+"""What a file is by its content, and by its name only where content can't tell: one kind of text
+from another.
 
-A name that says something else than the content is not believed: a picture called ``report.csv`` is a picture.
+A name that says something else than the content is not believed: a picture called ``report.csv`` is
+a picture.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ _NAMES = mimetypes.MimeTypes(filenames=())
 """The standard library's own table, whatever the machine's says."""
 _TEXT = bytes({7, 8, 9, 10, 12, 13, 27} | set(range(0x20, 0x100)) - {0x7F})
 _TEXTUAL = frozenset(
-    "application/json application/javascript application/xml application/sql application/x-sh application/x-csh "
-    "application/x-tex application/x-latex application/x-tcl application/yaml application/toml".split()
+    "application/json application/javascript application/xml application/sql application/x-sh"
+    " application/x-csh application/x-tex application/x-latex application/x-tcl application/yaml"
+    " application/toml".split()
 )
 _WRITTEN = frozenset(("application/pdf", "application/rtf", "application/postscript"))
 """Kinds with a signature that can be text throughout; every other signature in a text is chance."""

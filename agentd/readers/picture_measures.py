@@ -1,4 +1,5 @@
-"""What is computed of a picture: how alike it is to others, how much changed, its file. Pure, and the same anywhere."""
+"""What is computed of a picture: how alike it is to others, how much changed, its file. Pure, and
+the same anywhere."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ SAME = 4
 
 
 class Shot(NamedTuple):
-    """One look at the screen. ``data``: its file where the camera made it; ``tab``: whose, in a browser."""
+    """One look at the screen. ``data``: its file where the camera made it; ``tab``: whose, in a
+    browser."""
 
     image: Image.Image
     data: bytes | None = None
@@ -30,8 +32,8 @@ class NoShotError(Exception):
 
 
 class Camera(Protocol):
-    """``run`` holds what the camera needs until cancelled and raises `SourceLostError` once it sees nothing; meanwhile
-    ``take`` gives a picture or raises `NoShotError`, in bounded time."""
+    """``run`` holds what the camera needs until cancelled and raises `SourceLostError` once it sees
+    nothing; meanwhile ``take`` gives a picture or raises `NoShotError`, in bounded time."""
 
     of: str
 
@@ -40,8 +42,9 @@ class Camera(Protocol):
     async def take(self) -> Shot: ...
 
 
-class Facts(NamedTuple):
-    """What is told of a shot. ``cells``: for the next one's ``changed``, None where there is none before."""
+class ShotFacts(NamedTuple):
+    """What is told of a shot. ``cells``: for the next one's ``changed``, None where there is none
+    before."""
 
     data: bytes
     sha256: str
@@ -50,12 +53,12 @@ class Facts(NamedTuple):
     cells: Image.Image
 
 
-def develop(shot: Shot, before: Image.Image | None) -> Facts:
+def develop(shot: Shot, before: Image.Image | None) -> ShotFacts:
     """All of it, in some 30 ms for a screen of 1280 by 900; for a thread of its own."""
     data = shot.data if shot.data is not None else encode(shot.image)
     now = cells(shot.image)
     share = None if before is None else changed(before, now)
-    return Facts(data, hashlib.sha256(data).hexdigest(), phash(shot.image), share, now)
+    return ShotFacts(data, hashlib.sha256(data).hexdigest(), phash(shot.image), share, now)
 
 
 def encode(image: Image.Image) -> bytes:
@@ -66,9 +69,11 @@ def encode(image: Image.Image) -> bytes:
 
 
 def phash(image: Image.Image) -> str:
-    """64 bits in hex: whether brightness falls from each cell of a 9 by 8 grid to the next one on its right.
+    """64 bits in hex: whether brightness falls from each cell of a 9 by 8 grid to the next one on
+    its right.
 
-    Pictures that a person calls alike differ in few bits. N. Krawetz's dHash ("Kind of Like That", 2013).
+    Pictures that a person calls alike differ in few bits. N. Krawetz's dHash ("Kind of Like That",
+    2013).
     """
     small = image.convert("L").resize((9, 8), Image.Resampling.BOX).tobytes()
     bits = [small[row * 9 + x] > small[row * 9 + x + 1] for row in range(8) for x in range(8)]
@@ -83,7 +88,8 @@ def cells(image: Image.Image) -> Image.Image:
 def changed(before: Image.Image, now: Image.Image) -> float:
     """The share of cells, 0 to 1, that differ between two pictures by more than `SAME`."""
     red, green, blue = (
-        band.point(lambda value: 255 if value > SAME else 0) for band in ImageChops.difference(before, now).split()
+        band.point(lambda value: 255 if value > SAME else 0)
+        for band in ImageChops.difference(before, now).split()
     )
     differ = ImageChops.lighter(ImageChops.lighter(red, green), blue).histogram()[255]
     return round(differ / (GRID[0] * GRID[1]), 4)

@@ -16,12 +16,13 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO")
 
 
 def read_image(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{kind, width, height, mode, frames, colors?, phash, brightness, contrast, saturation, transparent, mean,
-    gray}``.
+    """``{kind, width, height, mode, frames, colors?, phash, brightness, contrast, saturation,
+    transparent, mean, gray}``.
 
-    ``brightness`` and ``saturation``: means, ``contrast``: standard deviation of brightness, all of 255;
-    ``transparent``: the share of pixels that are less than half opaque; ``mean``: red, green, blue; ``colors``: of a
-    palette; ``gray``: base64 of 64 × 64 mean brightnesses, by which the rule image_like computes likeness.
+    ``brightness`` and ``saturation``: means, ``contrast``: standard deviation of brightness, all of
+    255; ``transparent``: the share of pixels that are less than half opaque; ``mean``: red, green,
+    blue; ``colors``: of a palette; ``gray``: base64 of 64 × 64 mean brightnesses, by which the rule
+    image_like computes likeness.
     """
     from PIL import Image, ImageStat
 

@@ -11,15 +11,21 @@ import orjson
 from agentd.readers.bounds import DamagedError
 from agentd.readers.texts import decoded
 
-_PREF = re.compile(r'^\s*(?:user_|sticky_|lock)?[pP]ref\(\s*"((?:[^"\\]|\\.)*)"\s*,\s*(.*?)\s*\)\s*;\s*$', re.MULTILINE)
+_PREF = re.compile(
+    r'^\s*(?:user_|sticky_|lock)?[pP]ref\(\s*"((?:[^"\\]|\\.)*)"\s*,\s*(.*?)\s*\)\s*;\s*$',
+    re.MULTILINE,
+)
 _TOKEN = re.compile(r'\s+|#[^\n]*|"((?:[^"\\]|\\.)*)"|([()])|([^\s()"#]+)')
 _HEAD = "\0"
 """Stands for the section of what comes before the first one."""
 
 
 def read_ini(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value: {section: {key: text}}}``; keys before the first section stand at the top themselves."""
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, delimiters=("=",), default_section="\1")
+    """``{value: {section: {key: text}}}``; keys before the first section stand at the top
+    themselves."""
+    parser = configparser.RawConfigParser(
+        strict=False, allow_no_value=True, delimiters=("=",), default_section="\1"
+    )
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     try:
         parser.read_string(f"[{_HEAD}]\n" + decoded(file))
@@ -41,7 +47,8 @@ def read_prefs(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_gimprc(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value: {name: text}}`` of GIMP's ``(name value)``; a longer list as its words, a nested one as a list."""
+    """``{value: {name: text}}`` of GIMP's ``(name value)``; a longer list as its words, a nested
+    one as a list."""
     stack: list[list[Any]] = [[]]
     for text, bracket, word in _tokens(decoded(file)):
         if bracket == "(":
@@ -70,4 +77,10 @@ def _tokens(text: str) -> Any:
 
 
 def _parse_value(rest: list[Any]) -> Any:
-    return rest[0] if len(rest) == 1 else " ".join(rest) if all(isinstance(one, str) for one in rest) else rest
+    return (
+        rest[0]
+        if len(rest) == 1
+        else " ".join(rest)
+        if all(isinstance(one, str) for one in rest)
+        else rest
+    )

@@ -30,7 +30,8 @@ libraries' errors are a SyntaxError. RecursionError is a RuntimeError too, and h
 
 @contextmanager
 def damaged(kind: str, *more: type[Exception]) -> Iterator[None]:
-    """What a library raises over a bad file as `DamagedError`, ``more`` among it; what is too much stays so."""
+    """What a library raises over a bad file as `DamagedError`, ``more`` among it; what is too much
+    stays so."""
     bad: tuple[type[Exception], ...] = (*more, *UNREADABLE)
     try:
         yield
@@ -41,8 +42,8 @@ def damaged(kind: str, *more: type[Exception]) -> Iterator[None]:
 
 
 def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{sheets: [{name, rows, size, formulas?, hidden?, frozen?, merged?}], active}``: empty cells are null; formulas
-    by cell, as in ``{"B3": "=SUM(B1:B2)"}``."""
+    """``{sheets: [{name, rows, size, formulas?, hidden?, frozen?, merged?}], active}``: empty cells
+    are null; formulas by cell, as in ``{"B3": "=SUM(B1:B2)"}``."""
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -53,26 +54,43 @@ def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
         written = load_workbook(io.BytesIO(data), keep_links=False)
         sheets = [_sheet(one, written[one.title]) for one in computed.worksheets[:MAX_SHEETS]]
         active = computed.active.title if computed.active is not None else None
-        cut = len(computed.worksheets) > MAX_SHEETS or any(_is_wide(one) for one in computed.worksheets)
+        cut = len(computed.worksheets) > MAX_SHEETS or any(
+            _is_wide(one) for one in computed.worksheets
+        )
     return {"sheets": sheets, "active": active, "cut": cut}
 
 
 def _is_wide(one: Any) -> bool:
-    """Whether something stands beyond the columns that are told: programs store empty cells there for their looks."""
+    """Whether something stands beyond the columns that are told: programs store empty cells there
+    for their looks."""
     if one.max_column <= MAX_COLUMNS:
         return False
-    return any(cell.value is not None for (_, column), cell in one._cells.items() if column > MAX_COLUMNS)
+    return any(
+        cell.value is not None for (_, column), cell in one._cells.items() if column > MAX_COLUMNS
+    )
 
 
 def _sheet(one: Any, written: Any) -> dict[str, Any]:
     columns, last = min(one.max_column, MAX_COLUMNS), min(one.max_row, MAX_ITEMS + 1)
     rows = [list(row) for row in one.iter_rows(max_row=last, max_col=columns, values_only=True)]
-    cells = (cell for row in written.iter_rows(max_row=last, max_col=columns) for cell in row if cell.data_type == "f")
-    formulas = {cell.coordinate: getattr(cell.value, "text", cell.value) for cell in islice(cells, MAX_FORMULAS)}
+    cells = (
+        cell
+        for row in written.iter_rows(max_row=last, max_col=columns)
+        for cell in row
+        if cell.data_type == "f"
+    )
+    formulas = {
+        cell.coordinate: getattr(cell.value, "text", cell.value)
+        for cell in islice(cells, MAX_FORMULAS)
+    }
     more: dict[str, Any] = {"formulas": formulas} if formulas else {}
     more |= {"hidden": True} if one.sheet_state != "visible" else {}
     more |= {"frozen": one.freeze_panes} if one.freeze_panes else {}
-    more |= {"merged": [str(area) for area in one.merged_cells.ranges]} if one.merged_cells.ranges else {}
+    more |= (
+        {"merged": [str(area) for area in one.merged_cells.ranges]}
+        if one.merged_cells.ranges
+        else {}
+    )
     return sheet(one.title, rows, **more) | {"size": [one.max_row, one.max_column]}
 
 
@@ -86,11 +104,15 @@ def read_ods(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
             table.rstrip(aggressive=True)
             rows = [list(row)[:MAX_COLUMNS] for row in islice(table.iter_values(), MAX_ITEMS + 1)]
             sheets.append(sheet(table.name, rows) | {"size": [table.height, table.width]})
-    return {"sheets": sheets, "cut": len(tables) > MAX_SHEETS or any(one["size"][1] > MAX_COLUMNS for one in sheets)}
+    return {
+        "sheets": sheets,
+        "cut": len(tables) > MAX_SHEETS or any(one["size"][1] > MAX_COLUMNS for one in sheets),
+    }
 
 
 def open_document(file: BinaryIO, wanted: str) -> Any:
-    """An OpenDocument file. Raises `DamagedError` for one that is none, or of another kind than ``wanted``."""
+    """An OpenDocument file. Raises `DamagedError` for one that is none, or of another kind than
+    ``wanted``."""
     from odfdo import Document
 
     bounded_zip(file)

@@ -26,9 +26,16 @@ def read_pptx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 def _slide(one: Any) -> dict[str, Any]:
     title = one.shapes.title
     notes = one.notes_slide.notes_text_frame if one.has_notes_slide else None
-    more = {"title": title.text_frame.text if title is not None else None, "notes": notes.text if notes else None}
+    more = {
+        "title": title.text_frame.text if title is not None else None,
+        "notes": notes.text if notes else None,
+    }
     found = {
-        "texts": [shape.text_frame.text for shape in one.shapes if shape.has_text_frame and shape.text_frame.text],
+        "texts": [
+            shape.text_frame.text
+            for shape in one.shapes
+            if shape.has_text_frame and shape.text_frame.text
+        ],
         "images": sum(hasattr(shape, "image") for shape in one.shapes),
         "layout": one.slide_layout.name,
     }
@@ -43,7 +50,11 @@ def read_odp(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
         slides = [
             {
                 "title": page.name,
-                "texts": [text for one in page.get_elements("descendant::text:p") if (text := one.inner_text)],
+                "texts": [
+                    text
+                    for one in page.get_elements("descendant::text:p")
+                    if (text := one.inner_text)
+                ],
                 "images": len(page.get_elements("descendant::draw:image")),
             }
             for page in pages[:MAX_SLIDES]

@@ -11,15 +11,20 @@ from agentd.readers.texts import decoded
 
 
 def read_csv(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{sheets: [{name, rows, size}]}``: one nameless sheet of texts; tab, semicolon or comma, whichever it has."""
+    """``{sheets: [{name, rows, size}]}``: one nameless sheet of texts; tab, semicolon or comma,
+    whichever it has."""
     text = decoded(file)
-    try:  # no more than that is taken from a guess: a beginning without "" does not say that there is none
+    # no more than that is taken from a guess: a beginning without "" does not say that there is
+    # none
+    try:
         delimiter = csv.Sniffer().sniff(text[:8192], ",;\t|").delimiter
     except csv.Error:
         delimiter = ","
     lines = io.StringIO(text, newline="")  # only a newline ends a row, and none within quotes does
     try:
-        rows = list(csv.reader(lines, delimiter=delimiter, quotechar='"', doublequote=True, strict=True))
+        rows = list(
+            csv.reader(lines, delimiter=delimiter, quotechar='"', doublequote=True, strict=True)
+        )
     except csv.Error as error:
         raise DamagedError(str(error)) from None
     return {"sheets": [sheet("", rows)]}

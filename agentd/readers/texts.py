@@ -24,7 +24,8 @@ def whole(file: BinaryIO) -> bytes:
 
 
 def decoded(file: BinaryIO) -> str:
-    """The file's text: by its mark, as UTF-8, else in the likeliest encoding. Raises `DamagedError`."""
+    """The file's text: by its mark, as UTF-8, else in the likeliest encoding. Raises
+    `DamagedError`."""
     data = whole(file)
     try:
         for mark, encoding in _MARKS:

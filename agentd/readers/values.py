@@ -30,7 +30,9 @@ def read_yaml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     try:
         depth = 0
         for event in yaml.parse(content, Loader=loader):  # iterative, as making values of it is not
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > MAX_YAML_DEPTH:
                 raise HeavyError(f"values nested deeper than {MAX_YAML_DEPTH}")
         return {"value": yaml.load(content, Loader=loader)}

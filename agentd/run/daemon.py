@@ -33,16 +33,22 @@ Opened = Callable[[Session], None]
 
 
 async def run(
-    settings: Settings, token: str | None = None, stop: asyncio.Event | None = None, opened: Opened | None = None
+    settings: Settings,
+    token: str | None = None,
+    stop: asyncio.Event | None = None,
+    opened: Opened | None = None,
 ) -> None:
     """Run until the episode is closed and acknowledged, or until TERM or INT; raises `AgentdError`.
 
-    ``token`` instead of its file, ``stop`` instead of signals, ``opened``: for who runs it in a process of its own.
+    ``token`` instead of its file, ``stop`` instead of signals, ``opened``: for who runs it in a
+    process of its own.
     """
     assert settings.service is not None
     assert settings.state is not None
     if settings.edge is not None:
-        load_rules(settings.edge)  # what is wrong with it is said now, not once the service has answered
+        load_rules(
+            settings.edge
+        )  # what is wrong with it is said now, not once the service has answered
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:
@@ -85,7 +91,9 @@ def until_signal() -> asyncio.Event:
 class Daemon:
     """Joins a session to the service."""
 
-    def __init__(self, settings: Settings, state: Path, service: Service, opened: Opened | None = None) -> None:
+    def __init__(
+        self, settings: Settings, state: Path, service: Service, opened: Opened | None = None
+    ) -> None:
         self._opened = opened
         self._settings = settings
         self._state = state
@@ -94,7 +102,8 @@ class Daemon:
         self._finished = False
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Serve until closed or ``stop``; raises what the service refused, once everything is on disk."""
+        """Serve until closed or ``stop``; raises what the service refused, once everything is on
+        disk."""
         stopped = asyncio.create_task(stop.wait(), name="stop")
         plan = asyncio.create_task(self._service.plan(self._state / "plan.json"), name="plan")
         try:
@@ -116,7 +125,8 @@ class Daemon:
 
     async def _serve(self, session: Session, stopped: asyncio.Task[bool]) -> None:
         shipper = Shipper(session.recorder, self._service, adopted=session.adopted)
-        # An older journal may have been put back: it does not know what it lacks, and the service does.
+        # An older journal may have been put back: it does not know what it lacks, and the service
+        # does.
         if not await _unless(stopped, shipper.meet if session.may_lack else shipper.meet_at_once):
             return
         session.resume()
@@ -136,7 +146,11 @@ class Daemon:
             await asyncio.gather(ship, listen, return_exceptions=True)
 
     async def _until_closed(
-        self, session: Session, stopped: asyncio.Task[bool], ship: asyncio.Task[None], listen: asyncio.Task[None]
+        self,
+        session: Session,
+        stopped: asyncio.Task[bool],
+        ship: asyncio.Task[None],
+        listen: asyncio.Task[None],
     ) -> None:
         closed = asyncio.create_task(session.conductor.closed.wait(), name="closed")
         waiting: set[asyncio.Task[bool] | asyncio.Task[None]] = {stopped, closed, ship, listen}
@@ -149,16 +163,22 @@ class Daemon:
             closed.cancel()
 
     def _weigh(self, task: asyncio.Task[bool] | asyncio.Task[None]) -> None:
-        """A refused log stops shipping only: the journal goes on, so that nothing more is lost than must be."""
+        """A refused log stops shipping only: the journal goes on, so that nothing more is lost than
+        must be."""
         try:
             task.result()
         except (LogRefusedError, JournalError) as error:
             self._refused = error
 
     async def _farewell(
-        self, session: Session, shipper: Shipper, stopped: asyncio.Task[bool], ship: asyncio.Task[None]
+        self,
+        session: Session,
+        shipper: Shipper,
+        stopped: asyncio.Task[bool],
+        ship: asyncio.Task[None],
     ) -> None:
-        """Ship the rest: of a closed episode all of it, of an open one what goes in `FAREWELL_S`."""
+        """Ship the rest: of a closed episode all of it, of an open one what goes in
+        `FAREWELL_S`."""
         drained = asyncio.create_task(shipper.drained(), name="drained")
         enders: set[asyncio.Task[bool] | asyncio.Task[None]] = {drained, ship}
         try:
@@ -171,14 +191,21 @@ class Daemon:
         if ship.done():
             self._weigh(ship)
         elif session.steps.closed and drained.done() and not drained.cancelled():
-            log.info("The episode is closed and the service has all of it.", through=session.journal.last)
+            log.info(
+                "The episode is closed and the service has all of it.", through=session.journal.last
+            )
             self._finished = True
         elif session.journal.acknowledged < session.journal.last:
             left = session.journal.last - session.journal.acknowledged
-            log.warning("Stopped with events that the service does not have; start again to ship them.", events=left)
+            log.warning(
+                "Stopped with events that the service does not have; start again to ship them.",
+                events=left,
+            )
 
 
-async def _unless(stopped: asyncio.Task[bool], what: Callable[[], Coroutine[None, None, None]]) -> bool:
+async def _unless(
+    stopped: asyncio.Task[bool], what: Callable[[], Coroutine[None, None, None]]
+) -> bool:
     """Await ``what()`` unless ``stopped`` comes first; whether it was awaited to its end."""
     task = asyncio.create_task(what())
     try:

@@ -1,8 +1,9 @@
-"""`agentd run --detach`: the daemon in a process of its own; who started it returns once every source sees.
+"""`agentd run --detach`: the daemon in a process of its own; who started it returns once every
+source sees.
 
-The daemon is a fork that is made before anything runs, so it has the very settings that were read. What it logs goes to
-the file ``agentd.log`` in its state directory. One that does not become ready is ended: its journal stays, and the
-command can be given again.
+The daemon is a fork that is made before anything runs, so it has the very settings that were read.
+What it logs goes to the file ``agentd.log`` in its state directory. One that does not become ready
+is ended: its journal stays, and the command can be given again.
 """
 
 from __future__ import annotations
@@ -39,12 +40,15 @@ class NotReadyError(AgentdError):
 
 
 def start(settings: Settings, *, verbose: bool = False) -> str:
-    """Start the daemon, wait until it is ready, and give what to say. Raises `NotReadyError` with the reason."""
+    """Start the daemon, wait until it is ready, and give what to say. Raises `NotReadyError` with
+    the reason."""
     assert settings.state is not None
     log = settings.state / LOG
     with room_in(settings.state):
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        out = os.open(
+            log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        )
         begins = os.fstat(out).st_size
     sys.stdout.flush()
     sys.stderr.flush()
@@ -62,14 +66,17 @@ def start(settings: Settings, *, verbose: bool = False) -> str:
 
 
 def _be_daemon(settings: Settings, out: int, *, verbose: bool) -> NoReturn:
-    """In the fork: a session of its own, the log for a terminal, and no way back into the caller's code."""
+    """In the fork: a session of its own, the log for a terminal, and no way back into the caller's
+    code."""
     code = 1
     try:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDONLY)
         for number, fd in enumerate((nothing, out, out)):
             os.dup2(fd, number)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the caller's pipes would wait for the daemon's end
+        os.closerange(
+            3, os.sysconf("SC_OPEN_MAX")
+        )  # the caller's pipes would wait for the daemon's end
         set_up_logs(verbose=verbose)
         from agentd.run.daemon import run
 
@@ -105,7 +112,9 @@ class _Child:
             if said is not None:
                 if said["ready"]:
                     return
-                waits_for = ", ".join(f"{name} ({why})" for name, why in sorted(said["waiting"].items()))
+                waits_for = ", ".join(
+                    f"{name} ({why})" for name, why in sorted(said["waiting"].items())
+                )
                 if said["lacking"]:
                     raise self._error(f"the task needs what is not watched: {waits_for}")
             if time.monotonic() >= ends:
@@ -153,7 +162,9 @@ class _Child:
         with (self._state / LOG).open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(self._begins, size - _LOG_END))
-            lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+            lines = [
+                line for line in file.read().decode(errors="replace").splitlines() if line.strip()
+            ]
         told = [line.removeprefix("agentd: ") for line in lines if line.startswith("agentd: ")]
         return (told or lines or ["it said nothing"])[-1][:1_000]
 

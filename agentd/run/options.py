@@ -1,7 +1,8 @@
 """Every option of the daemon in one table: name, default, what it means.
 
-An option comes from the command line, else from the environment (``AGENTD_`` and its name in capitals), else
-it has its default. The token itself is never an option: command lines and environments are read by others.
+An option comes from the command line, else from the environment (``AGENTD_`` and its name in
+capitals), else it has its default. The token itself is never an option: command lines and
+environments are read by others.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentd.core.errors import UsageError
-from agentd.core.settings import BODY_S, KEEP_BYTES, MAX_WAIT_S, READY_S, SCREENS_BYTES, VISUAL_BYTES, Settings
+from agentd.core.settings import (
+    BODY_S,
+    KEEP_BYTES,
+    MAX_WAIT_S,
+    READY_S,
+    SCREENS_BYTES,
+    VISUAL_BYTES,
+    Settings,
+)
 from detectors.model.kinds import KINDS
 
 
@@ -68,8 +77,14 @@ def _bytes(option: str) -> Callable[[str], int]:
 
 def _seconds(option: str) -> Callable[[str], float]:
     def read(text: str) -> float:
-        if not text.replace(".", "", 1).isdecimal() or not text.isascii() or not 0 < float(text) <= MAX_WAIT_S:
-            raise UsageError(f"{option} {text[:40]}: wanted seconds, more than 0 and at most {MAX_WAIT_S}")
+        if (
+            not text.replace(".", "", 1).isdecimal()
+            or not text.isascii()
+            or not 0 < float(text) <= MAX_WAIT_S
+        ):
+            raise UsageError(
+                f"{option} {text[:40]}: wanted seconds, more than 0 and at most {MAX_WAIT_S}"
+            )
         return float(text)
 
     return read
@@ -79,8 +94,8 @@ def _clipboard(text: str) -> frozenset[str]:
     words = frozenset(text.split(","))
     if not words <= {"clipboard", "primary", "unread"} or words == {"unread"}:
         raise UsageError(
-            f"--clipboard {text}: wanted clipboard, primary or both with a comma between them, and unread with them "
-            "where only the change is to be told, not the text"
+            f"--clipboard {text}: wanted clipboard, primary or both with a comma between them, and"
+            " unread with them where only the change is to be told, not the text"
         )
     return words
 
@@ -115,7 +130,8 @@ def _file_format(text: str) -> str:
 
 
 class Option(NamedTuple):
-    """``read`` turns the text into the value and raises `UsageError`; ``commands`` are those that have it.
+    """``read`` turns the text into the value and raises `UsageError`; ``commands`` are those that
+    have it.
 
     ``flag``: given without a value; ``place``: given by its place, without a name.
     """
@@ -144,8 +160,18 @@ TOKEN = (*SERVED, "devtools")
 BROWSER = ("run", "record", "join", "devtools")
 
 OPTIONS: tuple[Option, ...] = (
-    Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8420", SERVED, needed=True),
-    Option("episode", str, None, "ID", "the episode that the trainer opened", ("run",), needed=True),
+    Option(
+        "service",
+        _url,
+        None,
+        "URL",
+        "the service, as in http://127.0.0.1:8420",
+        SERVED,
+        needed=True,
+    ),
+    Option(
+        "episode", str, None, "ID", "the episode that the trainer opened", ("run",), needed=True
+    ),
     Option(
         "token_file",
         Path,
@@ -155,13 +181,49 @@ OPTIONS: tuple[Option, ...] = (
         TOKEN,
         needed=True,
     ),
-    Option("listen", _listen, None, "HOST:PORT", "where harnesses find DevTools", ("devtools",), needed=True),
     Option(
-        "state", Path, None, "DIR", "journal, control token, agentd.json; one daemon a directory", SERVED, needed=True
+        "listen",
+        _listen,
+        None,
+        "HOST:PORT",
+        "where harnesses find DevTools",
+        ("devtools",),
+        needed=True,
     ),
-    Option("name", str, None, "NAME", "the sandbox's name in the fleet (default: this machine's)", ("join",)),
-    Option("label", _label, (), "KEY=VALUE", "what trainers select it by; may be given again", ("join",), many=True),
-    Option("address", str, None, "TEXT", "where a harness finds the sandbox, as it is told to trainers", ("join",)),
+    Option(
+        "state",
+        Path,
+        None,
+        "DIR",
+        "journal, control token, agentd.json; one daemon a directory",
+        SERVED,
+        needed=True,
+    ),
+    Option(
+        "name",
+        str,
+        None,
+        "NAME",
+        "the sandbox's name in the fleet (default: this machine's)",
+        ("join",),
+    ),
+    Option(
+        "label",
+        _label,
+        (),
+        "KEY=VALUE",
+        "what trainers select it by; may be given again",
+        ("join",),
+        many=True,
+    ),
+    Option(
+        "address",
+        str,
+        None,
+        "TEXT",
+        "where a harness finds the sandbox, as it is told to trainers",
+        ("join",),
+    ),
     Option(
         "address_token",
         Path,
@@ -172,39 +234,160 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("once", _yes, False, "", "end after one episode", ("join",), flag=True),
     Option("file", Path, None, "FILE", "the file to read", ("read",), needed=True, place=True),
-    Option("as_", _file_format, None, "FORMAT", "what FILE is, where its content and name do not tell", ("read",)),
+    Option(
+        "as_",
+        _file_format,
+        None,
+        "FORMAT",
+        "what FILE is, where its content and name do not tell",
+        ("read",),
+    ),
     Option("query", str, None, "SQL", "of a SQLite file, what this gives", ("read",)),
     Option("out", Path, None, "FILE", "the recording to write (.mrec)", ("record",), needed=True),
     Option("force", _yes, False, "", "replace --out if it is there", ("record",), flag=True),
-    Option("cdp", _url, None, "URL", "the browser's debugging address, as in http://127.0.0.1:9222", BROWSER),
-    Option("profile", Path, None, "DIR", "or the browser's profile: the port is read from DevToolsActivePort"),
-    Option("files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True),
     Option(
-        "mask", str, (), "NAME", "a field or header that is masked too, as in pin; may be given again", EVERY, many=True
+        "cdp",
+        _url,
+        None,
+        "URL",
+        "the browser's debugging address, as in http://127.0.0.1:9222",
+        BROWSER,
     ),
     Option(
-        "desktop", _yes, False, "", "what desktop programs show, on DISPLAY and DBUS_SESSION_BUS_ADDRESS", flag=True
+        "profile",
+        Path,
+        None,
+        "DIR",
+        "or the browser's profile: the port is read from DevToolsActivePort",
     ),
-    Option("processes", str, None, "all|USER|PID", "programs started and ended: all, a user's, or below a process"),
-    Option("clipboard", _clipboard, None, "WHICH", "clipboard, primary or both (a comma between); unread: no text"),
-    Option("screen", _screen, None, "x11|cdp", "a screenshot after every step, of the display or of the tab in front"),
-    Option("screens_max", _bytes("--screens-max"), SCREENS_BYTES, "BYTES", "the screenshots' cap (default 256M)"),
-    Option("visual", _yes, False, "", "what pages look like into the log, and --screen's pictures", flag=True),
-    Option("visual_max", _bytes("--visual-max"), VISUAL_BYTES, "BYTES", "an episode's cap of --visual (default 64M)"),
-    Option("edge", Path, None, "TASK.json", "score the journal here too, as a hint (docs/audit.md)", ("run",)),
-    Option("allow_commands", _yes, False, "", "let the task's probes run programs as this user", WATCHING, flag=True),
-    Option("task", Path, None, "TASK.json", "ask this task's probes, keep what its rules read", ("record",)),
-    Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
+    Option(
+        "files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True
+    ),
+    Option(
+        "mask",
+        str,
+        (),
+        "NAME",
+        "a field or header that is masked too, as in pin; may be given again",
+        EVERY,
+        many=True,
+    ),
+    Option(
+        "desktop",
+        _yes,
+        False,
+        "",
+        "what desktop programs show, on DISPLAY and DBUS_SESSION_BUS_ADDRESS",
+        flag=True,
+    ),
+    Option(
+        "processes",
+        str,
+        None,
+        "all|USER|PID",
+        "programs started and ended: all, a user's, or below a process",
+    ),
+    Option(
+        "clipboard",
+        _clipboard,
+        None,
+        "WHICH",
+        "clipboard, primary or both (a comma between); unread: no text",
+    ),
+    Option(
+        "screen",
+        _screen,
+        None,
+        "x11|cdp",
+        "a screenshot after every step, of the display or of the tab in front",
+    ),
+    Option(
+        "screens_max",
+        _bytes("--screens-max"),
+        SCREENS_BYTES,
+        "BYTES",
+        "the screenshots' cap (default 256M)",
+    ),
+    Option(
+        "visual",
+        _yes,
+        False,
+        "",
+        "what pages look like into the log, and --screen's pictures",
+        flag=True,
+    ),
+    Option(
+        "visual_max",
+        _bytes("--visual-max"),
+        VISUAL_BYTES,
+        "BYTES",
+        "an episode's cap of --visual (default 64M)",
+    ),
+    Option(
+        "edge",
+        Path,
+        None,
+        "TASK.json",
+        "score the journal here too, as a hint (docs/audit.md)",
+        ("run",),
+    ),
+    Option(
+        "allow_commands",
+        _yes,
+        False,
+        "",
+        "let the task's probes run programs as this user",
+        WATCHING,
+        flag=True,
+    ),
+    Option(
+        "task",
+        Path,
+        None,
+        "TASK.json",
+        "ask this task's probes, keep what its rules read",
+        ("record",),
+    ),
+    Option(
+        "also",
+        _kinds,
+        (),
+        "KIND,...",
+        "report these kinds though no rule hears them, or all (docs/events.md)",
+    ),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
     Option("socket", Path, None, "PATH", "a Unix socket of mode 0600 instead of the loopback port"),
     Option(
-        "body_wait", _seconds("--body-wait"), BODY_S, "SECONDS", "how long a body may take to come to the control port"
+        "body_wait",
+        _seconds("--body-wait"),
+        BODY_S,
+        "SECONDS",
+        "how long a body may take to come to the control port",
     ),
-    Option("detach", _yes, False, "", "go on in the background; exit 0 once every source sees", ("run",), flag=True),
     Option(
-        "ready_wait", _seconds("--ready-wait"), READY_S, "SECONDS", "how long --detach waits (default 60)", ("run",)
+        "detach",
+        _yes,
+        False,
+        "",
+        "go on in the background; exit 0 once every source sees",
+        ("run",),
+        flag=True,
     ),
-    Option("journal_max", _bytes("--journal-max"), KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
+    Option(
+        "ready_wait",
+        _seconds("--ready-wait"),
+        READY_S,
+        "SECONDS",
+        "how long --detach waits (default 60)",
+        ("run",),
+    ),
+    Option(
+        "journal_max",
+        _bytes("--journal-max"),
+        KEEP_BYTES,
+        "BYTES",
+        "the journal's cap, as in 512M (default 1G)",
+    ),
     Option(
         "journal_after",
         str,
@@ -213,7 +396,14 @@ OPTIONS: tuple[Option, ...] = (
         "a closed, shipped episode's; run: keep, join: remove",
         SERVED,
     ),
-    Option("steps", str, "auto", "auto|port", "one step until ctrl-C (default), or over the control port", ("record",)),
+    Option(
+        "steps",
+        str,
+        "auto",
+        "auto|port",
+        "one step until ctrl-C (default), or over the control port",
+        ("record",),
+    ),
 )
 
 
@@ -225,7 +415,13 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
         if option.place:
             parser.add_argument(option.name, metavar=option.metavar, help=option.help)
         elif option.flag:
-            parser.add_argument(option.flag_name, dest=option.name, help=option.help, action="store_const", const="yes")
+            parser.add_argument(
+                option.flag_name,
+                dest=option.name,
+                help=option.help,
+                action="store_const",
+                const="yes",
+            )
         else:
             parser.add_argument(
                 option.flag_name,
@@ -237,9 +433,12 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def read_settings(
-    command: str, given: Mapping[str, str | Sequence[str] | None], environ: Mapping[str, str] = os.environ
+    command: str,
+    given: Mapping[str, str | Sequence[str] | None],
+    environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """The settings of ``command``; raises `UsageError` that names the option and what was wanted."""
+    """The settings of ``command``; raises `UsageError` that names the option and what was
+    wanted."""
     values: dict[str, Any] = {}
     for option in OPTIONS:
         if command not in option.commands:
@@ -247,7 +446,9 @@ def read_settings(
         text = given.get(option.name) or environ.get("AGENTD_" + option.name.strip("_").upper())
         if text:
             texts = [text] if isinstance(text, str) else text
-            values[option.name] = tuple(map(option.read, texts)) if option.many else option.read(texts[-1])
+            values[option.name] = (
+                tuple(map(option.read, texts)) if option.many else option.read(texts[-1])
+            )
         elif option.needed:
             raise UsageError(f"{option.flag_name} {option.metavar} is missing: {option.help}")
     _check(command, values)
@@ -258,22 +459,34 @@ def read_settings(
 
 def _check(command: str, values: Mapping[str, Any]) -> None:
     if command == "devtools" and not values.get("cdp"):
-        raise UsageError("--cdp URL is missing: the browser whose DevTools are served, as in http://127.0.0.1:9222")
+        raise UsageError(
+            "--cdp URL is missing: the browser whose DevTools are served, as in"
+            " http://127.0.0.1:9222"
+        )
     if values.get("address_token") and not values.get("address"):
-        raise UsageError("--address-token: expected --address too, the address that the token is for")
+        raise UsageError(
+            "--address-token: expected --address too, the address that the token is for"
+        )
     if values.get("cdp") and values.get("profile"):
         raise UsageError("--cdp and --profile: wanted one of the two")
     if values.get("socket") and values.get("port"):
         raise UsageError("--port and --socket: wanted one of the two")
     if values.get("screen") == "cdp" and not (values.get("cdp") or values.get("profile")):
-        raise UsageError("--screen cdp: wanted --cdp or --profile too, which say where the browser is")
+        raise UsageError(
+            "--screen cdp: wanted --cdp or --profile too, which say where the browser is"
+        )
     labels = [label for label, _ in values.get("files", ())]
     if twice := {label for label in labels if labels.count(label) > 1}:
-        raise UsageError(f"--files: the label {sorted(twice)[0]!r} stands for two directories; wanted LABEL=DIR")
+        raise UsageError(
+            f"--files: the label {sorted(twice)[0]!r} stands for two directories; wanted LABEL=DIR"
+        )
     paths = sorted(path for _, path in values.get("files", ()))
     for outer, inner in itertools.pairwise(paths):
         if inner.is_relative_to(outer):
-            raise UsageError(f"--files {inner}: lies in {outer}, which is watched with all that is in it; wanted one")
+            raise UsageError(
+                f"--files {inner}: lies in {outer}, which is watched with all that is in it;"
+                " wanted one"
+            )
     if values.get("steps", "auto") not in ("auto", "port"):
         raise UsageError(f"--steps {values['steps']}: wanted auto or port")
     if values.get("journal_after", "keep") not in ("keep", "remove"):

@@ -1,7 +1,7 @@
 """`agentd record`: watch without a service, and leave a recording that any task can be replayed on.
 
-The journal lies beside the recording while it runs, so that a crash loses nothing: the next start with the same
-``--out`` goes on with it. It is removed once the recording is written.
+The journal lies beside the recording while it runs, so that a crash loses nothing: the next start
+with the same ``--out`` goes on with it. It is removed once the recording is written.
 """
 
 from __future__ import annotations
@@ -42,15 +42,21 @@ HEARS_ALL: dict[str, Any] = {
 log = structlog.get_logger(__name__)
 
 
-async def record(settings: Settings, stop: asyncio.Event | None = None, opened: Opened | None = None) -> int:
-    """Record until ctrl-C, TERM or a close over the port; gives the number of events. Raises `AgentdError`.
+async def record(
+    settings: Settings, stop: asyncio.Event | None = None, opened: Opened | None = None
+) -> int:
+    """Record until ctrl-C, TERM or a close over the port; gives the number of events. Raises
+    `AgentdError`.
 
-    ``stop`` instead of signals, ``opened`` told of the session: for who records in a process of its own.
+    ``stop`` instead of signals, ``opened`` told of the session: for who records in a process of its
+    own.
     """
     assert settings.out is not None
     plan = _plan(settings)
     if len(unwatched(settings, plan)) == len(TABLE):
-        raise UsageError("nothing to watch: wanted --cdp, --profile, --files or another of the sources")
+        raise UsageError(
+            "nothing to watch: wanted --cdp, --profile, --files or another of the sources"
+        )
     must_be_free(settings.out, force=settings.force)
     state = settings.out.with_name(settings.out.name + ".state")
     lock = StateLock(state)
@@ -61,7 +67,8 @@ async def record(settings: Settings, stop: asyncio.Event | None = None, opened: 
 
 
 def _plan(settings: Settings) -> dict[str, Any]:
-    """Every kind of event; with ``--task`` what its rules read of texts, bodies and files, and its probes, too."""
+    """Every kind of event; with ``--task`` what its rules read of texts, bodies and files, and its
+    probes, too."""
     if settings.task is None:
         return HEARS_ALL
     asked = load_rules(settings.task, "--task").plan("recording")
@@ -89,7 +96,9 @@ async def _record(
             raise NotKeptError(session.journal.full)
         write_recording(_texts(session.journal), out, force=settings.force)
     except NotKeptError as error:
-        raise AgentdError(f"{state}: {error}; make room and start again with the same --out") from None
+        raise AgentdError(
+            f"{state}: {error}; make room and start again with the same --out"
+        ) from None
     finally:
         await session.stop()
     shutil.rmtree(state)

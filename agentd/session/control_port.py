@@ -1,7 +1,8 @@
-"""The control port: where the harness beside the daemon says what it does, one short request a word.
+"""The control port: where the harness beside the daemon says what it does, one short request a
+word.
 
-127.0.0.1 only, or a Unix socket that its owner alone may open; and only with the control token, which lies in the state
-directory for the owner alone.
+127.0.0.1 only, or a Unix socket that its owner alone may open; and only with the control token,
+which lies in the state directory for the owner alone.
 """
 
 from __future__ import annotations
@@ -91,7 +92,11 @@ class _Routes:
 
     def _authorize(self, request: Request) -> None:
         if not self._has_token(request):
-            raise ProblemError(401, "Not authorized", "wanted the bearer token that lies in control.token in --state")
+            raise ProblemError(
+                401,
+                "Not authorized",
+                "wanted the bearer token that lies in control.token in --state",
+            )
 
     async def begin(self, request: Request) -> Response:
         self._authorize(request)
@@ -117,7 +122,9 @@ class _Routes:
 
     async def tool_called(self, request: Request) -> Response:
         self._authorize(request)
-        body = await body_of(request, {"call": (str,), "tool": (str,), "arguments": (object,)}, ("call", "tool"))
+        body = await body_of(
+            request, {"call": (str,), "tool": (str,), "arguments": (object,)}, ("call", "tool")
+        )
         body.setdefault("arguments", {})
         return _as_response(await self._conductor.say("agent.tool_called", body))
 
@@ -130,7 +137,10 @@ class _Routes:
     async def close(self, request: Request) -> Response:
         self._authorize(request)
         body = await body_of(request, {"reason": (str,), "truncated": (bool,)})
-        reason, truncated = body.get("reason", "closed by the harness"), body.get("truncated", False)
+        reason, truncated = (
+            body.get("reason", "closed by the harness"),
+            body.get("truncated", False),
+        )
         return _as_response(await self._conductor.close(reason, truncated=truncated))
 
     async def ready(self, request: Request) -> Response:
@@ -143,14 +153,17 @@ class _Routes:
             async with asyncio.timeout(int(wait) / 1000):
                 while not (sources.ready or self._conductor.closed.is_set()):
                     await sources.changed.wait()
-        return answer({"ready": sources.ready, "waiting": sources.awaited, "lacking": sources.lacking})
+        return answer(
+            {"ready": sources.ready, "waiting": sources.awaited, "lacking": sources.lacking}
+        )
 
     async def healthz(self, request: Request) -> Response:
         return answer(self._health.facts() if self._has_token(request) else {"status": "ok"})
 
 
 def _step_of(request: Request) -> int:
-    """The step that the path names. Not Starlette's ``int``: of any number of digits Python makes no number."""
+    """The step that the path names. Not Starlette's ``int``: of any number of digits Python makes
+    no number."""
     text = request.path_params["step"]
     if not (text.isascii() and text.isdecimal() and len(text) <= STEP_DIGITS):
         raise field_problem("step", text, f"a whole number of at most {STEP_DIGITS} digits")
@@ -163,11 +176,15 @@ def _as_response(said: Said) -> Response:
 
 async def _on_step(request: Request, error: Exception) -> Response:
     assert isinstance(error, StepError)
-    return await on_problem(request, field_problem(error.field, error.value, error.wanted, status=409))
+    return await on_problem(
+        request, field_problem(error.field, error.value, error.wanted, status=409)
+    )
 
 
 async def _on_full(request: Request, error: Exception) -> Response:
-    return await on_problem(request, ProblemError(507, "The journal is full", f"the journal took nothing: {error}"))
+    return await on_problem(
+        request, ProblemError(507, "The journal is full", f"the journal took nothing: {error}")
+    )
 
 
 class _Server(uvicorn.Server):
@@ -178,7 +195,8 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen with a longer queue than asyncio, which accepts as many at a time as its queue is long."""
+        """Listen with a longer queue than asyncio, which accepts as many at a time as its queue is
+        long."""
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(QUEUE)
@@ -187,10 +205,13 @@ class _Server(uvicorn.Server):
 class ControlPort:
     """Listens at ``where``: a port's number (0: any free one) or a Unix socket's path.
 
-    ``body_s``: how long a request's body may take to come, in seconds. Raises `UsageError` where ``where`` is taken.
+    ``body_s``: how long a request's body may take to come, in seconds. Raises `UsageError` where
+    ``where`` is taken.
     """
 
-    def __init__(self, app: Starlette, token: str, where: int | Path, body_s: float = BODY_S) -> None:
+    def __init__(
+        self, app: Starlette, token: str, where: int | Path, body_s: float = BODY_S
+    ) -> None:
         self._socket = _listener(where) if isinstance(where, int) else _unix_listener(where)
         self.where: int | Path = where if isinstance(where, Path) else self._socket.getsockname()[1]
         config = uvicorn.Config(
@@ -203,7 +224,11 @@ class ControlPort:
     @property
     def address(self) -> str:
         """Where it listens, for people."""
-        return f"unix:{self.where}" if isinstance(self.where, Path) else f"http://127.0.0.1:{self.where}"
+        return (
+            f"unix:{self.where}"
+            if isinstance(self.where, Path)
+            else f"http://127.0.0.1:{self.where}"
+        )
 
     def start(self) -> None:
         """Serve from now on; requests that came before wait in the listening socket."""
@@ -220,15 +245,18 @@ class ControlPort:
 
 
 def _listener(port: int) -> socket.socket:
-    # The protocol by name: asyncio turns Nagle's delay off only on sockets that say that they are TCP, and
-    # without that an answer in two writes waits 40 ms for the other side's acknowledgement.
+    # The protocol by name: asyncio turns Nagle's delay off only on sockets that say that they are
+    # TCP, and without that an answer in two writes waits 40 ms for the other side's
+    # acknowledgement.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
         listener.close()
-        raise UsageError(f"--port {port}: {error.strerror}; wanted a free port, or 0 for any") from None
+        raise UsageError(
+            f"--port {port}: {error.strerror}; wanted a free port, or 0 for any"
+        ) from None
     listener.listen(QUEUE)
     return listener
 
@@ -248,12 +276,18 @@ def _unix_listener(path: Path) -> socket.socket:
 
 
 def _remove_left(path: Path) -> None:
-    """Remove a socket on which nobody listens. Raises `UsageError` for what else there is at ``path``."""
+    """Remove a socket on which nobody listens. Raises `UsageError` for what else there is at
+    ``path``."""
     if len(os.fsencode(path)) > SOCKET_PATH:
-        raise UsageError(f"--socket {path}: {len(os.fsencode(path))} bytes, wanted a path of at most {SOCKET_PATH}")
+        raise UsageError(
+            f"--socket {path}: {len(os.fsencode(path))} bytes, wanted a path of at most"
+            f" {SOCKET_PATH}"
+        )
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise UsageError(f"--socket {path}: there is something else; wanted the path of a new socket")
+            raise UsageError(
+                f"--socket {path}: there is something else; wanted the path of a new socket"
+            )
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
@@ -262,11 +296,14 @@ def _remove_left(path: Path) -> None:
         except OSError:
             path.unlink(missing_ok=True)
         else:
-            raise UsageError(f"--socket {path}: another program listens there; wanted a socket of its own")
+            raise UsageError(
+                f"--socket {path}: another program listens there; wanted a socket of its own"
+            )
 
 
 def control_token(state: Path) -> str:
-    """The token of ``state``'s control port, made on the first start, readable by the owner alone."""
+    """The token of ``state``'s control port, made on the first start, readable by the owner
+    alone."""
     path = state / "control.token"
     if path.exists():
         return path.read_text().strip()
@@ -280,6 +317,8 @@ def control_token(state: Path) -> str:
 def announce(state: Path, where: int | Path, episode: str) -> None:
     """Write agentd.json, whole or not at all: {port or socket, pid, episode}."""
     fresh = state / "agentd.json.new"
-    place: dict[str, Any] = {"port": where} if isinstance(where, int) else {"socket": str(where.absolute())}
+    place: dict[str, Any] = (
+        {"port": where} if isinstance(where, int) else {"socket": str(where.absolute())}
+    )
     fresh.write_bytes(orjson.dumps({**place, "pid": os.getpid(), "episode": episode}))
     fresh.replace(state / "agentd.json")

@@ -1,7 +1,9 @@
-"""What the edge computes: with ``--edge TASK.json`` the daemon scores its own journal and says so in it.
+"""What the edge computes: with ``--edge TASK.json`` the daemon scores its own journal and says so
+in it.
 
-A hint and nothing more: the service pays what it computed itself, and shows where the two differ. Most daemons are
-not given the rules at all; who gives them lets nobody but the daemon's user read the file.
+A hint and nothing more: the service pays what it computed itself, and shows where the two differ.
+Most daemons are not given the rules at all; who gives them lets nobody but the daemon's user read
+the file.
 """
 
 from __future__ import annotations
@@ -44,12 +46,17 @@ def load_rules(path: Path, option: str = "--edge") -> Ruleset:
         from detectors.task.ruleset import compile_task
         from detectors.task.task_json import task_from_json
 
-        # The service may score by rules of others; a hint that is made without them would be another.
+        # The service may score by rules of others; a hint that is made without them would be
+        # another.
         take(
-            Found(one.name, one.dist.name, one.dist.version, one.load) for one in entry_points(group=GROUP) if one.dist
+            Found(one.name, one.dist.name, one.dist.version, one.load)
+            for one in entry_points(group=GROUP)
+            if one.dist
         )
         said = orjson.loads(read_regular(path, MAX_TASK))
-        return compile_task(task_from_json(said.get("task", said) if isinstance(said, dict) else said))
+        return compile_task(
+            task_from_json(said.get("task", said) if isinstance(said, dict) else said)
+        )
     except ImportError as error:
         raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[api]'") from None
     except OSError as error:
@@ -82,10 +89,15 @@ class Edge:
             outcome = self._engine.feed(self._events())
         except DetectorError as error:
             self._stopped = True
-            log.warning("The edge computes no more: the journal does not have all events.", why=str(error))
+            log.warning(
+                "The edge computes no more: the journal does not have all events.", why=str(error)
+            )
             return
         for alarm in outcome.alarms:
-            log.warning("A matcher failed on a text from agent or page; it counts as no match.", **alarm._asdict())
+            log.warning(
+                "A matcher failed on a text from agent or page; it counts as no match.",
+                **alarm._asdict(),
+            )
         for reward in outcome.rewards:
             if reward.step not in self._said:
                 data = {"step": reward.step, "reward": reward.reward, "digest": reward.digest}

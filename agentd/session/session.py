@@ -1,4 +1,5 @@
-"""One episode as the daemon runs it, with a service or without: the parts, wired, started and stopped."""
+"""One episode as the daemon runs it, with a service or without: the parts, wired, started and
+stopped."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ log = structlog.get_logger(__name__)
 class Session:
     """``hears`` None in ``plan`` means every kind disturbs a step's quiet."""
 
-    def __init__(self, settings: Settings, state: Path, episode: str, plan: Mapping[str, Any]) -> None:
+    def __init__(
+        self, settings: Settings, state: Path, episode: str, plan: Mapping[str, Any]
+    ) -> None:
         plan = {**plan, "also": [*(plan.get("also") or ()), *settings.also]}
         self._state = state
         self._plan = plan
@@ -44,11 +47,15 @@ class Session:
         self.may_lack = self.journal.last == 0 or not boot or boot != boot_id()
         """Whether the service may have more than the journal: a new journal, or one from before a boot."""
         self.recorder = Recorder(self.journal)
-        self.edge = None if settings.edge is None else Edge(self.recorder, load_rules(settings.edge))
+        self.edge = (
+            None if settings.edge is None else Edge(self.recorder, load_rules(settings.edge))
+        )
         self.steps = Steps()
         self._seen_step: int | None = None
         lacking, needed = unwatched(settings, plan), plan.get("hears") is not None
-        self.supervisor = Supervisor(sources_of(settings, plan), self.recorder, lacking, needed=needed)
+        self.supervisor = Supervisor(
+            sources_of(settings, plan), self.recorder, lacking, needed=needed
+        )
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
         self._readiness: asyncio.Task[None] | None = None
@@ -57,7 +64,8 @@ class Session:
         self._port = ControlPort(app, control, where, settings.body_wait)
 
     def resume(self) -> None:
-        """Open the journal's episode, or take up where the process before ended: its steps, its gaps."""
+        """Open the journal's episode, or take up where the process before ended: its steps, its
+        gaps."""
         for seq, kind, data in sorted([*self.journal.rows("steps"), *self.journal.rows("journal")]):
             self.steps.note(seq, kind, data)
         self.steps.adopt(self._seen_step)
@@ -68,15 +76,25 @@ class Session:
             data = {"task": self._plan.get("task", ""), "digest": self._plan.get("digest", "")}
             self.recorder.append("journal", "episode.opened", data)
         else:
-            log.info("Going on with an episode after a restart.", through=self.journal.last, step=self.steps.current)
+            log.info(
+                "Going on with an episode after a restart.",
+                through=self.journal.last,
+                step=self.steps.current,
+            )
             self.supervisor.recall(self.journal.rows("journal"))
             self.supervisor.remind(self.journal.rows)
 
     def adopted(self, lacking: int, step: int | None) -> None:
-        """Told by the shipper that the journal lost its tail: say so, and that every source was blind."""
+        """Told by the shipper that the journal lost its tail: say so, and that every source was
+        blind."""
         self._seen_step = step
-        reason = f"the journal lost its last {lacking} events, which the service has; what followed them is unknown"
-        self.recorder.append("journal", "journal.dropped", {"source": "journal", "count": lacking, "reason": reason})
+        reason = (
+            f"the journal lost its last {lacking} events, which the service has; what followed them"
+            " is unknown"
+        )
+        self.recorder.append(
+            "journal", "journal.dropped", {"source": "journal", "count": lacking, "reason": reason}
+        )
 
     async def start(self) -> None:
         """Start sources and the control port, and say where it listens."""
@@ -113,7 +131,9 @@ class Session:
             file.write_text(f"{os.getpid()}\n")
         except OSError as error:
             file.unlink(missing_ok=True)
-            log.warning("The file that says that every source sees can't be written.", why=error.strerror)
+            log.warning(
+                "The file that says that every source sees can't be written.", why=error.strerror
+            )
             return False
         log.info("Every source sees: the first step can begin.", ready=str(file))
         return True

@@ -1,6 +1,8 @@
-"""When a step is complete: its sources are fenced, then nothing heard for ``quiet_ms``, at most ``settle_ms``.
+"""When a step is complete: its sources are fenced, then nothing heard for ``quiet_ms``, at most
+``settle_ms``.
 
-One timer, moved on when it finds that something was heard meanwhile; events themselves only note the time.
+One timer, moved on when it finds that something was heard meanwhile; events themselves only note
+the time.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ OWN = ("journal", "steps", "screen", "visual")
 
 
 class Sealer:
-    """Waits for the quiet after a step's end. ``hears``: kinds that disturb it, None for every kind."""
+    """Waits for the quiet after a step's end. ``hears``: kinds that disturb it, None for every
+    kind."""
 
     def __init__(self, hears: Collection[str] | None, quiet_ms: int, settle_ms: int) -> None:
         self._hears = None if hears is None else frozenset(hears)
@@ -31,8 +34,11 @@ class Sealer:
         if source not in OWN and (self._hears is None or kind in self._hears):
             self._heard_at = asyncio.get_running_loop().time()
 
-    def start(self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Seal) -> None:
-        """From now on wait for the quiet, then for ``last``, and call ``seal`` once, unless `stop` comes first."""
+    def start(
+        self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Seal
+    ) -> None:
+        """From now on wait for the quiet, then for ``last``, and call ``seal`` once, unless `stop`
+        comes first."""
         self.stop()
         self._task = asyncio.create_task(self._settle(fence, last, seal), name="seal")
 

@@ -1,4 +1,5 @@
-"""What the harness says, put in order: one thing at a time, sources fenced first, on disk before it is answered.
+"""What the harness says, put in order: one thing at a time, sources fenced first, on disk before it
+is answered.
 
 Both the loopback port and the service's channel speak through here.
 """
@@ -69,13 +70,16 @@ class Conductor:
                 self._go_on()
 
     def _go_on(self) -> None:
-        """What is numbered has happened, and what follows from it follows, also where the disk did not take it yet."""
+        """What is numbered has happened, and what follows from it follows, also where the disk did
+        not take it yet."""
         if self.steps.closed:
             self.closed.set()
         elif self.steps.ended and not self.steps.sealed and not self._sealer.waiting:
             self._sealer.start(self._sources.fence, self._last, self._seal)
 
-    async def begin(self, step: int | None = None, action: Any = None, command: int | None = None) -> Said:
+    async def begin(
+        self, step: int | None = None, action: Any = None, command: int | None = None
+    ) -> Said:
         """Begin ``step`` (None: the next one). Raises `StepError` or `NotKeptError`."""
         async with self._in_turn():
             if not self.steps.begins(step):
@@ -94,7 +98,8 @@ class Conductor:
             return self._say("step.ended", {"step": step}, command)
 
     async def say(self, kind: str, data: dict[str, Any], command: int | None = None) -> Said:
-        """Journal an answer or a tool event; the same call id again gives the first event's number."""
+        """Journal an answer or a tool event; the same call id again gives the first event's
+        number."""
         async with self._turn:
             self.steps.must_be_open()
             before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
@@ -103,7 +108,8 @@ class Conductor:
             return self._say(kind, data, command)
 
     async def close(self, reason: str, *, truncated: bool = False) -> Said:
-        """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last event."""
+        """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last
+        event."""
         async with self._in_turn():
             if self.steps.closed:
                 return self._again("episode.closed")
@@ -115,14 +121,15 @@ class Conductor:
             return self._say("episode.closed", data, None, source="journal")
 
     async def wait_sealed(self, step: int) -> int | None:
-        """Wait until ``step`` is sealed; its ``step.sealed``'s number, None if the episode went on without one."""
+        """Wait until ``step`` is sealed; its ``step.sealed``'s number, None if the episode went on
+        without one."""
         while self.steps.current == step and not self.steps.sealed and not self.steps.closed:
             await self._changed.wait()
         return self.steps.seq_of("step.sealed") if self.steps.current == step else None
 
     async def _finish(self, why: str | None) -> None:
-        """Fence what came before a boundary; where ``why`` is given, the open step ends here: its sources have their
-        say, and it is sealed if it was still settling."""
+        """Fence what came before a boundary; where ``why`` is given, the open step ends here: its
+        sources have their say, and it is sealed if it was still settling."""
         self._sealer.stop()
         await self._sources.fence()
         if why is None or self.steps.current is None or self.steps.sealed:
@@ -138,14 +145,19 @@ class Conductor:
             self._ready_for = self.steps.current
 
     async def _seal(self, why: Why) -> None:
-        """Journal the seal; where it takes none, try until it does: somebody waits for the reward."""
+        """Journal the seal; where it takes none, try until it does: somebody waits for the
+        reward."""
         told = False
         while not self.steps.sealed:
             try:
                 self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
             except NotKeptError as error:
                 if not told:
-                    log.error("The step cannot be sealed in the journal yet.", step=self.steps.current, why=str(error))
+                    log.error(
+                        "The step cannot be sealed in the journal yet.",
+                        step=self.steps.current,
+                        why=str(error),
+                    )
                     told = True
                 if not self.steps.sealed:
                     await asyncio.sleep(RETRY_S)
@@ -160,7 +172,9 @@ class Conductor:
             raise NotKeptError(self.recorder.journal.full or "the disk is full")
         return Said(self.steps.current, seq)
 
-    def _say(self, kind: str, data: dict[str, Any], command: int | None, source: str = "steps") -> Said:
+    def _say(
+        self, kind: str, data: dict[str, Any], command: int | None, source: str = "steps"
+    ) -> Said:
         if command is not None:
             data["command"] = command
         line_of(0, source, kind, 0, data)  # refused by its words, rather than counted as lost

@@ -1,7 +1,8 @@
-"""The life of steps as a pure state machine: which number may begin or end next, and what is only said twice.
+"""The life of steps as a pure state machine: which number may begin or end next, and what is only
+said twice.
 
-It decides; who asks journals the event and then tells it the number (`Steps.note`). Rebuilt by noting the
-journal's events in order, so that a restarted daemon knows where it was.
+It decides; who asks journals the event and then tells it the number (`Steps.note`). Rebuilt by
+noting the journal's events in order, so that a restarted daemon knows where it was.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 
 
 class StepError(Exception):
-    """A step that cannot begin or end now; ``wanted`` says what could, ``field`` and ``value`` what was said."""
+    """A step that cannot begin or end now; ``wanted`` says what could, ``field`` and ``value`` what
+    was said."""
 
     def __init__(self, value: int | None, wanted: str, field: str = "step") -> None:
         super().__init__(f"{field} is {value}, wanted {wanted}")
@@ -19,7 +21,8 @@ class StepError(Exception):
 
 
 class Steps:
-    """``current`` is the last step begun (None before step 0), ``ended`` and ``sealed`` are about that one."""
+    """``current`` is the last step begun (None before step 0), ``ended`` and ``sealed`` are about
+    that one."""
 
     def __init__(self) -> None:
         self.current: int | None = None
@@ -61,7 +64,8 @@ class Steps:
         return self._calls.get((kind, call))
 
     def begins(self, step: int | None) -> bool:
-        """Whether ``step`` (None: the next) begins now; False: it is the current one, said again."""
+        """Whether ``step`` (None: the next) begins now; False: it is the current one, said
+        again."""
         self.must_be_open()
         if step is None or step == self.next:
             return True
@@ -84,6 +88,7 @@ class Steps:
             raise StepError(self.current, "an open episode: this one is closed")
 
     def adopt(self, step: int | None) -> None:
-        """Go on from the step that the service saw last; whether it ended is not known, so it has not."""
+        """Go on from the step that the service saw last; whether it ended is not known, so it has
+        not."""
         if step is not None and (self.current is None or step > self.current):
             self.current, self.ended, self.sealed, self._seqs = step, False, False, {}

@@ -1,7 +1,9 @@
-"""The supervisor: each source in a task of its own, so that one fails alone, and its blindness is on record.
+"""The supervisor: each source in a task of its own, so that one fails alone, and its blindness is
+on record.
 
-A source is a gap until it is ready, again from the moment it is lost, and after a restart of the daemon. Here
-stands the one broad ``except`` of the daemon: a source is code at the mercy of a browser, a desktop, a disk.
+A source is a gap until it is ready, again from the moment it is lost, and after a restart of the
+daemon. Here stands the one broad ``except`` of the daemon: a source is code at the mercy of a
+browser, a desktop, a disk.
 """
 
 from __future__ import annotations
@@ -57,7 +59,11 @@ def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
 
 def _own(settings: Settings) -> list[Path]:
     """What the daemon itself writes."""
-    own = [path.resolve() for path in (settings.state, settings.token_file, settings.out) if path is not None]
+    own = [
+        path.resolve()
+        for path in (settings.state, settings.token_file, settings.out)
+        if path is not None
+    ]
     if settings.out is not None:
         own.append(settings.out.resolve().with_name(settings.out.name + ".state"))
     return own
@@ -106,7 +112,12 @@ def _probes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
 
     files, allowed, line = dict(settings.files), settings.allow_commands, settings.line
     return ProbesSource(
-        plan, cdp=settings.cdp, profile=settings.profile, files=files, allow_commands=allowed, line=line
+        plan,
+        cdp=settings.cdp,
+        profile=settings.profile,
+        files=files,
+        allow_commands=allowed,
+        line=line,
     )
 
 
@@ -143,15 +154,24 @@ _HOW = {
 
 
 def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
-    """The sources that the task's rules hear and that nobody told the daemon to watch, with the reason."""
+    """The sources that the task's rules hear and that nobody told the daemon to watch, with the
+    reason."""
     by_browser = (settings.cdp, settings.profile, settings.connect)
-    given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files), "ax": settings.desktop}
-    given |= {name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")}
+    given = {
+        "cdp": any(way is not None for way in by_browser),
+        "files": bool(settings.files),
+        "ax": settings.desktop,
+    }
+    given |= {
+        name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")
+    }
     given["probe"] = bool(plan.get("probes"))
     given["reader"] = bool(settings.files and plan.get("file_reads"))
     heard = plan.get("hears")
     # A recording made for no task in particular may be scored by any.
-    needed = set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}
+    needed = (
+        set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}
+    )
     return {
         name: f"not watched: the daemon was given no {_HOW[name]}"
         for name in TABLE
@@ -160,10 +180,11 @@ def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Supervisor:
-    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now, each with the reason.
+    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now, each with the
+    reason.
 
-    ``changed`` is set, and made anew, whenever one of them begins or ends. ``unwatched``: sources that nobody gave,
-    with the reason; ``needed``: a task leans on them (a recording on none).
+    ``changed`` is set, and made anew, whenever one of them begins or ends. ``unwatched``: sources
+    that nobody gave, with the reason; ``needed``: a task leans on them (a recording on none).
     """
 
     def __init__(
@@ -186,7 +207,9 @@ class Supervisor:
     @property
     def states(self) -> dict[str, str]:
         """Every source with "ready" or "gap"."""
-        return {source.name: "gap" if source.name in self.gaps else "ready" for source in self._sources}
+        return {
+            source.name: "gap" if source.name in self.gaps else "ready" for source in self._sources
+        }
 
     @property
     def awaited(self) -> dict[str, str]:
@@ -194,7 +217,11 @@ class Supervisor:
 
         Of those that nobody gave, the ones that the task needs.
         """
-        return {name: why for name, why in self.gaps.items() if self._needed or name not in self._unwatched}
+        return {
+            name: why
+            for name, why in self.gaps.items()
+            if self._needed or name not in self._unwatched
+        }
 
     @property
     def lacking(self) -> list[str]:
@@ -230,7 +257,8 @@ class Supervisor:
                 source.recall(rows(source.name))
 
     def recall(self, events: Iterable[tuple[int, str, dict[str, Any]]]) -> None:
-        """Rebuild from the journal's own events which gaps are open, then open one for each source that saw.
+        """Rebuild from the journal's own events which gaps are open, then open one for each source
+        that saw.
 
         What raised alarms before is found out anew, and raises them again where it still does.
         """
@@ -242,7 +270,8 @@ class Supervisor:
             elif kind == "alarm.ended":
                 alarms.pop((data["source"], data.get("of")), None)
             if "of" in data:
-                continue  # partial gaps end with their source's own, which follows, and are told anew
+                # partial gaps end with their source's own, which follows, and are told anew
+                continue
             if kind == "gap.began":
                 self.gaps[data["source"]] = data["reason"]
                 names.add(data["source"])
@@ -251,7 +280,9 @@ class Supervisor:
         for name in sorted(names):
             self.began(name, "daemon restarted")
         for name, of in alarms:
-            self._recorder.append("journal", "alarm.ended", {"source": name} | ({} if of is None else {"of": of}))
+            self._recorder.append(
+                "journal", "alarm.ended", {"source": name} | ({} if of is None else {"of": of})
+            )
 
     def start(self) -> None:
         """Start every source; each is a gap until it is ready."""
@@ -265,7 +296,9 @@ class Supervisor:
                 )
         for source in self._sources:
             self.began(source.name, "starting")
-            self._tasks.append(asyncio.create_task(self._keep(source), name=f"source {source.name}"))
+            self._tasks.append(
+                asyncio.create_task(self._keep(source), name=f"source {source.name}")
+            )
         self._started = True
         self._change()
 
@@ -290,14 +323,19 @@ class Supervisor:
                 reason = str(lost) or "lost"
             except Exception as crash:
                 reason = f"crashed: {type(crash).__name__}: {crash}"[:500]
-                log.error("A source crashed; it is started again.", source=source.name, exc_info=crash)
+                log.error(
+                    "A source crashed; it is started again.", source=source.name, exc_info=crash
+                )
             log.warning("The source sees nothing; trying again.", source=source.name, why=reason)
             self.began(source.name, reason)
-            self.gaps[source.name] = reason  # what keeps it from seeing now, and no longer that it starts
+            self.gaps[source.name] = (
+                reason  # what keeps it from seeing now, and no longer that it starts
+            )
             await backoff.wait()
 
     async def fence(self) -> None:
-        """Wait until what happened so far is journalled, at most `FENCE_S`; blind sources are not waited for."""
+        """Wait until what happened so far is journalled, at most `FENCE_S`; blind sources are not
+        waited for."""
         fences = [source.fence(FENCE_S) for source in self._sources if source.name not in self.gaps]
         if not fences:
             return
@@ -312,11 +350,18 @@ class Supervisor:
                 log.warning("A fence failed.", why=f"{type(failed).__name__}: {failed}")
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
-        """Let the sources that work at the ends of steps do so, at most `SEAL_S`; blind ones are not asked."""
-        sources = [one for one in self._sources if isinstance(one, StepSource) and one.name not in self.gaps]
+        """Let the sources that work at the ends of steps do so, at most `SEAL_S`; blind ones are
+        not asked."""
+        sources = [
+            one
+            for one in self._sources
+            if isinstance(one, StepSource) and one.name not in self.gaps
+        ]
         if not sources:
             return
-        works = [asyncio.create_task(source.before_seal(step, closing=closing)) for source in sources]
+        works = [
+            asyncio.create_task(source.before_seal(step, closing=closing)) for source in sources
+        ]
         try:
             await asyncio.wait(works, timeout=SEAL_S)
         finally:
@@ -327,8 +372,16 @@ class Supervisor:
             if work.done() and failed is None:
                 continue
             # What it would have said is lost: the step must not count as seen.
-            why = "overstayed its budget" if failed is None else f"failed: {type(failed).__name__}: {failed}"
-            lost = {"source": source.name, "count": 1, "reason": f"its work at a step's end {why}"[:500]}
+            why = (
+                "overstayed its budget"
+                if failed is None
+                else f"failed: {type(failed).__name__}: {failed}"
+            )
+            lost = {
+                "source": source.name,
+                "count": 1,
+                "reason": f"its work at a step's end {why}"[:500],
+            }
             self._recorder.append("journal", "journal.dropped", lost)
             log.warning("Work at a step's end is lost.", source=source.name, why=why)
 

@@ -1,6 +1,8 @@
-"""Connections to the control port: few at a time that have not shown the token, and none that keeps it waiting.
+"""Connections to the control port: few at a time that have not shown the token, and none that keeps
+it waiting.
 
-Everybody in the sandbox can open them, and each takes a file descriptor that the daemon's sources want.
+Everybody in the sandbox can open them, and each takes a file descriptor that the daemon's sources
+want.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0
 class WaitingProtocol(H11Protocol):
     """uvicorn's, which closes what does not show ``bearer`` and what sends half a request only.
 
-    `protocol_for` makes the class for one port. ``body_s``: seconds for the rest of a request that has begun, once the
-    token was shown.
+    `protocol_for` makes the class for one port. ``body_s``: seconds for the rest of a request that
+    has begun, once the token was shown.
     """
 
     bearer: bytes
@@ -37,7 +39,8 @@ class WaitingProtocol(H11Protocol):
     _half_sent: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the token, and close the connection that has waited longest where there are too many."""
+        """Wait for the token, and close the connection that has waited longest where there are too
+        many."""
         super().connection_made(transport)
         self.waiting[self] = self.loop.call_later(TOKEN_S, self._leave)
         if len(self.waiting) > MAX_WAITING:
@@ -50,7 +53,8 @@ class WaitingProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Look for the token in a head that is whole, and for what is still to come of the request."""
+        """Look for the token in a head that is whole, and for what is still to come of the
+        request."""
         super().data_received(data)
         if self in self.waiting and self._is_known():
             self._stop_waiting()
@@ -62,7 +66,8 @@ class WaitingProtocol(H11Protocol):
         self._watch_body()
 
     def _watch_body(self) -> None:
-        """Give a request that is there by half its time; it begins once, however often a little more of it comes."""
+        """Give a request that is there by half its time; it begins once, however often a little
+        more of it comes."""
         begun = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
         if self in self.waiting or not (begun or self.conn.their_state is h11.SEND_BODY):
             self._stop_body()
@@ -84,7 +89,9 @@ class WaitingProtocol(H11Protocol):
         self.transport.close()
 
     def _is_known(self) -> bool:
-        headers: list[tuple[bytes, bytes]] | None = self.headers  # None before a connection's first request
+        headers: list[tuple[bytes, bytes]] | None = (
+            self.headers
+        )  # None before a connection's first request
         given = [value for name, value in headers or () if name == b"authorization"]
         return len(given) == 1 and hmac.compare_digest(given[0], self.bearer)
 
@@ -99,6 +106,7 @@ class WaitingProtocol(H11Protocol):
 
 
 def protocol_for(token: str, body_s: float) -> type[WaitingProtocol]:
-    """The protocol of a port whose token is ``token`` and whose requests' bodies may take ``body_s`` seconds."""
+    """The protocol of a port whose token is ``token`` and whose requests' bodies may take
+    ``body_s`` seconds."""
     members = {"bearer": f"Bearer {token}".encode(), "body_s": body_s, "waiting": {}}
     return type("PortProtocol", (WaitingProtocol,), members)

@@ -1,8 +1,8 @@
 """The daemon's open channel: asks the service for commands and journals each exactly once.
 
-Every event that a command makes carries its number, so after a restart the journal itself says which command
-came last. A command that cannot apply any more is passed over with a word in the log: the service has checked
-its form, and the order of steps is decided here.
+Every event that a command makes carries its number, so after a restart the journal itself says
+which command came last. A command that cannot apply any more is passed over with a word in the log:
+the service has checked its form, and the order of steps is decided here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,13 @@ class Channel:
             )
             response.raise_for_status()
             commands: list[dict[str, Any]] = orjson.loads(response.content)["commands"]
-        except (httpx.TransportError, httpx.HTTPStatusError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        except (
+            httpx.TransportError,
+            httpx.HTTPStatusError,
+            orjson.JSONDecodeError,
+            KeyError,
+            TypeError,
+        ) as error:
             log.debug("The channel is down; opening it again.", why=words(error))
             await self._backoff.wait()
             return []
@@ -67,12 +73,20 @@ class Channel:
             try:
                 await self._apply(command["command"], command["kind"], command.get("data") or {})
             except NotKeptError as error:
-                log.error("A command waits for room in the journal.", command=command["command"], why=str(error))
+                log.error(
+                    "A command waits for room in the journal.",
+                    command=command["command"],
+                    why=str(error),
+                )
                 if self._conductor.steps.command >= command["command"]:
                     return  # numbered already: it goes to the disk with the next event that does
                 await backoff.wait()
             except (StepError, UnfitError, KeyError, TypeError) as error:
-                log.warning("A command cannot apply any more; it is passed over.", command=command, why=str(error))
+                log.warning(
+                    "A command cannot apply any more; it is passed over.",
+                    command=command,
+                    why=str(error),
+                )
                 return
             else:
                 return
@@ -90,4 +104,8 @@ class Channel:
             fields = {name: data[name] for name in SAYINGS[kind] if name in data}
             await conductor.say(kind, fields, number)
         else:
-            log.warning("The service sent a command that this daemon does not know.", command=number, kind=kind)
+            log.warning(
+                "The service sent a command that this daemon does not know.",
+                command=number,
+                kind=kind,
+            )

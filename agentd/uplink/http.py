@@ -1,4 +1,5 @@
-"""The daemon's side of the service's HTTP: one client, the append token, errors that say what to do."""
+"""The daemon's side of the service's HTTP: one client, the append token, errors that say what to
+do."""
 
 from __future__ import annotations
 
@@ -22,28 +23,41 @@ log = structlog.get_logger(__name__)
 
 
 class Service:
-    """One episode at the service. ``client`` has the base URL and the transport; tests hand in their own."""
+    """One episode at the service. ``client`` has the base URL and the transport; tests hand in
+    their own."""
 
-    def __init__(self, client: httpx.AsyncClient, episode: str, token: str, token_from: str) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, episode: str, token: str, token_from: str
+    ) -> None:
         self._client = client
         self._path = f"/v1/episodes/{episode}"
         self._headers = {"authorization": f"Bearer {token}"}
         self._token_from = token_from
         self.episode = episode
 
-    async def get(self, what: str = "", *, timeout_s: float = 10.0, **params: int) -> httpx.Response:
-        """GET the episode or one of its parts; raises httpx.TransportError and, where the service itself says so,
-        `TokenRefusedError`, `UsageError` (404), `LogRefusedError` (410)."""
+    async def get(
+        self, what: str = "", *, timeout_s: float = 10.0, **params: int
+    ) -> httpx.Response:
+        """GET the episode or one of its parts; raises httpx.TransportError and, where the service
+        itself says so, `TokenRefusedError`, `UsageError` (404), `LogRefusedError` (410)."""
         response = await self._client.get(
-            self._path + what, params=params, headers=self._headers, timeout=httpx.Timeout(timeout_s, connect=5.0)
+            self._path + what,
+            params=params,
+            headers=self._headers,
+            timeout=httpx.Timeout(timeout_s, connect=5.0),
         )
         self._check(response)
         return response
 
     async def post_segment(self, frame: bytes, behind: int) -> httpx.Response:
         """Ship one compressed segment, with ``behind`` events still to come; raises as `get`."""
-        headers = self._headers | {"content-type": "application/zstd", "milestoned-behind": str(behind)}
-        response = await self._client.post(self._path + "/events", content=frame, headers=headers, timeout=30.0)
+        headers = self._headers | {
+            "content-type": "application/zstd",
+            "milestoned-behind": str(behind),
+        }
+        response = await self._client.post(
+            self._path + "/events", content=frame, headers=headers, timeout=30.0
+        )
         self._check(response)
         return response
 
@@ -52,16 +66,22 @@ class Service:
             return
         if response.status_code in (401, 403):
             raise TokenRefusedError(
-                f"the service answered {response.status_code} to the token from {self._token_from}: wanted the "
-                f"append token of episode {self.episode} ({problem_detail(response)})"
+                f"the service answered {response.status_code} to the token from {self._token_from}:"
+                f" wanted the append token of episode {self.episode} ({problem_detail(response)})"
             )
         if response.status_code == 410:
-            raise LogRefusedError(f"the service has episode {self.episode} no more ({problem_detail(response)})")
+            raise LogRefusedError(
+                f"the service has episode {self.episode} no more ({problem_detail(response)})"
+            )
         if response.status_code == 404:
-            raise UsageError(f"--episode {self.episode}: the service does not know it ({problem_detail(response)})")
+            raise UsageError(
+                f"--episode {self.episode}: the service does not know it"
+                f" ({problem_detail(response)})"
+            )
 
     async def plan(self, cache: Path) -> dict[str, Any]:
-        """The episode's plan: from ``cache`` if it was fetched before, else asked for until the service answers."""
+        """The episode's plan: from ``cache`` if it was fetched before, else asked for until the
+        service answers."""
         if (cached := _cached(cache)) is not None:
             return cached
         backoff = Backoff()
@@ -109,9 +129,11 @@ def problem_detail(response: httpx.Response) -> str:
 
 
 def spoke(response: httpx.Response) -> bool:
-    """Whether a refusal is the service's own word. What stands between (a proxy whose service restarts, a network's
-    sign-in page) refuses in other forms, and asking again may change it."""
-    return bool(response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM)
+    """Whether a refusal is the service's own word. What stands between (a proxy whose service
+    restarts, a network's sign-in page) refuses in other forms, and asking again may change it."""
+    return bool(
+        response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM
+    )
 
 
 def problem(response: httpx.Response) -> dict[str, Any]:
@@ -124,9 +146,11 @@ def problem(response: httpx.Response) -> dict[str, Any]:
 
 
 def retry_after(response: httpx.Response) -> float:
-    """Seconds that the service asks to wait, at most `MAX_RETRY_AFTER_S`; 0 where it asks nothing understandable.
+    """Seconds that the service asks to wait, at most `MAX_RETRY_AFTER_S`; 0 where it asks nothing
+    understandable.
 
-    Up to a quarter is added by chance: a fleet that was refused together does not come back together.
+    Up to a quarter is added by chance: a fleet that was refused together does not come back
+    together.
     """
     text = response.headers.get("retry-after", "")
     asked = float(text) if text.isascii() and text.isdigit() else 0.0

@@ -1,8 +1,10 @@
-"""The shipper: takes segments from the journal to the service, in order, one in flight, until acknowledged.
+"""The shipper: takes segments from the journal to the service, in order, one in flight, until
+acknowledged.
 
-It is woken by an event at boundaries of steps and gaps, by 500 events, or a while after the first unshipped one:
-soon where somebody follows the episode live, as the service says with each segment that it takes.
-What the service has is asked for, never guessed: at the start, and when it refuses a segment.
+It is woken by an event at boundaries of steps and gaps, by 500 events, or a while after the first
+unshipped one: soon where somebody follows the episode live, as the service says with each segment
+that it takes. What the service has is asked for, never guessed: at the start, and when it refuses a
+segment.
 """
 
 from __future__ import annotations
@@ -48,12 +50,17 @@ log = structlog.get_logger(__name__)
 
 
 class Shipper:
-    """``run`` ends by an `AgentdError` only. ``adopted`` is told when the service was ahead of the journal:
-    how many events the journal lacked, and the step that the service saw last. That can only be before `run`: what is
-    numbered meanwhile would be lost, and with it what the sources told of how things stand."""
+    """``run`` ends by an `AgentdError` only. ``adopted`` is told when the service was ahead of the
+    journal: how many events the journal lacked, and the step that the service saw last. That can
+    only be before `run`: what is numbered meanwhile would be lost, and with it what the sources
+    told of how things stand."""
 
     def __init__(
-        self, recorder: Recorder, service: Service, *, adopted: Callable[[int, int | None], None] | None = None
+        self,
+        recorder: Recorder,
+        service: Service,
+        *,
+        adopted: Callable[[int, int | None], None] | None = None,
     ) -> None:
         self._recorder = recorder
         self._journal = recorder.journal
@@ -78,7 +85,8 @@ class Shipper:
             self._timer = asyncio.get_running_loop().call_later(self._linger_s, self._wake.set)
 
     async def run(self) -> None:
-        """Ship for ever. Raises `TokenRefusedError`, `UsageError`, `LogRefusedError`, `JournalError`."""
+        """Ship for ever. Raises `TokenRefusedError`, `UsageError`, `LogRefusedError`,
+        `JournalError`."""
         self._runs = True
         try:
             if not self.met:
@@ -108,7 +116,8 @@ class Shipper:
             await self._backoff.wait()
 
     async def meet_at_once(self) -> None:
-        """The same with one question, for a journal that lacks nothing unless somebody put back an older one."""
+        """The same with one question, for a journal that lacks nothing unless somebody put back an
+        older one."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FIRST_ANSWER_S):
                 await self._met()
@@ -119,7 +128,9 @@ class Shipper:
             response = await self._service.get()
             response.raise_for_status()
         except (httpx.TransportError, httpx.HTTPStatusError) as error:
-            log.warning("The service does not answer; the journal keeps everything.", why=words(error))
+            log.warning(
+                "The service does not answer; the journal keeps everything.", why=words(error)
+            )
             return False
         body = problem(response)
         through, head = body.get("through"), body.get("head", GENESIS)
@@ -139,14 +150,17 @@ class Shipper:
         elif through > journal.last and not self._runs:
             lacking = self._recorder.adopt(through, head, at)
             log.error(
-                "The service has events that this journal lost; going on after them.", lost=lacking, through=through
+                "The service has events that this journal lost; going on after them.",
+                lost=lacking,
+                through=through,
             )
             if self._adopted is not None:
                 self._adopted(lacking, step)
         else:
             raise LogRefusedError(
-                f"the service's log of episode {journal.episode} ends with event {through}, digest {head[:16]}…: that "
-                f"is not the beginning of this journal (last event {journal.last}). Another journal wrote to it"
+                f"the service's log of episode {journal.episode} ends with event {through}, digest"
+                f" {head[:16]}…: that is not the beginning of this journal (last event"
+                f" {journal.last}). Another journal wrote to it"
             )
         self._step()
 
@@ -159,7 +173,12 @@ class Shipper:
         try:
             response = await self._service.post_segment(frame, self._journal.last - cut.last)
         except httpx.TransportError as error:
-            log.warning("A segment was not taken; it is sent again.", first=cut.first, last=cut.last, why=words(error))
+            log.warning(
+                "A segment was not taken; it is sent again.",
+                first=cut.first,
+                last=cut.last,
+                why=words(error),
+            )
             await self._backoff.wait()
             return
         if response.status_code == 200:
@@ -167,7 +186,9 @@ class Shipper:
         elif response.status_code == 429:
             await self._pressed_back(cut, response)
         elif response.status_code >= 500:
-            log.warning("The service is broken; the segment is sent again.", status=response.status_code)
+            log.warning(
+                "The service is broken; the segment is sent again.", status=response.status_code
+            )
             await self._backoff.wait(retry_after(response))
         elif response.status_code >= 400 and spoke(response):
             await self._refused(cut, response)
@@ -184,7 +205,9 @@ class Shipper:
         self._backoff.reset()
         self._linger_s = FOLLOWED_S if body.get("followed") else LINGER_S
         if through == cut.last and head not in (None, cut.digest):
-            raise LogRefusedError(f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}")
+            raise LogRefusedError(
+                f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}"
+            )
         self._journal.acknowledge(cut.last)
         self._step()
 
@@ -195,23 +218,34 @@ class Shipper:
     async def _pressed_back(self, cut: Cut, response: httpx.Response) -> None:
         """The service takes less than comes: it says when to come again, and how far it is."""
         through = problem(response).get("through")
-        log.info("The service asks to wait; the journal keeps everything.", first=cut.first, through=through)
+        log.info(
+            "The service asks to wait; the journal keeps everything.",
+            first=cut.first,
+            through=through,
+        )
         await self._backoff.wait(retry_after(response))
         if type(through) is int and through > self._journal.acknowledged:
             await self.meet()  # an answer was lost: what it has is not sent again
 
     async def _refused(self, cut: Cut, response: httpx.Response) -> None:
-        """A gap is answered from where the service stands; anything else that is refused stays refused."""
+        """A gap is answered from where the service stands; anything else that is refused stays
+        refused."""
         body = problem(response)
         if str(body.get("type")).endswith(":sandbox-lost"):
-            raise GivenUpError(f"the service refuses segment {cut.first}–{cut.last}: {problem_detail(response)}")
+            raise GivenUpError(
+                f"the service refuses segment {cut.first}–{cut.last}: {problem_detail(response)}"
+            )
         if response.status_code == 409 and isinstance(body.get("wanted"), int):
             before = self._journal.acknowledged
-            log.warning("The service wants other events first.", wanted=body["wanted"], sent=cut.first)
+            log.warning(
+                "The service wants other events first.", wanted=body["wanted"], sent=cut.first
+            )
             await self.meet()
             if self._journal.acknowledged != before:
                 return
-        raise LogRefusedError(f"segment {cut.first}–{cut.last}: {response.status_code} {problem_detail(response)}")
+        raise LogRefusedError(
+            f"segment {cut.first}–{cut.last}: {response.status_code} {problem_detail(response)}"
+        )
 
     # -- for those who wait
 
@@ -228,7 +262,10 @@ class Shipper:
 
 
 def _warn_of(response: httpx.Response) -> None:
-    """Something between here and the service answered in its place, such as a network's sign-in page."""
+    """Something between here and the service answered in its place, such as a network's sign-in
+    page."""
     log.warning(
-        "This is no answer of the service; asking again.", status=response.status_code, answer=response.text[:200]
+        "This is no answer of the service; asking again.",
+        status=response.status_code,
+        answer=response.text[:200],
     )

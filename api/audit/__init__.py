@@ -1,1 +1,2 @@
-"""What lets somebody who does not trust this service check it: checkpoints, explanations, verification, reports."""
+"""What lets somebody who does not trust this service check it: checkpoints, explanations,
+verification, reports."""

@@ -1,8 +1,10 @@
-"""Signs the head of each closed episode and, daily, the head of the tree over all of them; sees to their delivery.
+"""Signs the head of each closed episode and, daily, the head of the tree over all of them; sees to
+their delivery.
 
-What has to be signed is queued in the transaction that closes the episode, so a crash at any moment loses none.
-Of many replicas one works at a time, and the tree's row is locked while it grows: each checkpoint is made once. Where
-somebody gave the database another key meanwhile (`milestoned db adopt-key`), nothing more is signed with this one.
+What has to be signed is queued in the transaction that closes the episode, so a crash at any moment
+loses none. Of many replicas one works at a time, and the tree's row is locked while it grows: each
+checkpoint is made once. Where somebody gave the database another key meanwhile (`milestoned db
+adopt-key`), nothing more is signed with this one.
 """
 
 from __future__ import annotations
@@ -39,8 +41,8 @@ log = structlog.get_logger(__name__)
 
 
 class _Closed(NamedTuple):
-    """A closed episode, read and ready to be signed. ``leaf`` is None where its rows are gone or broken, ``facts``
-    where it can't be counted."""
+    """A closed episode, read and ready to be signed. ``leaf`` is None where its rows are gone or
+    broken, ``facts`` where it can't be counted."""
 
     episode: str
     leaf: bytes | None
@@ -52,7 +54,12 @@ class Checkpointer:
     """The one who signs, in the background of a service."""
 
     def __init__(
-        self, audits: Audits, ledger: Ledger, signer: Signing, delivery: Delivery | None, metrics: Metrics
+        self,
+        audits: Audits,
+        ledger: Ledger,
+        signer: Signing,
+        delivery: Delivery | None,
+        metrics: Metrics,
     ) -> None:
         self._audits, self._ledger, self._signer = audits, ledger, signer
         self._delivery, self._metrics = delivery, metrics
@@ -82,13 +89,16 @@ class Checkpointer:
             except ForeignKeyError as error:
                 log.error("This service signs no more checkpoints.", why=error.detail)
                 return
-            except Exception:  # a fault of ours: without this task nothing would ever be signed again
+            except (
+                Exception
+            ):  # a fault of ours: without this task nothing would ever be signed again
                 pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
                 log.exception("Checkpoints can't be made.", again_in_s=pause)
             await asyncio.sleep(pause)
 
     async def turn(self, *, head: bool = False) -> bool:
-        """Sign what is queued, and the head over all where it is due or ``head``; deliver. Whether there is more.
+        """Sign what is queued, and the head over all where it is due or ``head``; deliver. Whether
+        there is more.
 
         Raises `UnavailableError`, `DeliveryError`, `ForeignKeyError`.
         """
@@ -122,8 +132,13 @@ class Checkpointer:
             leaf = encoded(statement(row, task, opener, head, rewards_digest(bodies), said))
             return _Closed(episode, leaf, head, facts)
         except (zstandard.ZstdError, ValueError) as error:
-            # It was stored whole: somebody changed it since. Unsigned, it is named by `audit verify`.
-            log.error("A closed episode can't be read, so it is not signed.", episode=episode, why=str(error))
+            # It was stored whole: somebody changed it since. Unsigned, it is named by `audit
+            # verify`.
+            log.error(
+                "A closed episode can't be read, so it is not signed.",
+                episode=episode,
+                why=str(error),
+            )
             return _Closed(episode, None, None, None)
 
     async def _sign(self, closed: list[_Closed]) -> None:
@@ -139,14 +154,17 @@ class Checkpointer:
                 await work.add_leaf(tree.size, one.episode, one.leaf)
                 if one.facts is not None:
                     await work.add_facts(one.episode, one.facts.row(), one.facts.findings())
-                await work.add_note(one.head.origin, one.head.size, signed(one.head.text(), self._signer))
+                await work.add_note(
+                    one.head.origin, one.head.size, signed(one.head.text(), self._signer)
+                )
                 tree.add(one.leaf)
                 made += 1
             await work.grown(size=tree.size, full=tree.dump())
         self._metrics.checkpoints.labels("episode").inc(made)
 
     async def _sign_head(self, asked: bool) -> None:
-        """The head over all is due where a day has passed since the last one and the tree has grown."""
+        """The head over all is due where a day has passed since the last one and the tree has
+        grown."""
         if not _due(await self._audits.tree(), asked):
             return
         async with self._audits.signing() as work:
@@ -162,7 +180,9 @@ class Checkpointer:
     def _own(self, tree: Any) -> None:
         own = PublicKey(self._signer.name, self._signer.public).text()
         if tree.key not in (None, own):
-            raise ForeignKeyError(f"signing key: got {own}, but the database is signed with {tree.key} by now")
+            raise ForeignKeyError(
+                f"signing key: got {own}, but the database is signed with {tree.key} by now"
+            )
 
     async def _deliver(self) -> None:
         if self._delivery is None:

@@ -16,8 +16,8 @@ Counted = TypeVar("Counted")
 
 
 class Counting:
-    """Counts one episode for reports. What daemons wrote may be anything: where it can't be counted, the episode is
-    signed all the same."""
+    """Counts one episode for reports. What daemons wrote may be anything: where it can't be
+    counted, the episode is signed all the same."""
 
     def __init__(self, episode: str) -> None:
         self._episode = episode
@@ -38,6 +38,8 @@ class Counting:
         try:
             return work(self._reader)
         except Exception:  # a fault of ours
-            log.exception("A closed episode can't be counted, so reports lack it.", episode=self._episode)
+            log.exception(
+                "A closed episode can't be counted, so reports lack it.", episode=self._episode
+            )
             self._reader = None
             return None

@@ -16,7 +16,8 @@ from detectors.task.task_json import task_from_json
 class Declared(NamedTuple):
     """One version of a task.
 
-    ``again``: the milestones that one episode may be paid for more than once; ``components``: of each milestone."""
+    ``again``: the milestones that one episode may be paid for more than once; ``components``: of
+    each milestone."""
 
     id: str
     version: str
@@ -27,14 +28,17 @@ class Declared(NamedTuple):
 
 
 async def declared(audits: Audits, number: int) -> Declared:
-    """The task in row ``number``; one that was edited into nonsense declares nothing (`audit verify` names it)."""
+    """The task in row ``number``; one that was edited into nonsense declares nothing (`audit
+    verify` names it)."""
     row = await audits.task(number)
     try:
         task = task_from_json(orjson.loads(row.body), stored=True)
     except (DetectorError, ValueError):
         return Declared(row.id, row.version, row.attainable, (), frozenset(), {})
     components = {one.id: one.component for one in task.milestones}
-    return Declared(row.id, row.version, row.attainable, tuple(components), repeatable(task), components)
+    return Declared(
+        row.id, row.version, row.attainable, tuple(components), repeatable(task), components
+    )
 
 
 def repeatable(task: Task) -> frozenset[str]:
@@ -43,5 +47,7 @@ def repeatable(task: Task) -> frozenset[str]:
         one.id
         for one in task.milestones
         if one.penalty is None
-        and (one.repeat > 1 or one.revoke_on is not None or task.credit.get(one.component) == "level")
+        and (
+            one.repeat > 1 or one.revoke_on is not None or task.credit.get(one.component) == "level"
+        )
     )

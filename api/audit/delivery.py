@@ -1,6 +1,7 @@
 """Takes signed notes out of the database: to a file that only grows, or to an HTTP endpoint.
 
-A note is delivered at least once: a crash between the delivery and its record repeats the same bytes.
+A note is delivered at least once: a crash between the delivery and its record repeats the same
+bytes.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ _SHOWN = 200
 
 
 class Difference(NamedTuple):
-    """``what`` of ``episode`` ("" for the tree over all) is ``found``, but ``wanted`` is what it must be."""
+    """``what`` of ``episode`` ("" for the tree over all) is ``found``, but ``wanted`` is what it
+    must be."""
 
     episode: str
     what: str
@@ -37,8 +38,9 @@ Page = Callable[[int, int], Any]
 """Stored rows whose key is greater than the first argument, at most as many as the second."""
 
 
-class Compared:
-    """Stored rows beside recomputed ones, both in the order of a whole-numbered key; a page of them in memory."""
+class RowComparison:
+    """Stored rows beside recomputed ones, both in the order of a whole-numbered key; a page of them
+    in memory."""
 
     PAGE = 500
 
@@ -55,13 +57,17 @@ class Compared:
                 yield extra
             stored = await self._next()
             if stored is None or getattr(stored, self._key) != one[self._key]:
-                yield Difference(self._episode, f"{self._what} {one[self._key]}", "none", "one, by the log")
+                yield Difference(
+                    self._episode, f"{self._what} {one[self._key]}", "none", "one, by the log"
+                )
                 continue
             self._rows.pop()
             for name, value in one.items():
                 found = getattr(stored, name)
                 found = bytes(found) if isinstance(value, bytes) else found
-                for difference in differs(self._episode, f"{self._what} {one[self._key]}.{name}", found, value):
+                for difference in differs(
+                    self._episode, f"{self._what} {one[self._key]}.{name}", found, value
+                ):
                     yield difference
 
     async def remaining(self) -> AsyncIterator[Difference]:

@@ -1,7 +1,7 @@
 """Why a step was worth what it was: one document that leads from the reward down to the events.
 
-Everything in it is stored; nothing is recomputed (`milestoned audit verify` does that). Secrets are masked in the
-journal already, before an event is numbered.
+Everything in it is stored; nothing is recomputed (`milestoned audit verify` does that). Secrets are
+masked in the journal already, before an event is numbered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Explainer:
         self._audits, self._ledger, self._signer = audits, ledger, signer
 
     async def explain(self, episode: str, step: int) -> dict[str, Any]:
-        """The document, also of a step that waits for an answer from beyond the rules: its reward is null.
+        """The document, also of a step that waits for an answer from beyond the rules: its reward
+        is null.
 
         Raises `NotFoundError` while the step is not sealed.
         """
@@ -39,7 +40,9 @@ class Explainer:
         row = await self._audits.episode(episode)
         if body is None or row is None:
             last = await self._ledger.last_step(episode)
-            raise NotFoundError(f"step: {step} has no sealed reward; the last that has is {last}", last_step=last)
+            raise NotFoundError(
+                f"step: {step} has no sealed reward; the last that has is {last}", last_step=last
+            )
         reward = orjson.loads(body)
         task = orjson.loads((await self._audits.task(row.task_number)).body)
         declared = {one["id"]: one for one in task["milestones"]}
@@ -71,14 +74,24 @@ class Explainer:
         }
 
     async def _recorded_verdicts(self, episode: str, step: int) -> list[dict[str, Any]]:
-        """What the log of verdicts has of the step: model, prompt, evidence, votes, cost of each word."""
+        """What the log of verdicts has of the step: model, prompt, evidence, votes, cost of each
+        word."""
         rows = await self._audits.verdicts(episode)
-        return [{**orjson.loads(bytes(row.body)), "digest": row.digest} for row in rows if row.step == step]
+        return [
+            {**orjson.loads(bytes(row.body)), "digest": row.digest}
+            for row in rows
+            if row.step == step
+        ]
 
     async def _opened(self, row: Any) -> dict[str, Any]:
         token = None if row.opened_by is None else await self._audits.opener(row.opened_by)
-        known = None if token is None else {"id": token.id, "label": token.label, "scope": token.scope}
-        return {"at": row.opened_at, "by": known or ({"id": row.opened_by} if row.opened_by else None)}
+        known = (
+            None if token is None else {"id": token.id, "label": token.label, "scope": token.scope}
+        )
+        return {
+            "at": row.opened_at,
+            "by": known or ({"id": row.opened_by} if row.opened_by else None),
+        }
 
     async def _events(self, episode: str, wanted: Iterable[int]) -> dict[int, dict[str, Any]]:
         """These events, each stored segment read once."""
@@ -105,11 +118,23 @@ class Explainer:
         if leaf is None:
             return None
         statement = orjson.loads(leaf.body)
-        notes = [row.note for row in await self._audits.notes(episode_origin(self._signer, episode))]
+        notes = [
+            row.note for row in await self._audits.notes(episode_origin(self._signer, episode))
+        ]
         return {"leaf": leaf.number, "statement": statement, "checkpoints": notes}
 
 
-_REWARD = ("status", "reward", "mask", "reason", "components", "decided_by", "done", "success", "through")
+_REWARD = (
+    "status",
+    "reward",
+    "mask",
+    "reason",
+    "components",
+    "decided_by",
+    "done",
+    "success",
+    "through",
+)
 
 
 def as_text(said: dict[str, Any]) -> str:
@@ -117,17 +142,24 @@ def as_text(said: dict[str, Any]) -> str:
     reward, opened = said["reward"], said["opened"]
     value = "null" if reward["reward"] is None else f"{reward['reward']:+.3f}"
     by = opened["by"]
-    who = "nobody knows whom" if by is None else f"token {by['id']}" + (f" ({by['label']})" if by.get("label") else "")
+    who = (
+        "nobody knows whom"
+        if by is None
+        else f"token {by['id']}" + (f" ({by['label']})" if by.get("label") else "")
+    )
     lines = [
-        f"{said['episode']} step {said['step']}: {value}, {reward['status']}, "
-        f"decided by {reward['decided_by'] or 'nobody'}",
+        (
+            f"{said['episode']} step {said['step']}: {value}, {reward['status']}, "
+            f"decided by {reward['decided_by'] or 'nobody'}"
+        ),
         f"  {reward['reason']}" if reward["reason"] else "",
         f"  task {said['task']['id']} version {said['task']['version']}, ruleset {said['ruleset']}",
         f"  opened {opened['at']} by {who}",
         f"  events {said['began']} to {reward['through']}",
         *(line for one in said["milestones"] for line in _milestone(one)),
         *(
-            f"  {v['stage']}: {_number(v['score'])} ({v['confidence']:g} sure) by {v['by']}: {v['why']}"
+            f"  {v['stage']}: {_number(v['score'])} ({v['confidence']:g} sure) by {v['by']}:"
+            f" {v['why']}"
             for v in said["verdicts"]
         ),
         *(line for one in said["said"] for line in _said_line(one)),
@@ -139,7 +171,10 @@ def as_text(said: dict[str, Any]) -> str:
 
 def _milestone(one: dict[str, Any]) -> Iterable[str]:
     cause = "" if one["cause_step"] is None else f", set in motion in step {one['cause_step']}"
-    yield f"  {one['worth']:+.3f} {one['component']} {one['id']} by {one['rule']} version {one['version']}{cause}"
+    yield (
+        f"  {one['worth']:+.3f} {one['component']} {one['id']} by {one['rule']} version"
+        f" {one['version']}{cause}"
+    )
     for event in one["events"]:
         data = orjson.dumps(event["data"]).decode()[:200]
         yield f"      event {event['seq']} {event['source']} {event['kind']} {data}"
@@ -148,13 +183,16 @@ def _milestone(one: dict[str, Any]) -> Iterable[str]:
 def _said_line(one: dict[str, Any]) -> Iterable[str]:
     verdict, record = one.get("verdict"), one.get("record", {})
     if verdict is None:
-        yield f"  verdict {one['seq']}: decided by {one['decided_by'] or 'nobody'} of verdicts {one['verdicts']}"
+        yield (
+            f"  verdict {one['seq']}: decided by {one['decided_by'] or 'nobody'} of verdicts"
+            f" {one['verdicts']}"
+        )
         return
     yield (
-        f"  verdict {one['seq']} on {one['item']}: {verdict['stage']} {_number(verdict['score'])} "
-        f"for {verdict['cost']:g}, "
-        f"{'kept from before' if one['cached'] else 'asked'}, prompt {str(record.get('prompt'))[:12]}, "
-        f"evidence {one['evidence']}{', an audit' if one['audit'] else ''}"
+        f"  verdict {one['seq']} on {one['item']}: {verdict['stage']} {_number(verdict['score'])}"
+        f" for {verdict['cost']:g}, {'kept from before' if one['cached'] else 'asked'}, prompt"
+        f" {str(record.get('prompt'))[:12]}, evidence"
+        f" {one['evidence']}{', an audit' if one['audit'] else ''}"
     )
     for vote in record.get("votes", ()):
         yield f"      vote {orjson.dumps(vote).decode()[:200]}"
@@ -172,4 +210,8 @@ def _edge_line(edge: dict[str, Any] | None) -> str:
 
 
 def _signed_line(signed: dict[str, Any] | None) -> str:
-    return "  not signed yet" if signed is None else f"  signed as leaf {signed['leaf']} of the tree over all episodes"
+    return (
+        "  not signed yet"
+        if signed is None
+        else f"  signed as leaf {signed['leaf']} of the tree over all episodes"
+    )

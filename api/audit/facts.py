@@ -1,6 +1,8 @@
-"""What reports need to know of one closed episode, read from its log once: counts, masks, tampering, the edge's word.
+"""What reports need to know of one closed episode, read from its log once: counts, masks,
+tampering, the edge's word.
 
-Pure. Only lines that can matter are parsed: the log's JSON is canonical, so a kind is found by its bytes.
+Pure. Only lines that can matter are parsed: the log's JSON is canonical, so a kind is found by its
+bytes.
 """
 
 from __future__ import annotations
@@ -17,10 +19,20 @@ from detectors.model.codec import canonical
 from detectors.model.rewards import PARTLY
 
 _KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "edge.computed", "gap.began")
-ODD_SCHEMES = ("file", "chrome", "view-source", "data", "devtools", "chrome-extension", "filesystem")
+ODD_SCHEMES = (
+    "file",
+    "chrome",
+    "view-source",
+    "data",
+    "devtools",
+    "chrome-extension",
+    "filesystem",
+)
 """Schemes of addresses that show files, the browser's insides or made-up pages (docs/audit.md)."""
 _HARMLESS = ("chrome://newtab", "chrome://new-tab-page", "chrome://crash")
-_NEEDLES = tuple(f'"{kind}"'.encode() for kind in _KINDS) + tuple(f'"url":"{s}:'.encode() for s in ODD_SCHEMES)
+_NEEDLES = tuple(f'"{kind}"'.encode() for kind in _KINDS) + tuple(
+    f'"url":"{s}:'.encode() for s in ODD_SCHEMES
+)
 _SECRET = re.compile(
     r"task|rule|gold|answer|expected|reward|milestone|journal|plan\.json|\.token|secret|\.key|\.sqlite|\.db\b|\.mrec|agentd",
     re.IGNORECASE,
@@ -43,10 +55,11 @@ _MAX_CHARACTERS = 200
 
 @dataclass(slots=True)
 class Facts:
-    """Counts of one episode. ``masks``: cause → [steps, of these with a gap that began after the first step], where a
-    step of several causes is counted with each; ``masked_while_acting``: such steps, each counted once; both with the
-    steps of which only a penalty is paid, which are not ``masked``;
-    ``milestones``: id → [times, Σ value, Σ worth]; ``tamper``: [seq, step, address, whether it names a secret]."""
+    """Counts of one episode. ``masks``: cause → [steps, of these with a gap that began after the
+    first step], where a step of several causes is counted with each; ``masked_while_acting``: such
+    steps, each counted once; both with the steps of which only a penalty is paid, which are not
+    ``masked``; ``milestones``: id → [times, Σ value, Σ worth]; ``tamper``: [seq, step, address,
+    whether it names a secret]."""
 
     steps: int = 0
     masked: int = 0
@@ -74,7 +87,16 @@ class Facts:
         return {**flat, "body": canonical({name: getattr(self, name) for name in PARTS})}
 
 
-COUNTS = ("steps", "masked", "calls", "syntax_errors", "execution_errors", "repeated_calls", "judged", "cost")
+COUNTS = (
+    "steps",
+    "masked",
+    "calls",
+    "syntax_errors",
+    "execution_errors",
+    "repeated_calls",
+    "judged",
+    "cost",
+)
 PARTS = ("masks", "masked_while_acting", "milestones", "tamper", "edge")
 
 
@@ -129,7 +151,11 @@ class FactReader:
 
     def _address(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
         url = str(data.get("url", ""))
-        if kind in ("page.navigated", "tab.opened") and is_odd(url) and len(self.facts.tamper) < _MAX_ITEMS:
+        if (
+            kind in ("page.navigated", "tab.opened")
+            and is_odd(url)
+            and len(self.facts.tamper) < _MAX_ITEMS
+        ):
             self.facts.tamper.append([seq, self._step, url[:_MAX_CHARACTERS], names_a_secret(url)])
 
     def finish(self, rewards: Iterable[Mapping[str, Any]]) -> Facts:
@@ -142,7 +168,11 @@ class FactReader:
                 self._masked(reason.removeprefix(PARTLY))
             for one in reward["milestones"]:
                 known = facts.milestones.setdefault(one["id"], [0, 0.0, 0.0])
-                known[:] = [known[0] + 1, known[1] + one["value"], known[2] + (0.0 if reward["mask"] else one["worth"])]
+                known[:] = [
+                    known[0] + 1,
+                    known[1] + one["value"],
+                    known[2] + (0.0 if reward["mask"] else one["worth"]),
+                ]
             self._verdicts(reward["verdicts"])
             if reward["step"] in self._edge:
                 said = self._edge[reward["step"]]
@@ -151,7 +181,8 @@ class FactReader:
         return facts
 
     def _masked(self, reason: str) -> None:
-        """Count the causes of a step that was masked, or would have been but for a penalty that was seen."""
+        """Count the causes of a step that was masked, or would have been but for a penalty that was
+        seen."""
         facts, while_acting = self.facts, False
         for cause, seq in dict(causes(reason)).items():
             later = seq > self._first_step > 0
@@ -177,8 +208,11 @@ def _lines(text: bytes) -> Iterable[tuple[int, bytes]]:
 
 
 def of_rules(reward: Mapping[str, Any]) -> float | None:
-    """The rules' own word on a step: what the edge's hint is held against, which knows nothing that is beyond them."""
-    found: float | None = next((v["score"] for v in reward["verdicts"] if v["stage"] == "rule"), reward["reward"])
+    """The rules' own word on a step: what the edge's hint is held against, which knows nothing that
+    is beyond them."""
+    found: float | None = next(
+        (v["score"] for v in reward["verdicts"] if v["stage"] == "rule"), reward["reward"]
+    )
     return found
 
 
@@ -193,13 +227,15 @@ def names_a_secret(url: str) -> bool:
 
 
 def is_syntax_error(error: Any) -> bool:
-    """Whether a tool could not even make sense of the call; any other failure is one of execution."""
+    """Whether a tool could not even make sense of the call; any other failure is one of
+    execution."""
     text = str(error or "")[:_MAX_CHARACTERS].casefold()
     return any(word in text for word in _SYNTAX)
 
 
 def causes(reason: str | None) -> list[tuple[str, int]]:
-    """The causes of a masked step and the events at which they began, of the reason that the reward gives."""
+    """The causes of a masked step and the events at which they began, of the reason that the reward
+    gives."""
     reason = reason or "no reason"
     found = list(_BLIND.finditer(reason))
     if not found:

@@ -1,7 +1,8 @@
-"""Does the reward still mean what it should, as training goes on? Pure functions over counts of each policy version.
+"""Does the reward still mean what it should, as training goes on? Pure functions over counts of
+each policy version.
 
-Each alarm compares a version with the one before it (in the order in which they first opened an episode); its
-formula and threshold are in docs/health.md, under the alarm's name.
+Each alarm compares a version with the one before it (in the order in which they first opened an
+episode); its formula and threshold are in docs/health.md, under the alarm's name.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ MASK_RISE = 0.02
 
 @dataclass(slots=True)
 class Counts:
-    """Sums over the closed episodes of one version. ``shares`` are totals as a part of what the task can give."""
+    """Sums over the closed episodes of one version. ``shares`` are totals as a part of what the
+    task can give."""
 
     version: str
     first_opened: str = ""
@@ -60,7 +62,8 @@ class Counts:
 
     @property
     def components_per_episode(self) -> dict[str, float] | None:
-        """Mean of what each component paid, over episodes whose total is known; None where none is."""
+        """Mean of what each component paid, over episodes whose total is known; None where none
+        is."""
         if not self.known_totals:
             return None
         return {name: paid / self.known_totals for name, paid in sorted(self.components.items())}
@@ -134,14 +137,20 @@ def _reward_without_goal(before: Counts, now: Counts) -> Iterable[tuple[str, str
         return
     rise = now.reward - before.reward
     if rise >= REWARD_RISE and rise >= 2 * math.hypot(_error_of_mean(before), _error_of_mean(now)):
-        yield "reward_without_goal", f"reward {before.reward:.3f} → {now.reward:.3f}, goal rate {_goals(before, now)}"
+        yield (
+            "reward_without_goal",
+            f"reward {before.reward:.3f} → {now.reward:.3f}, goal rate {_goals(before, now)}",
+        )
 
 
 def _farmed(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
     for milestone, (reached, _) in now.milestones.items():
         was, often = max(before.per_episode(milestone), 1.0), now.per_episode(milestone)
         if reached >= MIN_EPISODES / 2 and often >= FARMED * was and not goal_rises(before, now):
-            says = f"{milestone}: {before.per_episode(milestone):.2f} → {often:.2f} times an episode that reaches it"
+            says = (
+                f"{milestone}: {before.per_episode(milestone):.2f} → {often:.2f} times an episode"
+                " that reaches it"
+            )
             yield "milestone_farmed", f"{says}, goal rate {_goals(before, now)}"
 
 
@@ -154,7 +163,9 @@ def _unnecessary(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
     return _jump("unnecessary_calls_rise", "repeated_calls", UNNECESSARY_RISE, before, now)
 
 
-def _jump(alarm: str, name: str, factor: float, before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+def _jump(
+    alarm: str, name: str, factor: float, before: Counts, now: Counts
+) -> Iterable[tuple[str, str]]:
     was, is_now = before.rate(name), now.rate(name)
     if was is None or is_now is None or min(before.calls, now.calls) < MIN_CALLS:
         return
@@ -171,17 +182,23 @@ def _slower(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
 
 
 def _masked(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
-    was, is_now = _ratio(before.masked_while_acting, before.steps), _ratio(now.masked_while_acting, now.steps)
+    was, is_now = (
+        _ratio(before.masked_while_acting, before.steps),
+        _ratio(now.masked_while_acting, now.steps),
+    )
     if was is not None and is_now is not None and is_now - was >= MASK_RISE and is_now >= 2 * was:
         yield "masks_while_acting_rise", f"{was:.1%} → {is_now:.1%} of the steps"
 
 
 def goal_rises(before: Counts, now: Counts) -> bool:
-    """Whether the goal rate rose by more than one standard error of the difference; unknown rates do not rise."""
+    """Whether the goal rate rose by more than one standard error of the difference; unknown rates
+    do not rise."""
     was, is_now = before.goal_rate, now.goal_rate
     if was is None or is_now is None:
         return False
-    error = math.hypot(_error_of_rate(was, before.known_goals), _error_of_rate(is_now, now.known_goals))
+    error = math.hypot(
+        _error_of_rate(was, before.known_goals), _error_of_rate(is_now, now.known_goals)
+    )
     return is_now > was and is_now - was >= error
 
 
@@ -198,7 +215,9 @@ def _error_of_rate(rate: float, n: int) -> float:
 
 
 def _goals(before: Counts, now: Counts) -> str:
-    return " → ".join("not known" if one.goal_rate is None else f"{one.goal_rate:.1%}" for one in (before, now))
+    return " → ".join(
+        "not known" if one.goal_rate is None else f"{one.goal_rate:.1%}" for one in (before, now)
+    )
 
 
 def _ratio(part: float, whole: int) -> float | None:
@@ -211,18 +230,32 @@ def in_order(found: Iterable[Counts]) -> list[Counts]:
 
 
 def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> None:
-    """Add a closed episode's row with its counts, and the parts of its facts, by what its task declares."""
+    """Add a closed episode's row with its counts, and the parts of its facts, by what its task
+    declares."""
     one.first_opened = min(one.first_opened or row.opened_at, row.opened_at)
     one.episodes += 1
     if row.total is not None and task.attainable > 0:
         share = row.total / task.attainable
-        one.known_shares, one.shares, one.squares = one.known_shares + 1, one.shares + share, one.squares + share**2
+        one.known_shares, one.shares, one.squares = (
+            one.known_shares + 1,
+            one.shares + share,
+            one.squares + share**2,
+        )
     if row.success is not None:
         one.known_goals += 1
         one.successes += row.success
         one.steps_of_successes += row.steps if row.success else 0
     one.masked_while_acting += _masked_while_acting(row, facts)
-    for name in ("steps", "calls", "syntax_errors", "execution_errors", "repeated_calls", "masked", "judged", "cost"):
+    for name in (
+        "steps",
+        "calls",
+        "syntax_errors",
+        "execution_errors",
+        "repeated_calls",
+        "masked",
+        "judged",
+        "cost",
+    ):
         setattr(one, name, getattr(one, name) + getattr(row, name))
     for id in task.again & facts["milestones"].keys():
         known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0])
@@ -235,7 +268,7 @@ def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> No
 
 
 def _masked_while_acting(row: Any, facts: Mapping[str, Any]) -> int:
-    """Steps that were masked by a gap that began while the agent acted. What was counted before there was such a number
-    knows them by cause alone, where one step may stand with several."""
+    """Steps that were masked by a gap that began while the agent acted. What was counted before
+    there was such a number knows them by cause alone, where one step may stand with several."""
     by_cause = (while_acting for _, while_acting in facts["masks"].values())
     return int(facts.get("masked_while_acting", min(sum(by_cause), row.masked)))

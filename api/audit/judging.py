@@ -1,4 +1,5 @@
-"""An episode's log of verdicts, checked: its chain, and the final rewards that follow from what was said."""
+"""An episode's log of verdicts, checked: its chain, and the final rewards that follow from what was
+said."""
 
 from __future__ import annotations
 
@@ -13,13 +14,15 @@ from detectors.model.codec import GENESIS, sha256
 
 
 def chain_head(rows: Sequence[Any], count: int | None = None) -> tuple[int, str]:
-    """How many events the first ``count`` (None: all) of a stored log of verdicts are, and the digest of the last."""
+    """How many events the first ``count`` (None: all) of a stored log of verdicts are, and the
+    digest of the last."""
     part = rows[:count]
     return len(part), part[-1].digest if part else GENESIS
 
 
 class Judged:
-    """The stored log of verdicts of one episode; ``problems`` are broken links, ``recorded`` what it says."""
+    """The stored log of verdicts of one episode; ``problems`` are broken links, ``recorded`` what
+    it says."""
 
     def __init__(self, episode: str, rows: Sequence[Any]) -> None:
         self._episode = episode
@@ -33,7 +36,9 @@ class Judged:
             prev = row.digest
         self.recorded = Recorded(events)
 
-    def _link(self, number: int, row: Any, prev: str, events: list[dict[str, Any]]) -> Iterable[Difference]:
+    def _link(
+        self, number: int, row: Any, prev: str, events: list[dict[str, Any]]
+    ) -> Iterable[Difference]:
         what, body = f"verdict {row.seq}", bytes(row.body)
         yield from differs(self._episode, f"{what}.seq", row.seq, number)
         yield from differs(self._episode, f"{what}.digest", row.digest, sha256(body))

@@ -75,7 +75,10 @@ def parse_key(text: str) -> PublicKey:
         raise NoteError(f"key: got {text[:80]!r}, wanted NAME+HASH+BASE64 of an Ed25519 key")
     found = PublicKey(name, raw[1:])
     if key_hash(name, found.key).hex() != hashed:
-        raise NoteError(f"key: the hash is {hashed[:20]!r}, wanted {key_hash(name, found.key).hex()}: it was mistyped")
+        raise NoteError(
+            f"key: the hash is {hashed[:20]!r}, wanted {key_hash(name, found.key).hex()}: it was"
+            " mistyped"
+        )
     return found
 
 
@@ -86,7 +89,8 @@ def signed(text: str, signer: Signing) -> str:
 
 
 def opened(note: str, key: PublicKey) -> str:
-    """The text of a note that ``key`` signed; other signatures do not matter. Raises `NoteError`."""
+    """The text of a note that ``key`` signed; other signatures do not matter. Raises
+    `NoteError`."""
     text, mark, tail = note.rpartition("\n\n")
     if not mark or not note.endswith("\n"):
         raise NoteError("note: wanted a text, a blank line and signatures, each line ended")
@@ -110,12 +114,15 @@ def parse_checkpoint(text: str) -> Checkpoint:
     origin, size, root, *_ = (*text.splitlines(), "", "", "")
     packed = _base64(root)
     if not origin or not _SIZE.fullmatch(size) or len(packed) != 32:
-        raise NoteError(f"checkpoint: got {text[:120]!r}, wanted lines of origin, size and base64 of 32 bytes")
+        raise NoteError(
+            f"checkpoint: got {text[:120]!r}, wanted lines of origin, size and base64 of 32 bytes"
+        )
     return Checkpoint(origin, int(size), packed)
 
 
 def split(text: str) -> Iterator[str]:
-    """Cut a file of notes, written one after the other with a blank line between, back into notes."""
+    """Cut a file of notes, written one after the other with a blank line between, back into
+    notes."""
     lines: list[str] = []
     signatures = False
     for line in text.splitlines(keepends=True):

@@ -11,7 +11,8 @@ from api.core.signing import Signer, SigningKeyError
 
 @dataclass(slots=True)
 class Owner:
-    """Whose ``key`` the database is signed with. ``foreign``: why this process, which has another, signs nothing."""
+    """Whose ``key`` the database is signed with. ``foreign``: why this process, which has another,
+    signs nothing."""
 
     key: PublicKey
     foreign: str | None = None
@@ -28,7 +29,8 @@ class Owner:
 
 
 async def claim(audits: Audits, signer: Signer, *, anew: bool = False) -> None:
-    """Make ``signer``'s key the database's, where it has none yet or ``anew``. Raises `SigningKeyError` for another."""
+    """Make ``signer``'s key the database's, where it has none yet or ``anew``. Raises
+    `SigningKeyError` for another."""
     own = PublicKey(signer.name, signer.public)
     async with audits.signing() as work:
         kept = work.tree.key
@@ -40,9 +42,9 @@ async def claim(audits: Audits, signer: Signer, *, anew: bool = False) -> None:
             kept = None if note is None or _opens(note, own) else "another"
         if kept is not None and not anew:
             raise SigningKeyError(
-                f"signing key: got {own.text()}, but the database is signed with {kept}; wanted the same for all: "
-                "MILESTONED_SIGNING_KEY, or signing.key of the first service's data folder. Where that is lost, "
-                "`milestoned db adopt-key` goes on with this one"
+                f"signing key: got {own.text()}, but the database is signed with {kept}; wanted the"
+                " same for all: MILESTONED_SIGNING_KEY, or signing.key of the first service's data"
+                " folder. Where that is lost, `milestoned db adopt-key` goes on with this one"
             )
         await work.grown(key=own.text())
 

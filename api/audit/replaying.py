@@ -1,4 +1,5 @@
-"""Recomputes one episode from its stored segments and its task alone, and compares all that was made of them."""
+"""Recomputes one episode from its stored segments and its task alone, and compares all that was
+made of them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 import orjson
 
 from api.audit.counting import Counting
-from api.audit.difference import Compared, Difference, differs
+from api.audit.difference import Difference, RowComparison, differs
 from api.audit.facts import Facts
 from api.audit.judging import Judged
 from api.audit.store import Audits
@@ -46,11 +47,13 @@ class Replaying:
         """Whether every link of the chain held."""
 
     def facts(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
-        """What is counted of the segments that were read and of these rewards; None where that can't be."""
+        """What is counted of the segments that were read and of these rewards; None where that
+        can't be."""
         return self._counting.finish(rewards)
 
     async def differences(self) -> AsyncIterator[Difference]:
-        """Chain, milestones, rewards, steps, stored state, the episode's row; the first broken link ends the walk."""
+        """Chain, milestones, rewards, steps, stored state, the episode's row; the first broken link
+        ends the walk."""
         rules, problems = await self._rules()
         for problem in problems:
             yield problem
@@ -69,7 +72,9 @@ class Replaying:
                 return
             for name in ("first", "last", "prev"):
                 wanted = getattr(segment, name)
-                for one in differs(self._id, f"segment {stored.first}.{name}", getattr(stored, name), wanted):
+                for one in differs(
+                    self._id, f"segment {stored.first}.{name}", getattr(stored, name), wanted
+                ):
                     yield one
             await asyncio.to_thread(self._counting.read, bytes(stored.frame))
             self._reached_state |= state is not None and state.through == segment.last
@@ -83,17 +88,21 @@ class Replaying:
             yield one
         self.whole = True
 
-    def _compared(self, what: str, key: str, read: Any) -> Compared:
+    def _compared(self, what: str, key: str, read: Any) -> RowComparison:
         async def page(after: int, count: int) -> Any:
             return await read(self._id, after, count)
 
-        return Compared(self._id, what, key, page)
+        return RowComparison(self._id, what, key, page)
 
     async def _rules(self) -> tuple[Ruleset | None, list[Difference]]:
         """The compiled task, where it is the one under which the episode was opened."""
         task = await self._audits.task(self._row.task_number)
         if task is None:
-            return None, [Difference(self._id, "task", "none", f"{self._row.task} version {self._row.version}")]
+            return None, [
+                Difference(
+                    self._id, "task", "none", f"{self._row.task} version {self._row.version}"
+                )
+            ]
         try:
             rules = compile_task(task_from_json(orjson.loads(task.body), stored=True))
         except (DetectorError, ValueError) as error:
@@ -104,13 +113,17 @@ class Replaying:
             *differs(self._id, "task.tenant", task.tenant, self._row.tenant),
         ]
         if rules.digest != self._row.digest:
-            wanted = f"{self._row.digest}, under which the episode was opened: the task was edited, or by another build"
+            wanted = (
+                f"{self._row.digest}, under which the episode was opened: the task was edited, or"
+                " by another build"
+            )
             found.append(Difference(self._id, "ruleset", rules.digest, wanted))
             return None, found
         return rules, found
 
     async def _link(self, stored: Any) -> Segment | Difference:
-        """The stored segment; or why it does not continue the chain, or is not what its row says."""
+        """The stored segment; or why it does not continue the chain, or is not what its row
+        says."""
         what = f"segment {stored.first}"
         try:
             segment = await asyncio.to_thread(read_segment, bytes(stored.frame), self._limits)
@@ -130,13 +143,22 @@ class Replaying:
         return segment
 
     async def _feed(
-        self, engine: Engine, segment: Segment, earned: Compared, paid: Compared, state: Any
+        self,
+        engine: Engine,
+        segment: Segment,
+        earned: RowComparison,
+        paid: RowComparison,
+        state: Any,
     ) -> AsyncIterator[Difference]:
         before = -1 if engine.step is None else engine.step
         outcome = await asyncio.to_thread(engine.feed, segment.events)
-        found = milestone_rows(self._id, self._milestones, segment.first, segment.last, outcome.milestones)
+        found = milestone_rows(
+            self._id, self._milestones, segment.first, segment.last, outcome.milestones
+        )
         self._milestones += len(found)
-        rewards = reward_rows(self._judged.recorded.resolve(engine.ruleset, outcome.rewards, outcome.asks))
+        rewards = reward_rows(
+            self._judged.recorded.resolve(engine.ruleset, outcome.rewards, outcome.asks)
+        )
         self.rewards += len(rewards)
         async for one in earned.against(found):
             yield one

@@ -17,7 +17,13 @@ def as_html(report: Mapping[str, Any]) -> str:
 @cache
 def _template() -> Template:
     loader = PackageLoader("api.audit", ".")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     return made.get_template("report.html")
 
 
@@ -46,7 +52,10 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield from _task(task)
     yield f"\nmasks ({totals['masked_steps']} steps)" if report["masks"] else "\nno masks"
     for one in report["masks"]:
-        many = f"{one['steps']:>6} steps of {one['episodes']} episodes, {one['while_acting']} while acting"
+        many = (
+            f"{one['steps']:>6} steps of {one['episodes']} episodes, {one['while_acting']} while"
+            " acting"
+        )
         yield f"  {many}: {one['cause']}"
     yield f"\ntamper findings: {totals['tamper']}, of these {totals['tamper_secret']} name a secret"
     for one in report["tamper"]:
@@ -59,9 +68,15 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _task(task: Mapping[str, Any]) -> Iterator[str]:
-    yield f"\n{task['task']} version {task['version']}: {task['closed']} closed of {task['episodes']} episodes"
+    yield (
+        f"\n{task['task']} version {task['version']}: {task['closed']} closed of {task['episodes']}"
+        " episodes"
+    )
     yield f"  mean total {number(task['mean_total'])} of {number(task['attainable'])}"
-    yield f"  goal rate {part(task['goal_rate'])}, masked {task['masked_steps']} of {task['steps']} steps"
+    yield (
+        f"  goal rate {part(task['goal_rate'])}, masked {task['masked_steps']} of {task['steps']}"
+        " steps"
+    )
     for one in task["milestones"]:
         yield f"  {part(one['hit_rate']):>9}  {number(one['worth']):>8} paid  {one['id']}"
     for name in ("never_hit", "always_hit"):
@@ -73,8 +88,8 @@ def _health(health: Mapping[str, Any]) -> Iterator[str]:
     yield f"\nhealth by {health['label']}: {len(health['alarms'])} alarms (docs/health.md)"
     for one in health["versions"]:
         yield (
-            f"  {one['version']}: {one['episodes']} episodes, reward {part(one['reward'])}, "
-            f"goal rate {part(one['goal_rate'])}, {number(one['steps_per_success'])} steps a success"
+            f"  {one['version']}: {one['episodes']} episodes, reward {part(one['reward'])}, goal"
+            f" rate {part(one['goal_rate'])}, {number(one['steps_per_success'])} steps a success"
         )
     for one in health["alarms"]:
         yield f"  ALARM {one['name']}: {one['version']} against {one['before']}: {one['says']}"

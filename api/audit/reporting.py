@@ -1,6 +1,8 @@
-"""A report over many episodes: what was paid for what, what was never seen, what somebody should look at.
+"""A report over many episodes: what was paid for what, what was never seen, what somebody should
+look at.
 
-Episodes pass one by one; what stays is bounded by the number of tasks, versions, causes and `SHOWN`.
+Episodes pass one by one; what stays is bounded by the number of tasks, versions, causes and
+`SHOWN`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import orjson
 
 from api.audit.declared import Declared, declared
 from api.audit.health import Counts, alarms, count, in_order
-from api.audit.selection import Selection
+from api.audit.selection import AuditSelection
 from api.audit.store import Audits
 from api.core.errors import InvalidError
 from api.episodes.label_index import label_text
@@ -51,7 +53,10 @@ class _Task:
         self.steps += row.steps
         self.masked += row.masked
         for id, (_, value, worth) in facts["milestones"].items():
-            was, more = self.milestones.get(id, [0, 0, 0.0, 0.0]), (1, row.total is not None, value, worth)
+            was, more = (
+                self.milestones.get(id, [0, 0, 0.0, 0.0]),
+                (1, row.total is not None, value, worth),
+            )
             self.milestones[id] = [a + b for a, b in zip(was, more, strict=True)]
 
     def to_json(self) -> dict[str, Any]:
@@ -68,7 +73,12 @@ class _Task:
             "steps": self.steps,
             "masked_steps": self.masked,
             "milestones": [
-                {"id": id, "hit_rate": of_known / known if known else None, "value": value, "worth": worth}
+                {
+                    "id": id,
+                    "hit_rate": of_known / known if known else None,
+                    "value": value,
+                    "worth": worth,
+                }
                 for id, (_, of_known, value, worth) in hits.items()
             ],
             "never_hit": [id for id, hit in hits.items() if known and not hit[0]],
@@ -79,7 +89,7 @@ class _Task:
 class Reporter:
     """Makes the report of one selection; ``label`` is the one that names the policy's version."""
 
-    def __init__(self, audits: Audits, selection: Selection, label: str = "policy") -> None:
+    def __init__(self, audits: Audits, selection: AuditSelection, label: str = "policy") -> None:
         self._audits, self._selection, self._label = audits, selection, label
         self._tasks: dict[int, _Task] = {}
         self._versions: dict[str, Counts] = {}
@@ -88,7 +98,17 @@ class Reporter:
         self._tamper: list[dict[str, Any]] = []
         self._edge: list[dict[str, Any]] = []
         self._numbers = dict.fromkeys(
-            ("steps", "masked_steps", "tamper", "tamper_secret", "edge_said", "edge_differs", "judged", "cost"), 0.0
+            (
+                "steps",
+                "masked_steps",
+                "tamper",
+                "tamper_secret",
+                "edge_said",
+                "edge_differs",
+                "judged",
+                "cost",
+            ),
+            0.0,
         )
 
     async def report(self) -> dict[str, Any]:
@@ -101,7 +121,9 @@ class Reporter:
             "selection": self._selection.to_json(),
             "episodes": self._status,
             "totals": whole,
-            "tasks": [one.to_json() for one in sorted(self._tasks.values(), key=lambda t: t.declared[:2])],
+            "tasks": [
+                one.to_json() for one in sorted(self._tasks.values(), key=lambda t: t.declared[:2])
+            ],
             "masks": [
                 {"cause": cause, "steps": steps, "while_acting": acting, "episodes": episodes}
                 for cause, (steps, acting, episodes) in masks
@@ -136,7 +158,11 @@ class Reporter:
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:
         numbers = self._numbers
-        for name, more in (("steps", row.steps), ("masked_steps", row.masked), ("judged", row.judged)):
+        for name, more in (
+            ("steps", row.steps),
+            ("masked_steps", row.masked),
+            ("judged", row.judged),
+        ):
             numbers[name] += more
         numbers["cost"] += row.cost
         for cause, (steps, acting) in facts["masks"].items():
@@ -146,7 +172,14 @@ class Reporter:
         for seq, step, url, secret in facts["tamper"]:
             numbers["tamper"] += 1
             numbers["tamper_secret"] += secret
-            self._list(self._tamper, episode=row.id, event=seq, step=step, address=url, names_a_secret=secret)
+            self._list(
+                self._tamper,
+                episode=row.id,
+                event=seq,
+                step=step,
+                address=url,
+                names_a_secret=secret,
+            )
         for step, said, paid, same in facts["edge"]:
             numbers["edge_said"] += 1
             if not same:
@@ -161,7 +194,9 @@ class Reporter:
     async def _task(self, row: Any) -> _Task:
         found = self._tasks.get(row.task_number)
         if found is None:
-            found = self._tasks[row.task_number] = _Task(await declared(self._audits, row.task_number))
+            found = self._tasks[row.task_number] = _Task(
+                await declared(self._audits, row.task_number)
+            )
         return found
 
     def _version(self, labels: Mapping[str, Any]) -> Counts:
@@ -169,6 +204,9 @@ class Reporter:
         found = self._versions.get(name)
         if found is None:
             if len(self._versions) >= VERSIONS:
-                raise InvalidError(f"by: {self._label!r} has more than {VERSIONS} values here; narrow the selection")
+                raise InvalidError(
+                    f"by: {self._label!r} has more than {VERSIONS} values here; narrow the"
+                    " selection"
+                )
             found = self._versions[name] = Counts(name)
         return found

@@ -15,9 +15,10 @@ from api.episodes.label_index import label_key
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """None means any. ``since`` and ``until`` (exclusive) are of the opening, as ISO dates or times in UTC;
-    ``label`` is ``NAME=VALUE``; ``newest``: at most so many, those that were opened last."""
+class AuditSelection:
+    """None means any. ``since`` and ``until`` (exclusive) are of the opening, as ISO dates or times
+    in UTC; ``label`` is ``NAME=VALUE``; ``newest``: at most so many, those that were opened last.
+    """
 
     task: str | None = None
     status: str | None = None
@@ -51,7 +52,8 @@ class Selection:
 
 
 def _moment(name: str, said: str | None) -> str | None:
-    """An ISO date or time, of UTC where it names no zone, as rows have theirs. Raises `InvalidError`."""
+    """An ISO date or time, of UTC where it names no zone, as rows have theirs. Raises
+    `InvalidError`."""
     if said is None:
         return None
     try:

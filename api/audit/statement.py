@@ -1,6 +1,8 @@
-"""What is signed of a closed episode: one statement, a leaf of the tree over all episodes, and the head of its log.
+"""What is signed of a closed episode: one statement, a leaf of the tree over all episodes, and the
+head of its log.
 
-Both are made of stored rows alone, by the same functions when they are signed and when they are checked.
+Both are made of stored rows alone, by the same functions when they are signed and when they are
+checked.
 """
 
 from __future__ import annotations
@@ -66,11 +68,11 @@ def rewards_digest(bodies: Iterable[bytes]) -> str:
 def statement(
     row: Any, task: Any, opener: Any, head: Checkpoint, rewards: str, verdicts: tuple[int, str]
 ) -> dict[str, Any]:
-    """What is said of a closed episode: its row, its task's, the token's that opened it, the root of its log, the
-    digest of its rewards, and how long its log of verdicts was with which head.
+    """What is said of a closed episode: its row, its task's, the token's that opened it, the root
+    of its log, the digest of its rewards, and how long its log of verdicts was with which head.
 
-    Labels, and what the token is called, are in it as digests only: a statement outlives the episode. ``task`` and
-    ``opener`` are None where there is no such row.
+    Labels, and what the token is called, are in it as digests only: a statement outlives the
+    episode. ``task`` and ``opener`` are None where there is no such row.
     """
     return {
         "episode": row.id,
@@ -80,7 +82,9 @@ def statement(
         "task_sha256": sha256(b"" if task is None else bytes(task.body)),
         "task_digest": None if task is None else task.digest,
         "attainable": None if task is None else task.attainable,
-        "opener_sha256": None if opener is None else sha256(canonical([getattr(opener, name) for name in OPENER])),
+        "opener_sha256": None
+        if opener is None
+        else sha256(canonical([getattr(opener, name) for name in OPENER])),
         "segments": head.size,
         "root": head.root.hex(),
         "rewards_sha256": rewards,

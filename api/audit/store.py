@@ -39,9 +39,9 @@ _PENDING = (
     .limit(bindparam("count"))
 )
 _TASK = select(tasks).where(tasks.c.number == bindparam("number"))
-_OPENER = select(tokens.c.id, tokens.c.label, tokens.c.scope, tokens.c.tenant, tokens.c.created_at).where(
-    tokens.c.id == bindparam("id")
-)
+_OPENER = select(
+    tokens.c.id, tokens.c.label, tokens.c.scope, tokens.c.tenant, tokens.c.created_at
+).where(tokens.c.id == bindparam("id"))
 _SEGMENTS = (
     select(segments)
     .where(segments.c.episode == _episode, segments.c.first > bindparam("after"))
@@ -87,7 +87,11 @@ _MARKS = select(episode_marks).where(episode_marks.c.episode == _episode)
 _LEAF = select(leaves).where(leaves.c.episode == _episode)
 _QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
 _TREE = select(audit_trees).where(audit_trees.c.name == TREE)
-_NOTES = select(checkpoints).where(checkpoints.c.origin == bindparam("origin")).order_by(checkpoints.c.number)
+_NOTES = (
+    select(checkpoints)
+    .where(checkpoints.c.origin == bindparam("origin"))
+    .order_by(checkpoints.c.number)
+)
 _NEWEST_NOTE = select(checkpoints.c.note).order_by(checkpoints.c.number.desc()).limit(1)
 _UNDELIVERED = (
     select(checkpoints)
@@ -114,14 +118,16 @@ class Audits:
     ) -> AsyncIterator[Any]:
         """Episodes in the order of their ids, which begin with the day; `PAGE` in memory.
 
-        Each has its facts; they are None while it is open. ``newest``: those alone that were opened last, at most so
-        many, all in memory, the newest first.
+        Each has its facts; they are None while it is open. ``newest``: those alone that were opened
+        last, at most so many, all in memory, the newest first.
 
-        ``mark``: see api/episodes/label_index.py; ``wanted``: ``task``, ``status`` and ``tenant`` as they are,
-        ``since`` and ``until`` (exclusive) of the opening.
+        ``mark``: see api/episodes/label_index.py; ``wanted``: ``task``, ``status`` and ``tenant``
+        as they are, ``since`` and ``until`` (exclusive) of the opening.
         """
         columns = episodes.c
-        base = select(episodes, *_FACTS).outerjoin(episode_facts, episode_facts.c.episode == columns.id)
+        base = select(episodes, *_FACTS).outerjoin(
+            episode_facts, episode_facts.c.episode == columns.id
+        )
         for name in ("task", "status", "tenant"):
             if wanted.get(name) is not None:
                 base = base.where(columns[name] == wanted[name])
@@ -141,7 +147,11 @@ class Audits:
         while rows:
             for row in rows:
                 yield row
-            rows = await self._database.all(page.where(columns.id > rows[-1].id)) if len(rows) == PAGE else []
+            rows = (
+                await self._database.all(page.where(columns.id > rows[-1].id))
+                if len(rows) == PAGE
+                else []
+            )
 
     async def newest(self, count: int) -> Sequence[Any]:
         """The episodes that were signed last, with their facts."""
@@ -161,7 +171,8 @@ class Audits:
             yield row
 
     async def opener(self, token: str | None) -> Any:
-        """Id, label, scope, tenant and time of a token, never the token itself; None where there is none."""
+        """Id, label, scope, tenant and time of a token, never the token itself; None where there is
+        none."""
         return None if token is None else await self._database.first(_OPENER, {"id": token})
 
     async def facts(self, episode: str) -> Any:
@@ -179,12 +190,18 @@ class Audits:
         while rows:
             for row in rows:
                 yield row
-            rows = await self._database.all(page.where(column > getattr(rows[-1], name))) if len(rows) == PAGE else []
+            rows = (
+                await self._database.all(page.where(column > getattr(rows[-1], name)))
+                if len(rows) == PAGE
+                else []
+            )
 
     async def segments(self, episode: str) -> AsyncIterator[Any]:
         """Every stored segment, in order, one in memory at a time."""
         after = -1
-        while rows := await self._database.all(_SEGMENTS, {"episode": episode, "after": after, "count": 1}):
+        while rows := await self._database.all(
+            _SEGMENTS, {"episode": episode, "after": after, "count": 1}
+        ):
             after = rows[0].first
             yield rows[0]
 
@@ -195,11 +212,15 @@ class Audits:
 
     async def milestones(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """Stored milestones beyond number ``after``."""
-        return await self._database.all(_MILESTONES, {"episode": episode, "after": after, "count": count})
+        return await self._database.all(
+            _MILESTONES, {"episode": episode, "after": after, "count": count}
+        )
 
     async def rewards(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """Stored rewards of steps beyond ``after``."""
-        return await self._database.all(_REWARDS, {"episode": episode, "after": after, "count": count})
+        return await self._database.all(
+            _REWARDS, {"episode": episode, "after": after, "count": count}
+        )
 
     async def verdicts(self, episode: str) -> Sequence[Any]:
         """The stored log of verdicts."""
@@ -207,7 +228,9 @@ class Audits:
 
     async def steps(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """Where the steps beyond ``after`` began and ended."""
-        return await self._database.all(_STEPS, {"episode": episode, "after": after, "count": count})
+        return await self._database.all(
+            _STEPS, {"episode": episode, "after": after, "count": count}
+        )
 
     async def step(self, episode: str, step: int) -> Any:
         """Where one step began and ended, or None."""
@@ -228,7 +251,8 @@ class Audits:
         return await self._database.first(_QUEUED, {"episode": episode}) is not None
 
     async def leaves(self) -> AsyncIterator[Any]:
-        """Every leaf, in order, with the id of its episode (``stored``) where that is still there."""
+        """Every leaf, in order, with the id of its episode (``stored``) where that is still
+        there."""
         after = -1
         while rows := await self._database.all(_LEAVES, {"after": after, "count": PAGE}):
             for row in rows:
@@ -240,7 +264,8 @@ class Audits:
         return await self._database.first(_TREE)
 
     async def key(self) -> str | None:
-        """The public key that the database is signed with, in signed-note's form; None where nobody noted it."""
+        """The public key that the database is signed with, in signed-note's form; None where nobody
+        noted it."""
         row = await self.tree()
         return None if row is None else row.key
 
@@ -254,7 +279,8 @@ class Audits:
             yield row
 
     async def tombstones(self) -> AsyncIterator[Any]:
-        """Every tombstone, with the tenant of its episode's statement (``leaf``, None where it was never signed)."""
+        """Every tombstone, with the tenant of its episode's statement (``leaf``, None where it was
+        never signed)."""
         statement = select(tombstones_table, leaves.c.body.label("leaf")).outerjoin(
             leaves, leaves.c.episode == tombstones_table.c.episode
         )
@@ -272,11 +298,13 @@ class Audits:
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[bool]:
-        """Whether this process may sign until the block ends: of many on one Postgres, one at a time may."""
+        """Whether this process may sign until the block ends: of many on one Postgres, one at a
+        time may."""
         if self._database.embedded:
             yield True  # a data folder has one service; see `milestoned serve`
             return
-        # The session's lock, not a transaction's: deliveries may take long, and an open transaction holds up others.
+        # The session's lock, not a transaction's: deliveries may take long, and an open transaction
+        # holds up others.
         async with self._database.session() as conn:
             mine = bool((await conn.execute(select(func.pg_try_advisory_lock(_SIGNING)))).scalar())
             try:
@@ -304,7 +332,9 @@ class Audits:
     async def delivered(self, number: int) -> None:
         """A checkpoint is outside."""
         async with self._database.write() as conn:
-            await conn.execute(update(checkpoints).where(checkpoints.c.number == number).values(delivered_at=now()))
+            await conn.execute(
+                update(checkpoints).where(checkpoints.c.number == number).values(delivered_at=now())
+            )
 
 
 class SigningTransaction:
@@ -320,9 +350,13 @@ class SigningTransaction:
 
     async def add_leaf(self, number: int, episode: str, body: bytes) -> None:
         """One more leaf."""
-        await self._conn.execute(insert(leaves), {"number": number, "episode": episode, "body": body})
+        await self._conn.execute(
+            insert(leaves), {"number": number, "episode": episode, "body": body}
+        )
 
-    async def add_facts(self, episode: str, facts: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+    async def add_facts(
+        self, episode: str, facts: Mapping[str, Any], findings: Sequence[Finding]
+    ) -> None:
         """What reports and lists know of an episode."""
         await self._conn.execute(insert(episode_facts), {"episode": episode, **facts})
         await mark_found(self._conn, episode, findings)
@@ -338,7 +372,9 @@ class SigningTransaction:
 
     async def grown(self, **values: Any) -> None:
         """How the tree stands now."""
-        await self._conn.execute(update(audit_trees).where(audit_trees.c.name == TREE).values(**values))
+        await self._conn.execute(
+            update(audit_trees).where(audit_trees.c.name == TREE).values(**values)
+        )
 
 
 _FACTS: Iterable[Any] = tuple(

@@ -1,4 +1,5 @@
-"""What is stored beside log and leaves and shown all the same: counts, marks, tasks, notes, tombstones, the tree's row.
+"""What is stored beside log and leaves and shown all the same: counts, marks, tasks, notes,
+tombstones, the tree's row.
 
 Each value is made again from what it was made of, or held against what was signed.
 """
@@ -35,8 +36,11 @@ def parsed(body: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-async def derived(audits: Audits, ledger: Ledger, row: Any, replaying: Replaying) -> AsyncIterator[Difference]:
-    """What reports count of an episode and what lists find it by, counted again from its log and its rewards."""
+async def derived(
+    audits: Audits, ledger: Ledger, row: Any, replaying: Replaying
+) -> AsyncIterator[Difference]:
+    """What reports count of an episode and what lists find it by, counted again from its log and
+    its rewards."""
     signed = await audits.leaf(row.id) is not None
     rewards = [parsed(body) for body in await ledger.all(row.id)]
     wanted = replaying.facts(rewards) if signed else None
@@ -44,7 +48,9 @@ async def derived(audits: Audits, ledger: Ledger, row: Any, replaying: Replaying
     for one in _facts(row.id, stored, wanted):
         yield one
     labels = label_rows(parsed(row.labels.encode()), row.tenant, row.opened_at, row.id)
-    keys = [one["key"] for one in labels] + [finding_key(one) for one in (wanted.findings() if wanted else ())]
+    keys = [one["key"] for one in labels] + [
+        finding_key(one) for one in (wanted.findings() if wanted else ())
+    ]
     marks = {(key, row.tenant, row.opened_at) for key in keys}
     found = await audits.marks(row.id)
     for one in differs(row.id, "marks", sorted(found - marks), []):
@@ -56,7 +62,12 @@ async def derived(audits: Audits, ledger: Ledger, row: Any, replaying: Replaying
 def _facts(episode: str, stored: Any, wanted: Facts | None) -> list[Difference]:
     if stored is None or wanted is None:
         return list(
-            differs(episode, "facts", "none" if stored is None else "some", "none" if wanted is None else "some")
+            differs(
+                episode,
+                "facts",
+                "none" if stored is None else "some",
+                "none" if wanted is None else "some",
+            )
         )
     said = parsed(bytes(stored.body))
     again = orjson.loads(wanted.row()["body"])
@@ -71,7 +82,8 @@ def _facts(episode: str, stored: Any, wanted: Facts | None) -> list[Difference]:
 
 
 async def stored_tree(audits: Audits, key: PublicKey, tree: Tree) -> AsyncIterator[Difference]:
-    """The row that says how far the tree has grown, what was signed of it last, and with which key."""
+    """The row that says how far the tree has grown, what was signed of it last, and with which
+    key."""
     kept = await audits.tree()
     if kept is None:
         for one in differs("", "stored tree", "none", "one" if tree.size else "none"):
@@ -95,7 +107,8 @@ async def stored_tree(audits: Audits, key: PublicKey, tree: Tree) -> AsyncIterat
 
 
 async def checkpoints(audits: Audits, key: PublicKey) -> AsyncIterator[Difference]:
-    """Each signed note is about what its row says. (Whether it fits is asked where its log is read.)"""
+    """Each signed note is about what its row says. (Whether it fits is asked where its log is
+    read.)"""
     async for row in audits.all_notes():
         try:
             found = parse_checkpoint(opened(row.note, key))
@@ -104,7 +117,9 @@ async def checkpoints(audits: Audits, key: PublicKey) -> AsyncIterator[Differenc
                 yield Difference("", f"checkpoint {row.number}", str(error), "a note of this key")
             continue
         for name in ("origin", "size"):
-            for one in differs("", f"checkpoint {row.number}.{name}", getattr(row, name), getattr(found, name)):
+            for one in differs(
+                "", f"checkpoint {row.number}.{name}", getattr(row, name), getattr(found, name)
+            ):
                 yield one
 
 
@@ -113,9 +128,13 @@ async def tombstones(audits: Audits, key: PublicKey) -> AsyncIterator[Difference
     async for row in audits.tombstones():
         what, said = "tombstone", parsed(bytes(row.body))
         if not said or not is_genuine(row, key.key):
-            yield Difference(row.episode, what, format_value(bytes(row.body)), "one that this key signed")
+            yield Difference(
+                row.episode, what, format_value(bytes(row.body)), "one that this key signed"
+            )
             continue
-        for one in differs(row.episode, f"{what}.deleted_at", row.deleted_at, said.get("deleted_at")):
+        for one in differs(
+            row.episode, f"{what}.deleted_at", row.deleted_at, said.get("deleted_at")
+        ):
             yield one
         for one in differs(row.episode, f"{what}.key", bytes(row.key), key.key):
             yield one
@@ -126,8 +145,8 @@ async def tombstones(audits: Audits, key: PublicKey) -> AsyncIterator[Difference
 
 
 async def tasks(audits: Audits) -> AsyncIterator[Difference]:
-    """Each task's row says what its text comes to. What another build registered has that build's digest and worth:
-    those are in the statements about its episodes."""
+    """Each task's row says what its text comes to. What another build registered has that build's
+    digest and worth: those are in the statements about its episodes."""
     async for row in audits.tasks():
         what, body = f"task {row.number}", bytes(row.body)
         said = parsed(body)

@@ -1,7 +1,7 @@
 """What is signed, and what is counted once an episode is closed.
 
-None of these refers to `episodes`: a leaf and a checkpoint outlive the episode that they name, so that its
-deletion shows.
+None of these refers to `episodes`: a leaf and a checkpoint outlive the episode that they name, so
+that its deletion shows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Merkle trees as RFC 6962, section 2.1, hashes them: a tree that only grows, kept as the roots of its full parts.
+"""Merkle trees as RFC 6962, section 2.1, hashes them: a tree that only grows, kept as the roots of
+its full parts.
 
-A tree of n leaves is known by at most log2(n) hashes, one for each bit of n: enough to add a leaf and to give the
-root, with no leaf read again.
+A tree of n leaves is known by at most log2(n) hashes, one for each bit of n: enough to add a leaf
+and to give the root, with no leaf read again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 class Tree:
-    """A growing tree: ``size`` leaves; ``full`` are the roots of its full parts, the largest first."""
+    """A growing tree: ``size`` leaves; ``full`` are the roots of its full parts, the largest
+    first."""
 
     def __init__(self, size: int = 0, full: Iterable[bytes] = ()) -> None:
         self.size = size
@@ -34,7 +36,9 @@ class Tree:
         """The tree that `dump` gave. Raises `ValueError` where the two do not belong together."""
         full = [data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)]
         if len(data) != HASH_BYTES * size.bit_count():
-            raise ValueError(f"tree: {len(data)} bytes for {size} leaves, wanted {HASH_BYTES * size.bit_count()}")
+            raise ValueError(
+                f"tree: {len(data)} bytes for {size} leaves, wanted {HASH_BYTES * size.bit_count()}"
+            )
         return cls(size, full)
 
     def dump(self) -> bytes:

@@ -1,7 +1,9 @@
-"""Verifies a whole log: each episode recomputed, what was signed of it, and the tree over all of them.
+"""Verifies a whole log: each episode recomputed, what was signed of it, and the tree over all of
+them.
 
-Nothing that is checked is believed: roots, statements and rewards are made again from segments and tasks, by the
-functions that made them. What a signature is checked with comes from outside the database.
+Nothing that is checked is believed: roots, statements and rewards are made again from segments and
+tasks, by the functions that made them. What a signature is checked with comes from outside the
+database.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ from api.audit.difference import Difference, differs, format_value
 from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
-from api.audit.statement import encoded, episode_head, episode_of, log_origin, rewards_digest, statement
+from api.audit.statement import (
+    encoded,
+    episode_head,
+    episode_of,
+    log_origin,
+    rewards_digest,
+    statement,
+)
 from api.audit.store import Audits
 from api.audit.stored import checkpoints, derived, parsed, stored_tree, tasks, tombstones
 from api.audit.tree import Tree
@@ -35,19 +44,29 @@ class Outside:
         try:
             found = parse_checkpoint(opened(note, key))
         except NoteError as error:
-            self.problems.append(Difference("", f"checkpoint {number} outside", str(error), "a note of this key"))
+            self.problems.append(
+                Difference("", f"checkpoint {number} outside", str(error), "a note of this key")
+            )
             return
         known = self.roots.setdefault(found.origin, {})
         if known.setdefault(found.size, found.root) != found.root:
             what = f"{found.origin} at size {found.size}"
-            self.problems.append(Difference("", what, "two roots", "one: somebody with the key signed two histories"))
+            self.problems.append(
+                Difference("", what, "two roots", "one: somebody with the key signed two histories")
+            )
 
 
 class Verifier:
-    """``key`` is the service's public key, ``notes`` the checkpoints that were kept outside its database."""
+    """``key`` is the service's public key, ``notes`` the checkpoints that were kept outside its
+    database."""
 
     def __init__(
-        self, audits: Audits, ledger: Ledger, limits: Limits, key: PublicKey, notes: Iterable[str] = ()
+        self,
+        audits: Audits,
+        ledger: Ledger,
+        limits: Limits,
+        key: PublicKey,
+        notes: Iterable[str] = (),
     ) -> None:
         self._audits, self._ledger, self._limits, self._key = audits, ledger, limits, key
         self._outside = Outside(notes, key)
@@ -62,13 +81,21 @@ class Verifier:
                 yield one
         async for one in self._tree():
             yield one
-        for check in (checkpoints(self._audits, self._key), tombstones(self._audits, self._key), tasks(self._audits)):
+        for check in (
+            checkpoints(self._audits, self._key),
+            tombstones(self._audits, self._key),
+            tasks(self._audits),
+        ):
             async for one in check:
                 yield one
         for origin in self._outside.roots:
             episode = episode_of(self._key.name, origin)
             # Those that have a leaf were looked for with it.
-            if episode is not None and await self._audits.leaf(episode) is None and await self._lacks(episode):
+            if (
+                episode is not None
+                and await self._audits.leaf(episode) is None
+                and await self._lacks(episode)
+            ):
                 async for one in self._verify_tombstone(episode):
                     yield one
 
@@ -100,8 +127,13 @@ class Verifier:
 
     async def _heads(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
         """The signed heads of one episode, in the database and outside."""
-        is_queued = await self._audits.queued(row.id)  # asked first: what is signed meanwhile is no finding
-        signed = [(f"checkpoint {note.number}", note.note) for note in await self._audits.notes(head.origin)]
+        is_queued = await self._audits.queued(
+            row.id
+        )  # asked first: what is signed meanwhile is no finding
+        signed = [
+            (f"checkpoint {note.number}", note.note)
+            for note in await self._audits.notes(head.origin)
+        ]
         for what, note in signed:
             try:
                 found = parse_checkpoint(opened(note, self._key))
@@ -112,7 +144,9 @@ class Verifier:
                 yield one
         for size, root in self._outside.roots.get(head.origin, {}).items():
             wanted = Checkpoint(head.origin, size, root)
-            for one in differs(row.id, "log, by the checkpoint outside", head.text(), wanted.text()):
+            for one in differs(
+                row.id, "log, by the checkpoint outside", head.text(), wanted.text()
+            ):
                 yield one
         if not signed and row.status == "closed" and not is_queued:
             yield Difference(row.id, "checkpoint", "none", "one: the episode is closed")
@@ -128,18 +162,27 @@ class Verifier:
         task = await self._audits.task(row.task_number)
         opener = await self._audits.opener(row.opened_by)
         signed = parsed(bytes(leaf.body))
-        # What a person or an audit said later lengthens the log of verdicts; what was signed stays its beginning.
+        # What a person or an audit said later lengthens the log of verdicts; what was signed stays
+        # its beginning.
         until = signed.get("verdicts")
-        said = chain_head(await self._audits.verdicts(row.id), until if type(until) is int and until >= 0 else None)
-        found = statement(row, task, opener, head, rewards_digest(await self._ledger.all(row.id)), said)
+        said = chain_head(
+            await self._audits.verdicts(row.id),
+            until if type(until) is int and until >= 0 else None,
+        )
+        found = statement(
+            row, task, opener, head, rewards_digest(await self._ledger.all(row.id)), said
+        )
         if encoded(found) == bytes(leaf.body):
             return
         for name in sorted(found.keys() | signed.keys()):
-            for one in differs(row.id, f"{name}, by the statement", found.get(name), signed.get(name)):
+            for one in differs(
+                row.id, f"{name}, by the statement", found.get(name), signed.get(name)
+            ):
                 yield one
 
     async def _tree(self) -> AsyncIterator[Difference]:
-        """The tree over all episodes: its leaves, its heads, and whether each leaf's episode is accounted for."""
+        """The tree over all episodes: its leaves, its heads, and whether each leaf's episode is
+        accounted for."""
         wanted, problems = await self._heads_over_all()
         for one in problems:
             yield one
@@ -149,14 +192,19 @@ class Verifier:
                 yield one
             tree.add(bytes(leaf.body))
             for one in differs(
-                "", f"tree at size {tree.size}", tree.root().hex(), wanted.pop(tree.size, tree.root()).hex()
+                "",
+                f"tree at size {tree.size}",
+                tree.root().hex(),
+                wanted.pop(tree.size, tree.root()).hex(),
             ):
                 yield one
             if leaf.stored is None:
                 async for one in self._verify_tombstone(leaf.episode):
                     yield one
         for size in wanted:
-            yield Difference("", "tree", f"{tree.size} leaves", f"{size} at least, by a signed checkpoint")
+            yield Difference(
+                "", "tree", f"{tree.size} leaves", f"{size} at least, by a signed checkpoint"
+            )
         async for one in stored_tree(self._audits, self._key, tree):
             yield one
 
@@ -169,10 +217,16 @@ class Verifier:
             try:
                 found = parse_checkpoint(opened(row.note, self._key))
             except NoteError as error:
-                problems.append(Difference("", f"checkpoint {row.number}", str(error), "a note of this key"))
+                problems.append(
+                    Difference("", f"checkpoint {row.number}", str(error), "a note of this key")
+                )
                 continue
             if wanted.setdefault(found.size, found.root) != found.root:
-                problems.append(Difference("", f"checkpoint {row.number}", "another root than outside", "the same"))
+                problems.append(
+                    Difference(
+                        "", f"checkpoint {row.number}", "another root than outside", "the same"
+                    )
+                )
         return wanted, problems
 
     async def _verify_tombstone(self, episode: str) -> AsyncIterator[Difference]:
@@ -181,4 +235,9 @@ class Verifier:
         if tombstone is None:
             yield Difference(episode, "episode", "none", "its log, or a tombstone")
         elif not is_genuine(tombstone, self._key.key):
-            yield Difference(episode, "tombstone", format_value(bytes(tombstone.body)), "one that this key signed")
+            yield Difference(
+                episode,
+                "tombstone",
+                format_value(bytes(tombstone.body)),
+                "one that this key signed",
+            )

@@ -1,4 +1,5 @@
-"""The health of rewards as metrics: the newest closed episodes of each tenant, counted at most once a minute."""
+"""The health of rewards as metrics: the newest closed episodes of each tenant, counted at most once
+a minute."""
 
 from __future__ import annotations
 
@@ -24,13 +25,20 @@ _SHOWN = (
     ("steps_per_success", "Steps of successful episodes over their number."),
     ("syntax_error_rate", "Tool calls that could not be understood, over all calls."),
     ("execution_error_rate", "Tool calls that failed otherwise, over all calls."),
-    ("unnecessary_call_rate", "Tool calls that repeat an earlier one that had succeeded, over all calls."),
-    ("masked_while_acting_rate", "Steps masked by a gap that began while the agent acted, over all steps."),
+    (
+        "unnecessary_call_rate",
+        "Tool calls that repeat an earlier one that had succeeded, over all calls.",
+    ),
+    (
+        "masked_while_acting_rate",
+        "Steps masked by a gap that began while the agent acted, over all steps.",
+    ),
 )
 
 
 class HealthGauges:
-    """Gauges of the last two versions of each tenant, and one for each alarm that the newest version raises."""
+    """Gauges of the last two versions of each tenant, and one for each alarm that the newest
+    version raises."""
 
     def __init__(self, audits: Audits, registry: CollectorRegistry) -> None:
         self._audits = audits
@@ -41,7 +49,8 @@ class HealthGauges:
         }
         self._alarms = Gauge(
             "milestoned_health_alarm",
-            "1 for each alarm of docs/health.md that a policy version raises against the one before it.",
+            "1 for each alarm of docs/health.md that a policy version raises against the one"
+            " before it.",
             ["tenant", "version", "alarm"],
             registry=registry,
         )

@@ -1,11 +1,13 @@
 """How fast one token may call and append: a token bucket each, kept as one number.
 
-Of a bucket only the moment is kept at which it will be full again (the generic cell rate algorithm, ITU-T I.371).
-An answer is due while that moment lies less than the burst ahead. What is asked is always granted whole: a segment
-larger than the bucket leaves a debt, and the next one waits until it is paid.
+Of a bucket only the moment is kept at which it will be full again (the generic cell rate algorithm,
+ITU-T I.371). An answer is due while that moment lies less than the burst ahead. What is asked is
+always granted whole: a segment larger than the bucket leaves a debt, and the next one waits until
+it is paid.
 
-Buckets are this process's own. `limits` (PyPI) counts in Redis, Memcached or MongoDB, none of which is here, and has no
-token bucket; a count shared in the database would cost each request a write. So n replicas grant n times the rate.
+Buckets are this process's own. `limits` (PyPI) counts in Redis, Memcached or MongoDB, none of which
+is here, and has no token bucket; a count shared in the database would cost each request a write. So
+n replicas grant n times the rate.
 """
 
 from __future__ import annotations
@@ -52,13 +54,19 @@ class Rates:
         """Count one request. Raises `TooManyError`."""
         rate = self._limits.requests_per_s if who.requests_per_s is None else who.requests_per_s
         if rate:
-            _refuse_after(self._requests.wait(who.id), f"requests: more than {rate:g} a second with this token")
+            _refuse_after(
+                self._requests.wait(who.id),
+                f"requests: more than {rate:g} a second with this token",
+            )
             self._requests.take(who.id, 1, rate)
 
     def may_append(self, who: Principal) -> None:
         """Raises `TooManyError` while bytes that were appended are still to be paid off."""
         rate = self._limits.bytes_per_s
-        _refuse_after(self._bytes.wait(who.id), f"body: more than {rate:g} bytes a second appended with this token")
+        _refuse_after(
+            self._bytes.wait(who.id),
+            f"body: more than {rate:g} bytes a second appended with this token",
+        )
 
     def appended(self, who: Principal, size: int) -> None:
         """Count ``size`` bytes."""
@@ -68,4 +76,6 @@ class Rates:
 
 def _refuse_after(seconds: float, said: str) -> None:
     if seconds > 0:
-        raise TooManyError(f"{said}; wanted {seconds:.3g} seconds of none", max(1, math.ceil(seconds)))
+        raise TooManyError(
+            f"{said}; wanted {seconds:.3g} seconds of none", max(1, math.ceil(seconds))
+        )

@@ -43,7 +43,8 @@ _USED = update(tokens).where(tokens.c.id == bindparam("token")).values(last_used
 
 
 class Principal(NamedTuple):
-    """Who calls, and for whom. ``episode``: where the token belongs to one; ``requests_per_s`` None: the service's."""
+    """Who calls, and for whom. ``episode``: where the token belongs to one; ``requests_per_s``
+    None: the service's."""
 
     id: str
     scope: Scope
@@ -80,11 +81,17 @@ class Tokens:
         row = await self._database.first(_FIND, {"hash": hashed, "at": at})
         if row is None:
             self._known.pop(hashed, None)
-            raise UnauthorizedError("authorization: the bearer token is not known, has expired or was revoked")
+            raise UnauthorizedError(
+                "authorization: the bearer token is not known, has expired or was revoked"
+            )
         if len(self._known) >= _CACHED:
             self._known.clear()
         principal = Principal(row.id, row.scope, row.tenant, row.episode, row.requests_per_s)
-        cache_s = self._cache_s if row.expires_at is None else min(self._cache_s, _seconds_to(row.expires_at))
+        cache_s = (
+            self._cache_s
+            if row.expires_at is None
+            else min(self._cache_s, _seconds_to(row.expires_at))
+        )
         self._known[hashed] = (time.monotonic() + cache_s, principal)
         if row.scope != "append":
             self._used[row.id] = at
@@ -98,7 +105,9 @@ class Tokens:
         used, self._used, self._noted = self._used, {}, time.monotonic()
         if used:
             async with self._database.write() as conn:
-                await conn.execute(_USED, [{"token": id, "at": at} for id, at in sorted(used.items())])
+                await conn.execute(
+                    _USED, [{"token": id, "at": at} for id, at in sorted(used.items())]
+                )
 
     async def create(self, scope: Scope, label: str, terms: Terms | None = None) -> tuple[str, str]:
         """A new token: its id and, this once, itself."""
@@ -106,13 +115,16 @@ class Tokens:
         return await self._insert(token, scope, label, terms or Terms()), token
 
     async def ensure_admin(self, token: str, label: str) -> None:
-        """Let ``token`` be the one admin token of this ``label``; an earlier one of that label is revoked."""
+        """Let ``token`` be the one admin token of this ``label``; an earlier one of that label is
+        revoked."""
         hashed = token_hash(token)
         row = await self._database.first(select(tokens.c.id).where(tokens.c.hash == hashed))
         async with self._database.write() as conn:
             await conn.execute(
                 update(tokens)
-                .where(tokens.c.label == label, tokens.c.hash != hashed, tokens.c.revoked_at.is_(None))
+                .where(
+                    tokens.c.label == label, tokens.c.hash != hashed, tokens.c.revoked_at.is_(None)
+                )
                 .values(revoked_at=now())
             )
         if row is None:
@@ -126,22 +138,29 @@ class Tokens:
         return str(row["id"])
 
     async def listed(self, episode: str | None = None) -> Sequence[Any]:
-        """Every token that was made by hand, or the append tokens of ``episode``; nothing secret is in it."""
+        """Every token that was made by hand, or the append tokens of ``episode``; nothing secret is
+        in it."""
         wanted = tokens.c.scope != "append" if episode is None else tokens.c.episode == episode
         columns = [column for column in tokens.c if column is not tokens.c.hash]
-        return await self._database.all(select(*columns).where(wanted).order_by(tokens.c.created_at, tokens.c.id))
+        return await self._database.all(
+            select(*columns).where(wanted).order_by(tokens.c.created_at, tokens.c.id)
+        )
 
     async def revoke(self, id: str) -> bool:
         """Whether there was such a token in force; it is not any more."""
         async with self._database.write() as conn:
             found = await conn.execute(
-                update(tokens).where(tokens.c.id == id, tokens.c.revoked_at.is_(None)).values(revoked_at=now())
+                update(tokens)
+                .where(tokens.c.id == id, tokens.c.revoked_at.is_(None))
+                .values(revoked_at=now())
             )
         self._known.clear()
         return found.rowcount > 0
 
 
-def token_row(token: str, scope: Scope, label: str, terms: Terms, episode: str | None = None) -> dict[str, Any]:
+def token_row(
+    token: str, scope: Scope, label: str, terms: Terms, episode: str | None = None
+) -> dict[str, Any]:
     """The row of a new token."""
     return {
         "id": f"tok_{secrets.token_hex(8)}",

@@ -1,8 +1,9 @@
 """Who may do what.
 
-``tenant`` is whom the token acts for: it finds rows of that tenant and of no other. ``requests_per_s`` is the token's
-own where the service's does not fit it. ``expires_at`` is UTC text of one length, so that it sorts as time. An append
-token outlives its episode, so that its daemon hears what became of it.
+``tenant`` is whom the token acts for: it finds rows of that tenant and of no other.
+``requests_per_s`` is the token's own where the service's does not fit it. ``expires_at`` is UTC
+text of one length, so that it sorts as time. An append token outlives its episode, so that its
+daemon hears what became of it.
 """
 
 from __future__ import annotations

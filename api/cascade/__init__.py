@@ -1,1 +1,2 @@
-"""What happens where rules are silent: questions are taken from the queue, put to the stages, and answered once."""
+"""What happens where rules are silent: questions are taken from the queue, put to the stages, and
+answered once."""

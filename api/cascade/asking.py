@@ -1,4 +1,5 @@
-"""One question put to one tier: deduplicated, billed, asked, checked. What comes of it is kept by whoever asked.
+"""One question put to one tier: deduplicated, billed, asked, checked. What comes of it is kept by
+whoever asked.
 
 The worker of a service asks so for its queue, and a rescore that asks again for its corpus.
 """
@@ -14,15 +15,15 @@ from typing import NamedTuple
 
 import structlog
 
-from api.cascade.evidence import Seen
+from api.cascade.evidence import EpisodeEvidence
 from api.cascade.spending import budgets_of
 from api.cascade.stages import Stages
-from api.cascade.store import Said
+from api.cascade.store import VerdictRow
 from api.core.metrics import Metrics
 from api.core.settings import StageSettings
 from api.db.database import now
 from api.stages.base import Opinion, Question, Stage
-from api.verdicts.escalations import Asked, Item
+from api.verdicts.escalations import Item, PendingItem
 from api.verdicts.opinions import Asking, Key, Opinions
 from api.verdicts.words import abstained, checked, stored_form
 from detectors.model.types import Ask, Budget
@@ -52,7 +53,8 @@ class Later(NamedTuple):
 class Asker:
     """Asks the stages. ``holding``: the questions that are being asked, by whom they are asked for.
 
-    ``patience_s``: the longest that a stage out of reach is asked again, where that is less than the task's.
+    ``patience_s``: the longest that a stage out of reach is asked again, where that is less than
+    the task's.
     """
 
     def __init__(
@@ -64,20 +66,28 @@ class Asker:
         patience_s: float = float("inf"),
     ) -> None:
         self._opinions, self._metrics, self._off = opinions, metrics, stages.off
-        self._budgets, self._lease_s, self._patience_s = settings.budgets, settings.lease_s, patience_s
+        self._budgets, self._lease_s, self._patience_s = (
+            settings.budgets,
+            settings.lease_s,
+            patience_s,
+        )
         self._tiers = {
             name: [Tier(stage, asyncio.Semaphore(settings.at_once)) for stage in listed]
             for name, listed in stages.by_tier.items()
         }
         self.holding: dict[Item, Asking] = {}
 
-    async def say(self, asked: Asked, ask: Ask, seen: Seen, tier: str, waited_s: float) -> Said | Later:
+    async def say(
+        self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, tier: str, waited_s: float
+    ) -> VerdictRow | Later:
         """What the tier says, as it is to be kept."""
-        said = Said(asked.episode, asked.step, asked.item, None)
+        said = VerdictRow(asked.episode, asked.step, asked.item, None)
         through = seen.rewards[asked.step].through
         listed = self._tiers.get(tier)
         if not listed:
-            return said._replace(data=event_of(abstained(tier, self._off.get(tier, f"the {tier} is off")), through))
+            return said._replace(
+                data=event_of(abstained(tier, self._off.get(tier, f"the {tier} is off")), through)
+            )
         question = seen.question(ask)
         policy = seen.rules.task.escalation
         assert policy is not None, "only tasks with a policy ask"
@@ -92,7 +102,10 @@ class Asker:
             return said._replace(data={**free, "question": asking.digest, "cached": True})
         if begun.state == "busy":
             if waited_s >= policy.patience_s:
-                why = f"no answer in {policy.patience_s:g} s: others who ask hold the question, or what may be spent"
+                why = (
+                    f"no answer in {policy.patience_s:g} s: others who ask hold the question, or"
+                    " what may be spent"
+                )
                 return said._replace(data=event_of(abstained(tier, why), through))
             return Later(BUSY_S * random.uniform(0.5, 1.5))
         if begun.state == "spent":
@@ -105,12 +118,12 @@ class Asker:
         self,
         tier: Tier,
         question: Question,
-        said: Said,
+        said: VerdictRow,
         asking: Asking,
-        asked: Asked,
+        asked: PendingItem,
         waited_s: float,
         patience_s: float,
-    ) -> Said | Later:
+    ) -> VerdictRow | Later:
         async with tier.at_once:
             began = time.monotonic()
             opinion = await _opinion(tier.stage, question, asking.stage)
@@ -123,21 +136,35 @@ class Asker:
         calls = used if asking.calls and type(used) is int and used >= 0 else unsaid
         if not opinion.again:
             body = stored_form(opinion, through)
-            data = {**body, "question": asking.digest, "cached": False, "seconds": round(time.monotonic() - began, 3)}
+            data = {
+                **body,
+                "question": asking.digest,
+                "cached": False,
+                "seconds": round(time.monotonic() - began, 3),
+            }
             self._metrics.verdicts.labels(asking.stage, _outcome(opinion)).inc()
             return said._replace(data=data, asking=asking, kept=body, calls=calls, cost=cost)
         if waited_s < patience_s:
             await self._opinions.again(asking, calls, cost)
             self.holding.pop(asked.key, None)
             pause = max(BUSY_S / 2, min(pause_s(asked.attempts), patience_s - waited_s))
-            log.info("A stage can't be asked now.", stage=asking.stage, why=opinion.verdict.why, again_in_s=pause)
+            log.info(
+                "A stage can't be asked now.",
+                stage=asking.stage,
+                why=opinion.verdict.why,
+                again_in_s=pause,
+            )
             return Later(pause)
         why = f"no answer in {patience_s:g} s: {opinion.verdict.why}"
         data = event_of(abstained(asking.stage, why), through)
-        return said._replace(data={**data, "question": asking.digest}, asking=asking, calls=calls, cost=cost)
+        return said._replace(
+            data={**data, "question": asking.digest}, asking=asking, calls=calls, cost=cost
+        )
 
 
-async def _asking(stage: Stage, question: Question, tier: str, budgets: Mapping[Key, Budget]) -> Asking:
+async def _asking(
+    stage: Stage, question: Question, tier: str, budgets: Mapping[Key, Budget]
+) -> Asking:
     # Cleaning a long log takes its time; who keeps what it read does so for one thread alone.
     alone = getattr(stage, "one_thread", False)
     digest = stage.digest(question) if alone else await asyncio.to_thread(stage.digest, question)
@@ -147,7 +174,8 @@ async def _asking(stage: Stage, question: Question, tier: str, budgets: Mapping[
 
 
 async def _opinion(stage: Stage, question: Question, tier: str) -> Opinion:
-    """What the stage says. A fault of it is no answer: asked again later, and when patience ends an abstention."""
+    """What the stage says. A fault of it is no answer: asked again later, and when patience ends an
+    abstention."""
     try:
         return checked(await stage.ask(question), tier)
     except Exception as error:
@@ -156,7 +184,8 @@ async def _opinion(stage: Stage, question: Question, tier: str) -> Opinion:
 
 
 def pause_s(attempts: int) -> float:
-    """Longer with each attempt, and spread, so that who failed together does not come back together."""
+    """Longer with each attempt, and spread, so that who failed together does not come back
+    together."""
     doubled = BACK_OFF_S * float(2 ** min(attempts, 16))
     return min(MAX_RETRY_S, doubled) * random.uniform(0.5, 1.0)
 

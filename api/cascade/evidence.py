@@ -1,6 +1,8 @@
-"""What a question leans on: an episode's events, the rules' own rewards and what is asked about them, made of its log.
+"""What a question leans on: an episode's events, the rules' own rewards and what is asked about
+them, made of its log.
 
-Kept for the episodes that were asked about last: the steps of one episode are asked about one after the other.
+Kept for the episodes that were asked about last: the steps of one episode are asked about one after
+the other.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Protocol
 
 from api.log.reader import decoded
 from api.stages.base import Criterion, Question
-from api.verdicts.escalations import Asked
+from api.verdicts.escalations import PendingItem
 from detectors.engine.engine import Engine
 from detectors.model.types import Ask, Event, Line, Reward
 from detectors.sdk.tier_rules import is_judged
@@ -22,13 +24,15 @@ from detectors.task.task_json import task_to_json
 
 KEPT = 32
 MOVED = Criterion(
-    "c1", "This step brought what the task asks for closer to being done, and the recorded facts show it."
+    "c1",
+    "This step brought what the task asks for closer to being done, and the recorded facts"
+    " show it.",
 )
 """Asked of a step where the task has no rubric for steps."""
 
 
 @dataclass(slots=True)
-class Seen:
+class EpisodeEvidence:
     """One episode, as far as its log was read."""
 
     rules: Ruleset
@@ -49,7 +53,8 @@ class Seen:
         asks = dict(self.asks)
         for ask in outcome.asks:
             asks[ask.step] = [*asks.get(ask.step, ()), ask]
-        # A thread reads on while the loop looks at what is read: so what it goes through is replaced, never changed.
+        # A thread reads on while the loop looks at what is read: so what it goes through is
+        # replaced, never changed.
         self.events += events
         self.asks = asks
         self.rewards = self.rewards | {reward.step: reward for reward in outcome.rewards}
@@ -76,7 +81,9 @@ class Seen:
         )
 
     def _of_end(self, milestone: str) -> bool:
-        return bool(self.rules.nodes[self.rules.tops[self.rules.index[milestone]]].args.ask == "end")
+        return bool(
+            self.rules.nodes[self.rules.tops[self.rules.index[milestone]]].args.ask == "end"
+        )
 
     def _criteria(self, item: str) -> tuple[Criterion, ...]:
         policy = self.rules.task.escalation
@@ -103,18 +110,18 @@ class Readings:
 
     def __init__(self, log: Frames, kept: int = KEPT) -> None:
         self._log, self._most = log, kept
-        self._kept: OrderedDict[str, Seen] = OrderedDict()
+        self._kept: OrderedDict[str, EpisodeEvidence] = OrderedDict()
 
     def forget(self) -> None:
         """Forget what was read: an episode was deleted."""
         self._kept.clear()
 
-    async def read(self, asked: Asked, rules: Callable[[], Ruleset]) -> Seen:
+    async def read(self, asked: PendingItem, rules: Callable[[], Ruleset]) -> EpisodeEvidence:
         """The episode, read at least through the seal of the step that is asked about."""
         seen = self._kept.get(asked.episode)
         if seen is None:
             found = rules()
-            seen = Seen(found, Engine(found, asked.episode), task_to_json(found.task))
+            seen = EpisodeEvidence(found, Engine(found, asked.episode), task_to_json(found.task))
             self._kept[asked.episode] = seen
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)

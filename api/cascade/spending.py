@@ -1,24 +1,30 @@
-"""Whose budgets a question is on, and their limits: the task's and the operator's, the smaller of each."""
+"""Whose budgets a question is on, and their limits: the task's and the operator's, the smaller of
+each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from api.verdicts.escalations import Asked
+from api.verdicts.escalations import PendingItem
 from api.verdicts.opinions import Key
 from detectors.model.types import Budget
 from detectors.task.escalation import SCOPES
 
 
-def budgets_of(asked: Asked, task: Mapping[str, Budget], operator: Mapping[str, Budget], day: str) -> dict[Key, Budget]:
-    """Every budget that is charged, by scope and whose it is; ``day`` is in UTC, such as 2026-11-21."""
+def budgets_of(
+    asked: PendingItem, task: Mapping[str, Budget], operator: Mapping[str, Budget], day: str
+) -> dict[Key, Budget]:
+    """Every budget that is charged, by scope and whose it is; ``day`` is in UTC, such as
+    2026-11-21."""
     whose = {
         "episode": asked.episode,
         "task": f"{asked.tenant}/{asked.task}"[:640],
         "tenant": asked.tenant,
         "day": f"{asked.tenant}/{day}",
     }
-    return {(scope, whose[scope]): _smaller(task.get(scope), operator.get(scope)) for scope in SCOPES}
+    return {
+        (scope, whose[scope]): _smaller(task.get(scope), operator.get(scope)) for scope in SCOPES
+    }
 
 
 def _smaller(one: Budget | None, other: Budget | None) -> Budget:

@@ -46,9 +46,13 @@ def stages_of(settings: StageSettings, env: Mapping[str, str] = os.environ) -> S
     except ValueError as error:
         raise StageError(str(error)) from None
     except ImportError as error:
-        raise StageError(f"{error.name or error}: not installed; wanted an installation with the extra [rm]") from None
+        raise StageError(
+            f"{error.name or error}: not installed; wanted an installation with the extra [rm]"
+        ) from None
     why = {"model": "started without --model", "judge": "started without --judge"}
-    return Stages(found, {tier: f"the {tier} is off: {why[tier]}" for tier in TIERS if tier not in found})
+    return Stages(
+        found, {tier: f"the {tier} is off: {why[tier]}" for tier in TIERS if tier not in found}
+    )
 
 
 def _model(named: str, env: Mapping[str, str]) -> Stage:
@@ -64,6 +68,8 @@ def _model(named: str, env: Mapping[str, str]) -> Stage:
 
 
 def _judge(url: str, env: Mapping[str, str]) -> Stage:
-    settings = import_module("api.stages.judge.settings").judge_settings({**env, "MILESTONED_JUDGE_URL": url})
+    settings = import_module("api.stages.judge.settings").judge_settings(
+        {**env, "MILESTONED_JUDGE_URL": url}
+    )
     judge: Stage = import_module("api.stages.judge.judge").Judge(settings)
     return judge

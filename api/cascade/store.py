@@ -1,8 +1,9 @@
-"""Each episode's log of verdicts: what was said beyond the rules, chained, and what was decided by it.
+"""Each episode's log of verdicts: what was said beyond the rules, chained, and what was decided by
+it.
 
-The journal beside the sandbox numbers an episode's events, and may be gone when a judge answers. What the service hears
-afterwards is an event of its own, in a chain beside the episode's log: added under the lock of the episode's row, read
-back for ever, never changed (docs/decisions/0015).
+The journal beside the sandbox numbers an episode's events, and may be gone when a judge answers.
+What the service hears afterwards is an event of its own, in a chain beside the episode's log: added
+under the lock of the episode's row, read back for ever, never changed (docs/decisions/0015).
 """
 
 from __future__ import annotations
@@ -28,28 +29,52 @@ from detectors.model.codec import GENESIS, canonical, sha256
 from detectors.model.types import Reward
 
 _v = verdicts.c
-_ALL = select(verdicts).where(_v.episode == bindparam("episode"), _v.seq > bindparam("after")).order_by(_v.seq)
-_LAST = select(_v.seq, _v.digest).where(_v.episode == bindparam("episode")).order_by(_v.seq.desc()).limit(1)
-_OF_STEP = select(verdicts).where(_v.episode == bindparam("episode"), _v.step == bindparam("step")).order_by(_v.seq)
+_ALL = (
+    select(verdicts)
+    .where(_v.episode == bindparam("episode"), _v.seq > bindparam("after"))
+    .order_by(_v.seq)
+)
+_LAST = (
+    select(_v.seq, _v.digest)
+    .where(_v.episode == bindparam("episode"))
+    .order_by(_v.seq.desc())
+    .limit(1)
+)
+_OF_STEP = (
+    select(verdicts)
+    .where(_v.episode == bindparam("episode"), _v.step == bindparam("step"))
+    .order_by(_v.seq)
+)
 # Made once: building a statement takes longer than running it.
 _e = escalations.c
-_this = (_e.episode == bindparam("of_episode")) & (_e.step == bindparam("of_step")) & (_e.item == bindparam("of_item"))
+_this = (
+    (_e.episode == bindparam("of_episode"))
+    & (_e.step == bindparam("of_step"))
+    & (_e.item == bindparam("of_item"))
+)
 # Of the one who took it; a person's word counts whoever has it.
-_held = _this & ((_e.runner == bindparam("by", type_=String)) | bindparam("by", type_=String).is_(None))
+_held = _this & (
+    (_e.runner == bindparam("by", type_=String)) | bindparam("by", type_=String).is_(None)
+)
 _GOES_ON = update(escalations).where(_held).values(attempts=0).returning(_e.audit)
 _ANSWERED = delete(escalations).where(_held).returning(_e.audit)
 _WAITING = select(func.count()).where(
     _e.episode == bindparam("episode"), _e.step == bindparam("step"), _e.audit.is_(False)
 )
 _ADD = insert(verdicts)
-_SUCCESS = update(episodes).where(episodes.c.id == bindparam("of_episode")).values(success=bindparam("new_success"))
+_SUCCESS = (
+    update(episodes)
+    .where(episodes.c.id == bindparam("of_episode"))
+    .values(success=bindparam("new_success"))
+)
 
 Conclude = Callable[[Sequence[Word]], Reward]
 
 
-class Said(NamedTuple):
-    """One word that is to be kept. ``data``: the event's; ``asking``: the question that was put for it, if one was;
-    ``kept``: the answer as others are given it; ``last``: no other tier is asked about the item."""
+class VerdictRow(NamedTuple):
+    """One word that is to be kept. ``data``: the event's; ``asking``: the question that was put for
+    it, if one was; ``kept``: the answer as others are given it; ``last``: no other tier is asked
+    about the item."""
 
     episode: str
     step: int
@@ -83,18 +108,28 @@ class Verdicts:
         rows = await self._database.all(_OF_STEP, {"episode": episode, "step": step})
         return [orjson.loads(bytes(row.body)) for row in rows]
 
-    async def keep(self, said: Said, runner: str | None, conclude: Conclude) -> Reward | None:
-        """Keep one word; the step's final reward where it was the last one that the step waited for.
+    async def keep(self, said: VerdictRow, runner: str | None, conclude: Conclude) -> Reward | None:
+        """Keep one word; the step's final reward where it was the last one that the step waited
+        for.
 
-        ``runner`` is who took the item; where another has it by now, nothing is kept. None: whoever has it (a person's
-        word). ``conclude`` makes the final reward of the step's words.
+        ``runner`` is who took the item; where another has it by now, nothing is kept. None: whoever
+        has it (a person's word). ``conclude`` makes the final reward of the step's words.
         """
-        return await self._together.do(lambda conn: self._keep(conn, said, runner, conclude), said.episode)
+        return await self._together.do(
+            lambda conn: self._keep(conn, said, runner, conclude), said.episode
+        )
 
-    def _keep(self, conn: Connection, said: Said, runner: str | None, conclude: Conclude) -> Reward | None:
+    def _keep(
+        self, conn: Connection, said: VerdictRow, runner: str | None, conclude: Conclude
+    ) -> Reward | None:
         if said.asking is not None:
             answered(conn, said.asking, runner, said.kept, said.calls, said.cost)
-        item = {"of_episode": said.episode, "of_step": said.step, "of_item": said.item, "by": runner}
+        item = {
+            "of_episode": said.episode,
+            "of_step": said.step,
+            "of_item": said.item,
+            "by": runner,
+        }
         row = conn.execute(_ANSWERED if said.last else _GOES_ON, item).first()
         if row is None:
             return None
@@ -129,7 +164,8 @@ class Verdicts:
 
 
 class _Chain:
-    """What one transaction adds to an episode's chain about a step: ``rows``, until `write` stores them all at once.
+    """What one transaction adds to an episode's chain about a step: ``rows``, until `write` stores
+    them all at once.
 
     The caller holds the lock of the episode's row.
     """
@@ -141,7 +177,13 @@ class _Chain:
     def add(self, kind: str, data: Mapping[str, Any]) -> None:
         """One event more."""
         seq, prev = self._last()
-        of = {"episode": self.episode, "seq": seq + 1, "step": self.step, "kind": kind, "prev": prev}
+        of = {
+            "episode": self.episode,
+            "seq": seq + 1,
+            "step": self.step,
+            "kind": kind,
+            "prev": prev,
+        }
         body = canonical({**data, **of, "at": now()})
         self.rows.append({**of, "digest": sha256(body), "body": body})
 

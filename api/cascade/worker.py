@@ -1,7 +1,8 @@
-"""Takes what was queued, asks, keeps the answer: as many at once as endpoints bear, again where nobody answered.
+"""Takes what was queued, asks, keeps the answer: as many at once as endpoints bear, again where
+nobody answered.
 
-Nothing is known here that is not in the database: a worker that is killed leaves its rows to the end of their lease,
-and whoever takes them up finds what was said already, and what was billed.
+Nothing is known here that is not in the database: a worker that is killed leaves its rows to the
+end of their lease, and whoever takes them up finds what was said already, and what was billed.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from dataclasses import dataclass
 import structlog
 
 from api.cascade.asking import Asker, Later, event_of, pause_s
-from api.cascade.evidence import Readings, Seen
+from api.cascade.evidence import EpisodeEvidence, Readings
 from api.cascade.stages import Stages
-from api.cascade.store import Said, Verdicts
+from api.cascade.store import VerdictRow, Verdicts
 from api.core.errors import ProblemError, UnavailableError
 from api.core.metrics import Metrics
 from api.core.notify import ASKED, Notifier, log_of
 from api.core.settings import StageSettings
 from api.stages.base import Opinion
 from api.tasks.store import Tasks
-from api.verdicts.escalations import Asked, Escalations, Item
+from api.verdicts.escalations import Escalations, Item, PendingItem
 from api.verdicts.opinions import Opinions
 from api.verdicts.recorded import words_of
 from detectors.engine.resolution import decide, next_tier
@@ -59,7 +60,12 @@ class Worker:
         stages: Stages,
         settings: StageSettings,
     ) -> None:
-        self._stores, self._readings, self._notifier, self._metrics = stores, readings, notifier, metrics
+        self._stores, self._readings, self._notifier, self._metrics = (
+            stores,
+            readings,
+            notifier,
+            metrics,
+        )
         self._runner, self._lease_s = runner, settings.lease_s
         self._asker = Asker(stores.opinions, metrics, stages, settings)
         self._most = AHEAD * settings.at_once * max(1, sum(map(len, stages.by_tier.values())))
@@ -92,7 +98,11 @@ class Worker:
                     await self._stores.opinions.orphaned()
                     orphaned = True
                 free = self._most - len(self._running)
-                rows = await self._stores.escalations.take(min(free, self._most // 2), self._lease_s) if free else []
+                rows = (
+                    await self._stores.escalations.take(min(free, self._most // 2), self._lease_s)
+                    if free
+                    else []
+                )
                 for row in rows:
                     self._begin(row)
                 wait_s = 0.0 if rows and len(self._running) < self._most else await self._pause()
@@ -115,7 +125,9 @@ class Worker:
     async def _wait(self, news: asyncio.Event, seconds: float) -> None:
         """Until something is queued, a place becomes free, or ``seconds`` have passed."""
         waiting = [asyncio.ensure_future(event.wait()) for event in (news, self._freed)]
-        _, pending = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        _, pending = await asyncio.wait(
+            waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+        )
         for one in pending:
             one.cancel()
 
@@ -127,23 +139,27 @@ class Worker:
                 await self._stores.opinions.renew(list(self._asker.holding.values()), self._lease_s)
             except UnavailableError as error:
                 log.warning("Leases of escalations can't be renewed now.", why=error.detail)
-            except Exception:  # the next turn tries again; what ends meanwhile is taken up by another
+            except (
+                Exception
+            ):  # the next turn tries again; what ends meanwhile is taken up by another
                 log.exception("Leases of escalations can't be renewed.")
 
-    def _begin(self, asked: Asked) -> None:
-        if asked.key in self._running:  # its lease ended while nobody could renew it; now it has a new one
+    def _begin(self, asked: PendingItem) -> None:
+        if (
+            asked.key in self._running
+        ):  # its lease ended while nobody could renew it; now it has a new one
             return
         task = asyncio.create_task(self._guarded(asked), name="escalation")
         self._running[asked.key] = task
         task.add_done_callback(lambda _: self._ended(asked))
 
-    def _ended(self, asked: Asked) -> None:
+    def _ended(self, asked: PendingItem) -> None:
         self._running.pop(asked.key, None)
         self._asker.holding.pop(asked.key, None)
         if len(self._running) <= self._most // 2:
             self._freed.set()
 
-    async def _guarded(self, asked: Asked) -> None:
+    async def _guarded(self, asked: PendingItem) -> None:
         """Work at one; what fails is put off, for whoever looks then."""
         try:
             try:
@@ -157,48 +173,62 @@ class Worker:
         except UnavailableError as error:  # then its lease ends
             log.warning("An escalation can't be put off now.", what=asked.key, why=error.detail)
 
-    async def _let_go(self, asked: Asked) -> None:
+    async def _let_go(self, asked: PendingItem) -> None:
         if (asking := self._asker.holding.pop(asked.key, None)) is not None:
             await self._stores.opinions.free(asking)
         await self._stores.escalations.later(asked, pause_s(asked.attempts))
 
-    async def _work(self, asked: Asked) -> None:
+    async def _work(self, asked: PendingItem) -> None:
         began = time.monotonic()
         rules = await self._stores.tasks.ruleset(asked.task_number)
         seen = await self._readings.read(asked, lambda: rules)
         if asked.step not in seen.rewards:
             return  # the episode was deleted meanwhile, and its rows with it
         ask = seen.ask(asked.step, asked.item)
-        given = await self._stores.verdicts.of_step(asked.episode, asked.step) if asked.heard else []
+        given = (
+            await self._stores.verdicts.of_step(asked.episode, asked.step) if asked.heard else []
+        )
         words = words_of(given, audit=asked.audit)
         reward = seen.rewards[asked.step]
         while ask is not None and (tier := next_tier(rules, reward, ask, words)) is not None:
-            said = await self._asker.say(asked, ask, seen, tier, asked.waited_s + time.monotonic() - began)
+            said = await self._asker.say(
+                asked, ask, seen, tier, asked.waited_s + time.monotonic() - began
+            )
             if isinstance(said, Later):
                 await self._stores.escalations.later(asked, said.after_s)
                 return
-            data = {"kind": "verdict.given", "item": asked.item, "audit": asked.audit, **(said.data or {})}
+            data = {
+                "kind": "verdict.given",
+                "item": asked.item,
+                "audit": asked.audit,
+                **(said.data or {}),
+            }
             words += words_of([data], audit=asked.audit)
             more = next_tier(rules, reward, ask, words) is not None
             final = await self._keep(said._replace(last=not more), seen, self._runner)
             self._asker.holding.pop(asked.key, None)
             if final or not more:
                 return
-        await self._keep(Said(asked.episode, asked.step, asked.item, None), seen, self._runner)
+        await self._keep(
+            VerdictRow(asked.episode, asked.step, asked.item, None), seen, self._runner
+        )
 
-    async def say(self, asked: Asked, verdict: Verdict) -> bool:
-        """A person's final word on an item that waits, whoever has it; False where it waits no more."""
+    async def say(self, asked: PendingItem, verdict: Verdict) -> bool:
+        """A person's final word on an item that waits, whoever has it; False where it waits no
+        more."""
         rules = await self._stores.tasks.ruleset(asked.task_number)
         seen = await self._readings.read(asked, lambda: rules)
         if asked.step not in seen.rewards:
             return False
         data = event_of(Opinion(verdict), seen.rewards[asked.step].through)
-        return await self._keep(Said(asked.episode, asked.step, asked.item, data), seen, None)
+        return await self._keep(VerdictRow(asked.episode, asked.step, asked.item, data), seen, None)
 
-    async def _keep(self, said: Said, seen: Seen, runner: str | None) -> bool:
+    async def _keep(self, said: VerdictRow, seen: EpisodeEvidence, runner: str | None) -> bool:
         asks = seen.asks.get(said.step, [])
         reward = seen.rewards[said.step]
-        final = await self._stores.verdicts.keep(said, runner, lambda words: decide(seen.rules, reward, asks, words))
+        final = await self._stores.verdicts.keep(
+            said, runner, lambda words: decide(seen.rules, reward, asks, words)
+        )
         if final is not None:
             self._tell(final)
         return final is not None

@@ -24,17 +24,24 @@ def add_store(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None
         "--data",
         type=Path,
         metavar="DIR",
-        help="the service's own folder: database, secret, first admin token "
-        "(default: $MILESTONED_DATA, else the database's folder, else ./milestoned-data)",
+        help=(
+            "the service's own folder: database, secret, first admin token "
+            "(default: $MILESTONED_DATA, else the database's folder, else ./milestoned-data)"
+        ),
     )
     parser.add_argument(
-        "--database", default="", metavar="URL", help="such as sqlite:///FILE (default: a file in the data folder)"
+        "--database",
+        default="",
+        metavar="URL",
+        help="such as sqlite:///FILE (default: a file in the data folder)",
     )
 
 
 def store_settings(args: argparse.Namespace, token_file: Path | None = None) -> Settings:
     """The settings that the arguments and the environment give."""
-    from api.core.settings import settings_from_environment  # here: a command without a store is to start at once
+    from api.core.settings import (
+        settings_from_environment,  # here: a command without a store is to start at once
+    )
 
     return settings_from_environment(args.data, args.database, token_file)
 
@@ -43,7 +50,9 @@ def days(text: str) -> float:
     """A span such as 30d or 12h, in days."""
     found = re.fullmatch(r"([0-9]{1,5})([smhdw])", text)
     if found is None or int(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number and one of {', '.join(_SPANS)}, such as 30d")
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r}; wanted a number and one of {', '.join(_SPANS)}, such as 30d"
+        )
     return int(found[1]) * _SPANS[found[2]]
 
 
@@ -79,5 +88,8 @@ def _hold(file: Path) -> int | None:
 
 def add_credit(parser: argparse.ArgumentParser, of: str) -> None:
     """The option `--credit-to`, which is ``of`` what the command gives."""
-    says = f"{of}: as it was paid (default), or by the step that set a milestone with `credit_to: cause` in motion"
+    says = (
+        f"{of}: as it was paid (default), or by the step that set a milestone with `credit_to:"
+        " cause` in motion"
+    )
     parser.add_argument("--credit-to", choices=CREDITS, default="as_paid", help=says)

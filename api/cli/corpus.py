@@ -14,7 +14,7 @@ from api.cli.common import add_store, store_settings
 from api.core.errors import UnavailableError
 from api.db.database import is_missing
 from api.replay.recordings import RecordingError
-from api.rescoring.corpus import Selection
+from api.rescoring.corpus import CorpusSelection
 from api.rescoring.crews import NoCrewError
 from api.rescoring.kept import ResultsError
 from api.tasks.task_files import BadTaskError, load_task_file
@@ -31,23 +31,35 @@ class UsageError(ValueError):
 def add_corpus(parser: argparse.ArgumentParser) -> None:
     """Declare which episodes are meant."""
     parser.add_argument(
-        "recordings", nargs="*", type=Path, metavar="RECORDING", help="files, or folders of .mrec files"
+        "recordings",
+        nargs="*",
+        type=Path,
+        metavar="RECORDING",
+        help="files, or folders of .mrec files",
     )
     stored = parser.add_argument_group("stored episodes instead of recordings (closed ones)")
-    stored.add_argument("--stored", action="store_true", help="those of the service's database, by what follows")
-    stored.add_argument("--episode", action="append", metavar="ID", help="this one; may be given several times")
+    stored.add_argument(
+        "--stored", action="store_true", help="those of the service's database, by what follows"
+    )
+    stored.add_argument(
+        "--episode", action="append", metavar="ID", help="this one; may be given several times"
+    )
     stored.add_argument("--of-task", metavar="TASK", help="of this task's id")
     stored.add_argument("--of-version", metavar="VERSION", help="of this version of their task")
-    stored.add_argument("--label", action="append", default=[], metavar="KEY=VALUE", help="with this label")
+    stored.add_argument(
+        "--label", action="append", default=[], metavar="KEY=VALUE", help="with this label"
+    )
     add_store(stored)
 
 
-def selection(args: argparse.Namespace) -> Selection | None:
+def selection(args: argparse.Namespace) -> CorpusSelection | None:
     """The stored episodes that are meant; None: recordings are. Raises `UsageError`."""
     chosen = [args.episode, args.of_task, args.of_version, args.label]
     if not args.stored:
         if any(chosen):
-            raise UsageError("--episode, --of-task, --of-version, --label: wanted --stored with them")
+            raise UsageError(
+                "--episode, --of-task, --of-version, --label: wanted --stored with them"
+            )
         if not args.recordings:
             raise UsageError("nothing to score: wanted recordings, folders of them, or --stored")
         return None
@@ -55,14 +67,16 @@ def selection(args: argparse.Namespace) -> Selection | None:
         raise UsageError(f"--stored: wanted no recordings with it, got {args.recordings[0]}")
     labels = {name: _value(value) for name, value in (_pair(text) for text in args.label)}
     episodes = None if args.episode is None else tuple(args.episode)
-    return Selection(None, episodes, args.of_task, args.of_version, None, labels)
+    return CorpusSelection(None, episodes, args.of_task, args.of_version, None, labels)
 
 
 def database_of(args: argparse.Namespace) -> str:
     """The address of the database of ``--stored``. Raises `UsageError`."""
     url = store_settings(args).database
     if is_missing(url):
-        raise UsageError(f"--stored: there is no database at {url}; wanted --data or --database of a service")
+        raise UsageError(
+            f"--stored: there is no database at {url}; wanted --data or --database of a service"
+        )
     return url
 
 
@@ -73,7 +87,9 @@ def tasks_of(paths: list[Path], overrides: dict[str, str]) -> list[Task]:
         try:
             found.append(load_task_file(path, overrides))
         except BadTaskError as error:
-            raise UsageError("\n".join(f"{path}: {problem}" for problem in error.problems)) from None
+            raise UsageError(
+                "\n".join(f"{path}: {problem}" for problem in error.problems)
+            ) from None
     twice = [task.id for task in found if [one.id for one in found].count(task.id) > 1]
     if twice:
         raise UsageError(f"--task: {twice[0]} is given twice; wanted one file a task")

@@ -1,4 +1,5 @@
-"""`milestoned db`: the schema and the log, by hand. `serve` upgrades and keeps by itself what it was told to."""
+"""`milestoned db`: the schema and the log, by hand. `serve` upgrades and keeps by itself what it
+was told to."""
 
 from __future__ import annotations
 
@@ -27,16 +28,29 @@ from api.tasks.store import Tasks
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="db_command", required=True, metavar="COMMAND")
-    for name, says in (("upgrade", "apply what is missing"), ("check", "exit 1 unless the schema is this build's")):
+    for name, says in (
+        ("upgrade", "apply what is missing"),
+        ("check", "exit 1 unless the schema is this build's"),
+    ):
         command = commands.add_parser(name, help=says)
         add_store(command)
         command.set_defaults(run=run, work=_schema)
-    adopt = commands.add_parser("adopt-key", help="sign with this key from now on, though another signed until now")
+    adopt = commands.add_parser(
+        "adopt-key", help="sign with this key from now on, though another signed until now"
+    )
     add_store(adopt)
     adopt.set_defaults(run=run, work=_adopt)
-    prune = commands.add_parser("prune", help="delete old episodes; a signed tombstone of each stays")
+    prune = commands.add_parser(
+        "prune", help="delete old episodes; a signed tombstone of each stays"
+    )
     add_store(prune)
-    prune.add_argument("--older-than", type=days, required=True, metavar="SPAN", help="closed that long ago: 30d, 12h")
+    prune.add_argument(
+        "--older-than",
+        type=days,
+        required=True,
+        metavar="SPAN",
+        help="closed that long ago: 30d, 12h",
+    )
     prune.add_argument(
         "--label",
         type=_label,
@@ -45,14 +59,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="only with this label; may repeat",
     )
-    prune.add_argument("--abandoned", action="store_true", help="also those opened that long ago and never closed")
-    prune.add_argument("--reason", default="pruned", help="what the tombstones say (default: %(default)s)")
+    prune.add_argument(
+        "--abandoned", action="store_true", help="also those opened that long ago and never closed"
+    )
+    prune.add_argument(
+        "--reason", default="pruned", help="what the tombstones say (default: %(default)s)"
+    )
     prune.add_argument("--dry-run", action="store_true", help="name them and delete nothing")
     prune.set_defaults(run=run, work=_prune)
-    moving = commands.add_parser("move", help="copy everything into another, empty database, and compare")
+    moving = commands.add_parser(
+        "move", help="copy everything into another, empty database, and compare"
+    )
     add_store(moving)
     moving.add_argument(
-        "--to", required=True, metavar="URL", help="such as postgresql://USER@HOST/NAME or sqlite:///FILE"
+        "--to",
+        required=True,
+        metavar="URL",
+        help="such as postgresql://USER@HOST/NAME or sqlite:///FILE",
     )
     moving.set_defaults(run=run, work=_move)
 
@@ -71,7 +94,10 @@ def run(args: argparse.Namespace) -> int:
 
 async def _schema(args: argparse.Namespace, settings: Settings) -> int:
     if args.db_command == "check" and is_missing(settings.database):
-        print(f"schema: at nothing, there is no {settings.database}; this build's is {latest_revision()}")
+        print(
+            f"schema: at nothing, there is no {settings.database}; this build's is"
+            f" {latest_revision()}"
+        )
         return 1
     database = Database(settings.database)
     strange = 0
@@ -87,7 +113,8 @@ async def _schema(args: argparse.Namespace, settings: Settings) -> int:
     print(f"schema: at {found or 'nothing'}, this build's is {newest}")
     if strange:
         print(
-            f"{strange} open episodes are of rules that this build has not: it can end them, with what is open masked"
+            f"{strange} open episodes are of rules that this build has not: it can end them, with"
+            " what is open masked"
         )
     return 0 if found == newest else 1
 
@@ -107,8 +134,8 @@ async def _adopt(_args: argparse.Namespace, settings: Settings) -> int:
         if lock:
             os.close(lock)
     print(
-        "signed with this key once every service on this database is restarted; `milestoned audit verify` names each "
-        "note of the other one"
+        "signed with this key once every service on this database is restarted; `milestoned audit"
+        " verify` names each note of the other one"
     )
     return 0
 
@@ -134,7 +161,10 @@ async def _prune(args: argparse.Namespace, settings: Settings) -> int:
         await database.close()
         if lock:
             os.close(lock)
-    print(f"{gone} episodes were deleted" + (f", the partitions of {len(dropped)} days dropped" if dropped else ""))
+    print(
+        f"{gone} episodes were deleted"
+        + (f", the partitions of {len(dropped)} days dropped" if dropped else "")
+    )
     return 0
 
 
@@ -151,12 +181,16 @@ async def _move(args: argparse.Namespace, settings: Settings) -> int:
         await target.close()
         if lock:
             os.close(lock)
-    print("the secret and the signing key are files of the data folder: they go along, or in the environment")
+    print(
+        "the secret and the signing key are files of the data folder: they go along, or in the"
+        " environment"
+    )
     return 0
 
 
 def _alone(settings: Settings) -> int | None:
-    """Hold an embedded database's file; None, and said, where a service does or there is no database.
+    """Hold an embedded database's file; None, and said, where a service does or there is no
+    database.
 
     0: nothing to hold.
     """
@@ -164,7 +198,10 @@ def _alone(settings: Settings) -> int | None:
     if file is None:
         return 0
     if not file.is_file():
-        print(f"--data: there is no database at {settings.database}; wanted the folder of a service", file=sys.stderr)
+        print(
+            f"--data: there is no database at {settings.database}; wanted the folder of a service",
+            file=sys.stderr,
+        )
         return None
     lock = hold_file(file)
     if lock is None:

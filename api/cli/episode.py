@@ -24,9 +24,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     opening.add_argument("--version", help="of the task (default: the latest registered)")
     opening.add_argument("--label", action="append", default=[], metavar="KEY=VALUE")
     opening.add_argument("--seed", type=int)
-    opening.add_argument("--service", metavar="URL", help="(default: the service of the data folder)")
-    opening.add_argument("--state", type=Path, metavar="DIR", help="the daemon's folder (default: ./EPISODE)")
-    opening.add_argument("--token-file", type=Path, metavar="FILE", help="of a trainer (default: the first admin's)")
+    opening.add_argument(
+        "--service", metavar="URL", help="(default: the service of the data folder)"
+    )
+    opening.add_argument(
+        "--state", type=Path, metavar="DIR", help="the daemon's folder (default: ./EPISODE)"
+    )
+    opening.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="of a trainer (default: the first admin's)"
+    )
     add_store(opening)
     opening.set_defaults(run=run)
 
@@ -36,14 +42,22 @@ def run(args: argparse.Namespace) -> int:
     settings = store_settings(args, args.token_file)
     try:
         service = args.service or _service(settings)
-        token = settings.admin_token or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
+        token = (
+            settings.admin_token
+            or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
+        )
     except OSError as error:
-        print(f"{error.filename}: {error.strerror}; is `milestoned serve` running with this --data?", file=sys.stderr)
+        print(
+            f"{error.filename}: {error.strerror}; is `milestoned serve` running with this --data?",
+            file=sys.stderr,
+        )
         return 1
     labels = {key: value for key, _, value in (pair.partition("=") for pair in args.label)}
     body = {"task": args.task, "version": args.version, "labels": labels, "seed": args.seed}
     try:
-        answer = httpx.post(f"{service}/v1/episodes", json=body, headers={"authorization": f"Bearer {token}"})
+        answer = httpx.post(
+            f"{service}/v1/episodes", json=body, headers={"authorization": f"Bearer {token}"}
+        )
     except httpx.TransportError as error:
         print(f"{service}: {error}", file=sys.stderr)
         return 1

@@ -15,7 +15,7 @@ from api.cli.corpus import UsageError, add_corpus, database_of, guarded, selecti
 from api.exporting.rows import Exported, Rows, tables
 from api.exporting.stored import of_store
 from api.rescoring import recorded, stored
-from api.rescoring.corpus import Selection
+from api.rescoring.corpus import CorpusSelection
 from api.rescoring.work import Material
 from detectors.engine.attribution import Credit
 
@@ -31,10 +31,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="for recordings, the task to score by; stored episodes are exported as they were paid",
     )
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a key of the tasks")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the .parquet files go")
     parser.add_argument(
-        "--gamma", action="append", type=float, metavar="γ", help="of returns-to-go (default 0.99); may be repeated"
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="replace a key of the tasks"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="where the .parquet files go"
+    )
+    parser.add_argument(
+        "--gamma",
+        action="append",
+        type=float,
+        metavar="γ",
+        help="of returns-to-go (default 0.99); may be repeated",
     )
     add_credit(parser, "of the column `credit` and of returns-to-go")
     parser.set_defaults(run=lambda args: guarded(args, run))
@@ -45,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         from api.exporting.parquet import write
     except ImportError:
-        raise UsageError("export: pyarrow is not installed; wanted `pip install 'milestoned[export]'`") from None
+        raise UsageError(
+            "export: pyarrow is not installed; wanted `pip install 'milestoned[export]'`"
+        ) from None
     gammas = list(dict.fromkeys(args.gamma or [0.99]))
     for gamma in gammas:
         if not (math.isfinite(gamma) and 0.0 <= gamma <= 1.0):
@@ -60,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _recorded(args: argparse.Namespace) -> tuple[Iterator[Exported], int]:
     if not args.task:
-        raise UsageError("--task: recordings do not hold the task they are scored by; wanted its file")
+        raise UsageError(
+            "--task: recordings do not hold the task they are scored by; wanted its file"
+        )
     paths, tasks = recorded.files(args.recordings), tasks_of(args.task, overrides(args.set))
     return map(_of_recording, recorded.materials(paths, tasks, None, True)), len(paths)
 
@@ -71,9 +83,12 @@ def _of_recording(material: Material) -> Exported:
     return Exported(material.name, material.content, task=material.task)
 
 
-def _stored(args: argparse.Namespace, chosen: Selection) -> tuple[Iterator[Exported], int]:
+def _stored(args: argparse.Namespace, chosen: CorpusSelection) -> tuple[Iterator[Exported], int]:
     if args.task:
-        raise UsageError("--task: stored episodes are exported as they were paid; wanted `milestoned rescore` for that")
+        raise UsageError(
+            "--task: stored episodes are exported as they were paid; wanted `milestoned rescore`"
+            " for that"
+        )
     url = database_of(args)
     count = stored.count(url, chosen)
     if count == 0:
@@ -81,7 +96,9 @@ def _stored(args: argparse.Namespace, chosen: Selection) -> tuple[Iterator[Expor
     return map(of_store, stored.episodes(url, chosen)), count
 
 
-def _tables(episodes: Iterator[Exported], gammas: list[float], credit_to: Credit, bar: tqdm[Any]) -> Iterator[Rows]:
+def _tables(
+    episodes: Iterator[Exported], gammas: list[float], credit_to: Credit, bar: tqdm[Any]
+) -> Iterator[Rows]:
     for one in episodes:
         yield tables([one], gammas, credit_to)
         bar.update()

@@ -1,4 +1,5 @@
-"""What must be so before a service listens where others than this machine can call: TLS, and tokens made on purpose."""
+"""What must be so before a service listens where others than this machine can call: TLS, and tokens
+made on purpose."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ MIN_TOKEN_LENGTH = 32
 
 def add_exposure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments on TLS and proxies."""
-    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="speak TLS with this certificate chain (PEM)")
+    parser.add_argument(
+        "--tls-cert", type=Path, metavar="FILE", help="speak TLS with this certificate chain (PEM)"
+    )
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="and this private key (PEM)")
     parser.add_argument(
         "--i-have-tls-in-front",
@@ -47,8 +50,8 @@ def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
         return None
     if args.tls_cert is None and not args.i_have_tls_in_front:
         return (
-            f"--host {args.host}: tokens would travel in clear; wanted a loopback address, --tls-cert and --tls-key, "
-            "or --i-have-tls-in-front behind a proxy that speaks TLS"
+            f"--host {args.host}: tokens would travel in clear; wanted a loopback address,"
+            " --tls-cert and --tls-key, or --i-have-tls-in-front behind a proxy that speaks TLS"
         )
     if settings.admin_token is not None:
         return _guessed("MILESTONED_ADMIN_TOKEN", settings.admin_token)
@@ -61,13 +64,15 @@ def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
     if made:
         return None
     return (
-        f"--host {args.host}: nobody made a token, so that everybody would call as the first admin; wanted "
-        "`milestoned token create trainer` (or another scope) first, or MILESTONED_ADMIN_TOKEN"
+        f"--host {args.host}: nobody made a token, so that everybody would call as the first admin;"
+        " wanted `milestoned token create trainer` (or another scope) first, or"
+        " MILESTONED_ADMIN_TOKEN"
     )
 
 
 async def _made_on_purpose(settings: Settings) -> bool:
-    """Whether somebody made a token that is in force, beside the one that the service makes itself."""
+    """Whether somebody made a token that is in force, beside the one that the service makes
+    itself."""
     if is_missing(settings.database):
         return False
     database = Database(settings.database)
@@ -76,7 +81,11 @@ async def _made_on_purpose(settings: Settings) -> bool:
         rows = await Tokens(database, cache_s=0).listed()
     finally:
         await database.close()
-    in_force = [row for row in rows if row.revoked_at is None and (row.expires_at is None or row.expires_at > now())]
+    in_force = [
+        row
+        for row in rows
+        if row.revoked_at is None and (row.expires_at is None or row.expires_at > now())
+    ]
     return any(row.label not in FIRST for row in in_force)
 
 

@@ -1,7 +1,7 @@
 """`milestoned`: a table of subcommands, each imported only when it is asked for.
 
-Other distributions, and the lab of this one, add theirs by entry points of the group ``milestoned.commands``:
-each gives a table like `COMMANDS`.
+Other distributions, and the lab of this one, add theirs by entry points of the group
+``milestoned.commands``: each gives a table like `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.cli.serve", "run the service"),
     "task": ("api.cli.task", "check task files before anything runs"),
     "replay": ("api.cli.replay", "score a recording, with no browser and no service"),
-    "rescore": ("api.cli.rescore", "score stored episodes or recordings by changed rules, and show what differs"),
+    "rescore": (
+        "api.cli.rescore",
+        "score stored episodes or recordings by changed rules, and show what differs",
+    ),
     "export": ("api.cli.export", "episodes, rewards and returns-to-go as Parquet files"),
     "audit": ("api.cli.audit", "explain a reward, verify the whole log, report on many episodes"),
-    "recording": ("api.cli.recording", "show what is in a recording, verify that it is as it was written"),
+    "recording": (
+        "api.cli.recording",
+        "show what is in a recording, verify that it is as it was written",
+    ),
     "episode": ("api.cli.episode", "open an episode on a running service"),
     "token": ("api.cli.token", "create, list and revoke tokens"),
     "db": ("api.cli.db", "bring the database's schema up to date, or check it"),
@@ -38,14 +44,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="milestoned",
         description="Says, step by step, what a computer-use agent's work was worth.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="commands:\n" + "\n".join(f"  {name:<9} {says}" for name, (_, says) in listed.items()),
+        epilog="commands:\n"
+        + "\n".join(f"  {name:<9} {says}" for name, (_, says) in listed.items()),
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     parser.add_argument("command", choices=listed, metavar="COMMAND", help="one of those below")
     name = parser.parse_args(arguments[:1]).command
     module, says = commands[name]
-    command = argparse.ArgumentParser(prog=f"milestoned {name}", description=says[0].upper() + says[1:] + ".")
-    gc.disable()  # imports make objects that stay: looking for garbage among them is a sixth of their time
+    command = argparse.ArgumentParser(
+        prog=f"milestoned {name}", description=says[0].upper() + says[1:] + "."
+    )
+    # imports make objects that stay: looking for garbage among them is a sixth of their time
+    gc.disable()
     found = import_module(module)
     gc.enable()
     if not getattr(found, "PLUGINS_WHEN_ASKED_FOR", False) and not plugged_in():

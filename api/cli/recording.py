@@ -1,4 +1,5 @@
-"""`milestoned recording show|verify`: what is in a recording, and whether it is as it was written."""
+"""`milestoned recording show|verify`: what is in a recording, and whether it is as it was
+written."""
 
 from __future__ import annotations
 
@@ -30,20 +31,37 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="recording_command", required=True, metavar="COMMAND")
     show = commands.add_parser("show", help="the events as lines, and what they come to")
-    show.add_argument("--kinds", metavar="KIND,...", help="only these kinds, or nouns: page.navigated, request, ...")
-    show.add_argument("--steps", action="store_true", help="a line a step instead of a line an event")
-    show.add_argument("--json", action="store_true", help="one event a line: [seq, at, source, kind, data]")
     show.add_argument(
-        "--verdicts", action="store_true", help="what was said beyond the rules instead, one a line as JSON"
+        "--kinds",
+        metavar="KIND,...",
+        help="only these kinds, or nouns: page.navigated, request, ...",
+    )
+    show.add_argument(
+        "--steps", action="store_true", help="a line a step instead of a line an event"
+    )
+    show.add_argument(
+        "--json", action="store_true", help="one event a line: [seq, at, source, kind, data]"
+    )
+    show.add_argument(
+        "--verdicts",
+        action="store_true",
+        help="what was said beyond the rules instead, one a line as JSON",
     )
     show.set_defaults(run=_showing)
     verify = commands.add_parser(
         "verify",
         help="check chains, numbers, clock, kinds and fields",
-        epilog="exit codes: 0 sound and closed; 1 changed, cut or no recording; 2 cannot be read; 3 sound, but open",
+        epilog=(
+            "exit codes: 0 sound and closed; 1 changed, cut or no recording; 2 cannot be read; 3"
+            " sound, but open"
+        ),
     )
-    verify.add_argument("--head", metavar="DIGEST", help="the last segment's digest, as it was when it was written")
-    verify.add_argument("--verdicts-head", metavar="DIGEST", help="the last verdict's digest, as a statement has it")
+    verify.add_argument(
+        "--head", metavar="DIGEST", help="the last segment's digest, as it was when it was written"
+    )
+    verify.add_argument(
+        "--verdicts-head", metavar="DIGEST", help="the last verdict's digest, as a statement has it"
+    )
     verify.set_defaults(run=_verifying)
     for command in (show, verify):
         command.add_argument("recording", type=Path, metavar="FILE")
@@ -72,7 +90,8 @@ def _guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) 
 
 
 class _Passed:
-    """What is known of a recording whose events went by, one segment at a time: no more than one is in memory."""
+    """What is known of a recording whose events went by, one segment at a time: no more than one is
+    in memory."""
 
     def __init__(self, packed: bytes, path: Path) -> None:
         self._packed, self._path = packed, path
@@ -130,10 +149,15 @@ def show(args: argparse.Namespace) -> int:
     here = {part for kind in passed.kinds for part in (kind, kind.partition(".")[0])}
     if wanted is not None and not wanted <= here:
         missing = sorted(wanted - here)[0]
-        print(f"--kinds {missing}: is not in {args.recording}; there are {', '.join(sorted(here))}", file=sys.stderr)
+        print(
+            f"--kinds {missing}: is not in {args.recording}; there are {', '.join(sorted(here))}",
+            file=sys.stderr,
+        )
         return USAGE
     events = _Passed(packed, args.recording).events()
-    chosen = (one for one in events if wanted is None or wanted & {one.kind, one.kind.partition(".")[0]})
+    chosen = (
+        one for one in events if wanted is None or wanted & {one.kind, one.kind.partition(".")[0]}
+    )
     if args.json:
         for event in chosen:
             row = [event.seq, event.at, event.source, event.kind, event.data]
@@ -191,11 +215,14 @@ def _summary(passed: _Passed) -> list[str]:
     end = "closed" if last.kind == "episode.closed" else "open: it ends before its episode does"
     text = [
         f"{'episode':<9} {last.episode}, {last.at / 1e9:.3f} s, {end}",
-        f"{'events':<9} {last.seq}: " + ", ".join(f"{name} {count}" for name, count in sorted(sources.items())),
+        f"{'events':<9} {last.seq}: "
+        + ", ".join(f"{name} {count}" for name, count in sorted(sources.items())),
         f"{'steps':<9} {kinds['step.began']}, {kinds['step.sealed']} sealed before the next",
         f"{'gaps':<9} {kinds['gap.began']}" + (f", {len(gaps)} open at the end:" if gaps else ""),
     ]
-    for reason, these in itertools.groupby(sorted(gaps, key=lambda gap: gap.reason), lambda gap: gap.reason):
+    for reason, these in itertools.groupby(
+        sorted(gaps, key=lambda gap: gap.reason), lambda gap: gap.reason
+    ):
         parts = [f"{gap.source} {gap.of}".rstrip() for gap in these]
         text.append(clip(f"{'':<9} {reason}: {', '.join(parts)}", 400))
     return text
@@ -211,10 +238,15 @@ def verify(args: argparse.Namespace) -> int:
     assert passed.last is not None
     head, last = passed.head, passed.last
     found += itertools.islice(
-        findings_of_said([orjson.loads(body) for body in said], passed.steps, last.seq), MAX_FINDINGS + 1
+        findings_of_said([orjson.loads(body) for body in said], passed.steps, last.seq),
+        MAX_FINDINGS + 1,
     )
     if layout_of(packed, args.recording).checksum is None:
-        found.insert(0, "no checksum stands at its end: it was cut there, or was never written as a recording file")
+        found.insert(
+            0,
+            "no checksum stands at its end: it was cut there, or was never written as a recording"
+            " file",
+        )
     if args.head is not None and args.head != head:
         found.insert(0, f"the last segment's digest is {head}; wanted {args.head}")
     said_head = sha256(said[-1]) if said else GENESIS
@@ -229,5 +261,8 @@ def verify(args: argparse.Namespace) -> int:
     is_open = last.kind != "episode.closed"
     state = "sound, but open: it ends before its episode does" if is_open else "sound and closed"
     beyond = f"; {len(said)} verdicts, digest {said_head}" if said else ""
-    print(f"{args.recording}: {state}; {last.seq} events in {passed.segments} segments, digest {head}{beyond}")
+    print(
+        f"{args.recording}: {state}; {last.seq} events in {passed.segments} segments, digest"
+        f" {head}{beyond}"
+    )
     return OPEN if is_open else SOUND

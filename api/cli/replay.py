@@ -1,4 +1,5 @@
-"""`milestoned replay RECORDING --task FILE`: rewards from a recording, with no browser and no service."""
+"""`milestoned replay RECORDING --task FILE`: rewards from a recording, with no browser and no
+service."""
 
 from __future__ import annotations
 
@@ -25,9 +26,17 @@ PLUGINS_WHEN_ASKED_FOR = True
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("recording", type=Path, metavar="RECORDING")
-    parser.add_argument("--task", type=Path, required=True, metavar="FILE", help="the task file to score it by")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
-    parser.add_argument("--json", action="store_true", help="one reward a line, the very bytes that the service gives")
+    parser.add_argument(
+        "--task", type=Path, required=True, metavar="FILE", help="the task file to score it by"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="one reward a line, the very bytes that the service gives",
+    )
     add_credit(parser, "what is credited to each step")
     parser.set_defaults(run=run)
 
@@ -50,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     engine, rewards = playback.engine, playback.rewards
     if engine.recorded_under not in (None, ruleset.digest):
         print(
-            f"note: recorded under ruleset {str(engine.recorded_under)[:12]}, scored under {ruleset.digest[:12]} "
-            "(another task, version or origin)",
+            f"note: recorded under ruleset {str(engine.recorded_under)[:12]}, scored under"
+            f" {ruleset.digest[:12]} (another task, version or origin)",
             file=sys.stderr,
         )
     if args.json and args.credit_to == "as_paid":
@@ -91,7 +100,9 @@ def describe(reward: Reward) -> str:
     for m in reward.milestones:
         cause = "" if m.cause_step is None else f", set in motion in step {m.cause_step}"
         events = ", ".join(map(str, m.evidence))
-        lines.append(f"          {m.worth:+.3f}  {m.component:<6} {m.id} ({m.rule}; events {events}{cause})")
+        lines.append(
+            f"          {m.worth:+.3f}  {m.component:<6} {m.id} ({m.rule}; events {events}{cause})"
+        )
     return "\n".join(lines)
 
 
@@ -104,5 +115,6 @@ def _summary(playback: Playback) -> str:
     seen = sum_of(value for value in values if value is not None)
     total = total_in_words(playback.total, seen)
     return (
-        f"total {total} of {engine.ruleset.attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"
+        f"total {total} of {engine.ruleset.attainable:g}{masked}; goal {success}; ruleset"
+        f" {engine.ruleset.digest[:12]}"
     )

@@ -1,4 +1,5 @@
-"""`milestoned rescore`: what would a changed task, or a changed rule, have paid? A diff, and an exit status."""
+"""`milestoned rescore`: what would a changed task, or a changed rule, have paid? A diff, and an
+exit status."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from api.rescoring.crews import Batch, answers
 from api.rescoring.kept import Kept, Results
 from api.rescoring.report import Tally, episode_lines, summary_lines
 from api.rescoring.running import run as over
-from api.rescoring.work import Answer, Material
+from api.rescoring.work import EpisodeOutcome, Material
 from api.rewards.scored_episode import task_bytes
 from detectors.model.codec import canonical, sha256
 
@@ -44,7 +45,8 @@ _STAGES = ("MILESTONED_MODEL", "MILESTONED_JUDGE")
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = (
-        "exit codes: 0 nothing changed; 1 something did; 2 something could not be scored, or was not asked right"
+        "exit codes: 0 nothing changed; 1 something did; 2 something could not be scored, or was"
+        " not asked right"
     )
     add_corpus(parser)
     parser.add_argument(
@@ -53,7 +55,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="the task to score by; several: each episode by the one that it names. Stored episodes have theirs",
+        help=(
+            "the task to score by; several: each episode by the one that it names. Stored episodes"
+            " have theirs"
+        ),
     )
     parser.add_argument(
         "--against",
@@ -61,21 +66,43 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="for recordings, what to compare with: the task as it was, or the --out of an earlier run (.jsonl)",
+        help=(
+            "for recordings, what to compare with: the task as it was, or the --out of an earlier"
+            " run (.jsonl)"
+        ),
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="replace a task's top-level key"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="replace a task's top-level key",
     )
-    parser.add_argument("--out", type=Path, metavar="FILE.jsonl", help="keep the results; an interrupted run goes on")
-    parser.add_argument("--json", action="store_true", help="one JSON object a changed episode, then the summary")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE.jsonl",
+        help="keep the results; an interrupted run goes on",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object a changed episode, then the summary"
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a core)")
-    parser.add_argument("--engine", choices=("processes", "ray"), default="processes", help="who does the work")
-    parser.add_argument("--ray", metavar="ADDRESS", help="of a Ray cluster (default: one is started on this machine)")
+    parser.add_argument(
+        "--engine", choices=("processes", "ray"), default="processes", help="who does the work"
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="of a Ray cluster (default: one is started on this machine)",
+    )
     asked = parser.add_argument_group(
         "what goes beyond the rules is read back, unless it is asked again (docs/cascade.md)"
     )
     asked.add_argument(
-        "--ask-again", action="store_true", help="ask the stages everything that the rules ask; people's words stay"
+        "--ask-again",
+        action="store_true",
+        help="ask the stages everything that the rules ask; people's words stay",
     )
     add_stages(asked)
     parser.set_defaults(run=lambda args: guarded(args, run))
@@ -90,13 +117,15 @@ def run(args: argparse.Namespace) -> int:
     # Who waits for answers needs no crew, and what was paid for is kept episode by episode.
     workers = args.workers or (1 if args.ask_again else None)
 
-    def crew(batches: Iterable[Batch]) -> Iterator[list[Answer]]:
+    def crew(batches: Iterable[Batch]) -> Iterator[list[EpisodeOutcome]]:
         return answers(batches, args.engine, workers, args.ray)
 
     with ExitStack() as closing:
         results = closing.enter_context(Results(args.out, work.plan)) if args.out else None
         again = closing.enter_context(_again(args, results)) if args.ask_again else None
-        bar = closing.enter_context(tqdm(total=work.count, unit="episode", disable=None, leave=False))
+        bar = closing.enter_context(
+            tqdm(total=work.count, unit="episode", disable=None, leave=False)
+        )
         ask = again.ask_all if again else None
         for answer in over(work.materials(), crew, results, ask, grows=work.grows):
             told = tally.take(answer)
@@ -128,7 +157,9 @@ def _end(args: argparse.Namespace, summary: dict[str, Any]) -> int:
     if args.json:
         sys.stdout.buffer.write(canonical({"summary": summary}) + b"\n")
     else:
-        lines = [f"{name}: has an earlier result, but is not there any more" for name in summary["gone"]]
+        lines = [
+            f"{name}: has an earlier result, but is not there any more" for name in summary["gone"]
+        ]
         print("\n".join([*lines, *summary_lines(summary)]))
     if summary["failed"]:
         return FAILED
@@ -138,17 +169,22 @@ def _end(args: argparse.Namespace, summary: dict[str, Any]) -> int:
 
 def _tell(told: dict[str, object], as_json: bool) -> None:
     if as_json:
-        sys.stdout.buffer.write(canonical({name: value for name, value in told.items() if name != "result"}) + b"\n")
+        sys.stdout.buffer.write(
+            canonical({name: value for name, value in told.items() if name != "result"}) + b"\n"
+        )
     else:
         print("\n".join(episode_lines(told)), flush=True)
 
 
 class _Work:
-    """What is to be scored by what, as the arguments say. Raises `UsageError`, `ResultsError`, `OSError`."""
+    """What is to be scored by what, as the arguments say. Raises `UsageError`, `ResultsError`,
+    `OSError`."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         if not args.ask_again and (args.model or args.judge or args.budget):
-            raise UsageError("--model, --judge, --budget: nobody is asked; wanted --ask-again with them")
+            raise UsageError(
+                "--model, --judge, --budget: nobody is asked; wanted --ask-again with them"
+            )
         self._keep = args.out is not None
         self._selection = selection(args)
         self._tasks = tasks_of(args.task, overrides(args.set))
@@ -160,7 +196,9 @@ class _Work:
             self._take_old(args)
         else:
             if args.against:
-                raise UsageError("--against: stored episodes are compared with what they were paid; wanted none")
+                raise UsageError(
+                    "--against: stored episodes are compared with what they were paid; wanted none"
+                )
             self._url = database_of(args)
             if len(self._tasks) == 1 and self._selection.task is None:
                 self._selection = self._selection._replace(task=self._tasks[0].id)
@@ -171,20 +209,37 @@ class _Work:
 
     def _take_old(self, args: argparse.Namespace) -> None:
         if not self._tasks:
-            raise UsageError("--task: recordings do not hold the task they are scored by; wanted its file")
+            raise UsageError(
+                "--task: recordings do not hold the task they are scored by; wanted its file"
+            )
         if not args.against and args.out is None:
-            raise UsageError("--against: wanted the task as it was or earlier results to compare with, or --out FILE")
+            raise UsageError(
+                "--against: wanted the task as it was or earlier results to compare with, or --out"
+                " FILE"
+            )
         if [path.suffix for path in args.against] == [".jsonl"]:
             self._kept = Kept(args.against[0])
         else:
-            self._old = {task.id: task_bytes(task) for task in tasks_of(args.against, overrides(args.set))}
+            self._old = {
+                task.id: task_bytes(task) for task in tasks_of(args.against, overrides(args.set))
+            }
 
     def _plan(self, args: argparse.Namespace) -> str:
         """A digest of everything but the episodes themselves, which are checked one by one."""
-        old = [sha256(read_regular(path)) for path in args.against] if self._kept else _digests(self._old.values())
-        which = None if self._selection is None else {**self._selection._asdict(), "database": self._url}
+        old = (
+            [sha256(read_regular(path)) for path in args.against]
+            if self._kept
+            else _digests(self._old.values())
+        )
+        which = (
+            None
+            if self._selection is None
+            else {**self._selection._asdict(), "database": self._url}
+        )
         new = _digests(task_bytes(task) for task in self._tasks)
-        return sha256(canonical({"new": new, "old": old, "selection": which} | _stage_options(args)))
+        return sha256(
+            canonical({"new": new, "old": old, "selection": which} | _stage_options(args))
+        )
 
     @property
     def grows(self) -> bool:
@@ -194,7 +249,9 @@ class _Work:
     def materials(self) -> Iterator[Material]:
         """The episodes, in the order of their names."""
         if self._selection is None:
-            yield from recorded.materials(self._paths, self._tasks, self._kept or self._old, self._keep)
+            yield from recorded.materials(
+                self._paths, self._tasks, self._kept or self._old, self._keep
+            )
             return
         by_id = {task.id: task_bytes(task) for task in self._tasks}
         only = next(iter(by_id.values())) if len(by_id) == 1 else None
@@ -214,8 +271,19 @@ def _stage_options(args: argparse.Namespace) -> dict[str, Any]:
     if not args.ask_again:
         return {}
     budgets = sorted(((scope, *astuple(budget)) for scope, budget in args.budget), key=repr)
-    named = {name: value for name, value in os.environ.items() if name.startswith(_STAGES) and "_KEY" not in name}
-    return {"ask_again": {"model": args.model, "judges": args.judge, "budgets": budgets, "environment": named}}
+    named = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_STAGES) and "_KEY" not in name
+    }
+    return {
+        "ask_again": {
+            "model": args.model,
+            "judges": args.judge,
+            "budgets": budgets,
+            "environment": named,
+        }
+    }
 
 
 def _digests(tasks: Iterable[bytes]) -> list[str]:

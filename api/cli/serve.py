@@ -1,4 +1,5 @@
-"""`milestoned serve`: upgrades the schema, sees to the first token, serves until it is told to stop."""
+"""`milestoned serve`: upgrades the schema, sees to the first token, serves until it is told to
+stop."""
 
 from __future__ import annotations
 
@@ -42,31 +43,51 @@ WORKERS, MAX_WORKERS = 4, 64
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_store(parser)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: loopback)")
-    parser.add_argument("--port", type=int, default=8420, help="0: any free one, told in DATA/service.json")
     parser.add_argument(
-        "--nemo-port", type=int, metavar="PORT", help="also speak NeMo Gym's dialect at the root of this port"
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: loopback)"
     )
-    parser.add_argument("--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens")
+    parser.add_argument(
+        "--port", type=int, default=8420, help="0: any free one, told in DATA/service.json"
+    )
+    parser.add_argument(
+        "--nemo-port",
+        type=int,
+        metavar="PORT",
+        help="also speak NeMo Gym's dialect at the root of this port",
+    )
+    parser.add_argument(
+        "--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens"
+    )
     parser.add_argument(
         "--tasks-need-tests",
         action="store_true",
-        help="refuse tasks without an oracle and an adversarial recording (`milestoned task test --bundle`)",
+        help=(
+            "refuse tasks without an oracle and an adversarial recording (`milestoned task test"
+            " --bundle`)"
+        ),
     )
-    parser.add_argument("--token-file", type=Path, metavar="FILE", help="where to keep the first admin token")
+    parser.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="where to keep the first admin token"
+    )
     parser.add_argument(
         "--sandbox-lost-s",
         type=_seconds,
         default=Limits().sandbox_lost_s,
         metavar="S",
-        help="how long a sandbox of the fleet may be silent before its episode is closed (default: %(default)g)",
+        help=(
+            "how long a sandbox of the fleet may be silent before its episode is closed (default:"
+            " %(default)g)"
+        ),
     )
     parser.add_argument(
         "--body-s",
         type=_seconds,
         default=Limits().body_s,
         metavar="S",
-        help="how long the body of a request may take to come, whoever sends it (default: %(default)g)",
+        help=(
+            "how long the body of a request may take to come, whoever sends it (default:"
+            " %(default)g)"
+        ),
     )
     parser.add_argument(
         "--keep",
@@ -78,15 +99,20 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--checkpoints",
         default="",
         metavar="FILE|URL",
-        help="where signed checkpoints go, outside the database (default: $MILESTONED_CHECKPOINTS, else nowhere)",
+        help=(
+            "where signed checkpoints go, outside the database (default: $MILESTONED_CHECKPOINTS,"
+            " else nowhere)"
+        ),
     )
     parser.add_argument(
         "--workers",
         type=_count,
         default=0 if cores() == 1 else min(cores(), WORKERS),
         metavar="N",
-        help="processes beside the service that detect in large segments (default: one a core, at most "
-        f"{WORKERS}, none on a machine of one core; here %(default)s)",
+        help=(
+            "processes beside the service that detect in large segments (default: one a core, at"
+            f" most {WORKERS}, none on a machine of one core; here %(default)s)"
+        ),
     )
     add_exposure(parser)
     add_stages(parser)
@@ -94,7 +120,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal comes. Gives 2 for what is refused, 1 where the database can't be used."""
+    """Serve until a signal comes. Gives 2 for what is refused, 1 where the database can't be
+    used."""
     settings = store_settings(args, args.token_file)
     settings = replace(
         settings,
@@ -110,7 +137,8 @@ def run(args: argparse.Namespace) -> int:
         print(refusal, file=sys.stderr)
         return 2
     set_up_logs()
-    # The database holds what would be right and what it pays: nobody else on this machine may read it.
+    # The database holds what would be right and what it pays: nobody else on this machine may read
+    # it.
     os.umask(0o077)
     _spread_out()
     try:
@@ -149,7 +177,11 @@ def run(args: argparse.Namespace) -> int:
         ssl_keyfile=args.tls_key,
         forwarded_allow_ips=args.forwarded_allow_ips,
     )
-    server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port, nemo, app.state.off))
+    server = _Server(
+        config,
+        app.state.notifier,
+        lambda: _announce(args, settings, host, port, nemo, app.state.off),
+    )
     try:
         server.run(sockets=listeners)
     finally:
@@ -160,7 +192,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _hold(settings: Settings) -> list[int] | str:
-    """What keeps every other service from this one's folder and, where it is a file, database; or why it can't be."""
+    """What keeps every other service from this one's folder and, where it is a file, database; or
+    why it can't be."""
     lock = hold(settings.data)
     if lock is None:
         return f"--data {settings.data}: another service works here; wanted a directory of its own"
@@ -168,7 +201,10 @@ def _hold(settings: Settings) -> list[int] | str:
     of_file = None if file is None else hold_file(file)
     if file is not None and of_file is None:
         os.close(lock)
-        return f"--database {file}: another service works with it; a database in a file has one service"
+        return (
+            f"--database {file}: another service works with it; a database in a file has one"
+            " service"
+        )
     return [lock] if of_file is None else [lock, of_file]
 
 
@@ -187,9 +223,12 @@ async def _unfit(settings: Settings) -> SigningKeyError | UnavailableError | Non
 
 
 class _Server(uvicorn.Server):
-    """Tells where it listens once it does, and lets go of those who wait when it is told to stop."""
+    """Tells where it listens once it does, and lets go of those who wait when it is told to
+    stop."""
 
-    def __init__(self, config: uvicorn.Config, notifier: Notifier, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, notifier: Notifier, announce: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._notifier, self._announce = notifier, announce
 
@@ -200,7 +239,8 @@ class _Server(uvicorn.Server):
             self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # Not the base's: it would raise the signal again at the end, and being told to stop is no failure.
+        # Not the base's: it would raise the signal again at the end, and being told to stop is no
+        # failure.
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
         self._notifier.stop()
@@ -214,26 +254,41 @@ def _seconds(text: str) -> float:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) > MAX_WORKERS:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a whole number from 0 to {MAX_WORKERS}")
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r}; wanted a whole number from 0 to {MAX_WORKERS}"
+        )
     return int(text)
 
 
 def _spread_out() -> None:
-    # A fleet's daemons each hold a connection or three, and 1,024 is what most shells allow a process.
+    # A fleet's daemons each hold a connection or three, and 1,024 is what most shells allow a
+    # process.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _announce(
-    args: argparse.Namespace, settings: Settings, host: str, port: int, nemo: int | None, off: Iterable[str]
+    args: argparse.Namespace,
+    settings: Settings,
+    host: str,
+    port: int,
+    nemo: int | None,
+    off: Iterable[str],
 ) -> None:
-    told = {"host": host, "port": port, "pid": os.getpid()} | ({} if nemo is None else {"nemo_port": nemo})
+    told = {"host": host, "port": port, "pid": os.getpid()} | (
+        {} if nemo is None else {"nemo_port": nemo}
+    )
     write_private(settings.data / "service.json", orjson.dumps(told).decode())
     if args.port_file is not None:
         write_private(args.port_file, str(port))
-    where = "in MILESTONED_ADMIN_TOKEN" if settings.admin_token else f"in {admin_token_file(settings)}"
+    where = (
+        "in MILESTONED_ADMIN_TOKEN" if settings.admin_token else f"in {admin_token_file(settings)}"
+    )
     scheme = "http" if args.tls_cert is None else "https"
-    print(f"milestoned listens on {scheme}://{host}:{port}; the first admin token is {where}", flush=True)
+    print(
+        f"milestoned listens on {scheme}://{host}:{port}; the first admin token is {where}",
+        flush=True,
+    )
     for why in off:
         print(why, flush=True)
 

@@ -1,4 +1,5 @@
-"""What `milestoned serve` and `milestoned rescore --ask-again` are told of the tiers beyond the rules."""
+"""What `milestoned serve` and `milestoned rescore --ask-again` are told of the tiers beyond the
+rules."""
 
 from __future__ import annotations
 
@@ -13,10 +14,17 @@ def add_stages(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
     """Declare the arguments."""
     default = StageSettings()
     parser.add_argument(
-        "--model", default="", metavar="DIR|URL", help="the reward model: its folder, or a scorer's address"
+        "--model",
+        default="",
+        metavar="DIR|URL",
+        help="the reward model: its folder, or a scorer's address",
     )
     parser.add_argument(
-        "--judge", nargs="+", default=[], metavar="URL", help="OpenAI-compatible endpoints that judge (docs/judge.md)"
+        "--judge",
+        nargs="+",
+        default=[],
+        metavar="URL",
+        help="OpenAI-compatible endpoints that judge (docs/judge.md)",
     )
     parser.add_argument(
         "--stage-calls",
@@ -30,7 +38,10 @@ def add_stages(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
         type=_seconds,
         default=default.lease_s,
         metavar="S",
-        help="after which what a dead replica was asked is taken up by another (default: %(default)g)",
+        help=(
+            "after which what a dead replica was asked is taken up by another (default:"
+            " %(default)g)"
+        ),
     )
     parser.add_argument(
         "--budget",
@@ -38,13 +49,18 @@ def add_stages(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
         action="append",
         default=[],
         metavar="SCOPE:LIMIT",
-        help="the most to ask for, such as tenant:calls=1000 or day:cost=5; scopes: episode, task, tenant, day",
+        help=(
+            "the most to ask for, such as tenant:calls=1000 or day:cost=5; scopes: episode, task,"
+            " tenant, day"
+        ),
     )
 
 
 def stage_settings(args: argparse.Namespace) -> StageSettings:
     """What was said."""
-    return StageSettings(args.model, tuple(args.judge), args.stage_calls, args.stage_lease_s, together(args.budget))
+    return StageSettings(
+        args.model, tuple(args.judge), args.stage_calls, args.stage_lease_s, together(args.budget)
+    )
 
 
 def _count(text: str) -> int:

@@ -35,20 +35,40 @@ def add(parser: argparse.ArgumentParser) -> None:
     new = commands.add_parser("new", help="write a task file to begin with")
     new.add_argument("file", type=Path, metavar="FILE", help="one that does not exist yet")
     new.set_defaults(run=_new)
-    check = commands.add_parser("check", help="say whether task files are right; exit 1 if one is not")
+    check = commands.add_parser(
+        "check", help="say whether task files are right; exit 1 if one is not"
+    )
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    check.add_argument("--written-out", action="store_true", help="print the task as JSON, presets and defaults in it")
+    check.add_argument(
+        "--written-out",
+        action="store_true",
+        help="print the task as JSON, presets and defaults in it",
+    )
     check.set_defaults(run=_check)
-    explain = commands.add_parser("explain", help="say what each milestone waits for, and why it paid or did not")
+    explain = commands.add_parser(
+        "explain", help="say what each milestone waits for, and why it paid or did not"
+    )
     explain.add_argument("file", type=Path, metavar="FILE")
-    explain.add_argument("recording", type=Path, nargs="?", metavar="RECORDING", help="a .mrec or .jsonl to explain")
+    explain.add_argument(
+        "recording", type=Path, nargs="?", metavar="RECORDING", help="a .mrec or .jsonl to explain"
+    )
     explain.set_defaults(run=_explain)
-    test = commands.add_parser("test", help="run tasks against the recordings named in them; exit 1 if one fails")
+    test = commands.add_parser(
+        "test", help="run tasks against the recordings named in them; exit 1 if one fails"
+    )
     test.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    test.add_argument("--bundle", action="store_true", help="print the task with its recordings, for the service")
+    test.add_argument(
+        "--bundle", action="store_true", help="print the task with its recordings, for the service"
+    )
     test.set_defaults(run=_test)
     for command in (check, explain, test):
-        command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
+        command.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="replace a top-level key",
+        )
     for name, (module, says) in added_commands().items():
         if name.startswith("task "):
             import_module(module).add(commands.add_parser(name.partition(" ")[2], help=says))
@@ -71,7 +91,10 @@ def _new(args: argparse.Namespace) -> int:
             file.write(TEMPLATE.read_text("utf-8").replace("NAME", _id(args.file.stem)))
     except OSError as error:
         return _complain(args.file, error)
-    print(f"{args.file}: written; `milestoned task check {args.file}` checks it, docs/tasks.md says what can be said")
+    print(
+        f"{args.file}: written; `milestoned task check {args.file}` checks it, docs/tasks.md says"
+        " what can be said"
+    )
     return 0
 
 
@@ -90,7 +113,9 @@ def _check(args: argparse.Namespace) -> int:
             continue
         rules = compile_task(task)
         if args.written_out:
-            sys.stdout.buffer.write(orjson.dumps(task_to_json(task), option=orjson.OPT_INDENT_2) + b"\n")
+            sys.stdout.buffer.write(
+                orjson.dumps(task_to_json(task), option=orjson.OPT_INDENT_2) + b"\n"
+            )
             continue
         if _scripts_fail(path, task):
             failed = 1
@@ -101,7 +126,8 @@ def _check(args: argparse.Namespace) -> int:
         )
         if rules.unplaced:
             print(
-                f"{path}: warning: no `origin`, so any page meets {', '.join(rules.unplaced)}: name the site's origin",
+                f"{path}: warning: no `origin`, so any page meets {', '.join(rules.unplaced)}: name"
+                " the site's origin",
                 file=sys.stderr,
             )
         for warning in warnings_of(rules):
@@ -110,7 +136,8 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _scripts_fail(path: Path, task: Task) -> bool:
-    """Whether a real browser refuses a script probe of the task; says which, and what could not be tried."""
+    """Whether a real browser refuses a script probe of the task; says which, and what could not be
+    tried."""
     probes = script_probes(task)
     if not probes:
         return False
@@ -136,12 +163,16 @@ def _explain(args: argparse.Namespace) -> int:
         events = read_events(args.recording)
         explained, engine, rewards = of_events(rules, events, events[0].episode)
     except (BadTaskError, OSError, RecordingError, CodecError) as error:
-        return _complain(args.file if isinstance(error, BadTaskError) else args.recording or args.file, error)
+        return _complain(
+            args.file if isinstance(error, BadTaskError) else args.recording or args.file, error
+        )
     _show(explained)
     _show_tiers(rules)
     masked = sum(r.mask for r in rewards)
     total = total_in_words(engine.total, engine.state.total)
-    print(f"total {total} of {rules.attainable:g}, {masked} steps masked; goal {GOAL[engine.success]}")
+    print(
+        f"total {total} of {rules.attainable:g}, {masked} steps masked; goal {GOAL[engine.success]}"
+    )
     return 0
 
 

@@ -22,11 +22,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     create.add_argument("scope", choices=MADE)
     create.add_argument("--label", type=_label, default="", help="what it is for")
     create.add_argument(
-        "--tenant", type=_tenant, default=OPERATOR, metavar="NAME", help="whose it is: it finds nothing of another's"
+        "--tenant",
+        type=_tenant,
+        default=OPERATOR,
+        metavar="NAME",
+        help="whose it is: it finds nothing of another's",
     )
-    create.add_argument("--expires", type=days, metavar="SPAN", help="such as 30d, 12h, 90m (default: never)")
-    create.add_argument("--requests-per-s", type=_rate, metavar="N", help="its own rate of requests; 0: none")
-    listing = commands.add_parser("list", help="every token but those of daemons, without the tokens themselves")
+    create.add_argument(
+        "--expires", type=days, metavar="SPAN", help="such as 30d, 12h, 90m (default: never)"
+    )
+    create.add_argument(
+        "--requests-per-s", type=_rate, metavar="N", help="its own rate of requests; 0: none"
+    )
+    listing = commands.add_parser(
+        "list", help="every token but those of daemons, without the tokens themselves"
+    )
     listing.add_argument("--episode", metavar="ID", help="that of this episode's daemon instead")
     revoke = commands.add_parser("revoke", help="let a token open nothing any more, within seconds")
     revoke.add_argument("id", metavar="TOKEN_ID", help="as `token list` shows it")
@@ -37,13 +47,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _label(text: str) -> str:
     if text in FIRST or len(text) > 256:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted at most 256 characters, and not {' or '.join(FIRST)}")
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r}; wanted at most 256 characters, and not {' or '.join(FIRST)}"
+        )
     return text
 
 
 def _tenant(text: str) -> str:
     if not TENANT.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text[:80]!r}; wanted 1 to 64 of a-z, 0-9, dot, dash and underscore")
+        raise argparse.ArgumentTypeError(
+            f"{text[:80]!r}; wanted 1 to 64 of a-z, 0-9, dot, dash and underscore"
+        )
     return text
 
 
@@ -65,7 +79,10 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace) -> int:
     url = store_settings(args).database
     if args.token_command != "create" and is_missing(url):
-        print(f"--data: there is no database at {url}; wanted the folder of a service", file=sys.stderr)
+        print(
+            f"--data: there is no database at {url}; wanted the folder of a service",
+            file=sys.stderr,
+        )
         return 2
     database = Database(url)
     try:
@@ -84,7 +101,10 @@ async def _do(args: argparse.Namespace, tokens: Tokens) -> int:
     elif args.token_command == "list":
         for row in await tokens.listed(args.episode):
             used = f"used {row.last_used}" if row.last_used else "not used yet"
-            print(f"{row.id}  {row.scope:<8} {row.tenant:<12} {row.created_at}  {_state(row)}  {used}  {row.label}")
+            print(
+                f"{row.id}  {row.scope:<8} {row.tenant:<12} {row.created_at}  {_state(row)}  {used}"
+                f"  {row.label}"
+            )
     elif not await tokens.revoke(args.id):
         print(f"{args.id}: no such token is in force", file=sys.stderr)
         return 1

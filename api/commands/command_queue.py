@@ -15,7 +15,9 @@ class Channel:
     def __init__(self, commands: Commands, episodes: Episodes, notifier: Notifier) -> None:
         self._commands, self._episodes, self._notifier = commands, episodes, notifier
 
-    async def next_commands(self, episode: str, after: int, deadline: Deadline) -> list[dict[str, Any]]:
+    async def next_commands(
+        self, episode: str, after: int, deadline: Deadline
+    ) -> list[dict[str, Any]]:
         """Commands beyond ``after``, as soon as there is one; none when time is up."""
         while True:
             changed = self._notifier.watch(commands_of(episode))
@@ -24,7 +26,8 @@ class Channel:
                 return found
 
     async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:
-        """What became of a command: ``step`` and ``seq`` once it is in the log, else ``status: queued``."""
+        """What became of a command: ``step`` and ``seq`` once it is in the log, else ``status:
+        queued``."""
         seq = queued.seq
         while seq is None and queued.number is not None:
             changed = self._notifier.watch(log_of(episode))
@@ -33,7 +36,9 @@ class Channel:
                 break
         if seq is None:
             return {"command": queued.number, "step": queued.step, "status": "queued"}
-        step = queued.step if queued.step is not None else await self._commands.step_at(episode, seq)
+        step = (
+            queued.step if queued.step is not None else await self._commands.step_at(episode, seq)
+        )
         return {"command": queued.number, "step": step, "seq": seq}
 
     async def closed(self, episode: str, deadline: Deadline) -> Any:
@@ -41,5 +46,7 @@ class Channel:
         while True:
             changed = self._notifier.watch(log_of(episode))
             row = await self._episodes.get(episode)
-            if row.status == "closed" or not await self._notifier.wait(changed, deadline.remaining_s()):
+            if row.status == "closed" or not await self._notifier.wait(
+                changed, deadline.remaining_s()
+            ):
                 return row

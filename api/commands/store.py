@@ -1,7 +1,7 @@
 """What the harness says through the service, waiting for the daemon to journal it.
 
-Everything is checked here before it is queued, in the transaction that queues it: the daemon only obeys.
-A command's ``seq`` is the number of the event that it became.
+Everything is checked here before it is queued, in the transaction that queues it: the daemon only
+obeys. A command's ``seq`` is the number of the event that it became.
 """
 
 from __future__ import annotations
@@ -39,20 +39,29 @@ _LAST_BEGUN = select(func.max(commands.c.step)).where(
 )
 _STEPS_ASKED = (
     select(commands.c.step, commands.c.number)
-    .where(commands.c.episode == bindparam("episode"), commands.c.kind == "step.began", commands.c.seq.is_(None))
+    .where(
+        commands.c.episode == bindparam("episode"),
+        commands.c.kind == "step.began",
+        commands.c.seq.is_(None),
+    )
     .order_by(commands.c.step)
 )
-_INTENT = select(commands).where(commands.c.episode == bindparam("episode"), commands.c.intent == bindparam("intent"))
+_INTENT = select(commands).where(
+    commands.c.episode == bindparam("episode"), commands.c.intent == bindparam("intent")
+)
 _OF_STEP = select(commands).where(
     commands.c.episode == bindparam("episode"),
     commands.c.kind == bindparam("kind"),
     commands.c.step == bindparam("step"),
 )
-_STEP = select(steps).where(steps.c.episode == bindparam("episode"), steps.c.step == bindparam("step"))
+_STEP = select(steps).where(
+    steps.c.episode == bindparam("episode"), steps.c.step == bindparam("step")
+)
 
 
 class Queued(NamedTuple):
-    """A command that waits, or (``seq``) that is in the log. ``number`` is None where none was needed."""
+    """A command that waits, or (``seq``) that is in the log. ``number`` is None where none was
+    needed."""
 
     number: int | None
     step: int | None
@@ -68,7 +77,10 @@ class Commands:
     async def list_after(self, episode: str, after: int) -> list[dict[str, Any]]:
         """Commands beyond number ``after``, as the daemon gets them."""
         rows = await self._database.all(_AFTER, {"episode": episode, "after": after})
-        return [{"command": row.number, "kind": row.kind, "data": orjson.loads(row.data)} for row in rows]
+        return [
+            {"command": row.number, "kind": row.kind, "data": orjson.loads(row.data)}
+            for row in rows
+        ]
 
     async def seq(self, episode: str, number: int) -> int | None:
         """The event that the command became, or None while it waits."""
@@ -77,15 +89,21 @@ class Commands:
 
     async def steps_asked(self, episode: str) -> list[tuple[int, int]]:
         """(step, number) of the steps that were begun here and are not in the log, in order."""
-        return [(row.step, row.number) for row in await self._database.all(_STEPS_ASKED, {"episode": episode})]
+        return [
+            (row.step, row.number)
+            for row in await self._database.all(_STEPS_ASKED, {"episode": episode})
+        ]
 
     async def step_at(self, episode: str, seq: int) -> int | None:
         """The step in which event ``seq`` lies."""
         row = await self._database.first(_STEP_AT, {"episode": episode, "seq": seq})
         return None if row is None else row[0]
 
-    async def begin(self, episode: str, step: int | None, action: Any, intent: str | None) -> Queued:
-        """Begin the next step, or find the one that began already. Raises `WrongStepError`, `EpisodeClosedError`."""
+    async def begin(
+        self, episode: str, step: int | None, action: Any, intent: str | None
+    ) -> Queued:
+        """Begin the next step, or find the one that began already. Raises `WrongStepError`,
+        `EpisodeClosedError`."""
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             given = {"action": action} if step is None else {"step": step, "action": action}
@@ -101,12 +119,15 @@ class Commands:
                 if step != last + 1:
                     raise WrongStepError(f"step: got {step}, wanted {last + 1}", wanted=last + 1)
                 _refuse_closing(row)
-                found = await _insert(conn, episode, "step.began", {"step": step, "action": action}, step, intent)
+                found = await _insert(
+                    conn, episode, "step.began", {"step": step, "action": action}, step, intent
+                )
         self._notifier.tell(commands_of(episode))
         return found
 
     async def end(self, episode: str, step: int, intent: str | None) -> Queued:
-        """End the step that began last, or find its end. Raises `WrongStepError`, `EpisodeClosedError`."""
+        """End the step that began last, or find its end. Raises `WrongStepError`,
+        `EpisodeClosedError`."""
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             last = await _last_begun(conn, row)
@@ -115,13 +136,17 @@ class Commands:
                 return existing
             if step != last:
                 wanted = last if last >= 0 else None
-                raise WrongStepError(f"step: got {step}, wanted the one that began last, {wanted}", wanted=wanted)
+                raise WrongStepError(
+                    f"step: got {step}, wanted the one that began last, {wanted}", wanted=wanted
+                )
             _refuse_closing(row)
             found = await _insert(conn, episode, "step.ended", {"step": step}, step, intent)
         self._notifier.tell(commands_of(episode))
         return found
 
-    async def say(self, episode: str, kind: str, data: dict[str, Any], intent: str | None) -> Queued:
+    async def say(
+        self, episode: str, kind: str, data: dict[str, Any], intent: str | None
+    ) -> Queued:
         """Queue an answer or a tool call. Raises `EpisodeClosedError`."""
         async with self._database.write() as conn:
             row = await locked(conn, episode)
@@ -145,7 +170,9 @@ class Commands:
 
 def _refuse_closing(row: Any) -> None:
     if row.status != "open":
-        raise EpisodeClosedError(f"episode: {row.id} is {row.status}, wanted an open one", through=row.through)
+        raise EpisodeClosedError(
+            f"episode: {row.id} is {row.status}, wanted an open one", through=row.through
+        )
 
 
 async def _last_begun(conn: AsyncConnection, row: Any) -> int:
@@ -178,7 +205,12 @@ async def _same_intent(
 
 
 async def _insert(
-    conn: AsyncConnection, episode: str, kind: str, data: dict[str, Any], step: int | None, intent: str | None
+    conn: AsyncConnection,
+    episode: str,
+    kind: str,
+    data: dict[str, Any],
+    step: int | None,
+    intent: str | None,
 ) -> Queued:
     number = ((await conn.execute(_LAST, {"episode": episode})).scalar() or 0) + 1
     row = {"episode": episode, "number": number, "kind": kind, "step": step, "intent": intent}

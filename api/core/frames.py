@@ -1,4 +1,5 @@
-"""Opens what a daemon sent: one zstd frame, its size stated and bounded before a byte is unpacked."""
+"""Opens what a daemon sent: one zstd frame, its size stated and bounded before a byte is
+unpacked."""
 
 from __future__ import annotations
 
@@ -31,12 +32,16 @@ def open_frame(frame: bytes, limits: Limits) -> bytes:
         raise TooLargeError(f"body: {len(frame)} bytes, wanted at most {limits.frame_bytes}")
     size = _stated_size(frame)
     if size > limits.text_bytes:
-        raise TooLargeError(f"body: the frame holds {size} bytes, wanted at most {limits.text_bytes}")
+        raise TooLargeError(
+            f"body: the frame holds {size} bytes, wanted at most {limits.text_bytes}"
+        )
     if size > _SMALL and size > limits.ratio * len(frame):
         raise TooLargeError(
-            f"body: {len(frame)} bytes would become {size}, wanted at most {limits.ratio} times as many"
+            f"body: {len(frame)} bytes would become {size}, wanted at most {limits.ratio} times as"
+            " many"
         )
-    # The stated size is also the most that is unpacked: a frame that holds more, or less, is an error.
+    # The stated size is also the most that is unpacked: a frame that holds more, or less, is an
+    # error.
     opener = zstandard.ZstdDecompressor(max_window_size=2**_WINDOW_LOG_MAX)
     try:
         return opener.decompress(frame, allow_extra_data=False)
@@ -45,7 +50,8 @@ def open_frame(frame: bytes, limits: Limits) -> bytes:
 
 
 def nested_beyond(text: bytes, most: int) -> bool:
-    """Whether the JSON in ``text`` is nested deeper than ``most``: what is can be read, and not written again."""
+    """Whether the JSON in ``text`` is nested deeper than ``most``: what is can be read, and not
+    written again."""
     # Nearly every text opens fewer brackets than that, and is done with here.
     if text.count(b"{") + text.count(b"[") <= most:
         return False
@@ -61,12 +67,14 @@ def nested_beyond(text: bytes, most: int) -> bool:
 
 
 def _most_opened(text: bytes) -> int:
-    """How many brackets the line that opens most of them opens: all lines at once, which costs a third."""
+    """How many brackets the line that opens most of them opens: all lines at once, which costs a
+    third."""
     return max(map(len, text.translate(None, _NEITHER).split(b"\n")))
 
 
 def read_appended(frame: bytes, episode: str, limits: Limits) -> Segment:
-    """The segment in ``frame``. Raises what `read_segment` does, and `OtherEpisodeError` unless it is ``episode``'s."""
+    """The segment in ``frame``. Raises what `read_segment` does, and `OtherEpisodeError` unless it
+    is ``episode``'s."""
     segment = read_segment(frame, limits)
     if segment.episode != episode:
         raise OtherEpisodeError(f"episode: the segment is {segment.episode}'s, wanted {episode}'s")
@@ -74,7 +82,8 @@ def read_appended(frame: bytes, episode: str, limits: Limits) -> Segment:
 
 
 def read_segment(frame: bytes, limits: Limits) -> Segment:
-    """The segment in ``frame``. Raises the errors of `open_frame`, and `MalformedSegmentError` for the codec's."""
+    """The segment in ``frame``. Raises the errors of `open_frame`, and `MalformedSegmentError` for
+    the codec's."""
     text = open_frame(frame, limits)
     count = text.count(b"\n") - 1
     if count > limits.events:
@@ -96,7 +105,9 @@ def read_segment(frame: bytes, limits: Limits) -> Segment:
 
 def _check(event: Event, last: int) -> None:
     if event.kind == "episode.closed" and event.seq != last:
-        raise MalformedSegmentError(f"event {event.seq}: episode.closed must be the last event of an episode")
+        raise MalformedSegmentError(
+            f"event {event.seq}: episode.closed must be the last event of an episode"
+        )
     numbers = ("step", "command") if event.kind.startswith("step.") else ("command",)
     for name in numbers:
         value = event.data.get(name)
@@ -104,7 +115,8 @@ def _check(event: Event, last: int) -> None:
             continue
         if type(value) is not int or not 0 <= value <= MAX_NUMBER:
             raise MalformedSegmentError(
-                f"event {event.seq}: {name} is {value!r:.80}, wanted a whole number up to {MAX_NUMBER}"
+                f"event {event.seq}: {name} is {value!r:.80}, wanted a whole number up to"
+                f" {MAX_NUMBER}"
             )
 
 
@@ -112,8 +124,12 @@ def _stated_size(frame: bytes) -> int:
     try:
         parameters = zstandard.get_frame_parameters(frame)
     except zstandard.ZstdError as error:
-        raise MalformedSegmentError(f"body: {error}; wanted one zstd frame that holds a segment") from None
+        raise MalformedSegmentError(
+            f"body: {error}; wanted one zstd frame that holds a segment"
+        ) from None
     size = int(parameters.content_size)
     if size in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR):
-        raise MalformedSegmentError("body: the zstd frame does not state its content size; wanted one that does")
+        raise MalformedSegmentError(
+            "body: the zstd frame does not state its content size; wanted one that does"
+        )
     return size

@@ -1,8 +1,10 @@
-"""Which sandboxes were not heard of for too long, by this process's own looks and its own monotonic clock.
+"""Which sandboxes were not heard of for too long, by this process's own looks and its own monotonic
+clock.
 
-No time that another machine wrote is compared: a sandbox is alive when its count of beats moved. A process that was
-itself paused, or could not read the database, saw nothing meanwhile, so it begins to count anew: nobody is given up for
-a fault of the service. A wall clock that is put forth or back changes nothing.
+No time that another machine wrote is compared: a sandbox is alive when its count of beats moved. A
+process that was itself paused, or could not read the database, saw nothing meanwhile, so it begins
+to count anew: nobody is given up for a fault of the service. A wall clock that is put forth or back
+changes nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +21,20 @@ class Pulse:
         self._seen: dict[str, tuple[int, float]] = {}
 
     def look(self, at: float, beats: Mapping[str, int]) -> list[tuple[str, int]]:
-        """At the monotonic time ``at`` the sandboxes have these counts: those to give up, each with its count."""
+        """At the monotonic time ``at`` the sandboxes have these counts: those to give up, each with
+        its count."""
         if self._looked is None or at - self._looked > 3 * self._look_s:
             self._seen.clear()
         self._looked = at
         before = self._seen
         self._seen = {
-            sandbox: before[sandbox] if sandbox in before and before[sandbox][0] == count else (count, at)
+            sandbox: before[sandbox]
+            if sandbox in before and before[sandbox][0] == count
+            else (count, at)
             for sandbox, count in beats.items()
         }
-        return [(sandbox, count) for sandbox, (count, since) in self._seen.items() if at - since >= self._lost_s]
+        return [
+            (sandbox, count)
+            for sandbox, (count, since) in self._seen.items()
+            if at - since >= self._lost_s
+        ]

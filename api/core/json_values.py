@@ -1,4 +1,5 @@
-"""What is a JSON value that can be kept and written again: finite numbers, whole ones of 64 bits, bounded nesting."""
+"""What is a JSON value that can be kept and written again: finite numbers, whole ones of 64 bits,
+bounded nesting."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ WANTED_NUMBER = "a finite number, a whole one from -2^63 and below 2^63"
 
 
 class Fault(NamedTuple):
-    """The first thing in a value that can't be kept: where it is, what it is in words, what was wanted."""
+    """The first thing in a value that can't be kept: where it is, what it is in words, what was
+    wanted."""
 
     path: Where
     value: str
@@ -24,7 +26,8 @@ class Fault(NamedTuple):
 
 
 def fault_of(value: Any, max_depth: int, max_nodes: int) -> Fault | None:
-    """What is wrong with ``value``, of at most ``max_nodes`` values nested at most ``max_depth`` deep; None if nothing.
+    """What is wrong with ``value``, of at most ``max_nodes`` values nested at most ``max_depth``
+    deep; None if nothing.
 
     Without recursion: nothing that was sent can be nested too deep for it."""
     waiting: list[tuple[Where, Any]] = [((), value)]
@@ -36,8 +39,12 @@ def fault_of(value: Any, max_depth: int, max_nodes: int) -> Fault | None:
             return Fault((), f"more than {max_nodes} values", f"at most {max_nodes} values")
         if isinstance(one, dict | list | tuple):
             if len(path) >= max_depth:
-                return Fault(path[:8], f"values nested {max_depth + 1} deep", f"at most {max_depth}")
-            inner: Iterable[tuple[Any, Any]] = one.items() if isinstance(one, dict) else enumerate(one)
+                return Fault(
+                    path[:8], f"values nested {max_depth + 1} deep", f"at most {max_depth}"
+                )
+            inner: Iterable[tuple[Any, Any]] = (
+                one.items() if isinstance(one, dict) else enumerate(one)
+            )
             waiting.extend(((*path, key), item) for key, item in inner)
         elif (fault := _of_single(path, one)) is not None:
             return fault
@@ -50,11 +57,19 @@ def _of_single(path: Where, value: Any) -> Fault | None:
     if value is None or isinstance(value, bool | date):
         return None
     if isinstance(value, int):
-        return None if -MAX_WHOLE - 1 <= value <= MAX_WHOLE else Fault(path, _digits(value), WANTED_NUMBER)
+        return (
+            None
+            if -MAX_WHOLE - 1 <= value <= MAX_WHOLE
+            else Fault(path, _digits(value), WANTED_NUMBER)
+        )
     if isinstance(value, float):
         return None if math.isfinite(value) else Fault(path, str(value), WANTED_NUMBER)
     if isinstance(value, str):
-        return None if _is_unicode(value) else Fault(path, ascii(value)[:80], "a text of Unicode characters")
+        return (
+            None
+            if _is_unicode(value)
+            else Fault(path, ascii(value)[:80], "a text of Unicode characters")
+        )
     return Fault(path, type(value).__name__, "a JSON value")
 
 

@@ -1,7 +1,7 @@
 """The service's own secrets: made once, kept in files that only it can read, never printed.
 
-An append token is derived from the secret and the episode's id, so that opening an episode again under the
-same Idempotency-Key gives the same token without the token ever being stored.
+An append token is derived from the secret and the episode's id, so that opening an episode again
+under the same Idempotency-Key gives the same token without the token ever being stored.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class Keys:
 
 def load_keys(settings: Settings) -> Keys:
     """The keys of this installation, made on the first start. Raises `OSError`."""
-    secret = settings.secret or read_or_create(settings.data / "secret", lambda: secrets.token_hex(32))
+    secret = settings.secret or read_or_create(
+        settings.data / "secret", lambda: secrets.token_hex(32)
+    )
     return Keys(secret)
 
 
@@ -71,12 +73,16 @@ def admin_token_file(settings: Settings) -> Path:
 
 
 def first_admin_token(settings: Settings) -> str:
-    """The first admin token: the operator's own, or one made on the first start. Raises `OSError`."""
-    return settings.admin_token or read_or_create(admin_token_file(settings), lambda: new_token("mt"))
+    """The first admin token: the operator's own, or one made on the first start. Raises
+    `OSError`."""
+    return settings.admin_token or read_or_create(
+        admin_token_file(settings), lambda: new_token("mt")
+    )
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write ``text`` so that no other user could read it, not even for a moment, and nobody sees half of it."""
+    """Write ``text`` so that no other user could read it, not even for a moment, and nobody sees
+    half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -85,7 +91,8 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_or_create(path: Path, make: Callable[[], str]) -> str:
-    """What the file at ``path`` holds; where there is none, what ``make`` gives, kept for the next time."""
+    """What the file at ``path`` holds; where there is none, what ``make`` gives, kept for the next
+    time."""
     if not path.exists():
         write_private(path, make() + "\n")
     return read_regular(path, MAX_TOKEN).decode().strip()

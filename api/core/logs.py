@@ -1,4 +1,5 @@
-"""How the service logs: sentences with fields on stderr, coloured for a person, JSON lines for a machine."""
+"""How the service logs: sentences with fields on stderr, coloured for a person, JSON lines for a
+machine."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ import structlog
 
 
 def set_up_logs() -> None:
-    """Configure structlog. A fault is told with its frames and never with their variables, which structlog shows by
-    itself where it can: tokens are among them, and laying them out holds up every request for seconds."""
+    """Configure structlog. A fault is told with its frames and never with their variables, which
+    structlog shows by itself where it can: tokens are among them, and laying them out holds up
+    every request for seconds."""
     person = sys.stderr.isatty()
     shown = (
         [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]

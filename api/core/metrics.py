@@ -15,15 +15,25 @@ class Metrics:
     def __init__(self, waiting: Callable[[], int]) -> None:
         self.registry = registry = CollectorRegistry()
         self.events = Counter("milestoned_events", "Events appended to the log.", registry=registry)
-        self.segments = Counter("milestoned_segments", "Segments appended to the log.", registry=registry)
+        self.segments = Counter(
+            "milestoned_segments", "Segments appended to the log.", registry=registry
+        )
         self.apart = Counter(
-            "milestoned_segments_apart", "Segments that a process beside the service worked at.", registry=registry
+            "milestoned_segments_apart",
+            "Segments that a process beside the service worked at.",
+            registry=registry,
         )
         self.costly = Counter(
-            "milestoned_costly_segments", "Segments refused because two processes died over them.", registry=registry
+            "milestoned_costly_segments",
+            "Segments refused because two processes died over them.",
+            registry=registry,
         )
-        self.refusals = Counter("milestoned_refusals", "Requests refused.", ["reason"], registry=registry)
-        self.sealed = Counter("milestoned_rewards_sealed", "Rewards sealed.", ["status"], registry=registry)
+        self.refusals = Counter(
+            "milestoned_refusals", "Requests refused.", ["reason"], registry=registry
+        )
+        self.sealed = Counter(
+            "milestoned_rewards_sealed", "Rewards sealed.", ["status"], registry=registry
+        )
         self.milestones = Counter("milestoned_milestones", "Milestones reached.", registry=registry)
         self.matcher_failures = Counter(
             "milestoned_matcher_failures",
@@ -32,18 +42,30 @@ class Metrics:
             registry=registry,
         )
         self.reward_reads = Counter("milestoned_reward_reads", "Rewards read.", registry=registry)
-        self.open_episodes = Gauge("milestoned_open_episodes", "Episodes that are not closed.", registry=registry)
-        self.sandboxes = Gauge("milestoned_sandboxes", "Sandboxes of the fleet.", ["state"], registry=registry)
-        self.queued = Gauge("milestoned_episodes_queued", "Episodes that wait for a sandbox.", registry=registry)
-        self.checkpoints = Counter("milestoned_checkpoints", "Checkpoints signed.", ["of"], registry=registry)
+        self.open_episodes = Gauge(
+            "milestoned_open_episodes", "Episodes that are not closed.", registry=registry
+        )
+        self.sandboxes = Gauge(
+            "milestoned_sandboxes", "Sandboxes of the fleet.", ["state"], registry=registry
+        )
+        self.queued = Gauge(
+            "milestoned_episodes_queued", "Episodes that wait for a sandbox.", registry=registry
+        )
+        self.checkpoints = Counter(
+            "milestoned_checkpoints", "Checkpoints signed.", ["of"], registry=registry
+        )
         self.escalations = Counter(
             "milestoned_escalations",
             "Questions taken up, by what became of them.",
             ["stage", "state"],
             registry=registry,
         )
-        self.verdicts = Counter("milestoned_verdicts", "Answers of stages.", ["stage", "outcome"], registry=registry)
-        self.stage_cost = Counter("milestoned_stage_cost", "Money spent on stages.", ["stage"], registry=registry)
+        self.verdicts = Counter(
+            "milestoned_verdicts", "Answers of stages.", ["stage", "outcome"], registry=registry
+        )
+        self.stage_cost = Counter(
+            "milestoned_stage_cost", "Money spent on stages.", ["stage"], registry=registry
+        )
         self.stage_seconds = Histogram(
             "milestoned_stage_seconds",
             "From a question to its answer.",
@@ -51,10 +73,13 @@ class Metrics:
             buckets=(*_BUCKETS, 15.0, 60.0),
             registry=registry,
         )
-        self.escalating = Gauge("milestoned_escalating", "Items that wait for an answer.", registry=registry)
+        self.escalating = Gauge(
+            "milestoned_escalating", "Items that wait for an answer.", registry=registry
+        )
         self.gauges_age = Gauge(
             "milestoned_gauges_age_seconds",
-            "Since the gauges above were counted in the database; more than moments where it is slow to answer.",
+            "Since the gauges above were counted in the database; more than moments where it is"
+            " slow to answer.",
             registry=registry,
         )
         self.ingest_seconds = Histogram(
@@ -63,7 +88,9 @@ class Metrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        waiters = Gauge("milestoned_waiters", "Requests that wait for an episode to move on.", registry=registry)
+        waiters = Gauge(
+            "milestoned_waiters", "Requests that wait for an episode to move on.", registry=registry
+        )
         waiters.set_function(waiting)
 
     def appended(self, events: int, sealed: Sequence[str], milestones: int) -> None:

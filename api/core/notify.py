@@ -1,6 +1,7 @@
 """Wakes those who wait for an episode: nobody polls the database.
 
-Take `Notifier.watch` first, look second, wait third: a change between the look and the wait is then not missed.
+Take `Notifier.watch` first, look second, wait third: a change between the look and the wait is then
+not missed.
 """
 
 from __future__ import annotations
@@ -78,11 +79,13 @@ class Notifier:
         self._gone.append(forget)
 
     def subscribe(self, what: str, heard: Callable[[str], None]) -> None:
-        """Call ``heard`` with the rest of every topic that begins with ``what``, here or elsewhere told."""
+        """Call ``heard`` with the rest of every topic that begins with ``what``, here or elsewhere
+        told."""
         self._heard[what] = heard
 
     def spread(self, others: Callable[[Topic], None], recheck_s: float) -> None:
-        """From now on hand every topic to ``others`` too, and let nobody wait longer than ``recheck_s`` unasked."""
+        """From now on hand every topic to ``others`` too, and let nobody wait longer than
+        ``recheck_s`` unasked."""
         self._others, self._recheck_s = others, recheck_s
 
     def tell(self, topic: Topic) -> None:
@@ -112,7 +115,8 @@ class Notifier:
             event.set()
 
     async def wait(self, event: asyncio.Event, seconds: float) -> bool:
-        """Whether ``event`` came within ``seconds``, or may have; False at once while the service stops."""
+        """Whether ``event`` came within ``seconds``, or may have; False at once while the service
+        stops."""
         if seconds <= 0 or self.stopped:
             return False
         unasked = self._recheck_s is not None and self._recheck_s < seconds
@@ -127,7 +131,8 @@ class Notifier:
         return not self.stopped
 
     def stop(self) -> None:
-        """Wake everybody for good: the service is going down, long waits are answered with what is known."""
+        """Wake everybody for good: the service is going down, long waits are answered with what is
+        known."""
         self.stopped = True
         self.wake_all()
 

@@ -1,6 +1,7 @@
 """Reads a file that a user names: a regular one, and no more of it than is wanted.
 
-A device has no end, and a FIFO may have no writer: opening either must neither wait nor fill the memory.
+A device has no end, and a FIFO may have no writer: opening either must neither wait nor fill the
+memory.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class NotRegularError(OSError):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The regular file at ``path``, for reading; opening it waits for nobody. Raises `NotRegularError`, `OSError`."""
+    """The regular file at ``path``, for reading; opening it waits for nobody. Raises
+    `NotRegularError`, `OSError`."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode):
@@ -39,7 +41,8 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """The content of the regular file at ``path``, of at most ``max_bytes``. Raises `NotRegularError`, `OSError`."""
+    """The content of the regular file at ``path``, of at most ``max_bytes``. Raises
+    `NotRegularError`, `OSError`."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         pieces: list[bytes] = []

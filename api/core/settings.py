@@ -1,6 +1,7 @@
 """What an operator can set, as one table read once at the start.
 
-Limits are part of the wire: a daemon that exceeds one is answered 413 or 422, and nothing is written.
+Limits are part of the wire: a daemon that exceeds one is answered 413 or 422, and nothing is
+written.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from detectors.model.types import Budget
 class Limits:
     """The wire's bounds. Sizes in bytes, times in seconds unless the name says otherwise.
 
-    ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none; for ``burst_s``
-    seconds' worth it may be faster. ``appends`` are a replica's segments in flight, ``appends_bytes`` theirs,
-    ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together; a text of
-    ``apart_bytes`` is large enough for a process beside the service (api/ingest/crew.py). Such a process is ended
-    when it takes more than ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
-    ``detection_bytes`` of memory. ``lease_ms``: how long who opens an episode waits for an idle sandbox's daemon to be
-    told of it. ``head_s``: from a connection's begin, or a request's first byte, to the end of the request's head;
-    ``body_idle_s``: within which more of a body comes, where the service is ready to take it; ``body_s``: for a whole
-    body.
+    ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none;
+    for ``burst_s`` seconds' worth it may be faster. ``appends`` are a replica's segments in flight,
+    ``appends_bytes`` theirs, ``appends_token`` those of one token, and ``appends_at_once`` how many
+    are worked at together; a text of ``apart_bytes`` is large enough for a process beside the
+    service (api/ingest/crew.py). Such a process is ended when it takes more than
+    ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
+    ``detection_bytes`` of memory. ``lease_ms``: how long who opens an episode waits for an idle
+    sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a request's first
+    byte, to the end of the request's head; ``body_idle_s``: within which more of a body comes,
+    where the service is ready to take it; ``body_s``: for a whole body.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -64,10 +66,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StageSettings:
-    """``model``: a model's folder or a scorer's address; ``judges``: addresses of endpoints; both empty: off.
+    """``model``: a model's folder or a scorer's address; ``judges``: addresses of endpoints; both
+    empty: off.
 
-    ``at_once``: calls of one endpoint that run together at this replica; ``lease_s``: after which the work of a worker
-    that died is taken up; ``budgets``: the operator's, by scope.
+    ``at_once``: calls of one endpoint that run together at this replica; ``lease_s``: after which
+    the work of a worker that died is taken up; ``budgets``: the operator's, by scope.
     """
 
     model: str = ""
@@ -81,10 +84,11 @@ class StageSettings:
 class Settings:
     """Where the service keeps its data and who it trusts first.
 
-    ``data`` is a folder of the service alone: database, secret and first admin token, files of mode 0600.
-    ``database_url`` empty means SQLite in that folder. ``checkpoints`` is the file or the address that signed
-    checkpoints go to, outside the database; empty: they stay in it. ``keep_days``: closed episodes are deleted that
-    many days after; None: never. ``workers``: processes beside the service that detect in large segments.
+    ``data`` is a folder of the service alone: database, secret and first admin token, files of mode
+    0600. ``database_url`` empty means SQLite in that folder. ``checkpoints`` is the file or the
+    address that signed checkpoints go to, outside the database; empty: they stay in it.
+    ``keep_days``: closed episodes are deleted that many days after; None: never. ``workers``:
+    processes beside the service that detect in large segments.
     """
 
     data: Path
@@ -104,11 +108,17 @@ class Settings:
     def database(self) -> str:
         """SQLAlchemy's address of the database, with an async driver."""
         return (
-            async_url(self.database_url) if self.database_url else f"sqlite+aiosqlite:///{self.data / 'milestoned.db'}"
+            async_url(self.database_url)
+            if self.database_url
+            else f"sqlite+aiosqlite:///{self.data / 'milestoned.db'}"
         )
 
 
-_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+_DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "postgresql": "postgresql+asyncpg",
+    "postgres": "postgresql+asyncpg",
+}
 
 
 def async_url(url: str) -> str:
@@ -118,9 +128,13 @@ def async_url(url: str) -> str:
 
 
 def settings_from_environment(
-    data: Path | None, database_url: str = "", token_file: Path | None = None, env: Mapping[str, str] = os.environ
+    data: Path | None,
+    database_url: str = "",
+    token_file: Path | None = None,
+    env: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """What the command line said, completed from MILESTONED_DATA, _DATABASE, _SECRET, _ADMIN_TOKEN and _SIGNING_KEY."""
+    """What the command line said, completed from MILESTONED_DATA, _DATABASE, _SECRET, _ADMIN_TOKEN
+    and _SIGNING_KEY."""
     database_url = database_url or env.get("MILESTONED_DATABASE", "")
     return Settings(
         data=data or Path(env.get("MILESTONED_DATA") or _beside(database_url)),

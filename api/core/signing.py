@@ -1,7 +1,8 @@
-"""The service's signing key: what leaves the database signed can be checked by anybody who has the public half.
+"""The service's signing key: what leaves the database signed can be checked by anybody who has the
+public half.
 
-Ed25519 (RFC 8032). The key's name and its short hash are those of C2SP's signed-note, so that one key signs
-checkpoints and tombstones alike.
+Ed25519 (RFC 8032). The key's name and its short hash are those of C2SP's signed-note, so that one
+key signs checkpoints and tombstones alike.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Signer:
 
     @classmethod
     def load(cls, settings: Settings) -> Signer:
-        """The key in MILESTONED_SIGNING_KEY, else the one in the data folder, made on the first start (mode 0600).
+        """The key in MILESTONED_SIGNING_KEY, else the one in the data folder, made on the first
+        start (mode 0600).
 
         Both hold the seed in base64. Raises `SigningKeyError`, `OSError`.
         """
@@ -52,11 +54,12 @@ class Signer:
 
     @classmethod
     def load_existing(cls, settings: Settings) -> Signer:
-        """The same, where there is one: a key that a command makes for itself verifies nothing. Raises as `load`."""
+        """The same, where there is one: a key that a command makes for itself verifies nothing.
+        Raises as `load`."""
         if settings.signing_key is None and not (settings.data / KEY_FILE).exists():
             raise SigningKeyError(
-                f"signing key: there is none in {settings.data}; wanted the service's data folder, or "
-                "MILESTONED_SIGNING_KEY"
+                f"signing key: there is none in {settings.data}; wanted the service's data folder,"
+                " or MILESTONED_SIGNING_KEY"
             )
         return cls.load(settings)
 

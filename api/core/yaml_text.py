@@ -1,10 +1,12 @@
 """YAML text as a JSON value and the line of every key, bounded before anything walks the document.
 
-The parser's events are counted one after the other, without recursion: how deep, how many values, aliases as often as
-they stand for something. Only what is within bounds is composed, which recurses in C and would end the process.
+The parser's events are counted one after the other, without recursion: how deep, how many values,
+aliases as often as they stand for something. Only what is within bounds is composed, which recurses
+in C and would end the process.
 
-`python -m api.core.yaml_text` reads standard input and writes {spec, lines} or {problem} as JSON: what strangers send
-is read there (`ApartReader`), under limits of its own, where a crash of the parser is a refusal and nothing else.
+`python -m api.core.yaml_text` reads standard input and writes {spec, lines} or {problem} as JSON:
+what strangers send is read there (`ApartReader`), under limits of its own, where a crash of the
+parser is a refusal and nothing else.
 """
 
 from __future__ import annotations
@@ -53,8 +55,9 @@ _PATTERNS = {
 
 
 class _Loader(yaml.CSafeLoader):
-    """Safe YAML that refuses a key given twice, where plain YAML silently keeps the last, and one that is no text: JSON
-    has none such, and 2024, yes and null want quotes to be names. A date and a number with colons are texts."""
+    """Safe YAML that refuses a key given twice, where plain YAML silently keeps the last, and one
+    that is no text: JSON has none such, and 2024, yes and null want quotes to be names. A date and
+    a number with colons are texts."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - as the base class has it
         first: [
@@ -76,7 +79,9 @@ class _Loader(yaml.CSafeLoader):
                     if scalar
                     else "a value that begins with a brace wants quotes"
                 )
-                raise yaml.constructor.ConstructorError(None, None, f"a key is a name; {wants}", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"a key is a name; {wants}", key_node.start_mark
+                )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key[:80]!r} is given twice", key_node.start_mark
@@ -125,7 +130,12 @@ def read(text: str) -> tuple[Any, Lines]:
         raise BadYamlError(mark.line + 1 if mark else None, said[:300], "a YAML document") from None
     except BadYamlError:
         raise
-    except (ValueError, TypeError, AttributeError, LookupError) as error:  # of a value with a tag of another type
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+    ) as error:  # of a value with a tag of another type
         raise BadYamlError(None, str(error)[:200], "values that YAML knows") from None
     lines: Lines = {}
     if node is not None:
@@ -135,7 +145,9 @@ def read(text: str) -> tuple[Any, Lines]:
 
 def _bound(text: str) -> None:
     """Refuse what is too deep or too large, one event at a time."""
-    open_: list[tuple[str | None, int]] = [(None, 0)]  # of each that is open: its anchor, and the values in it so far
+    open_: list[tuple[str | None, int]] = [
+        (None, 0)
+    ]  # of each that is open: its anchor, and the values in it so far
     sizes: dict[str, int] = {}
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -147,7 +159,9 @@ def _bound(text: str) -> None:
             anchor, size = open_.pop()
         elif isinstance(event, yaml.AliasEvent):
             if any(anchor == event.anchor for anchor, _ in open_):
-                raise _beyond(event, f"*{str(event.anchor)[:80]} within itself", "nesting that ends")
+                raise _beyond(
+                    event, f"*{str(event.anchor)[:80]} within itself", "nesting that ends"
+                )
             anchor, size = None, sizes.get(str(event.anchor), 1)
         elif isinstance(event, yaml.ScalarEvent):
             anchor, size = event.anchor, 1
@@ -158,7 +172,11 @@ def _bound(text: str) -> None:
         of, before = open_[-1]
         open_[-1] = of, before + size
         if before + size > MAX_NODES:
-            raise _beyond(event, f"more than {MAX_NODES} values", f"at most {MAX_NODES}, each alias for what it names")
+            raise _beyond(
+                event,
+                f"more than {MAX_NODES} values",
+                f"at most {MAX_NODES}, each alias for what it names",
+            )
 
 
 def _beyond(event: Any, found: str, wanted: str) -> BadYamlError:
@@ -181,8 +199,8 @@ def _note_lines(top: yaml.Node, lines: Lines) -> None:
 
 
 def plain_path(path: Where) -> Where:
-    """A path as the lines are noted by: a composite may be written as a bare list, and its parts are then reported
-    below `of`, so that the word before a place is left out."""
+    """A path as the lines are noted by: a composite may be written as a bare list, and its parts
+    are then reported below `of`, so that the word before a place is left out."""
     if len(path) > 1 and isinstance(path[-1], int) and path[-2] == "of":
         return (*path[:-2], path[-1])
     return path
@@ -199,13 +217,15 @@ def line_of(path: Where, lines: Lines) -> int | None:
 
 
 class ApartReader:
-    """Reads in processes of its own, at most ``at_once`` of them: one that crashes is a refusal and nothing else."""
+    """Reads in processes of its own, at most ``at_once`` of them: one that crashes is a refusal and
+    nothing else."""
 
     def __init__(self, at_once: int = 2) -> None:
         self._turns = asyncio.Semaphore(at_once)
 
     async def read(self, text: bytes) -> tuple[Any, Lines]:
-        """As `read`, of UTF-8 text. Raises `BadYamlError`, also for what takes too much memory or time."""
+        """As `read`, of UTF-8 text. Raises `BadYamlError`, also for what takes too much memory or
+        time."""
         async with self._turns:
             return await _read_apart(text)
 
@@ -226,7 +246,9 @@ async def _read_apart(text: bytes) -> tuple[Any, Lines]:
             child.kill()
             await child.wait()
     if child.returncode != 0 or not said:
-        raise BadYamlError(None, "text", f"YAML that is read within {CPU_S} s and {MEMORY >> 20} MiB")
+        raise BadYamlError(
+            None, "text", f"YAML that is read within {CPU_S} s and {MEMORY >> 20} MiB"
+        )
     answer: dict[str, Any] = orjson.loads(said)
     if "problem" in answer:
         raise BadYamlError(*answer["problem"])

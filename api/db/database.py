@@ -1,9 +1,9 @@
 """One database behind two doors: many readers, one writer.
 
-SQLite has a single writer. A queue of our own in front of it costs nothing and never times out, where its
-own lock would be polled. Postgres has as many as there are connections; rows are locked by whoever needs them.
-A full disk, a locked or a lost database is `UnavailableError`: the transaction is rolled back, the caller may try
-again.
+SQLite has a single writer. A queue of our own in front of it costs nothing and never times out,
+where its own lock would be polled. Postgres has as many as there are connections; rows are locked
+by whoever needs them. A full disk, a locked or a lost database is `UnavailableError`: the
+transaction is rolled back, the caller may try again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ BUSY_MS = 5_000
 
 
 def now(later: timedelta = timedelta()) -> str:
-    """The time for people, ``later`` than it is: UTC, to the millisecond, in texts that sort as time."""
+    """The time for people, ``later`` than it is: UTC, to the millisecond, in texts that sort as
+    time."""
     return (datetime.now(UTC) + later).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -59,7 +60,8 @@ class Database:
         if self.embedded and self.url.database:
             path = Path(self.url.database)
             path.parent.mkdir(parents=True, exist_ok=True)
-            # It holds what would be right and what it pays. SQLite's other files get the mode of this one.
+            # It holds what would be right and what it pays. SQLite's other files get the mode of
+            # this one.
             if not path.exists():
                 path.touch(0o600)
         self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
@@ -75,21 +77,31 @@ class Database:
         return self.url.get_backend_name() == "sqlite"
 
     def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
-        # Reads are single statements, each its own snapshot: autocommit spares them two round trips.
-        extra: dict[str, Any] = {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
+        # Reads are single statements, each its own snapshot: autocommit spares them two round
+        # trips.
+        extra: dict[str, Any] = (
+            {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
+        )
         if not self.embedded:
             engine = create_async_engine(url, pool_size=SERVER_POOL, max_overflow=0, **extra)
             event.listen(engine.sync_engine, "checkout", _refuse_closed)
             return engine
         engine = create_async_engine(
-            url, poolclass=AsyncAdaptedQueuePool, pool_size=size, max_overflow=0, pool_timeout=30, **extra
+            url,
+            poolclass=AsyncAdaptedQueuePool,
+            pool_size=size,
+            max_overflow=0,
+            pool_timeout=30,
+            **extra,
         )
         event.listen(engine.sync_engine, "connect", _prepare)
         if begin is not None:
             event.listen(engine.sync_engine, "begin", lambda conn: conn.exec_driver_sql(begin))
         return engine
 
-    async def all(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
+    async def all(
+        self, statement: Executable, values: Mapping[str, Any] | None = None
+    ) -> Sequence[Any]:
         """All rows of one SELECT."""
         with translated():
             async with self.reader.connect() as conn:
@@ -116,10 +128,11 @@ class Database:
                 yield conn
 
     async def run(self, work: Callable[[Connection], None], *, single: bool = False) -> None:
-        """Run ``work`` in the one write transaction; ``single``: to a server it is one statement, which needs none.
+        """Run ``work`` in the one write transaction; ``single``: to a server it is one statement,
+        which needs none.
 
-        The async driver of SQLite crosses threads three times a statement; here a whole transaction crosses
-        once, and costs a quarter. The work is the same on every database.
+        The async driver of SQLite crosses threads three times a statement; here a whole transaction
+        crosses once, and costs a quarter. The work is the same on every database.
         """
         with translated():
             async with self._lock:
@@ -128,8 +141,11 @@ class Database:
                         await conn.run_sync(work)
                     return
                 loop = asyncio.get_running_loop()
-                # Shielded: the thread goes on whoever gives up waiting, so its end must not go unseen.
-                await asyncio.shield(loop.run_in_executor(self._pen, _in_transaction, self._direct, work))
+                # Shielded: the thread goes on whoever gives up waiting, so its end must not go
+                # unseen.
+                await asyncio.shield(
+                    loop.run_in_executor(self._pen, _in_transaction, self._direct, work)
+                )
 
     def _direct_engine(self) -> Engine:
         engine = create_engine(self.url.set(drivername="sqlite"), poolclass=StaticPool)
@@ -153,16 +169,21 @@ def _in_transaction(engine: Engine, work: Callable[[Connection], None]) -> None:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn a driver's operational errors (disk full, locked, connection lost) into `UnavailableError`."""
+    """Turn a driver's operational errors (disk full, locked, connection lost) into
+    `UnavailableError`."""
     try:
         yield
     except (OperationalError, InterfaceError) as error:
         raise UnavailableError(f"the database can't be used now: {error.orig}") from error
     except DBAPIError as error:
         if _sqlstate(error) in _NO_TEXT:
-            raise InvalidError("text: got a NUL character, which no text in the database can hold") from error
+            raise InvalidError(
+                "text: got a NUL character, which no text in the database can hold"
+            ) from error
         if _sqlstate(error) in _TOO_LONG:
-            raise InvalidError(f"text: {error.orig}; wanted what the database has room for") from error
+            raise InvalidError(
+                f"text: {error.orig}; wanted what the database has room for"
+            ) from error
         if not _passing(error):
             raise
         raise UnavailableError(f"the database can't be used now: {error.orig}") from error
@@ -173,8 +194,9 @@ def translated() -> Iterator[None]:
 
 
 def _passing(error: DBAPIError) -> bool:
-    """Whether a driver's error is of a moment: connection lost or refused, deadlock, no room, shutting down; or no such
-    role, database or privilege (42501), which an operator mends while the service waits.
+    """Whether a driver's error is of a moment: connection lost or refused, deadlock, no room,
+    shutting down; or no such role, database or privilege (42501), which an operator mends while the
+    service waits.
 
     By the class of SQLSTATE (Postgres' documentation, appendix A).
     """
@@ -188,16 +210,23 @@ def _sqlstate(error: DBAPIError) -> str:
 
 
 def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
-    # What Postgres closed in between is noticed before it is used, and with it all the others. The driver knows
-    # without asking: a ping before each statement (pool_pre_ping) is a round trip for each.
+    # What Postgres closed in between is noticed before it is used, and with it all the others. The
+    # driver knows without asking: a ping before each statement (pool_pre_ping) is a round trip for
+    # each.
     if connection.driver_connection.is_closed():
         raise InvalidatePoolError
 
 
 def _prepare(connection: DBAPIConnection, _record: object) -> None:
-    # SQLAlchemy emits BEGIN itself (see the "begin" hook): the driver would do it late, after the first read.
+    # SQLAlchemy emits BEGIN itself (see the "begin" hook): the driver would do it late, after the
+    # first read.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON"):
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        f"busy_timeout={BUSY_MS}",
+        "foreign_keys=ON",
+    ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

@@ -1,6 +1,7 @@
 """Brings a database to this build's schema, and says whether it is there.
 
-The alembic configuration is made here, so that it also works from an installed wheel and from any folder.
+The alembic configuration is made here, so that it also works from an installed wheel and from any
+folder.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ ADVISORY_KEY = 0x6D696C65
 
 def _config(connection: Connection | None = None) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
+    config.set_main_option(
+        "script_location", str(Path(migrations.__file__).parent).replace("%", "%%")
+    )
     config.attributes["connection"] = connection
     return config
 
@@ -35,8 +38,8 @@ def latest_revision() -> str | None:
 def reached(found: str | None) -> bool:
     """Whether the schema ``found`` is this build's or a newer one.
 
-    Revisions are numbers of four digits. A newer schema has all that this build knows: replicas of the old build go on
-    until they are replaced.
+    Revisions are numbers of four digits. A newer schema has all that this build knows: replicas of
+    the old build go on until they are replaced.
     """
     return found is not None and found >= (latest_revision() or "")
 
@@ -49,7 +52,8 @@ async def current(database: Database) -> str | None:
 
 
 async def upgrade(database: Database) -> None:
-    """Apply every migration that the database lacks, in one transaction; a newer build's schema stays as it is."""
+    """Apply every migration that the database lacks, in one transaction; a newer build's schema
+    stays as it is."""
     async with database.write() as conn:
         if not database.embedded:  # replicas that start together migrate one after the other
             await conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_KEY})

@@ -1,7 +1,9 @@
-"""One transaction for many who wait: work of the cascade's queue, one after the other, committed at once.
+"""One transaction for many who wait: work of the cascade's queue, one after the other, committed at
+once.
 
-On Postgres an advisory lock lets one such transaction of all replicas run at a time, and it takes the locks of its
-episodes first and sorted, as appends do: so nobody waits in a circle, and what a budget says is true until the commit.
+On Postgres an advisory lock lets one such transaction of all replicas run at a time, and it takes
+the locks of its episodes first and sorted, as appends do: so nobody waits in a circle, and what a
+budget says is true until the commit.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _LOCKED = (
 
 
 @dataclass(slots=True, eq=False)
-class _Ticket:
+class _CommitTicket:
     work: Callable[[Connection], Any]
     episode: str | None
     done: bool = False
@@ -47,15 +49,16 @@ class Together:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._pen = asyncio.Lock()
-        self._waiting: list[_Ticket] = []
+        self._waiting: list[_CommitTicket] = []
 
     async def do(self, work: Callable[[Connection], T], episode: str | None = None) -> T:
-        """What ``work`` gives, durable; with ``episode``, under the lock of its row. ``work`` must not fail.
+        """What ``work`` gives, durable; with ``episode``, under the lock of its row. ``work`` must
+        not fail.
 
-        Raises `UnavailableError`, with nothing written of all that was to be committed together; so does everybody
-        whose work it was.
+        Raises `UnavailableError`, with nothing written of all that was to be committed together; so
+        does everybody whose work it was.
         """
-        ticket = _Ticket(work, episode)
+        ticket = _CommitTicket(work, episode)
         self._waiting.append(ticket)
         try:
             async with self._pen:
@@ -69,7 +72,8 @@ class Together:
         return ticket.result  # type: ignore[no-any-return]
 
     async def _write(self) -> None:
-        # Who holds the pen and is not done yet is among the first, for those before it were done before it.
+        # Who holds the pen and is not done yet is among the first, for those before it were done
+        # before it.
         batch, self._waiting = self._waiting[:TOGETHER], self._waiting[TOGETHER:]
 
         def work(conn: Connection) -> None:
@@ -84,8 +88,13 @@ class Together:
         try:
             await self._database.run(work)
         except BaseException as error:
-            # Whoever had the pen may have been cancelled; the others only know that nothing is known to be written.
-            told = error if isinstance(error, Exception) else UnavailableError("whoever wrote for several was stopped")
+            # Whoever had the pen may have been cancelled; the others only know that nothing is
+            # known to be written.
+            told = (
+                error
+                if isinstance(error, Exception)
+                else UnavailableError("whoever wrote for several was stopped")
+            )
             for one in batch:
                 one.result, one.error = None, told
             raise

@@ -1,7 +1,9 @@
-"""Answers given before, by Idempotency-Key: a trainer that retries gets the same answer, not the effect twice.
+"""Answers given before, by Idempotency-Key: a trainer that retries gets the same answer, not the
+effect twice.
 
-``intent`` names the caller, the route and the key together; ``request`` is the digest of the body. Answers that
-may still change (202) keep only the request, so that other content under the key is refused all the same.
+``intent`` names the caller, the route and the key together; ``request`` is the digest of the body.
+Answers that may still change (202) keep only the request, so that other content under the key is
+refused all the same.
 """
 
 from __future__ import annotations
@@ -33,7 +35,12 @@ class Answers:
 
     async def find(self, intent: str) -> Given | None:
         """What was answered under ``intent``, if anything."""
-        columns = (idempotency.c.request, idempotency.c.status, idempotency.c.media_type, idempotency.c.body)
+        columns = (
+            idempotency.c.request,
+            idempotency.c.status,
+            idempotency.c.media_type,
+            idempotency.c.body,
+        )
         row = await self._database.first(select(*columns).where(idempotency.c.intent == intent))
         return None if row is None else Given(*row)
 
@@ -43,11 +50,14 @@ class Answers:
         try:
             async with self._database.write() as conn:
                 await conn.execute(
-                    delete(idempotency).where(idempotency.c.intent == intent, idempotency.c.status.is_(None))
+                    delete(idempotency).where(
+                        idempotency.c.intent == intent, idempotency.c.status.is_(None)
+                    )
                 )
                 await conn.execute(insert(idempotency), row)
         except IntegrityError:
-            # Another process answered the same request meanwhile; its answer is the one that stands.
+            # Another process answered the same request meanwhile; its answer is the one that
+            # stands.
             return
 
     async def forget(self, days: int) -> None:

@@ -1,6 +1,7 @@
 """Labels and findings of episodes as keys of one index, the same on every database.
 
-A label's value is compared as text: a string as it is, anything else as its JSON (``true``, ``null``, ``1.5``).
+A label's value is compared as text: a string as it is, anything else as its JSON (``true``,
+``null``, ``1.5``).
 """
 
 from __future__ import annotations
@@ -34,10 +35,14 @@ def finding_key(finding: Finding) -> str:
     return sha256(canonical(["finding", finding]))[:32]
 
 
-def label_rows(labels: Mapping[str, Any], tenant: str, opened_at: str, episode: str) -> list[dict[str, str]]:
+def label_rows(
+    labels: Mapping[str, Any], tenant: str, opened_at: str, episode: str
+) -> list[dict[str, str]]:
     """The rows of a new episode's labels."""
     keys = sorted({label_key(name, label_text(value)) for name, value in labels.items()})
-    return [{"key": key, "tenant": tenant, "opened_at": opened_at, "episode": episode} for key in keys]
+    return [
+        {"key": key, "tenant": tenant, "opened_at": opened_at, "episode": episode} for key in keys
+    ]
 
 
 async def mark_found(conn: AsyncConnection, episode: str, findings: Iterable[Finding]) -> None:
@@ -45,7 +50,9 @@ async def mark_found(conn: AsyncConnection, episode: str, findings: Iterable[Fin
     row = (episodes.c.tenant, episodes.c.opened_at, episodes.c.id)
     for finding in findings:
         found = select(literal(finding_key(finding)), *row).where(episodes.c.id == episode)
-        await conn.execute(insert(episode_marks).from_select([column.name for column in episode_marks.c], found))
+        await conn.execute(
+            insert(episode_marks).from_select([column.name for column in episode_marks.c], found)
+        )
 
 
 def has_mark(key: str) -> ColumnElement[bool]:

@@ -1,8 +1,9 @@
-"""Partitions of the log by day, on Postgres: made before they are needed, dropped once nothing is in them.
+"""Partitions of the log by day, on Postgres: made before they are needed, dropped once nothing is
+in them.
 
-An episode's id begins with the day on which it was opened (`api.core.keys.Keys.episode_id`), so a row finds its
-partition by the id that every query names anyway. A partition is built aside and attached: that waits for no append
-and makes none wait. On SQLite there is nothing to do.
+An episode's id begins with the day on which it was opened (`api.core.keys.Keys.episode_id`), so a
+row finds its partition by the id that every query names anyway. A partition is built aside and
+attached: that waits for no append and makes none wait. On SQLite there is nothing to do.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _ATTACHED = text(
 
 
 def day_of(episode: str) -> date | None:
-    """The day that an episode's id begins with, or None where it is no id that this service gave."""
+    """The day that an episode's id begins with, or None where it is no id that this service
+    gave."""
     found = _DAY.match(episode)
     if found is None:
         return None
@@ -73,7 +75,8 @@ class Partitions:
             return []
         async with self._database.write() as conn:
             await _lock(conn)
-            # Whoever reads a whole table keeps this waiting, and it would keep appends waiting: it gives up first.
+            # Whoever reads a whole table keeps this waiting, and it would keep appends waiting: it
+            # gives up first.
             await conn.execute(text(f"SET LOCAL lock_timeout = {LOCK_MS}"))
             past = [day for day in await _days(conn) if day < today() - KEEP_EMPTY]
             gone = [day for day in past if await _is_empty(conn, day)]
@@ -121,13 +124,18 @@ async def _attach(conn: AsyncConnection, day: date) -> None:
         name = _name(table, day)
         await conn.execute(text(f"CREATE TABLE {name} (LIKE {table} INCLUDING ALL)"))
         await conn.execute(
-            text(f"ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{first}') TO ('{beyond}')")
+            text(
+                f"ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{first}') TO"
+                f" ('{beyond}')"
+            )
         )
 
 
 async def _is_empty(conn: AsyncConnection, day: date) -> bool:
     for table in PARTITIONED:
-        if (await conn.execute(text(f"SELECT 1 FROM {_name(table, day)} LIMIT 1"))).first() is not None:
+        if (
+            await conn.execute(text(f"SELECT 1 FROM {_name(table, day)} LIMIT 1"))
+        ).first() is not None:
             return False
     ours = episodes.c.id.startswith(_bounds(day)[0], autoescape=True)
     return (await conn.execute(select(episodes.c.id).where(ours).limit(1))).first() is None

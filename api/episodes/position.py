@@ -8,8 +8,8 @@ from detectors.model.types import Segment
 
 
 class Standing(NamedTuple):
-    """An episode at its last durable event. ``stored`` is the seq of the stored engine state, ``step`` -1 before one
-    began, ``milestones`` how many were reached."""
+    """An episode at its last durable event. ``stored`` is the seq of the stored engine state,
+    ``step`` -1 before one began, ``milestones`` how many were reached."""
 
     through: int
     head: str

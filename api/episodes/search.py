@@ -1,7 +1,8 @@
-"""The list of episodes as people ask for it: filtered, sorted, a page at a time, however many there are.
+"""The list of episodes as people ask for it: filtered, sorted, a page at a time, however many there
+are.
 
-A page begins after the last row of the one before (keyset), never by counting rows, so the thousandth page costs what
-the first does.
+A page begins after the last row of the one before (keyset), never by counting rows, so the
+thousandth page costs what the first does.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ class Cursor(NamedTuple):
     id: str
 
 
-class Wanted(NamedTuple):
-    """What is asked of the list; None asks nothing. ``since`` and ``until``: UTC days, ``until`` included."""
+class EpisodeQuery(NamedTuple):
+    """What is asked of the list; None asks nothing. ``since`` and ``until``: UTC days, ``until``
+    included."""
 
     tenant: str
     task: str | None = None
@@ -58,12 +60,17 @@ class Search:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def page(self, wanted: Wanted, count: int) -> tuple[Sequence[Any], Cursor | None]:
+    async def page(self, wanted: EpisodeQuery, count: int) -> tuple[Sequence[Any], Cursor | None]:
         """At most ``count`` rows, and where the next page begins (None: there is none)."""
         timed = wanted.sort in ("newest", "oldest")
         keys, mark = await self._narrowest(wanted, timed)
-        # Where a mark leads, its index has the order of time too: what it does not name is not read.
-        opened_at, id = (episodes.c.opened_at, episodes.c.id) if mark is None else (_MARK.opened_at, _MARK.episode)
+        # Where a mark leads, its index has the order of time too: what it does not name is not
+        # read.
+        opened_at, id = (
+            (episodes.c.opened_at, episodes.c.id)
+            if mark is None
+            else (_MARK.opened_at, _MARK.episode)
+        )
         column = opened_at if timed else _TOTAL
         falling = wanted.sort in ("newest", "best")
         order = [one.desc() if falling else one.asc() for one in (column, id)]
@@ -71,7 +78,11 @@ class Search:
         if mark is not None:
             found = found.join_from(episode_marks, episodes, episodes.c.id == _MARK.episode)
             found = found.where(_MARK.key == mark, _MARK.tenant == wanted.tenant)
-        asked = [*_conditions(wanted, opened_at), *map(has_mark, keys), *_beyond(wanted, column, id, falling)]
+        asked = [
+            *_conditions(wanted, opened_at),
+            *map(has_mark, keys),
+            *_beyond(wanted, column, id, falling),
+        ]
         statement = found.where(*asked).order_by(*order).limit(count + 1)
         rows = await self._database.all(statement)
         if len(rows) <= count:
@@ -79,9 +90,10 @@ class Search:
         last = rows[count - 1]
         return rows[:count], Cursor(getattr(last, column.name), last.id)
 
-    async def _narrowest(self, wanted: Wanted, timed: bool) -> tuple[list[str], str | None]:
-        """The marks to look for in each row, and the one that leads to the rows, if one should: the rarest, and in the
-        order of rewards, which its index does not have, only where few rows bear it."""
+    async def _narrowest(self, wanted: EpisodeQuery, timed: bool) -> tuple[list[str], str | None]:
+        """The marks to look for in each row, and the one that leads to the rows, if one should: the
+        rarest, and in the order of rewards, which its index does not have, only where few rows bear
+        it."""
         keys = _keys(wanted)
         if not keys or (timed and len(keys) == 1):
             return [], keys[0] if keys else None
@@ -98,12 +110,12 @@ class Search:
         return int(row[0])
 
 
-def _keys(wanted: Wanted) -> list[str]:
+def _keys(wanted: EpisodeQuery) -> list[str]:
     keys = [] if wanted.finding is None else [finding_key(wanted.finding)]
     return keys if wanted.label is None else [*keys, label_key(*wanted.label)]
 
 
-def _conditions(wanted: Wanted, opened_at: Any) -> list[Any]:
+def _conditions(wanted: EpisodeQuery, opened_at: Any) -> list[Any]:
     of = episodes.c
     asked = [of.tenant == wanted.tenant]
     for name in ("task", "status", "opened_by"):
@@ -123,11 +135,13 @@ def _conditions(wanted: Wanted, opened_at: Any) -> list[Any]:
     return asked
 
 
-def _beyond(wanted: Wanted, column: Any, id: Any, falling: bool) -> list[Any]:
+def _beyond(wanted: EpisodeQuery, column: Any, id: Any, falling: bool) -> list[Any]:
     """What comes after the page before; by total only those that have one."""
     asked: list[Any] = [column.is_not(None)] if column is _TOTAL else []
     if wanted.after is not None:
         last, last_id = wanted.after
-        beyond, further = (column < last, id < last_id) if falling else (column > last, id > last_id)
+        beyond, further = (
+            (column < last, id < last_id) if falling else (column > last, id > last_id)
+        )
         asked.append(or_(beyond, and_(column == last, further)))
     return asked

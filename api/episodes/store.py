@@ -47,25 +47,33 @@ class Episodes:
     ) -> str:
         """Open an episode of ``task`` and give its id.
 
-        What ``intent`` opened before is found again, here and in every replica. Raises `KeyReusedError` where that has
-        other content, `GoneError` where it was deleted.
+        What ``intent`` opened before is found again, here and in every replica. Raises
+        `KeyReusedError` where that has other content, `GoneError` where it was deleted.
         """
         day = today()
         await self.partitions.ready(day)
         id = keys.episode_id(day)
         row = _row(who, id, task, labels, seed, intent)
         try:
-            token = token_row(keys.append_token(id), "append", f"daemon of {id}", Terms(who.tenant), id)
-            found = await self._insert(row, token, label_rows(labels, who.tenant, row["opened_at"], id))
+            token = token_row(
+                keys.append_token(id), "append", f"daemon of {id}", Terms(who.tenant), id
+            )
+            found = await self._insert(
+                row, token, label_rows(labels, who.tenant, row["opened_at"], id)
+            )
         except IntegrityError:  # another replica opened it in this moment
             found = await self._database.first(_BY_INTENT, {"intent": intent})
         if found is None:
             return id
         if any(getattr(found, name) != row[name] for name in ("task_number", "labels", "seed")):
-            raise KeyReusedError("Idempotency-Key: it opened an episode of another task, labels or seed")
+            raise KeyReusedError(
+                "Idempotency-Key: it opened an episode of another task, labels or seed"
+            )
         return str(found.id)
 
-    async def _insert(self, row: dict[str, Any], token: dict[str, Any], marks: list[dict[str, str]]) -> Any:
+    async def _insert(
+        self, row: dict[str, Any], token: dict[str, Any], marks: list[dict[str, str]]
+    ) -> Any:
         """Insert all, or give the row that the same intent opened before."""
         async with self._database.write() as conn:
             if row["intent"] is not None:
@@ -80,11 +88,12 @@ class Episodes:
         return None
 
     async def owned(self, tenant: str, id: str) -> None:
-        """Raises `NotFoundError`, in the words for an episode that nobody has, unless it is ``tenant``'s, and
-        `GoneError` where it was and is deleted.
+        """Raises `NotFoundError`, in the words for an episode that nobody has, unless it is
+        ``tenant``'s, and `GoneError` where it was and is deleted.
 
-        Every id that comes from outside passes here: those in paths by `api.http.support.caller`, those in bodies
-        by the readers that take them. An owner never changes, so it is looked up once.
+        Every id that comes from outside passes here: those in paths by `api.http.support.caller`,
+        those in bodies by the readers that take them. An owner never changes, so it is looked up
+        once.
         """
         owner = self._owners.get(id)
         if owner is None:
@@ -102,14 +111,16 @@ class Episodes:
         return self._owners.get(id) == tenant
 
     async def get(self, id: str) -> Any:
-        """The row of an episode, whoever's it is: see `owned`. Raises `NotFoundError`, `GoneError`."""
+        """The row of an episode, whoever's it is: see `owned`. Raises `NotFoundError`,
+        `GoneError`."""
         row = await self._database.first(_ONE, {"id": id})
         if row is None:
             raise await self._absent(None, id)
         return row
 
     async def _absent(self, tenant: str | None, id: str) -> ProblemError:
-        """What is said of an episode that is not there: that it was deleted, to its owner, or nothing."""
+        """What is said of an episode that is not there: that it was deleted, to its owner, or
+        nothing."""
         tombstone = await find(self._database, id)
         if tombstone is not None and tenant in (None, tombstone.tenant):
             return gone_error(tombstone)
@@ -126,7 +137,12 @@ class Episodes:
 
 
 def _row(
-    who: Principal, id: str, task: Opening, labels: dict[str, Any], seed: int | None, intent: str | None
+    who: Principal,
+    id: str,
+    task: Opening,
+    labels: dict[str, Any],
+    seed: int | None,
+    intent: str | None,
 ) -> dict[str, Any]:
     return {
         "id": id,
@@ -167,12 +183,30 @@ def _unknown(id: str) -> NotFoundError:
 async def mark_closing(conn: AsyncConnection, id: str) -> None:
     """Take no more steps: the daemon was asked to close."""
     await conn.execute(
-        update(episodes).where(episodes.c.id == id, episodes.c.status == "open").values(status="closing")
+        update(episodes)
+        .where(episodes.c.id == id, episodes.c.status == "open")
+        .values(status="closing")
     )
 
 
 def describe(row: Any) -> dict[str, Any]:
     """An episode as the wire has it."""
-    names = ("task", "version", "digest", "seed", "status", "through", "head", "step", "success", "total")
+    names = (
+        "task",
+        "version",
+        "digest",
+        "seed",
+        "status",
+        "through",
+        "head",
+        "step",
+        "success",
+        "total",
+    )
     times = {"opened_at": row.opened_at, "closed_at": row.closed_at}
-    return {"episode": row.id, "labels": orjson.loads(row.labels), **{n: getattr(row, n) for n in names}, **times}
+    return {
+        "episode": row.id,
+        "labels": orjson.loads(row.labels),
+        **{n: getattr(row, n) for n in names},
+        **times,
+    }

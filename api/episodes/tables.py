@@ -1,12 +1,24 @@
 """Episodes, the answers kept for repeated requests, and what is left of a deleted episode.
 
-Times are UTC text for people: retention alone goes by them. ``tenant`` owns the row; ``-`` is nobody, so that a row
-without an owner is found by none. ``opened_by`` is a token's id.
+Times are UTC text for people: retention alone goes by them. ``tenant`` owns the row; ``-`` is
+nobody, so that a row without an owner is found by none. ``opened_by`` is a token's id.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+)
 
 from api.db.base import metadata
 

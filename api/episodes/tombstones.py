@@ -1,7 +1,8 @@
-"""What is left of a deleted episode: one statement, signed by the service, that it was here and why it is not.
+"""What is left of a deleted episode: one statement, signed by the service, that it was here and why
+it is not.
 
-The statement names the chain's head, so a copy of the episode kept elsewhere can still be held against it, and an
-auditor tells a deletion from a loss.
+The statement names the chain's head, so a copy of the episode kept elsewhere can still be held
+against it, and an auditor tells a deletion from a loss.
 """
 
 from __future__ import annotations
@@ -29,12 +30,18 @@ _OF_EITHER = select(tombstones).where(
 
 
 def tombstone_row(signer: Signer, episode: Any, reason: str, by: str) -> dict[str, Any]:
-    """The tombstone of the episode's row, which ``by`` (a token's id, or a setting) deletes for ``reason``."""
+    """The tombstone of the episode's row, which ``by`` (a token's id, or a setting) deletes for
+    ``reason``."""
     at = now()
     told = ("task", "version", "digest", "status", "through", "head", "opened_at", "closed_at")
     statement = {"episode": episode.id, **{name: getattr(episode, name) for name in told}}
     body = canonical({**statement, "reason": reason, "deleted_by": by, "deleted_at": at})
-    kept = {"episode": episode.id, "tenant": episode.tenant, "intent": episode.intent, "deleted_at": at}
+    kept = {
+        "episode": episode.id,
+        "tenant": episode.tenant,
+        "intent": episode.intent,
+        "deleted_at": at,
+    }
     return {**kept, "body": body, "signature": signer.sign(PREAMBLE + body), "key": signer.public}
 
 
@@ -50,7 +57,9 @@ def document(row: Any) -> dict[str, Any]:
 def is_genuine(row: Any, public: bytes) -> bool:
     """Whether the tombstone's statement is about its episode and signed by the key ``public``."""
     body = bytes(row.body)
-    return orjson.loads(body).get("episode") == row.episode and verify(public, PREAMBLE + body, bytes(row.signature))
+    return orjson.loads(body).get("episode") == row.episode and verify(
+        public, PREAMBLE + body, bytes(row.signature)
+    )
 
 
 async def refuse_deleted(conn: AsyncConnection, episode: str, intent: str | None) -> None:
@@ -70,6 +79,7 @@ def gone_error(row: Any) -> GoneError:
     said = document(row)
     statement = said["tombstone"]
     return GoneError(
-        f"episode: {row.episode} was deleted at {row.deleted_at} by {statement['deleted_by']}: {statement['reason']}",
+        f"episode: {row.episode} was deleted at {row.deleted_at} by {statement['deleted_by']}:"
+        f" {statement['reason']}",
         **said,
     )

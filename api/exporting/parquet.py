@@ -26,9 +26,23 @@ def _table(needed: str, optional: str, types: dict[str, pa.DataType]) -> pa.Sche
 
 
 _NUMBERS = dict.fromkeys(
-    ("events", "steps", "masked", "seed", "step", "first", "last", "through", "cause_step", "unknown"), _whole
+    (
+        "events",
+        "steps",
+        "masked",
+        "seed",
+        "step",
+        "first",
+        "last",
+        "through",
+        "cause_step",
+        "unknown",
+    ),
+    _whole,
 )
-_REALS = dict.fromkeys(("total", "reward", "credit", "value", "worth", "gamma", "return_to_go", "seen"), _real)
+_REALS = dict.fromkeys(
+    ("total", "reward", "credit", "value", "worth", "gamma", "return_to_go", "seen"), _real
+)
 _TRUTHS = dict.fromkeys(("closed", "success", "done", "mask", "baseline", "paid"), _truth)
 _TYPES = {**_NUMBERS, **_REALS, **_TRUTHS}
 
@@ -55,12 +69,16 @@ SCHEMAS: dict[str, pa.Schema] = {
 
 
 def write(folder: Path, batches: Iterable[Rows]) -> dict[str, int]:
-    """Write all rows below ``folder``, replacing an earlier export there; how many each table has."""
+    """Write all rows below ``folder``, replacing an earlier export there; how many each table
+    has."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = {name: folder / f"{name}.parquet.part" for name in SCHEMAS}
     counts = dict.fromkeys(SCHEMAS, 0)
     waiting: Rows = {name: [] for name in SCHEMAS}
-    writers = {name: pq.ParquetWriter(part, SCHEMAS[name], compression="zstd") for name, part in parts.items()}
+    writers = {
+        name: pq.ParquetWriter(part, SCHEMAS[name], compression="zstd")
+        for name, part in parts.items()
+    }
     try:
         for rows in batches:
             for name in SCHEMAS:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class Return(NamedTuple):
-    """``value`` is Gₜ, None where it is not known; ``seen`` counts the known rewards alone; ``unknown`` how many of
-    this and the later steps are masked."""
+    """``value`` is Gₜ, None where it is not known; ``seen`` counts the known rewards alone;
+    ``unknown`` how many of this and the later steps are masked."""
 
     value: float | None
     seen: float
@@ -16,11 +16,12 @@ class Return(NamedTuple):
 
 
 def returns_to_go(rewards: Sequence[float | None], gamma: float, closed: bool) -> list[Return]:
-    """Gₜ = rₜ + γ·Gₜ₊₁ for each step (Sutton and Barto, Reinforcement Learning, 2nd edition, eq. 3.8 and 3.9).
+    """Gₜ = rₜ + γ·Gₜ₊₁ for each step (Sutton and Barto, Reinforcement Learning, 2nd edition, eq.
+    3.8 and 3.9).
 
-    A masked step has no reward, which is not a reward of 0: no return that it is part of is known. Neither is any of an
-    episode that is not closed, since its future is not. ``seen`` = Σ γᵏ·rₜ₊ₖ over the known rewards is no return; it
-    is there for whoever decides to read it as one.
+    A masked step has no reward, which is not a reward of 0: no return that it is part of is known.
+    Neither is any of an episode that is not closed, since its future is not. ``seen`` = Σ γᵏ·rₜ₊ₖ
+    over the known rewards is no return; it is there for whoever decides to read it as one.
     """
     found: list[Return] = []
     value: float | None = 0.0 if closed else None

@@ -1,4 +1,5 @@
-"""An episode's rows in each table: a pure function of its log, its result and what the service knows of it."""
+"""An episode's rows in each table: a pure function of its log, its result and what the service
+knows of it."""
 
 from __future__ import annotations
 
@@ -18,13 +19,34 @@ from detectors.model.types import Segment
 Rows = dict[str, list[dict[str, Any]]]
 _OF_EPISODE = ("episode", "task", "version", "ruleset", "head", "closed", "success", "total")
 _OF_STEP = ("step", "first", "last", "done")
-_OF_REWARD = ("step", "status", "reward", "mask", "reason", "decided_by", "done", "success", "through")
-_OF_MILESTONE = ("id", "rule", "version", "component", "value", "worth", "evidence", "cause_step", "baseline")
+_OF_REWARD = (
+    "step",
+    "status",
+    "reward",
+    "mask",
+    "reason",
+    "decided_by",
+    "done",
+    "success",
+    "through",
+)
+_OF_MILESTONE = (
+    "id",
+    "rule",
+    "version",
+    "component",
+    "value",
+    "worth",
+    "evidence",
+    "cause_step",
+    "baseline",
+)
 
 
 class Exported(NamedTuple):
-    """An episode to write: its frames, its result where it has one, and the canonical task, by which it is scored where
-    it has none; ``facts`` are labels, seed and times, where a service knows them."""
+    """An episode to write: its frames, its result where it has one, and the canonical task, by
+    which it is scored where it has none; ``facts`` are labels, seed and times, where a service
+    knows them."""
 
     name: str
     content: bytes
@@ -33,20 +55,29 @@ class Exported(NamedTuple):
     facts: Mapping[str, Any] = {}
 
 
-def tables(episodes: Sequence[Exported], gammas: Sequence[float], credit_to: Credit = "as_paid") -> Rows:
-    """The rows of ``episodes``, table by table; ``credit_to``: the view that `credit` and returns-to-go are of.
+def tables(
+    episodes: Sequence[Exported], gammas: Sequence[float], credit_to: Credit = "as_paid"
+) -> Rows:
+    """The rows of ``episodes``, table by table; ``credit_to``: the view that `credit` and
+    returns-to-go are of.
 
     Raises `RecordingError`, `TaskError`.
     """
     found: Rows = {name: [] for name in ("episodes", "steps", "rewards", "milestones", "returns")}
     for one in episodes:
         segments = list(read_frames(one.content, one.name))
-        result: Result = orjson.loads(one.result) if one.result is not None else _scored(one, segments)
+        result: Result = (
+            orjson.loads(one.result) if one.result is not None else _scored(one, segments)
+        )
         found["episodes"].append(_episode(one, result))
         found["steps"].extend(_steps(segments, result))
-        to_cause = credited_to_cause(orjson.loads(one.task)) if one.task is not None else frozenset()
+        to_cause = (
+            credited_to_cause(orjson.loads(one.task)) if one.task is not None else frozenset()
+        )
         credits = credit(result["rewards"], to_cause, credit_to, closed=result["closed"])
-        found["rewards"].extend(_reward(result, reward, credits[reward["step"]]) for reward in result["rewards"])
+        found["rewards"].extend(
+            _reward(result, reward, credits[reward["step"]]) for reward in result["rewards"]
+        )
         found["milestones"].extend(_milestones(result))
         found["returns"].extend(_returns(result, gammas, credits))
     return found
@@ -88,20 +119,33 @@ def _steps(segments: Sequence[Segment], result: Result) -> list[dict[str, Any]]:
 def _reward(result: Result, reward: Mapping[str, Any], credited: float | None) -> dict[str, Any]:
     told = {**{name: reward[name] for name in _OF_REWARD}, "credit": credited}
     components = sorted(reward["components"].items())
-    return {"episode": result["episode"], "ruleset": result["ruleset"], **told, "components": components}
+    return {
+        "episode": result["episode"],
+        "ruleset": result["ruleset"],
+        **told,
+        "components": components,
+    }
 
 
 def _milestones(result: Result) -> list[dict[str, Any]]:
-    """Every milestone; ``paid`` says whether its worth is in a reward: that of a masked step is not."""
+    """Every milestone; ``paid`` says whether its worth is in a reward: that of a masked step is
+    not."""
     told = [(m, False) for m in result["baseline"]]
     told += [(m, not reward["mask"]) for reward in result["rewards"] for m in reward["milestones"]]
     return [
-        {"episode": result["episode"], "step": m["step"], **{name: m[name] for name in _OF_MILESTONE}, "paid": paid}
+        {
+            "episode": result["episode"],
+            "step": m["step"],
+            **{name: m[name] for name in _OF_MILESTONE},
+            "paid": paid,
+        }
         for m, paid in told
     ]
 
 
-def _returns(result: Result, gammas: Sequence[float], credits: Mapping[int, float | None]) -> list[dict[str, Any]]:
+def _returns(
+    result: Result, gammas: Sequence[float], credits: Mapping[int, float | None]
+) -> list[dict[str, Any]]:
     rewards = result["rewards"]
     values = [credits[reward["step"]] for reward in rewards]
     return [

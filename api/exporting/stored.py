@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from api.episodes.store import describe
 from api.exporting.rows import Exported
-from api.rescoring.corpus import Stored
+from api.rescoring.corpus import StoredEpisode
 from api.rewards.scored_episode import stored_result
 from api.verdicts.recording_verdicts import frame_of
 from detectors.model.codec import canonical, with_checksum
 
 
-def of_store(one: Stored) -> Exported:
+def of_store(one: StoredEpisode) -> Exported:
     """Its frames, its result and its facts."""
     result = canonical(stored_result(one.row, one.rewards, one.milestones))
     return Exported(one.row.id, one.content, result=result, task=one.task, facts=describe(one.row))
 
 
-def recording(one: Stored) -> bytes:
+def recording(one: StoredEpisode) -> bytes:
     """The recording: its frames, its log of verdicts where it has one, and the checksum of both."""
     return with_checksum(one.content + frame_of(one.verdicts))

@@ -1,10 +1,12 @@
-"""Ends the log of an episode whose sandbox is lost: the one case in which the service takes the pen.
+"""Ends the log of an episode whose sandbox is lost: the one case in which the service takes the
+pen.
 
-Law 3 has the journal number events. A lost journal numbers none, so the service writes one last segment after the last
-event that it has: that the journal's rest is lost, the steps that were asked for and never came, and the end. It goes
-through the same door as a daemon's, so the first one wins and the rewards follow from the log alone: whatever was not
-sealed is null with ``mask`` (docs/decisions/0013-a-lost-sandbox.md). An episode of which this build has not the rules
-is ended without them: the same steps are masked, but that its goal was reached before is not said
+Law 3 has the journal number events. A lost journal numbers none, so the service writes one last
+segment after the last event that it has: that the journal's rest is lost, the steps that were asked
+for and never came, and the end. It goes through the same door as a daemon's, so the first one wins
+and the rewards follow from the log alone: whatever was not sealed is null with ``mask``
+(docs/decisions/0013-a-lost-sandbox.md). An episode of which this build has not the rules is ended
+without them: the same steps are masked, but that its goal was reached before is not said
 (api/ingest/placeholder_engine.py).
 """
 
@@ -32,9 +34,15 @@ Words = tuple[str, str, Mapping[str, Any]]
 
 
 async def end(
-    log: Log, segments: StoredSegments, episodes: Episodes, commands: Commands, episode: str, why: str
+    log: Log,
+    segments: StoredSegments,
+    episodes: Episodes,
+    commands: Commands,
+    episode: str,
+    why: str,
 ) -> None:
-    """See to it that the log of ``episode`` has an end, whoever writes it. Raises `ConflictError` if it can't be."""
+    """See to it that the log of ``episode`` has an end, whoever writes it. Raises `ConflictError`
+    if it can't be."""
     for tried in range(_TRIES):
         row = await episodes.get(episode)
         if row.status == "closed":
@@ -61,9 +69,11 @@ def _frame(row: Any, at: int, said: Sequence[Words]) -> bytes:
 
 
 def last_words(row: Any, asked: Sequence[tuple[int, int]], why: str) -> list[Words]:
-    """What the service writes after the last event of the episode's ``row``: (source, kind, data) each.
+    """What the service writes after the last event of the episode's ``row``: (source, kind, data)
+    each.
 
-    ``asked``: (step, command) of the steps that a trainer began and the journal never told of, in order.
+    ``asked``: (step, command) of the steps that a trainer began and the journal never told of, in
+    order.
     """
     lost: Words = ("journal", "journal.dropped", {"source": "journal", "reason": why})
     said: list[Words] = []

@@ -1,11 +1,14 @@
-"""Which sandbox works on which episode: asked for when the episode is opened, given to the first one that fits.
+"""Which sandbox works on which episode: asked for when the episode is opened, given to the first
+one that fits.
 
-Both sides look: who opens takes an idle sandbox, who becomes idle takes the oldest episode that waits. On Postgres the
-two can miss each other by a hair; then the daemon's next look, seconds later, finds it.
+Both sides look: who opens takes an idle sandbox, who becomes idle takes the oldest episode that
+waits. On Postgres the two can miss each other by a hair; then the daemon's next look, seconds
+later, finds it.
 
-A sandbox may be dead before anybody noticed. So nobody is told that it has an episode before its daemon was: until then
-the lease is `queued` to all who ask, and goes to another one if that sandbox is lost. Once told it stays: the harness
-may act there from then on, and whoever watched elsewhere would see nothing and say 0.
+A sandbox may be dead before anybody noticed. So nobody is told that it has an episode before its
+daemon was: until then the lease is `queued` to all who ask, and goes to another one if that sandbox
+is lost. Once told it stays: the harness may act there from then on, and whoever watched elsewhere
+would see nothing and say 0.
 """
 
 from __future__ import annotations
@@ -41,15 +44,20 @@ _STALE = (sandboxes.c.heard_at < bindparam("stale")).label("stale")
 _IDLE = (
     select(sandboxes.c.id, sandboxes.c.labels, _STALE)
     .where(sandboxes.c.state == "idle", sandboxes.c.tenant == bindparam("tenant"))
-    # Who missed a beat may be dead without anybody's having noticed, so comes last. Among the others the order is
-    # nobody's merit: one that fails each episode at once would be heard of last each time, and get all of them.
+    # Who missed a beat may be dead without anybody's having noticed, so comes last. Among the
+    # others the order is nobody's merit: one that fails each episode at once would be heard of last
+    # each time, and get all of them.
     .order_by(_STALE, sandboxes.c.id < bindparam("pivot"), sandboxes.c.id)
     .limit(_PAGE)
     .offset(bindparam("after"))
 )
 _QUEUED = (
     select(leases)
-    .where(leases.c.state == "queued", leases.c.tenant == bindparam("tenant"), leases.c.number > bindparam("after"))
+    .where(
+        leases.c.state == "queued",
+        leases.c.tenant == bindparam("tenant"),
+        leases.c.number > bindparam("after"),
+    )
     .order_by(leases.c.number)
     .limit(_PAGE)
 )
@@ -77,31 +85,41 @@ def settled(episode: str) -> Topic:
 
 
 class Leases:
-    """The leases of one database. A sandbox that was not heard of for ``stale_s`` is given an episode last."""
+    """The leases of one database. A sandbox that was not heard of for ``stale_s`` is given an
+    episode last."""
 
     def __init__(self, database: Database, notifier: Notifier, stale_s: float) -> None:
         self._database, self._notifier = database, notifier
         self._stale = timedelta(seconds=stale_s)
 
     async def ask(self, tenant: str, episode: str, selector: Selector) -> None:
-        """Queue the episode for a sandbox and give it one that is idle; asked again it changes nothing."""
+        """Queue the episode for a sandbox and give it one that is idle; asked again it changes
+        nothing."""
         if await self.find(episode) is None:
             row = {"episode": episode, "tenant": tenant, "state": "queued", "asked_at": now()}
             asked = {**row, "selector": canonical(dict(selector)).decode()}
             with suppress(IntegrityError):  # another replica was asked in this moment
                 async with self._database.write() as conn:
                     await conn.execute(insert(leases), asked)
-        after, order = 0, {"tenant": tenant, "stale": now(-self._stale), "pivot": f"sb_{secrets.token_hex(10)}"}
+        after, order = (
+            0,
+            {"tenant": tenant, "stale": now(-self._stale), "pivot": f"sb_{secrets.token_hex(10)}"},
+        )
         while idle := await self._database.all(_IDLE, {**order, "after": after}):
             for sandbox in _shuffled(idle):
-                if _fits(selector, orjson.loads(sandbox.labels)) and await self._give(sandbox.id, episode) != "busy":
+                if (
+                    _fits(selector, orjson.loads(sandbox.labels))
+                    and await self._give(sandbox.id, episode) != "busy"
+                ):
                     return
             after += len(idle)
 
     async def take(self, sandbox: Any) -> None:
         """Give the idle ``sandbox`` the oldest episode that waits for one like it, if any does."""
         labels, after = orjson.loads(sandbox.labels), 0
-        while waiting := await self._database.all(_QUEUED, {"tenant": sandbox.tenant, "after": after}):
+        while waiting := await self._database.all(
+            _QUEUED, {"tenant": sandbox.tenant, "after": after}
+        ):
             for lease in waiting:
                 fits = _fits(orjson.loads(lease.selector), labels)
                 if fits and await self._give(sandbox.id, lease.episode) != "gone":
@@ -109,7 +127,8 @@ class Leases:
             after = waiting[-1].number
 
     async def _give(self, sandbox: str, episode: str) -> Literal["given", "busy", "gone"]:
-        """Join the two; or ``busy``: the sandbox has another by now, ``gone``: the episode waits no more."""
+        """Join the two; or ``busy``: the sandbox has another by now, ``gone``: the episode waits no
+        more."""
         async with self._database.write() as conn:
             if (await conn.execute(_WAITS, {"episode": episode})).first() is None:
                 return "gone"
@@ -123,24 +142,38 @@ class Leases:
     async def mark_announced(self, sandbox: str, episode: str) -> None:
         """The sandbox's daemon is being told of its episode: from now on everybody may be."""
         async with self._database.write() as conn:
-            untold = (leases.c.episode == episode, leases.c.sandbox == sandbox, leases.c.held_at.is_(None))
+            untold = (
+                leases.c.episode == episode,
+                leases.c.sandbox == sandbox,
+                leases.c.held_at.is_(None),
+            )
             await conn.execute(update(leases).where(*untold).values(held_at=now()))
         self._notifier.tell(settled(episode))
 
     async def free(self, sandbox: str, episode: str) -> None:
         """The daemon is done with the closed ``episode``: the sandbox is idle again."""
         async with self._database.write() as conn:
-            row = (await conn.execute(select(episodes.c.status).where(episodes.c.id == episode))).first()
+            row = (
+                await conn.execute(select(episodes.c.status).where(episodes.c.id == episode))
+            ).first()
             if row is not None and row.status != "closed":
                 return
             await conn.execute(
                 update(leases)
-                .where(leases.c.episode == episode, leases.c.sandbox == sandbox, leases.c.state == "held")
+                .where(
+                    leases.c.episode == episode,
+                    leases.c.sandbox == sandbox,
+                    leases.c.state == "held",
+                )
                 .values(state="ended", ended_at=now())
             )
             await conn.execute(
                 update(sandboxes)
-                .where(sandboxes.c.id == sandbox, sandboxes.c.episode == episode, sandboxes.c.state == "busy")
+                .where(
+                    sandboxes.c.id == sandbox,
+                    sandboxes.c.episode == episode,
+                    sandboxes.c.state == "busy",
+                )
                 .values(state="idle", episode=None)
             )
 
@@ -153,12 +186,15 @@ class Leases:
                 .values(state="lost", why=why, ended_at=now())
             )
             await conn.execute(
-                update(sandboxes).where(sandboxes.c.episode == episode).values(state="idle", episode=None)
+                update(sandboxes)
+                .where(sandboxes.c.episode == episode)
+                .values(state="idle", episode=None)
             )
         self._notifier.tell(settled(episode))
 
     async def find(self, episode: str) -> Any:
-        """The lease with its sandbox's name, address and labels; None where the episode asked for none."""
+        """The lease with its sandbox's name, address and labels; None where the episode asked for
+        none."""
         return await self._database.first(_OF, {"episode": episode})
 
     async def to_end(self) -> list[tuple[str, str]]:
@@ -178,7 +214,9 @@ class Leases:
 
     async def queued(self, tenant: str | None = None) -> int:
         """How many episodes wait for a sandbox: of one tenant, or of all."""
-        statement = _MANY_QUEUED if tenant is None else _MANY_QUEUED.where(leases.c.tenant == tenant)
+        statement = (
+            _MANY_QUEUED if tenant is None else _MANY_QUEUED.where(leases.c.tenant == tenant)
+        )
         return int((await self._database.first(statement))[0])
 
 

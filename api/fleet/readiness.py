@@ -20,23 +20,35 @@ _REMEMBERED = 1_024
 _MAX_SOURCES = 64
 _MAX_TEXT = 500
 """Characters of a source's name and of a reason that are told."""
-NO_DAEMON = "no daemon has begun: wanted `agentd run` with the episode's token, or the episode opened with a sandbox"
+NO_DAEMON = (
+    "no daemon has begun: wanted `agentd run` with the episode's token, or the episode opened with"
+    " a sandbox"
+)
 QUEUED = "no sandbox of the fleet has taken the episode"
 CLOSED = "the episode is closed"
 
 
 class Sight(NamedTuple):
-    """What was told up to event ``through``: every source with the reason why it does not see, None where it does."""
+    """What was told up to event ``through``: every source with the reason why it does not see, None
+    where it does."""
 
     through: int
     sources: dict[str, str | None]
 
 
 class Readiness:
-    """Reads the gaps of whole sources out of logs. A gap of a part of a page is none of these: it comes and goes."""
+    """Reads the gaps of whole sources out of logs. A gap of a part of a page is none of these: it
+    comes and goes."""
 
-    def __init__(self, segments: StoredSegments, episodes: Episodes, leases: Leases, notifier: Notifier) -> None:
-        self._segments, self._episodes, self._leases, self._notifier = segments, episodes, leases, notifier
+    def __init__(
+        self, segments: StoredSegments, episodes: Episodes, leases: Leases, notifier: Notifier
+    ) -> None:
+        self._segments, self._episodes, self._leases, self._notifier = (
+            segments,
+            episodes,
+            leases,
+            notifier,
+        )
         self._seen: OrderedDict[str, Sight] = OrderedDict()
 
     def forget(self) -> None:
@@ -44,7 +56,8 @@ class Readiness:
         self._seen.clear()
 
     async def of(self, episode: str, deadline: Deadline) -> dict[str, Any]:
-        """The answer, as the wire has it, once every source sees or the episode is closed, or when time is up."""
+        """The answer, as the wire has it, once every source sees or the episode is closed, or when
+        time is up."""
         while True:
             changed = self._notifier.watch(log_of(episode))
             told = await self._told(episode)
@@ -65,7 +78,10 @@ class Readiness:
             lease = await self._leases.find(episode)
             queued = lease is not None and leases.describe(lease)["state"] == "queued"
             waiting = {"sandbox": QUEUED} if queued else {"agentd": NO_DAEMON}
-        sources = [{"source": name, "sees": why is None, "reason": why} for name, why in sorted(sight.sources.items())]
+        sources = [
+            {"source": name, "sees": why is None, "reason": why}
+            for name, why in sorted(sight.sources.items())
+        ]
         return {
             "episode": episode,
             "status": row.status,
@@ -81,7 +97,9 @@ class Readiness:
             rows := await self._segments.list_after(episode, sight.through, _SEGMENTS_A_LOOK)
         ):
             frames = [bytes(row.frame) for row in rows]
-            sight = Sight(rows[-1].last, await asyncio.to_thread(_after, dict(sight.sources), frames))
+            sight = Sight(
+                rows[-1].last, await asyncio.to_thread(_after, dict(sight.sources), frames)
+            )
         self._seen[episode] = sight
         self._seen.move_to_end(episode)
         while len(self._seen) > _REMEMBERED:
@@ -98,5 +116,7 @@ def _after(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict[str,
             if name not in sources and len(sources) == _MAX_SOURCES:
                 continue
             began = event.kind == "gap.began"
-            sources[name] = str(event.data.get("reason") or "not told")[:_MAX_TEXT] if began else None
+            sources[name] = (
+                str(event.data.get("reason") or "not told")[:_MAX_TEXT] if began else None
+            )
     return sources

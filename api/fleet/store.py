@@ -1,4 +1,5 @@
-"""Sandboxes as rows: registered by their daemons, kept alive by beats, given up by one replica alone."""
+"""Sandboxes as rows: registered by their daemons, kept alive by beats, given up by one replica
+alone."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ LIVING = ("idle", "busy")
 GONE = ("lost", "left")
 
 _ONE = select(sandboxes).where(sandboxes.c.id == bindparam("id"))
-_NAMED = select(sandboxes).where(sandboxes.c.tenant == bindparam("tenant"), sandboxes.c.name == bindparam("name"))
+_NAMED = select(sandboxes).where(
+    sandboxes.c.tenant == bindparam("tenant"), sandboxes.c.name == bindparam("name")
+)
 _LIVING = select(sandboxes.c.id, sandboxes.c.beats).where(sandboxes.c.state.in_(LIVING))
 _COUNTS = select(sandboxes.c.state, func.count().label("many")).group_by(sandboxes.c.state)
 _LISTED = (
@@ -81,7 +84,8 @@ class Sandboxes:
         self._beats = GroupWriter(database, {"beat": _BEAT})
 
     async def register(self, tenant: str, new: Newcomer) -> Any:
-        """The row of the sandbox of that name: new, found again, or taken over from one that is gone.
+        """The row of the sandbox of that name: new, found again, or taken over from one that is
+        gone.
 
         Raises `SandboxTakenError` while another instance of that name is alive."""
         facts = {
@@ -99,18 +103,31 @@ class Sandboxes:
 
     async def _register(self, tenant: str, new: Newcomer, facts: dict[str, Any]) -> Any:
         async with self._database.write() as conn:
-            found = (await conn.execute(_NAMED.with_for_update(), {"tenant": tenant, "name": new.name})).first()
+            found = (
+                await conn.execute(_NAMED.with_for_update(), {"tenant": tenant, "name": new.name})
+            ).first()
             if found is None:
-                fresh = {"id": f"sb_{secrets.token_hex(10)}", "tenant": tenant, "name": new.name, "gaps": "[]"}
-                row = {**fresh, **facts, "state": "idle", "beats": 0, "registered_at": facts["heard_at"]}
+                fresh = {
+                    "id": f"sb_{secrets.token_hex(10)}",
+                    "tenant": tenant,
+                    "name": new.name,
+                    "gaps": "[]",
+                }
+                row = {
+                    **fresh,
+                    **facts,
+                    "state": "idle",
+                    "beats": 0,
+                    "registered_at": facts["heard_at"],
+                }
                 await conn.execute(insert(sandboxes), row)
                 id = fresh["id"]
             else:
                 id = found.id
                 if found.instance != facts["instance"] and found.state in LIVING:
                     raise SandboxTakenError(
-                        f"name: {new.name} is a sandbox that is {found.state} and was heard of at {found.heard_at}; "
-                        "wanted another name, or that one ended first"
+                        f"name: {new.name} is a sandbox that is {found.state} and was heard of at"
+                        f" {found.heard_at}; wanted another name, or that one ended first"
                     )
                 moved = {**facts, "beats": found.beats + 1}
                 if found.state in GONE:
@@ -131,11 +148,14 @@ class Sandboxes:
         if row.tenant != tenant:
             raise NotFoundError(f"sandbox: there is no sandbox {id[:80]}")
         if row.instance != token_hash(instance):
-            raise ForbiddenError(f"instance: another daemon registered as sandbox {id} since; wanted its instance")
+            raise ForbiddenError(
+                f"instance: another daemon registered as sandbox {id} since; wanted its instance"
+            )
         return row
 
     async def beat(self, row: Any, through: int | None, gaps: Sequence[str]) -> Any:
-        """Note that the daemon of ``row`` is there; the row as it is then. Many beats share one commit."""
+        """Note that the daemon of ``row`` is there; the row as it is then. Many beats share one
+        commit."""
         said = {"at": now(), "new_through": through, "new_gaps": canonical(list(gaps)).decode()}
         await self._beats.commit({"beat": [{"of_sandbox": row.id, **said}]}, row.id)
         if row.state in GONE:
@@ -152,15 +172,19 @@ class Sandboxes:
         return {row.id: row.beats for row in await self._database.all(_LIVING)}
 
     async def give_up(self, id: str, beats: int, why: str) -> bool:
-        """Count it as lost, and what it had too, unless it beat meanwhile; True in exactly one replica.
+        """Count it as lost, and what it had too, unless it beat meanwhile; True in exactly one
+        replica.
 
-        An episode of which it never heard waits for another sandbox, unless somebody wrote in its log.
+        An episode of which it never heard waits for another sandbox, unless somebody wrote in its
+        log.
         """
         async with self._database.write() as conn:
             row = (await conn.execute(_ONE.with_for_update(), {"id": id})).first()
             if row is None or row.beats != beats or row.state not in LIVING:
                 return False
-            await conn.execute(update(sandboxes).where(sandboxes.c.id == id).values(state="lost", episode=None))
+            await conn.execute(
+                update(sandboxes).where(sandboxes.c.id == id).values(state="lost", episode=None)
+            )
             await conn.execute(
                 update(leases)
                 .where(leases.c.sandbox == id, leases.c.state == "held", leases.c.held_at.is_(None))
@@ -175,10 +199,13 @@ class Sandboxes:
             return True
 
     async def leave(self, id: str) -> str:
-        """The daemon goes for good, unless it has an episode: the state that the sandbox is in then."""
+        """The daemon goes for good, unless it has an episode: the state that the sandbox is in
+        then."""
         async with self._database.write() as conn:
             await conn.execute(
-                update(sandboxes).where(sandboxes.c.id == id, sandboxes.c.state == "idle").values(state="left")
+                update(sandboxes)
+                .where(sandboxes.c.id == id, sandboxes.c.state == "idle")
+                .values(state="left")
             )
             return str((await conn.execute(_ONE, {"id": id})).one().state)
 
@@ -187,12 +214,15 @@ class Sandboxes:
         return await self._database.all(_LISTED, {"tenant": tenant, "after": after, "limit": limit})
 
     async def list_rows(self, tenant: str, limit: int) -> Sequence[Any]:
-        """At most ``limit`` sandboxes of the tenant: the lost, the busy, the idle, and at last those that left."""
+        """At most ``limit`` sandboxes of the tenant: the lost, the busy, the idle, and at last
+        those that left."""
         return await self._database.all(_SHOWN, {"tenant": tenant, "limit": limit})
 
     async def states(self, tenant: str) -> dict[str, int]:
         """How many the tenant has in each state."""
-        return {row.state: row.many for row in await self._database.all(_STATES, {"tenant": tenant})}
+        return {
+            row.state: row.many for row in await self._database.all(_STATES, {"tenant": tenant})
+        }
 
     async def counts(self) -> dict[str, int]:
         """How many there are in each state, of all tenants."""
@@ -202,19 +232,34 @@ class Sandboxes:
         """Drop those that went more than ``days`` ago."""
         before = (datetime.now(UTC) - timedelta(days=days)).isoformat()
         async with self._database.write() as conn:
-            await conn.execute(delete(sandboxes).where(sandboxes.c.state.in_(GONE), sandboxes.c.heard_at < before))
+            await conn.execute(
+                delete(sandboxes).where(sandboxes.c.state.in_(GONE), sandboxes.c.heard_at < before)
+            )
 
 
 async def hand_over(conn: AsyncConnection, id: str, episode: str) -> bool:
     """Give the idle sandbox an episode; False where somebody was faster."""
     found = await conn.execute(
-        update(sandboxes).where(sandboxes.c.id == id, sandboxes.c.state == "idle").values(state="busy", episode=episode)
+        update(sandboxes)
+        .where(sandboxes.c.id == id, sandboxes.c.state == "idle")
+        .values(state="busy", episode=episode)
     )
     return found.rowcount == 1
 
 
 def describe(row: Any) -> dict[str, Any]:
     """A sandbox as the wire has it."""
-    names = ("name", "state", "episode", "address", "agentd", "wire", "beats", "through", "registered_at", "heard_at")
+    names = (
+        "name",
+        "state",
+        "episode",
+        "address",
+        "agentd",
+        "wire",
+        "beats",
+        "through",
+        "registered_at",
+        "heard_at",
+    )
     lists = {"labels": orjson.loads(row.labels), "gaps": orjson.loads(row.gaps)}
     return {"sandbox": row.id, **{name: getattr(row, name) for name in names}, **lists}

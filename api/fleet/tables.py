@@ -1,13 +1,24 @@
 """Sandboxes that daemons registered, and who has which for which episode.
 
-Times are UTC text for people: whether a sandbox is alive is decided by whether ``beats`` moves while a replica looks,
-never by a clock that another machine read (api/core/heartbeat.py). ``instance`` is the hash of a secret that the
-daemon's state folder holds: who knows the fleet's token alone can't speak for a sandbox that is there.
+Times are UTC text for people: whether a sandbox is alive is decided by whether ``beats`` moves
+while a replica looks, never by a clock that another machine read (api/core/heartbeat.py).
+``instance`` is the hash of a secret that the daemon's state folder holds: who knows the fleet's
+token alone can't speak for a sandbox that is there.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 from api.db.base import metadata
 
@@ -38,7 +49,13 @@ leases = Table(
     "leases",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("episode", String(64), ForeignKey("episodes.id", ondelete="CASCADE"), nullable=False, unique=True),
+    Column(
+        "episode",
+        String(64),
+        ForeignKey("episodes.id", ondelete="CASCADE"),
+        nullable=False,
+        unique=True,
+    ),
     Column("tenant", String(64), nullable=False),
     Column("selector", Text, nullable=False),
     Column("sandbox", String(64)),

@@ -1,7 +1,8 @@
-"""Which daemons this service takes: its own version's and older ones of the same major, never a newer one.
+"""Which daemons this service takes: its own version's and older ones of the same major, never a
+newer one.
 
-Upgrade the service first, the daemons after: a newer daemon may tell of what this service can't read, and the text that
-it was going to send would be refused in mid-episode.
+Upgrade the service first, the daemons after: a newer daemon may tell of what this service can't
+read, and the text that it was going to send would be refused in mid-episode.
 """
 
 from __future__ import annotations
@@ -15,22 +16,25 @@ _NUMBERS = re.compile(r"(\d+)\.(\d+)")
 
 
 def check(service: str, agentd: str, wire: int) -> None:
-    """Raise `VersionSkewError` unless a daemon ``agentd`` that writes ``wire`` can work with ``service``."""
+    """Raise `VersionSkewError` unless a daemon ``agentd`` that writes ``wire`` can work with
+    ``service``."""
     stands = {"service": service, "service_wire": WIRE}
     if wire > WIRE:
         raise VersionSkewError(
-            f"wire: the daemon writes {wire}, this service (milestoned {service}) reads up to {WIRE}; "
-            "wanted the service upgraded first",
+            f"wire: the daemon writes {wire}, this service (milestoned {service}) reads up to"
+            f" {WIRE}; wanted the service upgraded first",
             **stands,
         )
     theirs, ours = _release(agentd), _release(service)
     if theirs is None or ours is None:
-        raise VersionSkewError(f"agentd: got {agentd!r}, wanted a version such as {service}", **stands)
+        raise VersionSkewError(
+            f"agentd: got {agentd!r}, wanted a version such as {service}", **stands
+        )
     if theirs[0] != ours[0] or theirs > ours:
         what = "the service upgraded first" if theirs > ours else "the daemon upgraded"
         raise VersionSkewError(
-            f"agentd: the daemon is {agentd}, this service {service}, which takes daemons from {ours[0]}.0 to "
-            f"{ours[0]}.{ours[1]}; wanted {what}",
+            f"agentd: the daemon is {agentd}, this service {service}, which takes daemons from"
+            f" {ours[0]}.0 to {ours[0]}.{ours[1]}; wanted {what}",
             **stands,
         )
 

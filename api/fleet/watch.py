@@ -1,7 +1,8 @@
-"""Looks at the fleet every few seconds: gives up sandboxes that are silent, ends the episodes that they had.
+"""Looks at the fleet every few seconds: gives up sandboxes that are silent, ends the episodes that
+they had.
 
-Every replica looks; the database decides who acts (`Sandboxes.give_up`), and whatever a killed replica left half done
-the next look of any other one finishes.
+Every replica looks; the database decides who acts (`Sandboxes.give_up`), and whatever a killed
+replica left half done the next look of any other one finishes.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Watch:
         await self._sandboxes.forget(self._kept_days)
         strange = await self._strangers.count()
         if strange:
-            log.warning("Episodes are open of which this build has not the rules: it can only end them.", many=strange)
+            log.warning(
+                "Episodes are open of which this build has not the rules: it can only end them.",
+                many=strange,
+            )
         self._task = asyncio.create_task(self._run(), name="fleet watch")
 
     async def stop(self) -> None:
@@ -78,7 +82,8 @@ class Watch:
                 await self.look(time.monotonic())
             except UnavailableError as error:
                 log.warning("The fleet can't be looked at now.", why=error.detail)
-            except Exception:  # a fault of ours: without this task no sandbox is ever given up, nor its episode ended
+            # a fault of ours: without this task no sandbox is ever given up, nor its episode ended
+            except Exception:
                 log.exception("The fleet can't be looked at.", again_in_s=self._look_s)
             await asyncio.sleep(self._look_s)
 
@@ -97,7 +102,8 @@ class Watch:
             await self._sweep()
 
     async def _sweep(self) -> None:
-        """End what was to be closed a sweep ago already: in an upgrade a replica of the old build may do it better."""
+        """End what was to be closed a sweep ago already: in an upgrade a replica of the old build
+        may do it better."""
         before, self._closing = self._closing, frozenset(await self._strangers.closing())
         for episode in sorted(before & self._closing):
             await self._finish(episode, "it was closed")
@@ -109,8 +115,14 @@ class Watch:
             raise
         except (ProblemError, DetectorError, CodecError, ZstdError) as error:
             log.error(
-                "An episode without its sandbox can't be ended; it is tried again.", episode=episode, why=str(error)
+                "An episode without its sandbox can't be ended; it is tried again.",
+                episode=episode,
+                why=str(error),
             )
             return
         self._notifier.tell(settled(episode))
-        log.info("An episode was ended without its sandbox; what was not sealed is masked.", episode=episode, why=why)
+        log.info(
+            "An episode was ended without its sandbox; what was not sealed is masked.",
+            episode=episode,
+            why=why,
+        )

@@ -1,4 +1,5 @@
-"""A dialect at the root of a port of its own, for clients that put no path before theirs (NeMo Gym)."""
+"""A dialect at the root of a port of its own, for clients that put no path before theirs (NeMo
+Gym)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class AtRoot:
-    """Passes what comes to ``port`` on with ``prefix`` before its path, and everything else as it is."""
+    """Passes what comes to ``port`` on with ``prefix`` before its path, and everything else as it
+    is."""
 
     def __init__(self, app: ASGIApp, port: int, prefix: str) -> None:
         self._app, self._port, self._prefix = app, port, prefix

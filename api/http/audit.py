@@ -1,4 +1,5 @@
-"""For auditors: why a step was worth what it was, what is signed, whether it holds, and reports over many."""
+"""For auditors: why a step was worth what it was, what is signed, whether it holds, and reports
+over many."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from api.audit.explaining import Explainer
 from api.audit.note import PublicKey
 from api.audit.report_text import as_html, as_report_text
 from api.audit.reporting import Reporter
-from api.audit.selection import Selection
+from api.audit.selection import AuditSelection
 from api.audit.statement import episode_origin, log_origin
 from api.audit.verifying import Verifier
 from api.auth.store import Principal
@@ -30,9 +31,19 @@ router = APIRouter(tags=["audit"])
 _FORMATS = ("json", "text", "html")
 
 
-def _words(name: str, says: str, *, required: bool = False, of: tuple[str, ...] = ()) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string", "maxLength": 512} | ({"enum": list(of)} if of else {})
-    return {"name": name, "in": "query", "required": required, "description": says, "schema": schema}
+def _words(
+    name: str, says: str, *, required: bool = False, of: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string", "maxLength": 512} | (
+        {"enum": list(of)} if of else {}
+    )
+    return {
+        "name": name,
+        "in": "query",
+        "required": required,
+        "description": says,
+        "schema": schema,
+    }
 
 
 _SELECTED = [
@@ -51,8 +62,8 @@ _SELECTED = [
     responses={200: {"model": ExplanationShape}, **problems(401, 403, 404)},
 )
 async def explanation(request: Request) -> Response:
-    """The sealed reward with rule, evidence, verdicts, who opened the episode, what the edge computed, what is
-    signed."""
+    """The sealed reward with rule, evidence, verdicts, who opened the episode, what the edge
+    computed, what is signed."""
     await caller(request, READ)
     parts = parts_of(request)
     explainer = Explainer(parts.audits, parts.ledger, parts.signer.name)
@@ -67,14 +78,20 @@ async def explanation(request: Request) -> Response:
     openapi_extra={"parameters": [_words("episode", "The episode's id.", required=True)]},
 )
 async def verify(request: Request) -> Response:
-    """Chain, checkpoints and all rewards of one episode, recomputed from its log alone; every difference is named."""
+    """Chain, checkpoints and all rewards of one episode, recomputed from its log alone; every
+    difference is named."""
     who = await caller(request, READ)
     parts = parts_of(request)
     episode = await _episode(request, parts, who)
     key = _key(parts)
     verifier = Verifier(parts.audits, parts.ledger, parts.settings.limits, key)
     found = [one._asdict() async for one in verifier.episode(episode)]
-    said = {"episode": episode, "verified": not found, "events": verifier.events, "rewards": verifier.rewards}
+    said = {
+        "episode": episode,
+        "verified": not found,
+        "events": verifier.events,
+        "rewards": verifier.rewards,
+    }
     return answer({**said, "key": key.text(), "differences": found})
 
 
@@ -82,7 +99,11 @@ async def verify(request: Request) -> Response:
     "/v1/audit/checkpoints",
     summary="What is signed",
     responses={200: {"model": CheckpointsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [_words("episode", "That episode's notes, instead of those over all episodes.")]},
+    openapi_extra={
+        "parameters": [
+            _words("episode", "That episode's notes, instead of those over all episodes.")
+        ]
+    },
 )
 async def checkpoints(request: Request) -> Response:
     """Signed notes in C2SP's tlog-checkpoint form, and the public key."""
@@ -105,7 +126,8 @@ async def checkpoints(request: Request) -> Response:
     openapi_extra={"parameters": [*_SELECTED, _words("format", "json by default.", of=_FORMATS)]},
 )
 async def report(request: Request) -> Response:
-    """Rewards by task, milestones never and always reached, masks, tampering, edge and service, health."""
+    """Rewards by task, milestones never and always reached, masks, tampering, edge and service,
+    health."""
     who = await caller(request, READ)
     wanted = request.query_params.get("format", "json")
     if wanted not in _FORMATS:
@@ -113,10 +135,18 @@ async def report(request: Request) -> Response:
     found = await _reporter(request, who).report()
     if wanted == "html":
         return Response(as_html(found), media_type="text/html; charset=utf-8", headers=_NO_SCRIPT)
-    return answer(found) if wanted == "json" else Response(as_report_text(found), media_type="text/plain")
+    return (
+        answer(found)
+        if wanted == "json"
+        else Response(as_report_text(found), media_type="text/plain")
+    )
 
 
-_NO_SCRIPT = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+_NO_SCRIPT = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    )
+}
 
 
 @router.get(
@@ -135,12 +165,13 @@ def _reporter(request: Request, who: Principal) -> Reporter:
     asked = request.query_params
     names = ("task", "status", "label", "since", "until")
     chosen: dict[str, Any] = {name: asked.get(name) for name in names}
-    selection = Selection(**chosen, tenant=who.tenant)
+    selection = AuditSelection(**chosen, tenant=who.tenant)
     return Reporter(parts_of(request).audits, selection, asked.get("by", "policy"))
 
 
 async def _episode(request: Request, parts: Parts, who: Principal) -> str:
-    """The episode that the query names, if it is the caller's tenant's. Raises `InvalidError`, `NotFoundError`."""
+    """The episode that the query names, if it is the caller's tenant's. Raises `InvalidError`,
+    `NotFoundError`."""
     episode = request.query_params.get("episode")
     if not episode:
         raise InvalidError("episode: got none, wanted an episode's id")

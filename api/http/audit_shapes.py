@@ -10,8 +10,8 @@ from pydantic import BaseModel
 class ExplanationShape(BaseModel):
     """Why a step was worth what it was.
 
-    `milestones` have what the task declares and the events that are the evidence; `edge` is what the daemon had
-    computed, a hint; `signed` the closed episode's statement and checkpoints."""
+    `milestones` have what the task declares and the events that are the evidence; `edge` is what
+    the daemon had computed, a hint; `signed` the closed episode's statement and checkpoints."""
 
     episode: str
     step: int
@@ -39,7 +39,8 @@ class DifferenceShape(BaseModel):
 
 
 class VerificationShape(BaseModel):
-    """An episode recomputed from its segments and its task. `key` is what signatures were checked with."""
+    """An episode recomputed from its segments and its task. `key` is what signatures were checked
+    with."""
 
     episode: str
     verified: bool

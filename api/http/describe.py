@@ -1,4 +1,5 @@
-"""How routes are described in OpenAPI: bodies that the handlers read themselves, problems, parameters."""
+"""How routes are described in OpenAPI: bodies that the handlers read themselves, problems,
+parameters."""
 
 from __future__ import annotations
 
@@ -27,9 +28,16 @@ _ALWAYS = (429, 503)
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The problem answers of a route, with those of every route."""
-    content = {PROBLEM: {"schema": ProblemShape.model_json_schema(ref_template="#/components/schemas/{model}")}}
+    content = {
+        PROBLEM: {
+            "schema": ProblemShape.model_json_schema(ref_template="#/components/schemas/{model}")
+        }
+    }
     gone = (410,) if 404 in statuses else ()
-    return {status: {"description": _SAID[status], "content": content} for status in (*statuses, *gone, *_ALWAYS)}
+    return {
+        status: {"description": _SAID[status], "content": content}
+        for status in (*statuses, *gone, *_ALWAYS)
+    }
 
 
 def takes(model: type[BaseModel], keyed: bool = True, required: bool = True) -> dict[str, Any]:
@@ -42,7 +50,12 @@ def takes(model: type[BaseModel], keyed: bool = True, required: bool = True) -> 
 
 def body(content: dict[str, Any], required: bool = True) -> dict[str, Any]:
     """A body of these media types and schemas."""
-    return {"requestBody": {"required": required, "content": {kind: {"schema": s} for kind, s in content.items()}}}
+    return {
+        "requestBody": {
+            "required": required,
+            "content": {kind: {"schema": s} for kind, s in content.items()},
+        }
+    }
 
 
 def keyed(extra: dict[str, Any]) -> dict[str, Any]:
@@ -62,19 +75,27 @@ _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same key with the same body gives the same answer again; another body is refused (422).",
+    "description": (
+        "The same key with the same body gives the same answer again; another body is refused"
+        " (422)."
+    ),
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """``schema`` with its definitions put where they are used: an operation's body has no place for them."""
+    """``schema`` with its definitions put where they are used: an operation's body has no place for
+    them."""
     definitions = schema.pop("$defs", {})
 
     def walk(node: Any) -> Any:
         if isinstance(node, dict):
             name = str(node.get("$ref", "")).rpartition("/")[2]
-            return walk(definitions[name]) if name in definitions else {k: walk(v) for k, v in node.items()}
+            return (
+                walk(definitions[name])
+                if name in definitions
+                else {k: walk(v) for k, v in node.items()}
+            )
         return [walk(one) for one in node] if isinstance(node, list) else node
 
     out: dict[str, Any] = walk(schema)

@@ -1,4 +1,5 @@
-"""The OpenAPI document: FastAPI's, with every definition at the place where references look for it."""
+"""The OpenAPI document: FastAPI's, with every definition at the place where references look for
+it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ _REASON = {
     openapi_extra=takes(OpenEpisode),
 )
 async def open_episode(request: Request) -> Response:
-    """Open an episode; the answer holds the token that only appends to it, told here and never again."""
+    """Open an episode; the answer holds the token that only appends to it, told here and never
+    again."""
     who = await caller(request, TRAINER)
     parts = parts_of(request)
     content = await read_body(request, parts.settings.limits.body_bytes)
@@ -78,13 +79,21 @@ async def open_episode(request: Request) -> Response:
     return await once(request, who, content, work, conceal, reveal)
 
 
-async def opened(parts: Parts, who: Principal, wanted: OpenEpisode, intent: str | None) -> dict[str, Any]:
-    """Open an episode for ``who`` and say so. Raises `NotFoundError` where there is no such task."""
+async def opened(
+    parts: Parts, who: Principal, wanted: OpenEpisode, intent: str | None
+) -> dict[str, Any]:
+    """Open an episode for ``who`` and say so. Raises `NotFoundError` where there is no such
+    task."""
     task = await parts.tasks.current(who.tenant, wanted.task, wanted.version)
     episode = await parts.episodes.open(who, task, wanted.labels, wanted.seed, intent, parts.keys)
     token = parts.keys.append_token(episode)
     plan = (await parts.tasks.ruleset(task.number)).plan(episode)
-    said: dict[str, Any] = {"episode": episode, "task": task.id, "version": task.version, "digest": task.digest}
+    said: dict[str, Any] = {
+        "episode": episode,
+        "task": task.id,
+        "version": task.version,
+        "digest": task.digest,
+    }
     said |= {"token": token, "plan": plan}
     if wanted.sandbox is None:
         return said
@@ -93,23 +102,31 @@ async def opened(parts: Parts, who: Principal, wanted: OpenEpisode, intent: str 
 
 
 async def _assigned_lease(parts: Parts, episode: str) -> Any:
-    """The episode's lease: where an idle sandbox was found, once its daemon was told, which takes a moment."""
+    """The episode's lease: where an idle sandbox was found, once its daemon was told, which takes a
+    moment."""
     deadline = Deadline(parts.settings.limits.lease_ms)
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
         lease = await parts.leases.find(episode)
-        if not leases.untold(lease) or not await parts.notifier.wait(changed, deadline.remaining_s()):
+        if not leases.untold(lease) or not await parts.notifier.wait(
+            changed, deadline.remaining_s()
+        ):
             return lease
 
 
 @router.post(
     "/v1/episodes/{episode}:close",
     summary="Close an episode",
-    responses={200: {"model": ClosedShape}, 202: {"model": ClosedShape}, **problems(401, 403, 404, 413, 422)},
+    responses={
+        200: {"model": ClosedShape},
+        202: {"model": ClosedShape},
+        **problems(401, 403, 404, 413, 422),
+    },
     openapi_extra=takes(Close, required=False),
 )
 async def close(request: Request) -> Response:
-    """Ask the daemon to close; answered with all rewards once the end is in the log, else 202 `closing`."""
+    """Ask the daemon to close; answered with all rewards once the end is in the log, else 202
+    `closing`."""
     who = await caller(request, TRAINER)
     parts = parts_of(request)
     episode = request.path_params["episode"]
@@ -140,7 +157,8 @@ async def close(request: Request) -> Response:
     responses={200: {"model": EpisodeShape}, **problems(401, 403, 404)},
 )
 async def status(request: Request) -> Response:
-    """Where an episode stands: how far its log goes and up to which time, its step, its total so far."""
+    """Where an episode stands: how far its log goes and up to which time, its step, its total so
+    far."""
     episode = request.path_params["episode"]
     await caller(request, READ, own=episode)
     parts = parts_of(request)
@@ -155,7 +173,8 @@ async def status(request: Request) -> Response:
     openapi_extra={"parameters": [WAIT]},
 )
 async def ready(request: Request) -> Response:
-    """Whether a step can begin: what the daemon's log tells of its sources. Waits for that at most `wait_ms`.
+    """Whether a step can begin: what the daemon's log tells of its sources. Waits for that at most
+    `wait_ms`.
 
     A source that is lost makes it false again, until the source is back.
     """
@@ -171,16 +190,20 @@ async def ready(request: Request) -> Response:
     openapi_extra={"parameters": [_REASON]},
 )
 async def delete(request: Request) -> Response:
-    """Delete an episode with all that it told and earned. A signed tombstone stays, which is the answer, now and again.
+    """Delete an episode with all that it told and earned. A signed tombstone stays, which is the
+    answer, now and again.
 
-    Whoever asks for it from then on is answered 410 with the tombstone; its id is not given out again.
+    Whoever asks for it from then on is answered 410 with the tombstone; its id is not given out
+    again.
     """
     episode = request.path_params["episode"]
     reason = request.query_params.get("reason", "")
     try:
         who = await caller(request, ADMIN)
         if not 0 < len(reason) <= _MAX_REASON_LENGTH:
-            raise InvalidError(f"reason: {len(reason)} characters, wanted 1 to {_MAX_REASON_LENGTH}")
+            raise InvalidError(
+                f"reason: {len(reason)} characters, wanted 1 to {_MAX_REASON_LENGTH}"
+            )
         return answer(await parts_of(request).removal.delete(episode, reason, who.id))
     except GoneError as gone:
         return answer(gone.more)

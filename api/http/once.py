@@ -1,8 +1,9 @@
 """Idempotency-Key: the same key, token, route and body give the same answer, and the effect once.
 
-Final answers are stored; concurrent duplicates wait for the first. An answer that is not final (202) is worked
-out again: its effect is known by the same intent, so it is not repeated. Server errors and refusals of the moment (429)
-are never stored: they did nothing, and the same request later is welcome.
+Final answers are stored; concurrent duplicates wait for the first. An answer that is not final
+(202) is worked out again: its effect is known by the same intent, so it is not repeated. Server
+errors and refusals of the moment (429) are never stored: they did nothing, and the same request
+later is welcome.
 """
 
 from __future__ import annotations
@@ -31,9 +32,15 @@ def unchanged(body: bytes) -> bytes:
 
 
 async def once(
-    request: Request, who: Principal, body: bytes, work: Work, conceal: Change = unchanged, reveal: Change = unchanged
+    request: Request,
+    who: Principal,
+    body: bytes,
+    work: Work,
+    conceal: Change = unchanged,
+    reveal: Change = unchanged,
 ) -> Response:
-    """What ``work`` answers, or what it answered before. ``work`` gets the intent, None without a key.
+    """What ``work`` answers, or what it answered before. ``work`` gets the intent, None without a
+    key.
 
     ``conceal`` takes out of an answer what must not be stored, ``reveal`` puts it back.
     """
@@ -60,7 +67,9 @@ async def once(
         if not passing and (final or given is None):
             kept = conceal(bytes(response.body)) if final else None
             media_type = response.media_type if final else None
-            await answers.keep(intent, Given(digest, response.status_code if final else None, media_type, kept))
+            await answers.keep(
+                intent, Given(digest, response.status_code if final else None, media_type, kept)
+            )
         return response
 
 

@@ -26,7 +26,8 @@ async def readyz(request: Request) -> Response:
     found = await current(parts_of(request).database)
     if not reached(found):
         raise UnavailableError(
-            f"schema: the database is at {found}, wanted {latest_revision()}: run `milestoned db upgrade`"
+            f"schema: the database is at {found}, wanted {latest_revision()}: run `milestoned db"
+            " upgrade`"
         )
     return answer({"status": "ready", "schema": found})
 
@@ -41,7 +42,9 @@ async def metrics(request: Request) -> Response:
     """Counters over all tenants, so for the operator's own tokens alone."""
     who = await caller(request, METRICS)
     if who.tenant != OPERATOR:
-        raise ForbiddenError(f"authorization: the token is {who.tenant}'s, wanted one of the operator's ({OPERATOR})")
+        raise ForbiddenError(
+            f"authorization: the token is {who.tenant}'s, wanted one of the operator's ({OPERATOR})"
+        )
     parts = parts_of(request)
     await parts.gauges.refresh()
     return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -33,7 +33,10 @@ _CREDIT_TO = {
     "name": "credit_to",
     "in": "query",
     "required": False,
-    "description": "Which step a milestone is credited to: the one it was paid in, or the one that set it in motion.",
+    "description": (
+        "Which step a milestone is credited to: the one it was paid in, or the one that set it in"
+        " motion."
+    ),
     "schema": {"enum": list(CREDITS), "default": "as_paid"},
 }
 
@@ -59,7 +62,8 @@ def _credit_to(request: Request) -> Credit:
     },
 )
 async def events(request: Request) -> Response:
-    """A page of the log. With `kind`, a page may be short though more follows: `next` says where to go on."""
+    """A page of the log. With `kind`, a page may be short though more follows: `next` says where to
+    go on."""
     await caller(request, READ)
     parts = parts_of(request)
     episode = request.path_params["episode"]
@@ -78,7 +82,8 @@ async def events(request: Request) -> Response:
     openapi_extra={"parameters": [query("after", "Those with a higher number.", MAX_SEQ)]},
 )
 async def verdicts(request: Request) -> Response:
-    """The episode's log of verdicts: each names its stage, model, prompt, evidence, votes and cost, and the one before.
+    """The episode's log of verdicts: each names its stage, model, prompt, evidence, votes and cost,
+    and the one before.
 
     With what the episode still waits for.
     """
@@ -88,7 +93,8 @@ async def verdicts(request: Request) -> Response:
     await parts.episodes.get(episode)
     found = await parts.verdicts.read_log(episode, whole_query(request, "after", 0, MAX_SEQ))
     waiting = [
-        {"step": row.step, "item": row.item, "audit": row.audit} for row in await parts.escalations.list_for(episode)
+        {"step": row.step, "item": row.item, "audit": row.audit}
+        for row in await parts.escalations.list_for(episode)
     ]
     return answer({"verdicts": found, "waiting": waiting})
 
@@ -102,8 +108,8 @@ async def verdicts(request: Request) -> Response:
 async def trajectory(request: Request) -> Response:
     """(o, a, r, o') tuples: a pure function of the log and its sealed rewards.
 
-    `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it in motion, once the
-    episode is closed; the sealed reward stands beside it as it was paid.
+    `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it
+    in motion, once the episode is closed; the sealed reward stands beside it as it was paid.
     """
     await caller(request, READ)
     parts = parts_of(request)
@@ -111,7 +117,9 @@ async def trajectory(request: Request) -> Response:
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
     seen = [event async for event in parts.follower.events(row.id)]
     credit = await parts.credits.by_step(row, rewards, _credit_to(request))
-    steps = await asyncio.to_thread(transitions, seen, {one["step"]: one for one in rewards}, credit)
+    steps = await asyncio.to_thread(
+        transitions, seen, {one["step"]: one for one in rewards}, credit
+    )
     return answer({"episode": row.id, "steps": steps})
 
 
@@ -128,14 +136,18 @@ async def trajectory(request: Request) -> Response:
     },
 )
 async def recording(request: Request) -> Response:
-    """The stored zstd frames one after the other, what was said beyond the rules, a checksum: it replays anywhere."""
+    """The stored zstd frames one after the other, what was said beyond the rules, a checksum: it
+    replays anywhere."""
     await caller(request, READ)
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
     name = {"content-disposition": f'attachment; filename="{row.id}.mrec"'}
-    # Read first: of a step that is decided meanwhile the file then says that it waits, and never the reverse.
+    # Read first: of a step that is decided meanwhile the file then says that it waits, and never
+    # the reverse.
     said = frame_of([bytes(one.body) for one in await parts.verdicts.rows(row.id)])
-    return StreamingResponse(_then(parts.segments.frames(row.id), said), media_type="application/zstd", headers=name)
+    return StreamingResponse(
+        _then(parts.segments.frames(row.id), said), media_type="application/zstd", headers=name
+    )
 
 
 async def _then(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:

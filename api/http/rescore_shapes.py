@@ -25,9 +25,9 @@ class Select(Body):
 
 
 class Rescore(Body):
-    """Score stored episodes again: by `task` (as `POST /v1/tasks` takes it; it need not be registered), by the
-    `registered` version of a task, or with neither each by its own task under this build's rules. A task without a
-    `select.task` scores the episodes of its own id."""
+    """Score stored episodes again: by `task` (as `POST /v1/tasks` takes it; it need not be
+    registered), by the `registered` version of a task, or with neither each by its own task under
+    this build's rules. A task without a `select.task` scores the episodes of its own id."""
 
     task: dict[str, Any] | None = None
     registered: Registered | None = None
@@ -42,7 +42,8 @@ class Registered(Body):
 
 
 class RescoreShape(BaseModel):
-    """A rescore: how far it is, and what it found so far. `scored` counts the episodes that are finished."""
+    """A rescore: how far it is, and what it found so far. `scored` counts the episodes that are
+    finished."""
 
     rescore: str
     status: Literal["queued", "running", "done"]
@@ -55,8 +56,8 @@ class RescoreShape(BaseModel):
 
 
 class RescoreSummaryShape(BaseModel):
-    """Counts of episodes by status; the pairs of rulesets (old, new) of those that changed; for each milestone how
-    often it was gained, lost, changed or moved."""
+    """Counts of episodes by status; the pairs of rulesets (old, new) of those that changed; for
+    each milestone how often it was gained, lost, changed or moved."""
 
     episodes: int
     same: int
@@ -74,8 +75,8 @@ class RescoresShape(BaseModel):
 
 
 class RescoredShape(BaseModel):
-    """One episode's new result beside the old one, which stays; `differences` by step and milestone, and the events
-    that speak for either side. `result` is the new one, whole."""
+    """One episode's new result beside the old one, which stays; `differences` by step and
+    milestone, and the events that speak for either side. `result` is the new one, whole."""
 
     number: int
     name: str
@@ -91,7 +92,8 @@ class RescoredShape(BaseModel):
 
 
 class RescoredPageShape(BaseModel):
-    """A page of finished episodes. `next` is the `after` of the next page, null where there is none yet."""
+    """A page of finished episodes. `next` is the `after` of the next page, null where there is none
+    yet."""
 
     episodes: list[RescoredShape]
     next: int | None

@@ -22,7 +22,7 @@ from api.http.support import (
     read_body,
     whole_query,
 )
-from api.rescoring.corpus import Corpus, Selection
+from api.rescoring.corpus import Corpus, CorpusSelection
 from api.rescoring.report import Tally
 from api.rescoring.store import describe
 from api.rewards.scored_episode import task_bytes
@@ -51,8 +51,8 @@ _STATUS = {
     openapi_extra=takes(Rescore),
 )
 async def create(request: Request) -> Response:
-    """Score closed episodes again under another task or this build's rules. What was paid stays; the answer says
-    where the results will be."""
+    """Score closed episodes again under another task or this build's rules. What was paid stays;
+    the answer says where the results will be."""
     who = await caller(request, ADMIN)
     parts = parts_of(request)
     content = await read_body(request, parts.settings.limits.body_bytes)
@@ -63,7 +63,10 @@ async def create(request: Request) -> Response:
         select = wanted.select
         of_task = select.task or (None if task is None else task[0])
         ids = None if select.episodes is None else tuple(select.episodes)
-        chosen = await _chosen(parts, Selection(who.tenant, ids, of_task, select.version, select.digest, select.labels))
+        chosen = await _chosen(
+            parts,
+            CorpusSelection(who.tenant, ids, of_task, select.version, select.digest, select.labels),
+        )
         told = wanted.model_dump(exclude={"task"}) | {"task": None if task is None else task[0]}
         body = None if task is None else task[1]
         id = await parts.rescores.create(who.tenant, told, body, chosen, Tally().summary())
@@ -92,23 +95,29 @@ async def _task(parts: Parts, tenant: str, wanted: Rescore) -> tuple[str, bytes]
     return task.id, task_bytes(task)
 
 
-async def _chosen(parts: Parts, selection: Selection) -> list[str]:
+async def _chosen(parts: Parts, selection: CorpusSelection) -> list[str]:
     most = parts.settings.limits.rescore_episodes
     chosen: list[str] = []
     async for row in Corpus(parts.database).rows(selection):
         if len(chosen) == most:
-            raise InvalidError(f"select: more than {most} closed episodes, wanted at most {most} in one rescore")
+            raise InvalidError(
+                f"select: more than {most} closed episodes, wanted at most {most} in one rescore"
+            )
         chosen.append(row.id)
     missing = sorted(set(selection.episodes or ()) - set(chosen))
     if missing:
-        raise InvalidError(f"select.episodes: {missing[0]} is no closed episode that the other conditions choose")
+        raise InvalidError(
+            f"select.episodes: {missing[0]} is no closed episode that the other conditions choose"
+        )
     if not chosen:
         raise InvalidError("select: no closed episode, wanted at least one")
     return chosen
 
 
 @router.get(
-    "/v1/rescores", summary="The latest rescores", responses={200: {"model": RescoresShape}, **problems(401, 403)}
+    "/v1/rescores",
+    summary="The latest rescores",
+    responses={200: {"model": RescoresShape}, **problems(401, 403)},
 )
 async def listed(request: Request) -> Response:
     """The latest hundred, newest first."""
@@ -123,9 +132,12 @@ async def listed(request: Request) -> Response:
     responses={200: {"model": RescoreShape}, **problems(401, 403, 404)},
 )
 async def one(request: Request) -> Response:
-    """How far it is, and what it found so far: done and nothing changed where `summary.changed` and `.failed` are 0."""
+    """How far it is, and what it found so far: done and nothing changed where `summary.changed` and
+    `.failed` are 0."""
     who = await caller(request, READ)
-    return answer(describe(await parts_of(request).rescores.get(who.tenant, request.path_params["rescore"])))
+    return answer(
+        describe(await parts_of(request).rescores.get(who.tenant, request.path_params["rescore"]))
+    )
 
 
 @router.get(
@@ -141,7 +153,8 @@ async def one(request: Request) -> Response:
     },
 )
 async def results(request: Request) -> Response:
-    """Finished episodes in their order, each with its new result and what differs from the one that was paid."""
+    """Finished episodes in their order, each with its new result and what differs from the one that
+    was paid."""
     who = await caller(request, READ)
     row = await parts_of(request).rescores.get(who.tenant, request.path_params["rescore"])
     after = whole_query(request, "after", 0, _NUMBERS)
@@ -158,7 +171,10 @@ async def results(request: Request) -> Response:
     status_code=204,
     summary="Forget a rescore",
     response_class=Response,
-    responses={204: {"description": "It is stopped, and its results are gone."}, **problems(401, 403, 404)},
+    responses={
+        204: {"description": "It is stopped, and its results are gone."},
+        **problems(401, 403, 404),
+    },
 )
 async def remove(request: Request) -> Response:
     """Stop it if it runs and forget its results; what was paid is not touched."""

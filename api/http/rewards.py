@@ -33,14 +33,17 @@ router = APIRouter(tags=["rewards"])
     openapi_extra={"parameters": [WAIT]},
 )
 async def reward(request: Request) -> Response:
-    """Wait for the seal at most `wait_ms`, then answer `settling` with a null reward that is masked."""
+    """Wait for the seal at most `wait_ms`, then answer `settling` with a null reward that is
+    masked."""
     who = await caller(request, READ)
     parts = parts_of(request)
     parts.metrics.reward_reads.inc()
     episode, step = request.path_params["episode"], request.path_params["step"]
     body = parts.rewards.at_once(who.tenant, episode, step)
     if body is None:
-        body = await parts.rewards.read(who.tenant, episode, checked_step(step), deadline_of(request))
+        body = await parts.rewards.read(
+            who.tenant, episode, checked_step(step), deadline_of(request)
+        )
     return Response(body, media_type=JSON)
 
 
@@ -51,13 +54,16 @@ async def reward(request: Request) -> Response:
     openapi_extra=takes(Query, keyed=False),
 )
 async def rewards(request: Request) -> Response:
-    """Read many rewards in order, each with its own status or `error`. A read: needs no Idempotency-Key."""
+    """Read many rewards in order, each with its own status or `error`. A read: needs no
+    Idempotency-Key."""
     who = await caller(request, READ)
     parts = parts_of(request)
     query = parsed(Query, await read_body(request, parts.settings.limits.body_bytes))
     parts.metrics.reward_reads.inc(len(query.items))
     deadline = Deadline(query.wait_ms)
-    found = await asyncio.gather(*(_reward_bytes(parts, who.tenant, item, deadline) for item in query.items))
+    found = await asyncio.gather(
+        *(_reward_bytes(parts, who.tenant, item, deadline) for item in query.items)
+    )
     if query.credit_to != "as_paid":
         found = await _credited(parts, query, found)
     return Response(b'{"rewards":[' + b",".join(found) + b"]}", media_type=JSON)
@@ -68,9 +74,13 @@ async def _credited(parts: Parts, query: Query, found: list[bytes]) -> list[byte
     documents = [orjson.loads(body) for body in found]
     pairs = list(zip(query.items, documents, strict=True))
     there = dict.fromkeys(item.episode for item, one in pairs if "error" not in one)
-    credit = {episode: await parts.credits.of_episode(episode, query.credit_to) for episode in there}
+    credit = {
+        episode: await parts.credits.of_episode(episode, query.credit_to) for episode in there
+    }
     return [
-        body if "error" in one else orjson.dumps({**one, "credit": credit[item.episode].get(item.step)})
+        body
+        if "error" in one
+        else orjson.dumps({**one, "credit": credit[item.episode].get(item.step)})
         for (item, one), body in zip(pairs, found, strict=True)
     ]
 

@@ -15,7 +15,11 @@ Version = Annotated[str, Field(min_length=1, max_length=64)]
 Labels = Annotated[dict[Short, Annotated[str, Field(max_length=256)]], Field(max_length=LABELS)]
 Instance = Annotated[
     str,
-    Field(min_length=16, max_length=128, description="A secret of the daemon's state folder, made on its first start."),
+    Field(
+        min_length=16,
+        max_length=128,
+        description="A secret of the daemon's state folder, made on its first start.",
+    ),
 ]
 Id = Annotated[str, Field(max_length=64)]
 
@@ -46,7 +50,9 @@ class Beat(Body):
     done: Id | None = None
     failed: Failed | None = None
     through: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    gaps: Annotated[list[Annotated[str, Field(max_length=256)]], Field(default_factory=list, max_length=64)]
+    gaps: Annotated[
+        list[Annotated[str, Field(max_length=256)]], Field(default_factory=list, max_length=64)
+    ]
     wait_ms: Annotated[int, Field(ge=0, le=50_000)] = 0
 
 
@@ -73,7 +79,8 @@ class GivenUp(BaseModel):
 
 
 class BeatShape(BaseModel):
-    """What the service says to a daemon: beat every `beat_s` seconds; silent for `lost_s` it is lost."""
+    """What the service says to a daemon: beat every `beat_s` seconds; silent for `lost_s` it is
+    lost."""
 
     sandbox: str
     beat_s: float
@@ -90,7 +97,8 @@ class LeftShape(BaseModel):
 
 
 class SandboxShape(BaseModel):
-    """A sandbox. `beats` and `heard_at`: its heartbeat; `through`: its journal's last event; `gaps`: blind sources."""
+    """A sandbox. `beats` and `heard_at`: its heartbeat; `through`: its journal's last event;
+    `gaps`: blind sources."""
 
     sandbox: str
     name: str
@@ -125,7 +133,8 @@ class Where(BaseModel):
 
 
 class LeaseShape(BaseModel):
-    """`queued`: waits for a sandbox; `held`: has one; `ended`; `lost`: ended without it, for the reason `why`."""
+    """`queued`: waits for a sandbox; `held`: has one; `ended`; `lost`: ended without it, for the
+    reason `why`."""
 
     episode: str
     state: Literal["queued", "held", "ended", "lost"]

@@ -1,4 +1,5 @@
-"""The fleet on the wire: daemons register, beat and are told their next episode; people see who is there."""
+"""The fleet on the wire: daemons register, beat and are told their next episode; people see who is
+there."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ _PAGE = 1_000
     openapi_extra=takes(Register, keyed=False),
 )
 async def register(request: Request) -> Response:
-    """A daemon says who it is. Registered again by the same instance it is the same sandbox, with its episode.
+    """A daemon says who it is. Registered again by the same instance it is the same sandbox, with
+    its episode.
 
     409: a living sandbox has that name, or the daemon's version is not one that this service takes.
     """
@@ -65,20 +67,26 @@ async def register(request: Request) -> Response:
 async def beat(request: Request) -> Response:
     """The daemon is there; an idle one waits here, at most `wait_ms`, for its next episode.
 
-    `lease` is what it should work on; `given_up` that the service ended the episode `on` without it, and why.
+    `lease` is what it should work on; `given_up` that the service ended the episode `on` without
+    it, and why.
     """
     who = await caller(request, SANDBOX)
     parts = parts_of(request)
     said = parsed(Beat, await read_body(request, parts.settings.limits.body_bytes))
-    row = await parts.sandboxes.authenticate(who.tenant, request.path_params["sandbox"], said.instance)
+    row = await parts.sandboxes.authenticate(
+        who.tenant, request.path_params["sandbox"], said.instance
+    )
     if said.done is not None:
         await parts.leases.free(row.id, said.done)
     if said.failed is not None and row.episode == said.failed.episode:
-        await parts.leases.lose(said.failed.episode, f"its daemon could not go on: {said.failed.why}"[:1_024])
+        await parts.leases.lose(
+            said.failed.episode, f"its daemon could not go on: {said.failed.why}"[:1_024]
+        )
     row = await parts.sandboxes.beat(row, said.through, said.gaps)
     row = await _busy(parts, row, Deadline(said.wait_ms))
     if row.episode != said.on and await request.is_disconnected():
-        # Nobody is told by this answer: the daemon asks again, or was lost and the episode goes to another one.
+        # Nobody is told by this answer: the daemon asks again, or was lost and the episode goes to
+        # another one.
         return Response(status_code=499)
     return answer(await _sandbox_document(parts, row, said.on))
 
@@ -102,13 +110,20 @@ async def _sandbox_document(parts: Parts, row: Any, on: str | None) -> dict[str,
             await parts.leases.mark_announced(row.id, row.episode)
         episode = await parts.episodes.get(row.episode)
         token = parts.keys.append_token(episode.id)
-        lease = {"episode": episode.id, "token": token, "task": episode.task, "version": episode.version}
+        lease = {
+            "episode": episode.id,
+            "token": token,
+            "task": episode.task,
+            "version": episode.version,
+        }
     return {
         "sandbox": row.id,
         "beat_s": parts.watch.beat_s,
         "lost_s": parts.settings.limits.sandbox_lost_s,
         "lease": lease,
-        "given_up": None if on is None or on == row.episode else await parts.leases.given_up(row.tenant, on),
+        "given_up": None
+        if on is None or on == row.episode
+        else await parts.leases.given_up(row.tenant, on),
     }
 
 
@@ -123,7 +138,9 @@ async def leave(request: Request) -> Response:
     who = await caller(request, SANDBOX)
     parts = parts_of(request)
     said = parsed(Leave, await read_body(request, parts.settings.limits.body_bytes))
-    row = await parts.sandboxes.authenticate(who.tenant, request.path_params["sandbox"], said.instance)
+    row = await parts.sandboxes.authenticate(
+        who.tenant, request.path_params["sandbox"], said.instance
+    )
     return answer({"sandbox": row.id, "state": await parts.sandboxes.leave(row.id)})
 
 
@@ -133,20 +150,30 @@ async def leave(request: Request) -> Response:
     responses={200: {"model": SandboxesShape}, **problems(401, 403, 422)},
     openapi_extra={
         "parameters": [
-            {"name": "after", "in": "query", "required": False, "schema": {"type": "string", "maxLength": 64}},
+            {
+                "name": "after",
+                "in": "query",
+                "required": False,
+                "schema": {"type": "string", "maxLength": 64},
+            },
             query("limit", "How many at most.", _PAGE, _PAGE),
         ]
     },
 )
 async def listed(request: Request) -> Response:
-    """Every sandbox: its last beat, its episode, its version, the sources that see nothing. `next`: the page after."""
+    """Every sandbox: its last beat, its episode, its version, the sources that see nothing. `next`:
+    the page after."""
     who = await caller(request, READ)
     parts = parts_of(request)
     limit = whole_query(request, "limit", _PAGE, _PAGE)
-    rows = await parts.sandboxes.listed(who.tenant, request.query_params.get("after", "")[:64], limit)
+    rows = await parts.sandboxes.listed(
+        who.tenant, request.query_params.get("after", "")[:64], limit
+    )
     more = rows[-1].id if rows and len(rows) == limit else None
     queued = await parts.leases.queued(who.tenant)
-    return answer({"sandboxes": [sandboxes.describe(row) for row in rows], "queued": queued, "next": more})
+    return answer(
+        {"sandboxes": [sandboxes.describe(row) for row in rows], "queued": queued, "next": more}
+    )
 
 
 @router.get(
@@ -158,12 +185,18 @@ async def listed(request: Request) -> Response:
 async def of_episode(request: Request) -> Response:
     """Which sandbox works on the episode, once one does; waits for that at most `wait_ms`."""
     await caller(request, READ)
-    parts, episode, deadline = parts_of(request), request.path_params["episode"], deadline_of(request)
+    parts, episode, deadline = (
+        parts_of(request),
+        request.path_params["episode"],
+        deadline_of(request),
+    )
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
         row = await parts.leases.find(episode)
         if row is None:
             raise NotFoundError(f"sandbox: episode {episode} was opened without asking for one")
         said = leases.describe(row)
-        if said["state"] != "queued" or not await parts.notifier.wait(changed, deadline.remaining_s()):
+        if said["state"] != "queued" or not await parts.notifier.wait(
+            changed, deadline.remaining_s()
+        ):
             return answer(said)

@@ -48,7 +48,8 @@ class ScoreBody(Body):
 
 
 class ScoresShape(BaseModel):
-    """Scores in the order of the samples; a sample that can't be looked up has a problem document in `error`."""
+    """Scores in the order of the samples; a sample that can't be looked up has a problem document
+    in `error`."""
 
     results: list[Score | dict[str, Any]]
 
@@ -60,7 +61,8 @@ class ScoresShape(BaseModel):
     openapi_extra=takes(ScoreBody, keyed=False),
 )
 async def score(request: Request) -> Response:
-    """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be repeated."""
+    """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be
+    repeated."""
     who = await caller(request, READ)
     parts = parts_of(request)
     body = parsed(ScoreBody, await read_body(request, parts.settings.limits.body_bytes))
@@ -77,7 +79,10 @@ def _sample(given: SampleShape) -> Sample | ProblemError:
     except InvalidError as problem:
         return problem
     if reference.episode is None and given.answer is None:
-        return InvalidError(f"answer: got none; wanted the final answer that task {reference.task} is to be scored by")
+        return InvalidError(
+            f"answer: got none; wanted the final answer that task {reference.task} is to be"
+            " scored by"
+        )
     return Sample(reference, given.answer)
 
 

@@ -25,13 +25,20 @@ from api.http.support import (
 from api.ingest.admission import FAR_BEHIND
 
 router = APIRouter(tags=["daemon"])
-_FRAME = {"type": "string", "format": "binary", "description": "One zstd frame that states its size."}
+_FRAME = {
+    "type": "string",
+    "format": "binary",
+    "description": "One zstd frame that states its size.",
+}
 BEHIND = "milestoned-behind"
 _BEHIND = {
     "name": BEHIND,
     "in": "header",
     "required": False,
-    "description": "Events that the daemon has after this segment; one that is far behind leaves way to live ones.",
+    "description": (
+        "Events that the daemon has after this segment; one that is far behind leaves way to live"
+        " ones."
+    ),
     "schema": {"type": "integer", "minimum": 0},
 }
 
@@ -46,8 +53,8 @@ async def append(request: Request) -> Response:
     """Append one segment. Idempotent by itself: the same segment again is acknowledged again.
 
     A gap, a fork, another episode's segment or one after the close is refused with 409, which names
-    `wanted`, `through` and `head`. More than the service can take now is refused with 429: `through` says what it has,
-    Retry-After when to send the rest. Nothing is written when refused.
+    `wanted`, `through` and `head`. More than the service can take now is refused with 429:
+    `through` says what it has, Retry-After when to send the rest. Nothing is written when refused.
     """
     episode = request.path_params["episode"]
     parts = parts_of(request)
@@ -57,7 +64,9 @@ async def append(request: Request) -> Response:
     backlog = whole_header(request, BEHIND) >= FAR_BEHIND
     try:
         parts.rates.may_append(who)
-        room = parts.gate.room(who.id, min(int(stated), most) if stated.isdigit() else most, backlog)
+        room = parts.gate.room(
+            who.id, min(int(stated), most) if stated.isdigit() else most, backlog
+        )
     except TooManyError as refused:
         refused.more["through"] = await parts.log.through(episode)
         raise
@@ -70,7 +79,8 @@ async def append(request: Request) -> Response:
                 followed = parts.followers.is_followed(episode, who.tenant)
                 return answer({"through": through, "head": head, "followed": followed})
     except CostlySegmentError as refused:
-        # Its daemon can't go on after it, so the log ends here: whoever waits for its rewards is answered.
+        # Its daemon can't go on after it, so the log ends here: whoever waits for its rewards is
+        # answered.
         await end(
             parts.log,
             parts.segments,
@@ -90,12 +100,16 @@ async def append(request: Request) -> Response:
 
 
 async def _appender(request: Request, episode: str) -> Principal:
-    """The episode's daemon. One that calls too often is told how far the log is, as wherever it is told to wait."""
+    """The episode's daemon. One that calls too often is told how far the log is, as wherever it is
+    told to wait."""
     try:
         return await caller(request, NOBODY, own=episode)
     except TooManyError as refused:
-        # The rate is counted before the scope is looked at: only the episode's own token hears of its log.
-        who = await parts_of(request).tokens.principal(token_of(request.headers.get("authorization", "")))
+        # The rate is counted before the scope is looked at: only the episode's own token hears of
+        # its log.
+        who = await parts_of(request).tokens.principal(
+            token_of(request.headers.get("authorization", ""))
+        )
         if who.scope == "append" and who.episode == episode:
             refused.more["through"] = await parts_of(request).log.through(episode)
         raise
@@ -105,7 +119,9 @@ async def _appender(request: Request, episode: str) -> Principal:
     "/v1/episodes/{episode}/commands",
     summary="What the harness said",
     responses={200: {"model": CommandsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [query("after", "The last command that was journalled.", MAX_NUMBER), WAIT]},
+    openapi_extra={
+        "parameters": [query("after", "The last command that was journalled.", MAX_NUMBER), WAIT]
+    },
 )
 async def commands(request: Request) -> Response:
     """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""

@@ -1,6 +1,7 @@
 """What the wire carries, as models: requests are checked by them, answers only described.
 
-Answers are built from bytes that are stored or canonical already; a test holds that they have these shapes.
+Answers are built from bytes that are stored or canonical already; a test holds that they have these
+shapes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class OpenEpisode(Body):
     labels: Annotated[dict[LabelName, Label], Field(default_factory=dict, max_length=64)]
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     sandbox: Annotated[
-        Literal["any"] | Annotated[dict[Name, Annotated[str, Field(max_length=256)]], Field(max_length=32)] | None,
+        Literal["any"]
+        | Annotated[dict[Name, Annotated[str, Field(max_length=256)]], Field(max_length=32)]
+        | None,
         Field(description="Have a sandbox of the fleet work on it: any, or one with these labels."),
     ] = None
 
@@ -77,7 +80,8 @@ class ReturnTool(Body):
 
 
 class Close(Body):
-    """Close the episode. `truncated`: it was cut off, as at a limit of steps, and its last state is no end of it."""
+    """Close the episode. `truncated`: it was cut off, as at a limit of steps, and its last state is
+    no end of it."""
 
     reason: Annotated[str, Field(min_length=1, max_length=1_024)] = "asked"
     truncated: bool = False
@@ -98,7 +102,12 @@ class Query(Body):
     wait_ms: Wait = 0
     credit_to: Annotated[
         Credit,
-        Field(description="`cause`: give `credit` beside each reward, what its step set in motion credited to it."),
+        Field(
+            description=(
+                "`cause`: give `credit` beside each reward, what its step set in motion credited"
+                " to it."
+            )
+        ),
     ] = "as_paid"
 
 
@@ -183,8 +192,8 @@ class OpenedShape(BaseModel):
 
 
 class EpisodeShape(BaseModel):
-    """Where an episode stands. `through` is the last event in the log, `at` its time in ns since the episode opened,
-    null while there is none, `head` its last segment's digest."""
+    """Where an episode stands. `through` is the last event in the log, `at` its time in ns since
+    the episode opened, null while there is none, `head` its last segment's digest."""
 
     episode: str
     task: str
@@ -212,10 +221,12 @@ class SightShape(BaseModel):
 
 
 class ReadyShape(BaseModel):
-    """Whether every source sees that the daemon was given or that the task needs, so that a step can begin.
+    """Whether every source sees that the daemon was given or that the task needs, so that a step
+    can begin.
 
-    `waiting` names those that do not, each with the reason; before a daemon has begun `agentd` or `sandbox`, of a
-    closed episode `episode`. `through`: the log's last event that this was read from.
+    `waiting` names those that do not, each with the reason; before a daemon has begun `agentd` or
+    `sandbox`, of a closed episode `episode`. `through`: the log's last event that this was read
+    from.
     """
 
     episode: str
@@ -229,7 +240,8 @@ class ReadyShape(BaseModel):
 class AppendedShape(BaseModel):
     """The log holds everything up to `through`, on the disk.
 
-    `followed`: somebody looks at it live. What a daemon then sees is wanted soon; else with the step that it is of.
+    `followed`: somebody looks at it live. What a daemon then sees is wanted soon; else with the
+    step that it is of.
     """
 
     through: int
@@ -295,8 +307,8 @@ class RewardShape(BaseModel):
 
 
 class CreditedShape(RewardShape):
-    """A reward, and what the view that was asked for credits to its step: null while the episode is not closed, and
-    where the reward is."""
+    """A reward, and what the view that was asked for credits to its step: null while the episode is
+    not closed, and where the reward is."""
 
     credit: float | None
 
@@ -350,7 +362,8 @@ class VerdictsShape(BaseModel):
 
 
 class TransitionShape(BaseModel):
-    """One step as (o, a, r, o'). `credit` is the reward's number, or what the view `credit_to` makes of it."""
+    """One step as (o, a, r, o'). `credit` is the reward's number, or what the view `credit_to`
+    makes of it."""
 
     step: int
     action: Any

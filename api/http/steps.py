@@ -30,7 +30,9 @@ class _Waits(Protocol):
 Queue = Callable[[str, str | None], Awaitable[Queued]]
 
 
-async def _noted(request: Request, content: bytes, who: Any, wanted: _Waits, queue: Queue) -> Response:
+async def _noted(
+    request: Request, content: bytes, who: Any, wanted: _Waits, queue: Queue
+) -> Response:
     parts = parts_of(request)
     episode = request.path_params["episode"]
 
@@ -83,7 +85,9 @@ async def end(request: Request) -> Response:
     return await _noted(request, content, who, wanted, queue)
 
 
-async def _say(request: Request, model: type[Answer] | type[CallTool] | type[ReturnTool], kind: str) -> Response:
+async def _say(
+    request: Request, model: type[Answer] | type[CallTool] | type[ReturnTool], kind: str
+) -> Response:
     parts, who, content = await _received(request)
     wanted = parsed(model, content)
     data = wanted.model_dump(exclude={"wait_ms"}, exclude_unset=True)
@@ -95,7 +99,10 @@ async def _say(request: Request, model: type[Answer] | type[CallTool] | type[Ret
 
 
 @router.post(
-    "/v1/episodes/{episode}/answers", summary="The agent answers", responses=_RESPONSES, openapi_extra=takes(Answer)
+    "/v1/episodes/{episode}/answers",
+    summary="The agent answers",
+    responses=_RESPONSES,
+    openapi_extra=takes(Answer),
 )
 async def answers(request: Request) -> Response:
     """Say the agent's final answer."""

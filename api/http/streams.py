@@ -1,4 +1,5 @@
-"""Live streams: server-sent events that go on where the watcher left off, of one episode and of all."""
+"""Live streams: server-sent events that go on where the watcher left off, of one episode and of
+all."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from api.core.errors import InvalidError
 from api.http.describe import problems
 from api.http.support import READ, caller, parts_of, token_of, while_known
-from api.live.streams import KINDS, Wanted, place_of
+from api.live.streams import KINDS, WatchQuery, place_of
 from api.log.arrivals import START, Place
 
 router = APIRouter(tags=["evidence"])
@@ -21,7 +22,13 @@ _PLACE = re.compile(r"-?[0-9]{1,18}\.-?[0-9]{1,18}\.[0-9]{1,19}", re.ASCII)
 
 
 def _last_id(schema: dict[str, Any], says: str) -> dict[str, Any]:
-    return {"name": "Last-Event-ID", "in": "header", "required": False, "description": says, "schema": schema}
+    return {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "required": False,
+        "description": says,
+        "schema": schema,
+    }
 
 
 _KINDS = {
@@ -35,7 +42,10 @@ _LABEL = {
     "name": "label",
     "in": "query",
     "required": False,
-    "description": "Only episodes with this label, as KEY=VALUE; may be given several times, then all must fit.",
+    "description": (
+        "Only episodes with this label, as KEY=VALUE; may be given several times, then all must"
+        " fit."
+    ),
     "schema": {"type": "array", "items": {"type": "string"}},
     "explode": True,
 }
@@ -50,24 +60,30 @@ _LABEL = {
             "content": _EVENT_STREAM,
             "description": "Events named event, milestone, reward, lagging, ended.",
         },
-        204: {"description": "The episode is closed and everything was sent: its `ended` is the last id."},
+        204: {
+            "description": (
+                "The episode is closed and everything was sent: its `ended` is the last id."
+            )
+        },
         **problems(401, 403, 404, 422),
     },
     openapi_extra={
         "parameters": [
             _last_id(
-                {"type": "integer", "minimum": 0}, "Go on after this event; its milestones and rewards are sent again."
+                {"type": "integer", "minimum": 0},
+                "Go on after this event; its milestones and rewards are sent again.",
             ),
             _KINDS,
         ]
     },
 )
 async def stream(request: Request) -> Response:
-    """Server-sent events with the log's numbers as ids. The last one is `ended`: the episode is closed, and what was
-    asked of a model or a judge is answered. A stream that ends without it was cut, or its episode was deleted.
+    """Server-sent events with the log's numbers as ids. The last one is `ended`: the episode is
+    closed, and what was asked of a model or a judge is answered. A stream that ends without it was
+    cut, or its episode was deleted.
 
-    A watcher that takes long to take gets a `lagging` event now and then: `after` is where it is, `through` where the
-    log is. Nothing is left out for it.
+    A watcher that takes long to take gets a `lagging` event now and then: `after` is where it is,
+    `through` where the log is. Nothing is left out for it.
     """
     await caller(request, READ)
     parts = parts_of(request)
@@ -87,40 +103,54 @@ async def stream(request: Request) -> Response:
     summary="All logs, live",
     response_class=StreamingResponse,
     responses={
-        200: {"content": _EVENT_STREAM, "description": "Events named event, milestone and reward, of all episodes."},
+        200: {
+            "content": _EVENT_STREAM,
+            "description": "Events named event, milestone and reward, of all episodes.",
+        },
         **problems(401, 403, 422),
     },
     openapi_extra={
         "parameters": [
-            _last_id({"type": "string"}, "Go on after this id; 0: from the oldest that is kept. None: from now on."),
+            _last_id(
+                {"type": "string"},
+                "Go on after this id; 0: from the oldest that is kept. None: from now on.",
+            ),
             _KINDS,
             _LABEL,
         ]
     },
 )
 async def stream_all(request: Request) -> Response:
-    """What all episodes of the caller's tenant tell and earn, in the order in which it was stored; never ends.
+    """What all episodes of the caller's tenant tell and earn, in the order in which it was stored;
+    never ends.
 
-    `data` names `episode`, `task` and `labels` beside the `event`, `milestone` or `reward`. `place` events tell nothing
-    but how far the stream is; a `lost` event that what came between its id and `until` is in the episodes alone.
+    `data` names `episode`, `task` and `labels` beside the `event`, `milestone` or `reward`. `place`
+    events tell nothing but how far the stream is; a `lost` event that what came between its id and
+    `until` is in the episodes alone.
     """
     who = await caller(request, READ)
     place, after = _place(request.headers.get("last-event-id"))
-    wanted = Wanted(who.tenant, _kinds(request), dict(map(_label, request.query_params.getlist("label"))))
+    wanted = WatchQuery(
+        who.tenant, _kinds(request), dict(map(_label, request.query_params.getlist("label")))
+    )
     return _streamed(request, parts_of(request).streams.of_all(wanted, place, after))
 
 
 def _streamed(request: Request, body: AsyncIterator[bytes]) -> Response:
     token = token_of(request.headers.get("authorization", ""))
     told = while_known(parts_of(request), token, body)
-    return StreamingResponse(told, media_type="text/event-stream", headers={"cache-control": "no-cache"})
+    return StreamingResponse(
+        told, media_type="text/event-stream", headers={"cache-control": "no-cache"}
+    )
 
 
 def _kinds(request: Request) -> frozenset[str]:
     said = request.query_params.get("kinds")
     kinds = frozenset(KINDS if said is None else said.split(","))
     if not kinds <= set(KINDS):
-        raise InvalidError(f"kinds: got {said or ''!r:.80}, wanted some of {', '.join(KINDS)}, with commas between")
+        raise InvalidError(
+            f"kinds: got {said or ''!r:.80}, wanted some of {', '.join(KINDS)}, with commas between"
+        )
     return kinds
 
 
@@ -137,5 +167,7 @@ def _place(said: str | None) -> tuple[Place | None, int]:
     if said == "0":
         return START, 0
     if not _PLACE.fullmatch(said):
-        raise InvalidError(f"Last-Event-ID: got {said[:80]!r}, wanted an id that this stream gave, or 0")
+        raise InvalidError(
+            f"Last-Event-ID: got {said[:80]!r}, wanted an id that this stream gave, or 0"
+        )
     return place_of(said)

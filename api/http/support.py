@@ -1,8 +1,8 @@
 """What every route does alike: who calls, what was sent, what is answered.
 
-Handlers read their bodies themselves, so that nobody is parsed before he is known, and so that the hot paths
-(segments, rewards) pay for no validation that they do not need. What they take and give is declared beside
-them for OpenAPI.
+Handlers read their bodies themselves, so that nobody is parsed before he is known, and so that the
+hot paths (segments, rewards) pay for no validation that they do not need. What they take and give
+is declared beside them for OpenAPI.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Body(BaseModel):
 
 
 class StepConvertor(Convertor[int]):
-    """A step in a path. Starlette's ``int`` takes any number of digits, of which Python refuses to make a number."""
+    """A step in a path. Starlette's ``int`` takes any number of digits, of which Python refuses to
+    make a number."""
 
     regex = "[0-9]{1,10}"
 
@@ -88,7 +89,9 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
     Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, `NotFoundError`.
     """
     parts = parts_of(request)
-    principal = allowed(await authenticate(parts, request.headers.get("authorization", "")), scopes, own)
+    principal = allowed(
+        await authenticate(parts, request.headers.get("authorization", "")), scopes, own
+    )
     episode = request.path_params.get("episode")
     if episode is not None:
         if not episode.isascii() or "\0" in episode:
@@ -98,23 +101,30 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
 
 
 async def authenticate(parts: Parts, authorization: str) -> Principal:
-    """Whose token it is that asks for one more thing. Raises `UnauthorizedError`, `TooManyError`."""
+    """Whose token it is that asks for one more thing. Raises `UnauthorizedError`,
+    `TooManyError`."""
     principal = await parts.tokens.principal(token_of(authorization))
     parts.rates.request(principal)
     return principal
 
 
 def allowed(principal: Principal, scopes: frozenset[str], own: str | None = None) -> Principal:
-    """The same, if its scope is one of ``scopes`` or it belongs to the episode ``own``. Raises `ForbiddenError`."""
-    if principal.scope in scopes or (own is not None and principal.scope == "append" and principal.episode == own):
+    """The same, if its scope is one of ``scopes`` or it belongs to the episode ``own``. Raises
+    `ForbiddenError`."""
+    if principal.scope in scopes or (
+        own is not None and principal.scope == "append" and principal.episode == own
+    ):
         return principal
     wanted = sorted(scopes) + ([f"the append token of {own[:80]}"] if own is not None else [])
-    raise ForbiddenError(f"authorization: the token's scope is {principal.scope}, wanted {' or '.join(wanted)}")
+    raise ForbiddenError(
+        f"authorization: the token's scope is {principal.scope}, wanted {' or '.join(wanted)}"
+    )
 
 
 def token_of(authorization: str) -> str:
-    """The token in an Authorization header: Bearer, or the password of Basic, which is how an address carries one
-    (``http://token:TOKEN@host``) for trainers that take nothing but an address. Raises `UnauthorizedError`."""
+    """The token in an Authorization header: Bearer, or the password of Basic, which is how an
+    address carries one (``http://token:TOKEN@host``) for trainers that take nothing but an address.
+    Raises `UnauthorizedError`."""
     scheme, _, said = authorization.partition(" ")
     if scheme.lower() == "bearer" and said.strip():
         return said.strip()
@@ -125,11 +135,14 @@ def token_of(authorization: str) -> str:
             token = ""
         if token:
             return token
-    raise UnauthorizedError("authorization: wanted `Bearer` and a token, or `Basic` with it as the password")
+    raise UnauthorizedError(
+        "authorization: wanted `Bearer` and a token, or `Basic` with it as the password"
+    )
 
 
 async def while_known(parts: Parts, token: str, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """A stream for as long as its token is in force: one that is revoked or expires ends it at the next word."""
+    """A stream for as long as its token is in force: one that is revoked or expires ends it at the
+    next word."""
     async for sent in body:
         try:
             await parts.tokens.principal(token)
@@ -156,7 +169,8 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def parsed(model: type[Model], body: bytes) -> Model:
-    """The body as ``model``; an empty one is an empty object. Raises `InvalidError` naming every problem."""
+    """The body as ``model``; an empty one is an empty object. Raises `InvalidError` naming every
+    problem."""
     if nested_beyond(body, DEPTH):
         raise InvalidError(f"body: nested deeper than {DEPTH}")
     try:
@@ -169,15 +183,22 @@ def parsed(model: type[Model], body: bytes) -> Model:
         fault = fault_of(found.model_dump(), DEPTH + 1, MAX_VALUES)
         if fault is not None:
             problem = {"path": _dotted(fault.path), "value": fault.value, "wanted": fault.wanted}
-            raise InvalidError(f"{problem['path']}: got {fault.value}, wanted {fault.wanted}", errors=[problem])
+            raise InvalidError(
+                f"{problem['path']}: got {fault.value}, wanted {fault.wanted}", errors=[problem]
+            )
     return found
 
 
 def invalid(errors: Any) -> InvalidError:
     """Pydantic's errors as the house says them: path, value, wanted."""
-    problems = [{"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": e["msg"]} for e in errors]
+    problems = [
+        {"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": e["msg"]}
+        for e in errors
+    ]
     first = problems[0]
-    return InvalidError(f"{first['path']}: got {first['value']}: {first['wanted']}", errors=problems)
+    return InvalidError(
+        f"{first['path']}: got {first['value']}: {first['wanted']}", errors=problems
+    )
 
 
 def bad_task(error: BadTaskError) -> InvalidError:

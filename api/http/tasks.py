@@ -34,17 +34,21 @@ _YAML = ("application/yaml", "application/x-yaml", "text/yaml")
         201: {"model": TaskShape},
         **problems(401, 403, 409, 413, 422),
     },
-    openapi_extra=keyed(body({"application/json": task_schema(), "application/yaml": {"type": "string"}})),
+    openapi_extra=keyed(
+        body({"application/json": task_schema(), "application/yaml": {"type": "string"}})
+    ),
 )
 async def register(request: Request) -> Response:
-    """Register a task from JSON or YAML. The same version with other content is refused with 409."""
+    """Register a task from JSON or YAML. The same version with other content is refused with
+    409."""
     who = await caller(request, AUTHOR)
     parts = parts_of(request)
     content = await read_body(request, parts.settings.limits.task_bytes)
 
     async def work(_intent: str | None) -> Response:
         spec, lines = await _said_task(request, content)
-        # Beside the loop that answers everybody, as the recordings below: a large task takes a while to check.
+        # Beside the loop that answers everybody, as the recordings below: a large task takes a
+        # while to check.
         task = await asyncio.to_thread(_task, spec, lines)
         if parts.settings.tasks_need_tests:
             await asyncio.to_thread(tested, task, spec)
@@ -58,7 +62,11 @@ async def _said_task(request: Request, content: bytes) -> tuple[Any, Lines]:
     """What the body says, unchecked, and the lines of its keys if it is YAML."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
-        return await parts_of(request).yaml.read(content) if kind in _YAML else (orjson.loads(content), {})
+        return (
+            await parts_of(request).yaml.read(content)
+            if kind in _YAML
+            else (orjson.loads(content), {})
+        )
     except BadYamlError as error:
         raise bad_task(bad_yaml(error)) from None
     except orjson.JSONDecodeError as error:
@@ -75,18 +83,28 @@ def _task(spec: Any, lines: Lines) -> Task:
 
 
 def tested(task: Task, spec: Any) -> None:
-    """Refuse a task whose own recordings do not show that it can be reached, and not be had for nothing."""
+    """Refuse a task whose own recordings do not show that it can be reached, and not be had for
+    nothing."""
     tests = spec.get("tests", [])
     try:
         missing = lacking(tests)
         if missing is not None:
             raise BadTestError("tests", tests, f"{missing}: this service takes no task without")
-        failed = [(n, one) for n, one in enumerate(run_tests(compile_task(task), tests, None)) if one.wrong is not None]
+        failed = [
+            (n, one)
+            for n, one in enumerate(run_tests(compile_task(task), tests, None))
+            if one.wrong is not None
+        ]
         if failed:
             n, one = failed[0]
             raise BadTestError(f"tests[{n}]", total_in_words(one.total), str(one.wrong))
     except BadTestError as error:
-        problem = {"path": error.path, "line": None, "value": str(error.value)[:120], "wanted": error.wanted}
+        problem = {
+            "path": error.path,
+            "line": None,
+            "value": str(error.value)[:120],
+            "wanted": error.wanted,
+        }
         raise InvalidError(f"task: {error}", errors=[problem]) from None
 
 
@@ -96,7 +114,9 @@ async def schema() -> Response:
     return answer(task_schema())
 
 
-@router.get("/v1/tasks", summary="All tasks", responses={200: {"model": TasksShape}, **problems(401, 403)})
+@router.get(
+    "/v1/tasks", summary="All tasks", responses={200: {"model": TasksShape}, **problems(401, 403)}
+)
 async def listed(request: Request) -> Response:
     """Every version of every task, in the order of registration."""
     who = await caller(request, READ | AUTHOR)
@@ -105,9 +125,13 @@ async def listed(request: Request) -> Response:
 
 
 @router.get(
-    "/v1/tasks/{id:path}", summary="A task", responses={200: {"model": TaskShape}, **problems(401, 403, 404, 422)}
+    "/v1/tasks/{id:path}",
+    summary="A task",
+    responses={200: {"model": TaskShape}, **problems(401, 403, 404, 422)},
 )
-async def one(request: Request, id: str, version: Annotated[str | None, Query()] = None) -> Response:
+async def one(
+    request: Request, id: str, version: Annotated[str | None, Query()] = None
+) -> Response:
     """A task, of its latest registered version by default."""
     who = await caller(request, READ | AUTHOR)
     row = await parts_of(request).tasks.find(who.tenant, id, version)

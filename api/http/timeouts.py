@@ -1,4 +1,5 @@
-"""HTTP connections that do not wait for ever for what was only half sent: neither for a request's head nor its body."""
+"""HTTP connections that do not wait for ever for what was only half sent: neither for a request's
+head nor its body."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """uvicorn's, with the deadlines of ``limits``, for every client. `patient` makes the class for one service."""
+    """uvicorn's, with the deadlines of ``limits``, for every client. `patient` makes the class for
+    one service."""
 
     limits: Limits
     _timer: asyncio.TimerHandle | None = None
@@ -42,7 +44,9 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """More of its body is there."""
-        self._wait(min(self.limits.body_idle_s, max(0.0, self._ends - self.loop.time())), self._body_late)
+        self._wait(
+            min(self.limits.body_idle_s, max(0.0, self._ends - self.loop.time())), self._body_late
+        )
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -60,7 +64,8 @@ class PatientProtocol(HttpToolsProtocol):
             self._timer = None
 
     def _body_late(self) -> None:
-        # Where the service itself does not take more for now, nothing comes through no fault of the sender's.
+        # Where the service itself does not take more for now, nothing comes through no fault of the
+        # sender's.
         if self.flow.read_paused and self.loop.time() < self._ends:
             self._wait(self.limits.body_idle_s, self._body_late)
         else:

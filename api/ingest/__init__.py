@@ -1,1 +1,2 @@
-"""Takes segments from daemons: admitted, detected in, and written in one transaction with their rewards."""
+"""Takes segments from daemons: admitted, detected in, and written in one transaction with their
+rewards."""

@@ -1,9 +1,10 @@
 """Back-pressure: how much may be appended at once, and who goes first when more wants to.
 
-What comes in is bounded in bytes and in requests, for the whole replica and for each token; beyond that the answer is
-429, at once, and the daemon keeps its journal. What was let in takes turns. A daemon that is far behind (it says so
-itself) takes at most half of the bytes and of the turns, so a fleet that comes back after an hour offline delays
-nobody who is live; and live ones leave a backlog at least one turn in eight, so it drains.
+What comes in is bounded in bytes and in requests, for the whole replica and for each token; beyond
+that the answer is 429, at once, and the daemon keeps its journal. What was let in takes turns. A
+daemon that is far behind (it says so itself) takes at most half of the bytes and of the turns, so a
+fleet that comes back after an hour offline delays nobody who is live; and live ones leave a backlog
+at least one turn in eight, so it drains.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ RETRY_BACKLOG_S = 5
 """Seconds after which a refused daemon may come again."""
 
 
-class Gate:
+class AdmissionGate:
     """The way into one replica's log."""
 
     def __init__(self, limits: Limits) -> None:
@@ -37,18 +38,26 @@ class Gate:
         self._requests = 0
 
     def room(self, token: str, size: int, backlog: bool) -> AbstractContextManager[None]:
-        """Room for a request of ``size`` bytes of ``token``'s, of which nothing was read yet. Raises `TooManyError`."""
+        """Room for a request of ``size`` bytes of ``token``'s, of which nothing was read yet.
+        Raises `TooManyError`."""
         limits, retry = self._limits, RETRY_BACKLOG_S if backlog else RETRY_S
         if self._of_token[token] >= limits.appends_token:
-            raise TooManyError(f"{self._of_token[token]} segments of this token are being appended; wanted one", retry)
+            raise TooManyError(
+                f"{self._of_token[token]} segments of this token are being appended; wanted one",
+                retry,
+            )
         if self._requests >= limits.appends:
-            raise TooManyError(f"{self._requests} segments are being appended; wanted at most {limits.appends}", retry)
+            raise TooManyError(
+                f"{self._requests} segments are being appended; wanted at most {limits.appends}",
+                retry,
+            )
         most = limits.appends_bytes // 2 if backlog else limits.appends_bytes
         there = self._bytes[True] if backlog else sum(self._bytes.values())
         # One always fits where nothing else is: no bound shuts anybody out for good.
         if there and there + size > most:
             raise TooManyError(
-                f"body: {there} bytes are being appended; wanted at most {most} with these {size}", retry
+                f"body: {there} bytes are being appended; wanted at most {most} with these {size}",
+                retry,
             )
         return self._hold_place(token, size, backlog)
 
@@ -85,7 +94,9 @@ class Gate:
         try:
             await mine
         except asyncio.CancelledError:
-            if mine.done() and not mine.cancelled():  # it was handed a turn in the moment that it gave up
+            if (
+                mine.done() and not mine.cancelled()
+            ):  # it was handed a turn in the moment that it gave up
                 self._taken[backlog] -= 1
                 self._hand_on()
             elif mine in self._waiting[backlog]:
@@ -93,7 +104,10 @@ class Gate:
             raise
 
     def _free(self, backlog: bool) -> bool:
-        return self._taken[backlog] < self._most[backlog] and sum(self._taken.values()) < self._limits.appends_at_once
+        return (
+            self._taken[backlog] < self._most[backlog]
+            and sum(self._taken.values()) < self._limits.appends_at_once
+        )
 
     def _hand_on(self) -> None:
         for backlog in (False, True):

@@ -1,4 +1,5 @@
-"""What a segment brings its episode: the rows that are written in the segment's transaction, and where it stands then.
+"""What a segment brings its episode: the rows that are written in the segment's transaction, and
+where it stands then.
 
 Whoever works this out needs the engine and where the episode stood, and no database.
 """
@@ -12,7 +13,7 @@ from api.core.frames import NUMBERED
 from api.episodes.position import Standing
 from api.ingest.placeholder_engine import Stranger
 from api.rewards.ledger_rows import milestone_rows, reward_rows, stored_rewards
-from detectors.engine.engine import Engine, Outcome
+from detectors.engine.engine import Engine, EngineResult
 from detectors.model.types import Alarm, Event, Segment
 
 STATE_EVERY = 2_000
@@ -41,8 +42,8 @@ Written = Mapping[Write, Sequence[Mapping[str, Any]]]
 
 
 class Advance(NamedTuple):
-    """The rows to write, the segment's own still without its frame, and where the episode stands once they are;
-    ``alarms``: matchers that failed on it."""
+    """The rows to write, the segment's own still without its frame, and where the episode stands
+    once they are; ``alarms``: matchers that failed on it."""
 
     rows: Written
     standing: Standing
@@ -50,7 +51,8 @@ class Advance(NamedTuple):
 
 
 def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str) -> Advance:
-    """Feed ``segment``, which continues ``at``, to an ``engine`` that stands there; ``now`` is the time for people."""
+    """Feed ``segment``, which continues ``at``, to an ``engine`` that stands there; ``now`` is the
+    time for people."""
     outcome = engine.feed(segment.events)
     keep = segment.last - at.stored >= STATE_EVERY or engine.closed
     state = engine.dump() if keep else b""
@@ -61,13 +63,20 @@ def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str)
     rows: Written = {
         **_rows(engine, at, after, segment, outcome, now),
         "no state": [{"of_episode": segment.episode}] if keep and not state else [],
-        "state": [{"episode": segment.episode, "through": after.through, "body": state}] if state else [],
+        "state": (
+            [{"episode": segment.episode, "through": after.through, "body": state}] if state else []
+        ),
     }
     return Advance(rows, after, outcome.alarms)
 
 
 def _rows(
-    engine: Engine | Stranger, at: Standing, after: Standing, segment: Segment, outcome: Outcome, now: str
+    engine: Engine | Stranger,
+    at: Standing,
+    after: Standing,
+    segment: Segment,
+    outcome: EngineResult,
+    now: str,
 ) -> Written:
     episode, rules = segment.episode, engine.ruleset
     whose = {"of_episode": episode}
@@ -75,7 +84,8 @@ def _rows(
     sealed = outcome.rewards if rules is None else stored_rewards(rules, outcome)
     escalates = rules is not None and rules.task.escalation is not None
     steps = [
-        {"episode": episode, "step": step, "began": seq, "ended": ended.pop(step, None)} for step, seq in began.items()
+        {"episode": episode, "step": step, "began": seq, "ended": ended.pop(step, None)}
+        for step, seq in began.items()
     ]
     position = {
         "id": episode,
@@ -91,15 +101,22 @@ def _rows(
         "segment": [{**stored, "prev": segment.prev, "digest": segment.digest}],
         "began": steps,
         "ended": [{"episode": episode, "step": step, "ended": seq} for step, seq in ended.items()],
-        "milestones": milestone_rows(episode, at.milestones, segment.first, segment.last, outcome.milestones),
+        "milestones": milestone_rows(
+            episode, at.milestones, segment.first, segment.last, outcome.milestones
+        ),
         "rewards": reward_rows(sealed),
-        "commands": [{"episode": episode, "number": number, "seq": seq} for number, seq in journalled.items()],
+        "commands": [
+            {"episode": episode, "number": number, "seq": seq} for number, seq in journalled.items()
+        ],
         "advance": [position],
         "close": [{**whose, "new_closed_at": now}] if after.closed else [],
         "close command": [{**whose, "at_seq": segment.last}] if after.closed else [],
         "closing": [{"episode": episode, "queued_at": now}] if after.closed else [],
         "sum": [whose] if escalates else [],
-        "ask": [{"episode": episode, "step": a.step, "item": a.item, "audit": a.audit} for a in outcome.asks],
+        "ask": [
+            {"episode": episode, "step": a.step, "item": a.item, "audit": a.audit}
+            for a in outcome.asks
+        ],
         "arrival": [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
     }
 
@@ -108,7 +125,8 @@ Marks = dict[int, int]
 
 
 def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
-    """Of steps that began, of begun ones that ended and of commands that reached the journal: the first event of each.
+    """Of steps that began, of begun ones that ended and of commands that reached the journal: the
+    first event of each.
 
     ``step`` is the last that began before."""
     began: Marks = {}

@@ -1,8 +1,9 @@
 """Appends segments: once, in order, with their detection in the same transaction.
 
-Everything that is refused is refused before a row is written; everything that is acknowledged is on the disk.
-An engine is kept in memory for the event that it stands at. The row of its episode is read again under its lock, in
-the transaction that writes the segment: where another replica moved it on, nothing is written and all is decided anew.
+Everything that is refused is refused before a row is written; everything that is acknowledged is on
+the disk. An engine is kept in memory for the event that it stands at. The row of its episode is
+read again under its lock, in the transaction that writes the segment: where another replica moved
+it on, nothing is written and all is decided anew.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from api.episodes.store import Episodes
 from api.episodes.tables import closings, episodes
 from api.ingest.advance import STATE_EVERY, Advance, Write, advance
 from api.ingest.crew import Crew, DiedError, Feed, LostError
-from api.ingest.engines import Engines, Live, Stored
+from api.ingest.engines import Engines, Live, StoredEngine
 from api.ingest.tables import engine_states
-from api.ingest.wire import Found
+from api.ingest.wire import SegmentResult
 from api.log.arrivals import arriving
 from api.log.tables import segments, steps
 from api.log.upserts import Changes, Rows
@@ -71,16 +72,26 @@ KINDS: Mapping[Write, Rows | Changes] = {
     "closing": Rows.whole(closings),
     "ended": Changes(steps, ("episode", "step"), ("ended",), once=True),
     "commands": Changes(commands, ("episode", "number"), ("seq",), once=True),
-    "advance": Changes(episodes, ("id",), ("through", "head", "step", "success", "total", "milestones")),
+    "advance": Changes(
+        episodes, ("id",), ("through", "head", "step", "success", "total", "milestones")
+    ),
 }
 STATEMENTS: Mapping[Write, Executable] = {
     "no state": delete(engine_states).where(engine_states.c.episode == _of_episode),
-    "close": update(episodes)
-    .where(episodes.c.id == _of_episode)
-    .values(status="closed", closed_at=bindparam("new_closed_at")),
-    "close command": update(commands)
-    .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
-    .values(seq=bindparam("at_seq")),
+    "close": (
+        update(episodes)
+        .where(episodes.c.id == _of_episode)
+        .values(status="closed", closed_at=bindparam("new_closed_at"))
+    ),
+    "close command": (
+        update(commands)
+        .where(
+            commands.c.episode == _of_episode,
+            commands.c.kind == "episode.close",
+            commands.c.seq.is_(None),
+        )
+        .values(seq=bindparam("at_seq"))
+    ),
     "sum": TOTAL,
 }
 
@@ -114,7 +125,12 @@ class Log:
         limits: Limits,
         crew: Crew,
     ) -> None:
-        self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
+        self._database, self._engines, self._episodes, self._ledger = (
+            database,
+            engines,
+            episodes,
+            ledger,
+        )
         self._notifier, self._metrics, self._limits = notifier, metrics, limits
         self._crew = crew
         self._costly: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -126,21 +142,29 @@ class Log:
         self._writer = GroupWriter[Write](database, STATEMENTS, kinds)
 
     async def append(self, episode: str, frame: bytes) -> Acknowledged:
-        """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""
+        """Append the segment in ``frame``; the same one again is acknowledged again. Raises
+        `ProblemError`."""
         began = time.perf_counter()
         ack = await self._append_somewhere(episode, frame)
         self._metrics.ingest_seconds.observe(time.perf_counter() - began)
         return ack
 
     async def through(self, episode: str) -> int:
-        """How far the log goes, without a look at the database where that is in memory. Raises `NotFoundError`."""
+        """How far the log goes, without a look at the database where that is in memory. Raises
+        `NotFoundError`."""
         live = self._engines.cached(episode)
-        return live.at.through if live is not None else int((await self._episodes.get(episode)).through)
+        return (
+            live.at.through
+            if live is not None
+            else int((await self._episodes.get(episode)).through)
+        )
 
     async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
         live = self._engines.cached(episode)
         self._refuse_costly(episode, frame)
-        if self._crew.wants(frame) or (live is not None and isinstance(live.engine, int | Stored)):
+        if self._crew.wants(frame) or (
+            live is not None and isinstance(live.engine, int | StoredEngine)
+        ):
             with suppress(LostError):  # nobody is there to do it: it is done here
                 return await self._append_apart(episode, frame)
         if len(frame) > _INLINE_BYTES:
@@ -158,15 +182,23 @@ class Log:
             raise UnavailableError(f"episode: {episode} can't be moved on now: {error}") from error
 
     async def _append_apart(self, episode: str, frame: bytes) -> Acknowledged:
-        """By a process that can be ended. Raises `LostError`, and `CostlySegmentError` where the segment ended two."""
+        """By a process that can be ended. Raises `LostError`, and `CostlySegmentError` where the
+        segment ended two."""
         async with self._engines.lock(episode):
             for tried in range(_TRIES):
                 try:
-                    ack = await self._append_first(episode, frame, partial(self._crew.feed, frame, waits=tried > 0))
+                    ack = await self._append_first(
+                        episode, frame, partial(self._crew.feed, frame, waits=tried > 0)
+                    )
                 except DiedError as died:
                     self._engines.drop(episode)
                     why = str(died)
-                    log.error("A process died over a segment.", alarm="detection_died", episode=episode, why=why)
+                    log.error(
+                        "A process died over a segment.",
+                        alarm="detection_died",
+                        episode=episode,
+                        why=why,
+                    )
                 else:
                     self._metrics.apart.inc()
                     return ack
@@ -174,7 +206,12 @@ class Log:
         self._costly[episode, sha256(frame)] = why
         if len(self._costly) > _COSTLY_KEPT:
             self._costly.popitem(last=False)
-        log.error("A segment is refused: two processes died over it.", alarm="costly_segment", episode=episode, why=why)
+        log.error(
+            "A segment is refused: two processes died over it.",
+            alarm="costly_segment",
+            episode=episode,
+            why=why,
+        )
         raise _costly(why)
 
     def _refuse_costly(self, episode: str, frame: bytes) -> None:
@@ -187,9 +224,13 @@ class Log:
         for _ in range(_MAX_ATTEMPTS):
             try:
                 return await self._append(episode, frame, feed)
-            except OutrunError:  # what was decided, was decided by an older row: read it, decide again
+            except (
+                OutrunError
+            ):  # what was decided, was decided by an older row: read it, decide again
                 continue
-        raise UnavailableError(f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile")
+        raise UnavailableError(
+            f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile"
+        )
 
     async def _append(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
         live = self._engines.cached(episode)
@@ -203,7 +244,7 @@ class Log:
         try:
             segment, found = await feed(live)
         except LostError:
-            if not isinstance(live.engine, Stored) or not live.engine.state:
+            if not isinstance(live.engine, StoredEngine) or not live.engine.state:
                 raise
             log.warning("A stored engine state is of no use.", episode=episode)
             live = await self._engines.load(episode, whole=True)
@@ -215,7 +256,8 @@ class Log:
         raise _refusal(live.at, segment)
 
     async def end(self, episode: str, frame: bytes) -> Acknowledged:
-        """Append the last segment of an episode whose rules this build has not; see api/ingest/placeholder_engine.py.
+        """Append the last segment of an episode whose rules this build has not; see
+        api/ingest/placeholder_engine.py.
 
         Raises `ProblemError`.
         """
@@ -228,19 +270,23 @@ class Log:
                     raise _refusal(live.at, segment)
                 with suppress(OutrunError):
                     return await self._write(live, found, frame)
-        raise UnavailableError(f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile")
+        raise UnavailableError(
+            f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile"
+        )
 
-    async def _feed(self, segment: Segment, live: Live) -> Found:
+    async def _feed(self, segment: Segment, live: Live) -> SegmentResult:
         if not live.at.continued_by(segment):
-            return Found(segment, None)
-        if isinstance(live.engine, Stored):
+            return SegmentResult(segment, None)
+        if isinstance(live.engine, StoredEngine):
             raise _ApartError
         if isinstance(live.engine, int):
             raise LostError("the engine is in another process")
         try:
             if segment.count > STATE_EVERY:
-                return Found(segment, await asyncio.to_thread(advance, live.engine, live.at, segment, now()))
-            return Found(segment, advance(live.engine, live.at, segment, now()))
+                return SegmentResult(
+                    segment, await asyncio.to_thread(advance, live.engine, live.at, segment, now())
+                )
+            return SegmentResult(segment, advance(live.engine, live.at, segment, now()))
         except BaseException:
             self._engines.drop(live.episode)
             raise
@@ -249,7 +295,9 @@ class Log:
         rows = {**found.rows, "segment": [{**row, "frame": frame} for row in found.rows["segment"]]}
         durable = False
         try:
-            await self._writer.commit(rows, live.episode, (live.at.through, live.at.head), len(frame))
+            await self._writer.commit(
+                rows, live.episode, (live.at.through, live.at.head), len(frame)
+            )
             durable = True
         finally:
             if not durable:
@@ -258,7 +306,9 @@ class Log:
         return Acknowledged(live.at.through, live.at.head)
 
     async def _same(self, segment: Segment) -> bool:
-        row = await self._database.first(_SAME, {"episode": segment.episode, "first": segment.first})
+        row = await self._database.first(
+            _SAME, {"episode": segment.episode, "first": segment.first}
+        )
         return row is not None and bool(row.digest == segment.digest)
 
     def _moved_on(self, live: Live, found: Advance) -> None:
@@ -283,8 +333,9 @@ class Log:
 
 def _costly(why: str) -> CostlySegmentError:
     return CostlySegmentError(
-        f"events: detection of this segment ended {_TRIES} processes, the last one because {why}; wanted one that the "
-        "task's rules can read within these bounds. It is not tried again, and the episode is ended"
+        f"events: detection of this segment ended {_TRIES} processes, the last one because {why};"
+        " wanted one that the task's rules can read within these bounds. It is not tried again,"
+        " and the episode is ended"
     )
 
 
@@ -292,11 +343,14 @@ def _refusal(at: Standing, segment: Segment) -> ConflictError:
     stands: dict[str, Any] = {"wanted": at.through + 1, "through": at.through, "head": at.head}
     if segment.first <= at.through:
         return ForkedLogError(
-            f"first: event {segment.first} is in the log already, in another segment; wanted {at.through + 1}",
+            f"first: event {segment.first} is in the log already, in another segment; wanted"
+            f" {at.through + 1}",
             **stands,
         )
     if at.closed:
-        return EpisodeClosedError(f"first: event {segment.first} follows the episode's end at {at.through}", **stands)
+        return EpisodeClosedError(
+            f"first: event {segment.first} follows the episode's end at {at.through}", **stands
+        )
     if segment.first > at.through + 1:
         return GapInLogError(f"first: got {segment.first}, wanted {at.through + 1}", **stands)
     return ForkedLogError(f"prev: got {segment.prev}, wanted {at.head}", **stands)

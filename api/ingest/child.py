@@ -1,7 +1,9 @@
-"""A process beside the service: it opens large segments, detects in them, and tells what is to be written.
+"""A process beside the service: it opens large segments, detects in them, and tells what is to be
+written.
 
-It keeps the engines that it was handed. The service says where an episode stands with every segment, so an engine that
-stands elsewhere (what it worked out last was never written) is of no use and is not used.
+It keeps the engines that it was handed. The service says where an episode stands with every
+segment, so an engine that stands elsewhere (what it worked out last was never written) is of no use
+and is not used.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ from api.core.gc_tuning import spare
 from api.core.settings import Limits
 from api.episodes.position import Standing
 from api.ingest.advance import advance
-from api.ingest.wire import LENGTH, OUT_OF_MEMORY, Answer, Asked, Found, Handed, packed, unpacked
+from api.ingest.wire import (
+    LENGTH,
+    OUT_OF_MEMORY,
+    Answer,
+    Handed,
+    SegmentRequest,
+    SegmentResult,
+    packed,
+    unpacked,
+)
 from api.rewards.scored_episode import ruleset_of
 from api.tasks.plugins import load_plugins
 from detectors.engine.engine import Engine
@@ -44,7 +55,7 @@ class Detecting:
         self._limits = limits
         self._engines: OrderedDict[str, tuple[Engine, str]] = OrderedDict()
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: SegmentRequest) -> Answer:
         """Feed a segment to its episode's engine."""
         try:
             segment = read_appended(asked.frame, asked.episode, self._limits)
@@ -52,7 +63,7 @@ class Detecting:
             return problem
         bare = replace(segment, events=())
         if not asked.at.continued_by(segment):
-            return Found(bare, None)
+            return SegmentResult(bare, None)
         engine = self._restore_engine(asked.episode, asked.at, asked.handed)
         if engine is None:
             return None
@@ -61,14 +72,16 @@ class Detecting:
             self._engines[asked.episode] = engine, segment.digest
         if len(self._engines) > ENGINES:
             self._engines.popitem(last=False)
-        return Found(bare, found)
+        return SegmentResult(bare, found)
 
     def _restore_engine(self, episode: str, at: Standing, handed: Handed | None) -> Engine | None:
         engine, head = self._engines.pop(episode, (None, ""))
         if handed is not None:
             try:
                 engine = _made(episode, handed)
-            except DetectorError:  # other plug-ins than the service has, or a stored state that is of no use
+            except (
+                DetectorError
+            ):  # other plug-ins than the service has, or a stored state that is of no use
                 return None
             return engine if engine.through == at.through else None
         return engine if head == at.head else None  # a segment's digest is of all before it, too
@@ -107,7 +120,8 @@ def _read(requests: BinaryIO) -> Any:
 
 
 def _bound_memory(most: int) -> None:
-    """``most`` bytes beside what is mapped now: beyond it the kernel gives none, and the process ends."""
+    """``most`` bytes beside what is mapped now: beyond it the kernel gives none, and the process
+    ends."""
     with open("/proc/self/statm", encoding="ascii") as told:
         mapped = int(told.read().split()[0]) * resource.getpagesize()
     _bound(resource.RLIMIT_AS, mapped + most)
@@ -129,7 +143,10 @@ def main() -> None:
             held.makefile("wb") as answers,
         ):
             serve(requests, answers)
-    except (MemoryError, ImportError):  # a library that is imported when it is needed can't be mapped
+    except (
+        MemoryError,
+        ImportError,
+    ):  # a library that is imported when it is needed can't be mapped
         os._exit(OUT_OF_MEMORY)  # nothing is tidied up: that could want memory
 
 

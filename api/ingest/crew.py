@@ -1,10 +1,11 @@
-"""Processes beside the service that do the work of large segments, so that its own has time for everybody else, and of
-every segment of a task whose rules may cost much, so that it can be ended.
+"""Processes beside the service that do the work of large segments, so that its own has time for
+everybody else, and of every segment of a task whose rules may cost much, so that it can be ended.
 
-With its first such segment an episode goes to whoever has least to do, and stays there. They are started when the first
-one comes; until one is up the service does large segments itself, as it does where it has no second core. What may cost
-much it never does: it waits. A process that dies loses nothing: engines are made again from the log. One that takes too
-much time or memory is ended, and who asked is told (`DiedError`); docs/decisions/0028-a-costly-segment.md.
+With its first such segment an episode goes to whoever has least to do, and stays there. They are
+started when the first one comes; until one is up the service does large segments itself, as it does
+where it has no second core. What may cost much it never does: it waits. A process that dies loses
+nothing: engines are made again from the log. One that takes too much time or memory is ended, and
+who asked is told (`DiedError`); docs/decisions/0028-a-costly-segment.md.
 """
 
 from __future__ import annotations
@@ -27,8 +28,17 @@ from api.core import background
 from api.core.errors import ProblemError, UnavailableError
 from api.core.settings import Limits
 from api.db.database import now
-from api.ingest.engines import Live, Stored
-from api.ingest.wire import LENGTH, OUT_OF_MEMORY, Answer, Asked, Found, Handed, packed, unpacked
+from api.ingest.engines import Live, StoredEngine
+from api.ingest.wire import (
+    LENGTH,
+    OUT_OF_MEMORY,
+    Answer,
+    Handed,
+    SegmentRequest,
+    SegmentResult,
+    packed,
+    unpacked,
+)
 from api.rewards.scored_episode import task_bytes
 from detectors.engine.engine import Engine
 
@@ -42,7 +52,7 @@ MORE = 3
 """Processes that may be added where all others take longer than that."""
 ENDS_S = 5.0
 
-Feed = Callable[[Live], Awaitable[Found]]
+Feed = Callable[[Live], Awaitable[SegmentResult]]
 
 log = structlog.get_logger(__name__)
 
@@ -56,7 +66,8 @@ class DiedError(Exception):
 
 
 class Crew:
-    """``count`` processes for what is large, and at least one for what may cost much, started when it is needed."""
+    """``count`` processes for what is large, and at least one for what may cost much, started when
+    it is needed."""
 
     def __init__(self, count: int, limits: Limits) -> None:
         self._limits, self._count = limits, count
@@ -67,18 +78,20 @@ class Crew:
         """Whether this frame is theirs to work at for its size, and they can."""
         if not self._count or _size(frame) < self._large:
             return False
-        up = [one.ready() for one in self._members[: self._count]]  # all are asked: whoever is not up is started
+        up = [
+            one.ready() for one in self._members[: self._count]
+        ]  # all are asked: whoever is not up is started
         return any(up)
 
-    async def feed(self, frame: bytes, live: Live, *, waits: bool = False) -> Found:
-        """What the segment in ``frame`` brings the episode, whose engine is theirs from then on; ``waits``: for a
-        process that is not up, too.
+    async def feed(self, frame: bytes, live: Live, *, waits: bool = False) -> SegmentResult:
+        """What the segment in ``frame`` brings the episode, whose engine is theirs from then on;
+        ``waits``: for a process that is not up, too.
 
-        Raises `ProblemError` for what is no segment, `UnavailableError` where none can be started, `LostError` and
-        `DiedError`.
+        Raises `ProblemError` for what is no segment, `UnavailableError` where none can be started,
+        `LostError` and `DiedError`.
         """
         handed, who = None, live.engine
-        if isinstance(who, Stored):
+        if isinstance(who, StoredEngine):
             handed, waits = Handed(task_bytes(who.ruleset.task), who.state, who.frames), True
         elif isinstance(who, Engine):
             handed = Handed(task_bytes(who.ruleset.task), who.dump())
@@ -90,7 +103,7 @@ class Crew:
             await member.started()
         elif member.stuck:
             raise LostError("the process that has the engine is kept by another's segment")
-        answer = await member.ask(Asked(live.episode, frame, live.at, now(), handed))
+        answer = await member.ask(SegmentRequest(live.episode, frame, live.at, now(), handed))
         if isinstance(answer, ProblemError):
             raise answer
         if answer is None:
@@ -141,7 +154,9 @@ class _Member:
         except TimeoutError:
             pass
         if self._writer is None:
-            raise UnavailableError("no process that detects could be started; send the segment again")
+            raise UnavailableError(
+                "no process that detects could be started; send the segment again"
+            )
 
     @property
     def _gone(self) -> bool:
@@ -162,8 +177,9 @@ class _Member:
         """Whether it has worked at one segment for long."""
         return time.monotonic() - self._since > STUCK_S
 
-    async def ask(self, asked: Asked) -> Answer:
-        """Its answer. Raises `DiedError` where it dies over this one, `LostError` where it dies before."""
+    async def ask(self, asked: SegmentRequest) -> Answer:
+        """Its answer. Raises `DiedError` where it dies over this one, `LostError` where it dies
+        before."""
         if self._writer is None:
             raise LostError("the process is gone")
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -183,7 +199,9 @@ class _Member:
         self._timer, self._since = None, math.inf
         if self._asked:
             self._since = time.monotonic()
-            self._timer = asyncio.get_running_loop().call_later(self._limits.detection_s, self._kill)
+            self._timer = asyncio.get_running_loop().call_later(
+                self._limits.detection_s, self._kill
+            )
 
     def _kill(self) -> None:
         assert self._process is not None
@@ -220,16 +238,21 @@ class _Member:
                 why = self._how(self._process.returncode)
             self._let_go(why if died else None)
             self._turned.set()
-        log.warning("A process that detects is gone; another is started when it is needed.", why=why)
+        log.warning(
+            "A process that detects is gone; another is started when it is needed.", why=why
+        )
 
     def _let_go(self, why: str | None) -> None:
-        """Nobody gets an answer any more; ``why`` it died over what it was asked first, if it did."""
+        """Nobody gets an answer any more; ``why`` it died over what it was asked first, if it
+        did."""
         waiting = list(self._asked)
         self._asked.clear()
         self._next()
         for n, answer in enumerate(waiting):
             if not answer.done():
-                answer.set_exception(LostError("the process died") if n or why is None else DiedError(why))
+                answer.set_exception(
+                    LostError("the process died") if n or why is None else DiedError(why)
+                )
 
     def _how(self, status: int) -> str:
         """In words, how a process ended."""
@@ -239,18 +262,30 @@ class _Member:
         if status == -signal.SIGXCPU:
             return f"it took more than {limits.detection_cpu_s} s of processor time"
         how = f"signal {-status}" if status < 0 else f"status {status}"
-        if status in (OUT_OF_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):  # not every library asks what it was given
-            return f"it wanted more than {limits.detection_bytes >> 20} MiB of memory, or crashed ({how})"
+        if status in (
+            OUT_OF_MEMORY,
+            -signal.SIGABRT,
+            -signal.SIGSEGV,
+        ):  # not every library asks what it was given
+            return (
+                f"it wanted more than {limits.detection_bytes >> 20} MiB of memory, or crashed"
+                f" ({how})"
+            )
         return f"it ended with {how}"
 
 
 def _started(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    # It is to find what this process found, and nothing that lies where the service happens to be started.
+    # It is to find what this process found, and nothing that lies where the service happens to be
+    # started.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-P", "-m", "api.ingest.child", str(theirs.fileno())]
     # In a session of its own: Ctrl+C in a terminal is for the service, and it ends when that does.
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),), env=environment, start_new_session=True
+        command,
+        stdin=subprocess.DEVNULL,
+        pass_fds=(theirs.fileno(),),
+        env=environment,
+        start_new_session=True,
     )
 
 

@@ -1,7 +1,8 @@
-"""Engines of the episodes that are running, kept between two segments and rebuilt wherever they are not.
+"""Engines of the episodes that are running, kept between two segments and rebuilt wherever they are
+not.
 
-A stored state is a shortcut, never the truth: it is written every so many events (api/ingest/advance.py), and what
-came after it is fed again from the log.
+A stored state is a shortcut, never the truth: it is written every so many events
+(api/ingest/advance.py), and what came after it is fed again from the log.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ _EARNED = (
 log = structlog.get_logger()
 
 
-class Stored(NamedTuple):
-    """An engine that is made of its stored state (empty: from the start) and of the frames after that, elsewhere: the
-    rules may cost much."""
+class StoredEngine(NamedTuple):
+    """An engine that is made of its stored state (empty: from the start) and of the frames after
+    that, elsewhere: the rules may cost much."""
 
     ruleset: Ruleset
     state: bytes
@@ -70,10 +71,11 @@ class Stored(NamedTuple):
 
 @dataclass(slots=True)
 class Live:
-    """An episode at its last durable event. Its engine is here, or with a process of the crew's (api/ingest)."""
+    """An episode at its last durable event. Its engine is here, or with a process of the crew's
+    (api/ingest)."""
 
     episode: str
-    engine: Engine | Stranger | Stored | int
+    engine: Engine | Stranger | StoredEngine | int
     at: Standing
 
 
@@ -118,21 +120,30 @@ class Engines:
             if live is not None:
                 break
         else:
-            raise UnavailableError(f"episode: the log of {episode} ends elsewhere than its row says")
+            raise UnavailableError(
+                f"episode: the log of {episode} ends elsewhere than its row says"
+            )
         self._live[episode] = live
         if len(self._live) > self._cached:
             self._live.popitem(last=False)
         return live
 
     async def stand_in(self, episode: str) -> Live:
-        """The episode without its rules, good for nothing but its end; it is not kept. Raises `ProblemError`."""
+        """The episode without its rules, good for nothing but its end; it is not kept. Raises
+        `ProblemError`."""
         self.drop(episode)
         row = await self._episodes.get(episode)
         step = -1 if row.step is None else row.step
         last = await self._database.first(_REWARD, {"episode": episode})
         sealed = step < 0 or (last is not None and last.step >= step)
-        earned = [] if sealed else await self._database.all(_EARNED, {"episode": episode, "step": step})
-        components = orjson.loads(last.body)["components"] if last else await self._tasks.components(row.task_number)
+        earned = (
+            [] if sealed else await self._database.all(_EARNED, {"episode": episode, "step": step})
+        )
+        components = (
+            orjson.loads(last.body)["components"]
+            if last
+            else await self._tasks.components(row.task_number)
+        )
         pending = [milestone_from_json(orjson.loads(one.body)) for one in earned]
         stranger = Stranger(row.id, row.digest, components, (row.through, step), sealed, pending)
         return Live(row.id, stranger, _standing(row, row.through))
@@ -142,8 +153,8 @@ class Engines:
         rules = await self._tasks.ruleset(row.task_number)
         if rules.digest != row.digest:
             raise RulesetChangedError(
-                f"digest: episode {row.id} was opened under {row.digest}, this build's rules give {rules.digest}; "
-                "wanted the build that opened it, or a new episode"
+                f"digest: episode {row.id} was opened under {row.digest}, this build's rules give"
+                f" {rules.digest}; wanted the build that opened it, or a new episode"
             )
         state = None if whole else await self._database.first(_STATE, {"episode": row.id})
         stored = 0 if state is None else state.through
@@ -151,7 +162,11 @@ class Engines:
             return None
         if rules.metered:
             frames = tuple([frame async for frame in self._frames(stored, row)])
-            return Live(row.id, Stored(rules, bytes(state.body) if state else b"", frames), _standing(row, stored))
+            return Live(
+                row.id,
+                StoredEngine(rules, bytes(state.body) if state else b"", frames),
+                _standing(row, stored),
+            )
         engine = None if state is None else await self._resumed(rules, state, row)
         if engine is None:
             engine, stored = Engine(rules, row.id), 0
@@ -161,9 +176,11 @@ class Engines:
         return Live(row.id, engine, _standing(row, stored))
 
     async def _resumed(self, rules: Ruleset, state: Any, row: Any) -> Engine | None:
-        """The engine from its stored state on; None where that is of no use and all has to be fed again.
+        """The engine from its stored state on; None where that is of no use and all has to be fed
+        again.
 
-        It is another build's, or lies between two ends of segments, where nobody wrote it: `audit verify` tells.
+        It is another build's, or lies between two ends of segments, where nobody wrote it: `audit
+        verify` tells.
         """
         try:
             engine = Engine.load(rules, bytes(state.body))
@@ -178,7 +195,9 @@ class Engines:
             engine.feed(decode_segment(zstandard.decompress(frame)).events)
 
     async def _frames(self, after: int, row: Any) -> AsyncIterator[bytes]:
-        for segment in await self._database.all(_AFTER, {"episode": row.id, "after": after, "through": row.through}):
+        for segment in await self._database.all(
+            _AFTER, {"episode": row.id, "after": after, "through": row.through}
+        ):
             yield bytes(segment.frame)
 
 

@@ -1,21 +1,24 @@
-"""Stands in for the engine of an episode that this build can't read, to the end of its log and no further.
+"""Stands in for the engine of an episode that this build can't read, to the end of its log and no
+further.
 
-After an upgrade, or where a plug-in is gone, this build has not the rules under which an episode was opened, so it can
-compute nothing of it. What it can do without them is to say so: each step that is not sealed is `unobserved` under the
-digest of the episode's own rules, as a log whose journal was lost makes them under any rules. The engine would also
-have said that the goal was reached before, and which other sources were blind; the stand-in leaves both unsaid.
+After an upgrade, or where a plug-in is gone, this build has not the rules under which an episode
+was opened, so it can compute nothing of it. What it can do without them is to say so: each step
+that is not sealed is `unobserved` under the digest of the episode's own rules, as a log whose
+journal was lost makes them under any rules. The engine would also have said that the goal was
+reached before, and which other sources were blind; the stand-in leaves both unsaid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from detectors.engine.engine import Outcome
+from detectors.engine.engine import EngineResult
 from detectors.model.types import Event, Milestone, Reward, Verdict
 
 
 class Stranger:
-    """An episode at event ``through``; ``step`` began last (-1: none yet) and is ``sealed``, or has ``pending``."""
+    """An episode at event ``through``; ``step`` began last (-1: none yet) and is ``sealed``, or has
+    ``pending``."""
 
     ruleset = None
     success = None
@@ -35,7 +38,7 @@ class Stranger:
         self._sealed, self._pending = sealed, tuple(pending)
         self._blind = ""
         self.closed = False
-        self._out = Outcome()
+        self._out = EngineResult()
 
     @property
     def step(self) -> int | None:
@@ -46,9 +49,9 @@ class Stranger:
         """Nothing: there is no state that an engine could go on from."""
         return b""
 
-    def feed(self, events: Iterable[Event]) -> Outcome:
+    def feed(self, events: Iterable[Event]) -> EngineResult:
         """Take in the last words that the service writes (api/fleet/ending.py)."""
-        self._out = Outcome()
+        self._out = EngineResult()
         for event in events:
             self.through = event.seq
             if event.kind == "journal.dropped":

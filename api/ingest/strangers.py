@@ -1,4 +1,5 @@
-"""Episodes that are not over and were opened under rules that this build has not: another build's, or a plug-in's."""
+"""Episodes that are not over and were opened under rules that this build has not: another build's,
+or a plug-in's."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Strangers:
         return sum(row.many for row in await self._strange(await self._database.all(_NOT_OVER)))
 
     async def closing(self) -> list[str]:
-        """Those that somebody asked to close: nobody can append their end while this build serves."""
+        """Those that somebody asked to close: nobody can append their end while this build
+        serves."""
         return [row.id for row in await self._strange(await self._database.all(_CLOSING))]
 
     async def _strange(self, rows: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,5 @@
-"""What the service and a process beside it say to each other over a socket pair that nobody else has."""
+"""What the service and a process beside it say to each other over a socket pair that nobody else
+has."""
 
 from __future__ import annotations
 
@@ -17,15 +18,17 @@ OUT_OF_MEMORY = 3
 
 
 class Handed(NamedTuple):
-    """An engine on its way: its task in canonical form, its state (empty: from the start), stored frames after that."""
+    """An engine on its way: its task in canonical form, its state (empty: from the start), stored
+    frames after that."""
 
     task: bytes
     state: bytes
     frames: tuple[bytes, ...] = ()
 
 
-class Asked(NamedTuple):
-    """A segment's frame for an episode that stands ``at``; ``handed`` where the service had the engine."""
+class SegmentRequest(NamedTuple):
+    """A segment's frame for an episode that stands ``at``; ``handed`` where the service had the
+    engine."""
 
     episode: str
     frame: bytes
@@ -34,14 +37,15 @@ class Asked(NamedTuple):
     handed: Handed | None
 
 
-class Found(NamedTuple):
-    """The segment without its events, and what it brought: None where it does not continue the log."""
+class SegmentResult(NamedTuple):
+    """The segment without its events, and what it brought: None where it does not continue the
+    log."""
 
     segment: Segment
     advance: Advance | None
 
 
-Answer = Found | ProblemError | None
+Answer = SegmentResult | ProblemError | None
 """None: the engine is not there, or can't be made there."""
 
 

@@ -1,1 +1,2 @@
-"""What people say of trajectories and steps: who is asked what, how far they agree, their words as a file (pure)."""
+"""What people say of trajectories and steps: who is asked what, how far they agree, their words as
+a file (pure)."""

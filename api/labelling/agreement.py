@@ -1,8 +1,9 @@
-"""How far people agree beyond chance: Krippendorff's alpha for names, any number of people, not all of whom said all.
+"""How far people agree beyond chance: Krippendorff's alpha for names, any number of people, not all
+of whom said all.
 
-α = 1 − D_o/D_e over the coincidences of values within an item: Krippendorff, Computing Krippendorff's Alpha-Reliability
-(2011), section C. 1: always; 0: as by chance; None where nothing can be said (no item has two words, or all words are
-the same one).
+α = 1 − D_o/D_e over the coincidences of values within an item: Krippendorff, Computing
+Krippendorff's Alpha-Reliability (2011), section C. 1: always; 0: as by chance; None where nothing
+can be said (no item has two words, or all words are the same one).
 """
 
 from __future__ import annotations

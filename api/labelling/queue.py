@@ -1,5 +1,5 @@
-"""What one person is asked next (pure): what waits for an answer, what others disagree on, what one other person said,
-then pairs that nobody saw. Nobody is asked the same twice."""
+"""What one person is asked next (pure): what waits for an answer, what others disagree on, what one
+other person said, then pairs that nobody saw. Nobody is asked the same twice."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ NEXT_TO = 2
 """An episode is paired with so many others of its task: a chain of pairs ranks them all."""
 
 
-class Item(NamedTuple):
-    """A pair (``second`` not empty) or an item of a step; ``why`` it comes now; ``waits``: its verdict can be final."""
+class QueueItem(NamedTuple):
+    """A pair (``second`` not empty) or an item of a step; ``why`` it comes now; ``waits``: its
+    verdict can be final."""
 
     task: str
     first: str
@@ -33,17 +34,21 @@ def queue(
     unsettled: Iterable[tuple[str, int, str, str, str]],
     words: Sequence[Any],
     closed: Sequence[Any],
-) -> list[Item]:
+) -> list[QueueItem]:
     """Everything that people can be asked, in the order in which they should be; each once."""
-    found: dict[tuple[str, str, int, str], Item] = {}
+    found: dict[tuple[str, str, int, str], QueueItem] = {}
     for item in (*_steps(waiting, unsettled), *_again(words), *_pairs(closed)):
         found.setdefault(item.key, item)
     return list(found.values())
 
 
-def open_to(items: Sequence[Item], words: Sequence[Any], annotator: str) -> list[Item]:
+def open_to(items: Sequence[QueueItem], words: Sequence[Any], annotator: str) -> list[QueueItem]:
     """Those that this person has not answered."""
-    mine = {(word.first, word.second, word.step, word.item) for word in words if word.annotator == annotator}
+    mine = {
+        (word.first, word.second, word.step, word.item)
+        for word in words
+        if word.annotator == annotator
+    }
     return [item for item in items if item.key not in mine]
 
 
@@ -60,19 +65,24 @@ def disagreed(words: Iterable[Any]) -> bool:
     return len({word.choice for word in words if word.choice != "unsure"}) > 1
 
 
-def swapped(item: Item, annotator: str) -> bool:
-    """Whether this person sees the second on the left: by chance, but always the same, so that no side is favoured."""
+def swapped(item: QueueItem, annotator: str) -> bool:
+    """Whether this person sees the second on the left: by chance, but always the same, so that no
+    side is favoured."""
     return bool(hashlib.sha256(f"{annotator} {item.first} {item.second}".encode()).digest()[0] & 1)
 
 
-def _steps(waiting: Sequence[Any], unsettled: Iterable[tuple[str, int, str, str, str]]) -> Iterator[Item]:
+def _steps(
+    waiting: Sequence[Any], unsettled: Iterable[tuple[str, int, str, str, str]]
+) -> Iterator[QueueItem]:
     for row in waiting:
-        yield Item(row.task, row.episode, "", row.step, row.item, "it waits for an answer", True)
+        yield QueueItem(
+            row.task, row.episode, "", row.step, row.item, "it waits for an answer", True
+        )
     for episode, step, item, task, why in unsettled:
-        yield Item(task, episode, "", step, item, why)
+        yield QueueItem(task, episode, "", step, item, why)
 
 
-def _again(words: Sequence[Any]) -> Iterator[Item]:
+def _again(words: Sequence[Any]) -> Iterator[QueueItem]:
     groups = by_item(words)
     for why, wanted in (
         ("people disagree on it", True),
@@ -80,10 +90,10 @@ def _again(words: Sequence[Any]) -> Iterator[Item]:
     ):
         for key, said in groups.items():
             if disagreed(said) == wanted:
-                yield Item(said[0].task, *key, why)
+                yield QueueItem(said[0].task, *key, why)
 
 
-def _pairs(closed: Sequence[Any]) -> Iterator[Item]:
+def _pairs(closed: Sequence[Any]) -> Iterator[QueueItem]:
     by_task: dict[str, list[str]] = {}
     for row in closed:
         by_task.setdefault(row.task, []).append(row.id)
@@ -91,4 +101,6 @@ def _pairs(closed: Sequence[Any]) -> Iterator[Item]:
         for task, ids in sorted(by_task.items()):
             mixed = sorted(ids, key=lambda id: hashlib.sha256(id.encode()).digest())
             for one, other in zip(mixed, mixed[apart:], strict=False):
-                yield Item(task, min(one, other), max(one, other), -1, "", "nobody has said yet")
+                yield QueueItem(
+                    task, min(one, other), max(one, other), -1, "", "nobody has said yet"
+                )

@@ -1,4 +1,5 @@
-"""People's words as rows, and what they are asked next: what others disagree on first, then what nobody saw."""
+"""People's words as rows, and what they are asked next: what others disagree on first, then what
+nobody saw."""
 
 from __future__ import annotations
 
@@ -65,18 +66,25 @@ class Preferences:
     async def say(self, tenant: str, annotator: str, word: Word) -> None:
         """Keep it; what the same person said of the same before is replaced."""
         row = {"tenant": tenant, "annotator": annotator, **word._asdict()}
-        same = [_p[name] == row[name] for name in ("tenant", "annotator", "first", "second", "step", "item")]
+        same = [
+            _p[name] == row[name]
+            for name in ("tenant", "annotator", "first", "second", "step", "item")
+        ]
         async with self._database.write() as conn:
             await conn.execute(delete(preferences).where(*same))
             await conn.execute(insert(preferences), {**row, "said_at": now()})
 
     async def all(self, tenant: str, task: str | None = None) -> Sequence[Any]:
         """Every word, in the order in which they were said."""
-        return await self._database.all(_ALL if task is None else _ALL.where(_p.task == task), {"tenant": tenant})
+        return await self._database.all(
+            _ALL if task is None else _ALL.where(_p.task == task), {"tenant": tenant}
+        )
 
     async def closed(self, tenant: str, task: str | None = None) -> Sequence[Any]:
         """The newest closed episodes."""
-        return await self._database.all(_CLOSED if task is None else _CLOSED.where(_e.task == task), {"tenant": tenant})
+        return await self._database.all(
+            _CLOSED if task is None else _CLOSED.where(_e.task == task), {"tenant": tenant}
+        )
 
     async def waiting(self, tenant: str, task: str | None = None) -> Sequence[Any]:
         """Items of steps that wait for an answer, the oldest first."""
@@ -84,9 +92,13 @@ class Preferences:
             _WAITING if task is None else _WAITING.where(_e.task == task), {"tenant": tenant}
         )
 
-    async def unsettled(self, tenant: str, task: str | None = None) -> list[tuple[str, int, str, str, str]]:
+    async def unsettled(
+        self, tenant: str, task: str | None = None
+    ) -> list[tuple[str, int, str, str, str]]:
         """(episode, step, item, task, why) where no tier was sure, or two said the contrary."""
-        rows = await self._database.all(_GIVEN if task is None else _GIVEN.where(_e.task == task), {"tenant": tenant})
+        rows = await self._database.all(
+            _GIVEN if task is None else _GIVEN.where(_e.task == task), {"tenant": tenant}
+        )
         scores: dict[tuple[str, int, str, str], list[float | None]] = {}
         for row in rows:
             said = orjson.loads(bytes(row.body))

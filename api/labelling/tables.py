@@ -1,8 +1,10 @@
-"""What people said: which of two episodes of a task is better, or whether a step brought the task on.
+"""What people said: which of two episodes of a task is better, or whether a step brought the task
+on.
 
-``first`` is the lower id of a pair, whichever side it stood on when somebody looked, so that everybody's words on a
-pair are found together; of a step ``second`` is empty and ``item`` is what was asked (``step``, ``goal``, a milestone).
-``choice``: first, second, tie or unsure of a pair; yes, no or unsure of a step. ``annotator`` is a token's id.
+``first`` is the lower id of a pair, whichever side it stood on when somebody looked, so that
+everybody's words on a pair are found together; of a step ``second`` is empty and ``item`` is what
+was asked (``step``, ``goal``, a milestone). ``choice``: first, second, tie or unsure of a pair;
+yes, no or unsure of a step. ``annotator`` is a token's id.
 """
 
 from __future__ import annotations

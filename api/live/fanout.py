@@ -1,7 +1,9 @@
-"""Many watchers, one reader: who asks for the same piece of the log gets the same answer, read and rendered once.
+"""Many watchers, one reader: who asks for the same piece of the log gets the same answer, read and
+rendered once.
 
-A watcher takes a piece when it has sent the one before, so a slow one holds up nobody and holds one piece in memory;
-there is no queue that could overflow. Pieces are kept for those who come a little later, the newest ones.
+A watcher takes a piece when it has sent the one before, so a slow one holds up nobody and holds one
+piece in memory; there is no queue that could overflow. Pieces are kept for those who come a little
+later, the newest ones.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ class Shared(Generic[Piece]):
         self._reading: dict[tuple[Hashable, Hashable], asyncio.Task[Piece | None]] = {}
         self.reads = 0
 
-    async def get(self, key: Hashable, since: Hashable, read: Callable[[], Awaitable[Piece | None]]) -> Piece | None:
-        """The piece at ``key``, by ``read`` where nobody has it; None, which is not kept, where there is none yet.
+    async def get(
+        self, key: Hashable, since: Hashable, read: Callable[[], Awaitable[Piece | None]]
+    ) -> Piece | None:
+        """The piece at ``key``, by ``read`` where nobody has it; None, which is not kept, where
+        there is none yet.
 
-        Only those wait for the same read who began to watch at the same time (``since``): else one that began before
-        a change could tell somebody, who watches only since, that there is nothing new.
+        Only those wait for the same read who began to watch at the same time (``since``): else one
+        that began before a change could tell somebody, who watches only since, that there is
+        nothing new.
         """
         kept = self._kept.get(key)
         if kept is not None:
@@ -39,7 +45,9 @@ class Shared(Generic[Piece]):
             reading.add_done_callback(_on_done)
         return await asyncio.shield(reading)  # who leaves takes the answer from nobody
 
-    async def _read(self, key: Hashable, since: Hashable, read: Callable[[], Awaitable[Piece | None]]) -> Piece | None:
+    async def _read(
+        self, key: Hashable, since: Hashable, read: Callable[[], Awaitable[Piece | None]]
+    ) -> Piece | None:
         self.reads += 1
         try:
             found = await read()

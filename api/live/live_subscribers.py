@@ -1,6 +1,8 @@
-"""Whom somebody looks at live: their daemons then tell soon what they see, and else when a step has to know it.
+"""Whom somebody looks at live: their daemons then tell soon what they see, and else when a step has
+to know it.
 
-Remembered here, told to the other replicas. Nobody says that they went: who said so long ago is believed to be gone.
+Remembered here, told to the other replicas. Nobody says that they went: who said so long ago is
+believed to be gone.
 """
 
 from __future__ import annotations

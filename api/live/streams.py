@@ -1,8 +1,10 @@
-"""The live streams: what one episode tells and earns, or what all do, as server-sent events that can be resumed.
+"""The live streams: what one episode tells and earns, or what all do, as server-sent events that
+can be resumed.
 
-Each piece of the log is read and rendered once for all who watch (api/live/fanout.py). The id of an event of one
-episode is its number; of all episodes it is the place of its segment among all that arrived, and its number. What ends
-the stream of one has the number that no event of it will ever have: who comes back with that has got everything.
+Each piece of the log is read and rendered once for all who watch (api/live/fanout.py). The id of an
+event of one episode is its number; of all episodes it is the place of its segment among all that
+arrived, and its number. What ends the stream of one has the number that no event of it will ever
+have: who comes back with that has got everything.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class Piece(NamedTuple):
     frames: Sequence[Frame]
 
 
-class Wanted(NamedTuple):
+class WatchQuery(NamedTuple):
     """What a watcher of all episodes asks for."""
 
     tenant: str
@@ -79,9 +81,16 @@ class Streams:
         followers: Followers,
         heartbeat_s: float,
     ) -> None:
-        self._segments, self._ledger, self._episodes, self._arrivals = segments, ledger, episodes, arrivals
+        self._segments, self._ledger, self._episodes, self._arrivals = (
+            segments,
+            ledger,
+            episodes,
+            arrivals,
+        )
         self._notifier, self._followers, self._heartbeat_s = notifier, followers, heartbeat_s
-        self.pieces: Shared[Piece] = Shared(lambda piece: sum(len(one.body) for one in piece.frames), KEPT_BYTES)
+        self.pieces: Shared[Piece] = Shared(
+            lambda piece: sum(len(one.body) for one in piece.frames), KEPT_BYTES
+        )
         self.decided: Shared[Sequence[int]] = Shared(len, 0)  # asked together, never kept
         self.pages: Shared[Sequence[Any]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)
         self._deletions = 0
@@ -95,11 +104,11 @@ class Streams:
     # -- of one episode
 
     async def of_one(self, episode: str, after: int, kinds: frozenset[str]) -> AsyncIterator[bytes]:
-        """What comes beyond event ``after``; ends when everything was sent, which it says, when the episode is deleted
-        or the service stops.
+        """What comes beyond event ``after``; ends when everything was sent, which it says, when the
+        episode is deleted or the service stops.
 
-        Milestones and rewards of event ``after`` itself are sent again: the watcher may have got the event without
-        them. They never change, so to see one twice does no harm.
+        Milestones and rewards of event ``after`` itself are sent again: the watcher may have got
+        the event without them. They never change, so to see one twice does no harm.
         """
         try:
             async for sent in self._of_one(episode, after, kinds):
@@ -107,23 +116,31 @@ class Streams:
         except (GoneError, NotFoundError):
             return
 
-    async def _of_one(self, episode: str, after: int, kinds: frozenset[str]) -> AsyncIterator[bytes]:
+    async def _of_one(
+        self, episode: str, after: int, kinds: frozenset[str]
+    ) -> AsyncIterator[bytes]:
         for frame in await self._earned(episode, after, after) if after else ():
             if frame.name in kinds:
                 yield _sent(frame.name, frame.seq, frame.body)
         at_once, decided, known = 0, set[int](), self._deletions
-        # Who begins at the beginning has the end before them; many come at once, and each would ask the database.
+        # Who begins at the beginning has the end before them; many come at once, and each would ask
+        # the database.
         closed = after > 0 and await self._is_over(episode, after)
         while True:
             if kinds & SOON:
                 self._followers.note(episode)
             changed = self._notifier.watch(log_of(episode))
             piece = None if closed else await self._piece(episode, after, changed)
-            # Asked before what is decided is read: what is decided in between is then told, before the end.
+            # Asked before what is decided is read: what is decided in between is then told, before
+            # the end.
             waits = closed and "reward" in kinds and await self._ledger.escalating(episode)
-            # Decided after its segment was told: under the number that was told last, so that nobody goes back by it.
+            # Decided after its segment was told: under the number that was told last, so that
+            # nobody goes back by it.
             for step in await self._decided(episode, after, changed) if "reward" in kinds else ():
-                if step not in decided and (body := await self._ledger.sealed(episode, step)) is not None:
+                if (
+                    step not in decided
+                    and (body := await self._ledger.sealed(episode, step)) is not None
+                ):
                     decided.add(step)
                     yield _sent("reward", after, body)
             if closed and not waits:
@@ -174,21 +191,30 @@ class Streams:
         events = [event for event in decoded(bytes(rows[0].frame)) if event.seq > after]
         told = [Frame(event.seq, 0, orjson.dumps(event_to_json(event))) for event in events]
         earned = await self._earned(episode, events[0].seq, events[-1].seq)
-        return Piece(rows[0].last, events[-1].kind == "episode.closed", sorted([*told, *earned], key=lambda f: f[:2]))
+        return Piece(
+            rows[0].last,
+            events[-1].kind == "episode.closed",
+            sorted([*told, *earned], key=lambda f: f[:2]),
+        )
 
     async def _earned(self, episode: str, first: int, last: int) -> list[Frame]:
         milestones = await self._ledger.milestones_between(episode, first, last)
         rewards = await self._ledger.rewards_between(episode, first, last)
-        found = [Frame(seq, 1, body) for seq, body in milestones] + [Frame(seq, 2, body) for seq, body in rewards]
+        found = [Frame(seq, 1, body) for seq, body in milestones] + [
+            Frame(seq, 2, body) for seq, body in rewards
+        ]
         return sorted(found, key=lambda frame: frame[:2])
 
     # -- of all
 
-    async def of_all(self, wanted: Wanted, place: Place | None, after: int) -> AsyncIterator[bytes]:
-        """What comes beyond event ``after`` of the segment at ``place``, and then beyond that; None: from now on.
+    async def of_all(
+        self, wanted: WatchQuery, place: Place | None, after: int
+    ) -> AsyncIterator[bytes]:
+        """What comes beyond event ``after`` of the segment at ``place``, and then beyond that;
+        None: from now on.
 
-        What lies so far back that its order is forgotten, or was lost with a database that a backup replaced, is told
-        by a ``lost`` event; the episodes still have what there is.
+        What lies so far back that its order is forgotten, or was lost with a database that a backup
+        replaced, is told by a ``lost`` event; the episodes still have what there is.
         """
         first, last = await self._arrivals.first(), await self._arrivals.last()
         if place is None:
@@ -218,11 +244,13 @@ class Streams:
                 return
             if time.monotonic() - told >= self._heartbeat_s:
                 told = time.monotonic()
-                # Its id lets a watcher who is told little go on from here and not from what it was told last.
+                # Its id lets a watcher who is told little go on from here and not from what it was
+                # told last.
                 yield _sent("place", _id(place, MAX_SEQ), b"{}")
 
     async def moved(self, tenant: str, place: Place, seconds: float) -> Place:
-        """Wait until something beyond ``place`` arrived of the tenant, for so many seconds at most; how far all is.
+        """Wait until something beyond ``place`` arrived of the tenant, for so many seconds at most;
+        how far all is.
 
         What arrives of others wakes nobody who waits here: not even that it did is theirs to know.
         """
@@ -238,7 +266,7 @@ class Streams:
                 break
         return place
 
-    async def _resumed(self, wanted: Wanted, place: Place, after: int) -> AsyncIterator[bytes]:
+    async def _resumed(self, wanted: WatchQuery, place: Place, after: int) -> AsyncIterator[bytes]:
         for row in await self._page(Place(place.xact, place.position - 1), None) or ():
             if (row.xact, row.position) == place:
                 async for sent in self._render(wanted, row, after):
@@ -253,7 +281,7 @@ class Streams:
 
         return await self.pages.get(place, since, read)
 
-    async def _render(self, wanted: Wanted, row: Any, after: int) -> AsyncIterator[bytes]:
+    async def _render(self, wanted: WatchQuery, row: Any, after: int) -> AsyncIterator[bytes]:
         labels = orjson.loads(row.labels)
         if row.tenant != wanted.tenant or not _has(labels, wanted.labels):
             return
@@ -262,8 +290,11 @@ class Streams:
         frames = await self._frames(row)
         head = orjson.dumps({"episode": row.episode, "task": row.task, "labels": labels})[:-1]
         for frame in frames:
-            # What event `after` earned is told again: its watcher may have got the event without it.
-            if frame.name in wanted.kinds and (frame.seq > after or (frame.seq == after and frame.rank)):
+            # What event `after` earned is told again: its watcher may have got the event without
+            # it.
+            if frame.name in wanted.kinds and (
+                frame.seq > after or (frame.seq == after and frame.rank)
+            ):
                 body = b'%b,"%b":%b}' % (head, frame.name.encode(), frame.body)
                 yield _sent(frame.name, _id(Place(row.xact, row.position), frame.seq), body)
 

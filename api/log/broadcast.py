@@ -1,7 +1,9 @@
-"""Tells the other replicas what moved, over Postgres' LISTEN and NOTIFY, so that whoever waits there looks again.
+"""Tells the other replicas what moved, over Postgres' LISTEN and NOTIFY, so that whoever waits
+there looks again.
 
-A word is sent after its commit, so a replica that is killed in between sends none: those who wait look again by
-themselves every `RECHECK_S` seconds (api/core/notify.py). After a lost connection everybody looks again at once.
+A word is sent after its commit, so a replica that is killed in between sends none: those who wait
+look again by themselves every `RECHECK_S` seconds (api/core/notify.py). After a lost connection
+everybody looks again at once.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ class Broadcast:
             try:
                 await self._serve(listening)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                log.warning("Other replicas can't be heard now.", why=f"{type(error).__name__}: {error}")
+                log.warning(
+                    "Other replicas can't be heard now.", why=f"{type(error).__name__}: {error}"
+                )
             self._notifier.wake_all()
             await asyncio.sleep(AGAIN_S)
 
@@ -77,7 +81,11 @@ class Broadcast:
                 self._news.clear()
                 while self._waiting:
                     topics = list(self._waiting)[:TOGETHER]
-                    await conn.execute("SELECT pg_notify($1, $2)", CHANNEL, orjson.dumps([self._me, topics]).decode())
+                    await conn.execute(
+                        "SELECT pg_notify($1, $2)",
+                        CHANNEL,
+                        orjson.dumps([self._me, topics]).decode(),
+                    )
                     for topic in topics:
                         del self._waiting[topic]
                     await asyncio.sleep(PAUSE_S)

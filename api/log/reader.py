@@ -1,4 +1,5 @@
-"""Reads an episode's log back for people and programs: pages of events, all events. Streams: api/live/streams.py."""
+"""Reads an episode's log back for people and programs: pages of events, all events. Streams:
+api/live/streams.py."""
 
 from __future__ import annotations
 
@@ -24,7 +25,13 @@ def decoded(frame: bytes) -> tuple[Event, ...]:
 
 def event_to_json(event: Event) -> dict[str, Any]:
     """An event as the wire has it."""
-    return {"seq": event.seq, "at": event.at, "source": event.source, "kind": event.kind, "data": event.data}
+    return {
+        "seq": event.seq,
+        "at": event.at,
+        "source": event.source,
+        "kind": event.kind,
+        "data": event.data,
+    }
 
 
 def _last_at(frame: bytes) -> int:
@@ -42,7 +49,8 @@ class Follower:
     async def page(
         self, episode: str, after: int, limit: int, kinds: frozenset[str]
     ) -> tuple[list[dict[str, Any]], int | None]:
-        """At most ``limit`` events beyond ``after``, and where the next page begins (None: at the log's end)."""
+        """At most ``limit`` events beyond ``after``, and where the next page begins (None: at the
+        log's end)."""
         found: list[dict[str, Any]] = []
         for _ in range(_SEGMENTS_A_PAGE // _SEGMENTS_A_LOOK):
             rows = await self._segments.list_after(episode, after, _SEGMENTS_A_LOOK)
@@ -59,13 +67,18 @@ class Follower:
         return found, after
 
     async def between(self, episode: str, first: int, last: int) -> list[Event]:
-        """The events ``first`` to ``last``, as far as they are there; of the log no more is read than holds them."""
+        """The events ``first`` to ``last``, as far as they are there; of the log no more is read
+        than holds them."""
         found: list[Event] = []
         after = first - 1
-        while after < last and (rows := await self._segments.list_after(episode, after, _SEGMENTS_A_LOOK)):
+        while after < last and (
+            rows := await self._segments.list_after(episode, after, _SEGMENTS_A_LOOK)
+        ):
             for row in rows:
                 if row.first <= last:
-                    found += [event for event in decoded(bytes(row.frame)) if first <= event.seq <= last]
+                    found += [
+                        event for event in decoded(bytes(row.frame)) if first <= event.seq <= last
+                    ]
             after = rows[-1].last
         return found
 

@@ -25,7 +25,8 @@ class StoredSegments:
         self._database = database
 
     async def list_after(self, episode: str, after: int, count: int) -> Sequence[Any]:
-        """At most ``count`` stored segments (first, last, frame) that hold events beyond ``after``."""
+        """At most ``count`` stored segments (first, last, frame) that hold events beyond
+        ``after``."""
         return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})
 
     async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:

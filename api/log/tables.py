@@ -1,8 +1,9 @@
-"""The log: segments of events as their daemons sent them, the steps in them, and the order of their commits.
+"""The log: segments of events as their daemons sent them, the steps in them, and the order of their
+commits.
 
-Steps and seqs are the journal's. On Postgres the tables of what a journal told are partitioned by the day on which the
-episode was opened, which its id begins with (docs/decisions/0008): their rows refer to `episodes` by being written
-under the lock of its row.
+Steps and seqs are the journal's. On Postgres the tables of what a journal told are partitioned by
+the day on which the episode was opened, which its id begins with (docs/decisions/0008): their rows
+refer to `episodes` by being written under the lock of its row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""What one commit brings, for episodes that stand where they were thought to: new rows, and changes to old ones.
+"""What one commit brings, for episodes that stand where they were thought to: new rows, and changes
+to old ones.
 
-SQLite takes them one by one in a transaction. To a server each statement is a round trip, and each row of a partitioned
-table that comes alone finds its partition anew. So everything goes to Postgres in one statement, as arrays, a column
-each, which the server takes apart again; that statement also locks the episodes' rows and looks where they stand.
+SQLite takes them one by one in a transaction. To a server each statement is a round trip, and each
+row of a partitioned table that comes alone finds its partition anew. So everything goes to Postgres
+in one statement, as arrays, a column each, which the server takes apart again; that statement also
+locks the episodes' rows and looks where they stand.
 """
 
 from __future__ import annotations
@@ -41,10 +43,11 @@ Written = Mapping[Any, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of ``table``: their ``columns`` are each row's own, what is ``fixed`` all rows have alike.
+    """Rows of ``table``: their ``columns`` are each row's own, what is ``fixed`` all rows have
+    alike.
 
-    Where a row ``replaces`` one, that has the same primary key; else such a row is an `IntegrityError`. The first
-    column names the episode that it is of, as in `Changes`."""
+    Where a row ``replaces`` one, that has the same primary key; else such a row is an
+    `IntegrityError`. The first column names the episode that it is of, as in `Changes`."""
 
     table: Table
     columns: tuple[str, ...]
@@ -59,8 +62,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """New values of the columns ``sets`` for rows of ``table`` that have this ``key``; ``once``: where they are null
-    still. No commit brings two for one row."""
+    """New values of the columns ``sets`` for rows of ``table`` that have this ``key``; ``once``:
+    where they are null still. No commit brings two for one row."""
 
     table: Table
     key: tuple[str, ...]
@@ -78,12 +81,15 @@ class Writing:
 
     def __init__(self, kinds: Mapping[Any, Rows | Changes], embedded: bool) -> None:
         self._kinds, self._embedded = kinds, embedded
-        self._one_by_one = {name: _one_by_one(kind) for name, kind in kinds.items()} if embedded else {}
+        self._one_by_one = (
+            {name: _one_by_one(kind) for name, kind in kinds.items()} if embedded else {}
+        )
         self._at_once: dict[tuple[Any, ...], Select[Any]] = {}
 
     def run(self, conn: Connection, stood: Mapping[str, Stood], given: Written) -> set[str]:
-        """Write what is ``given``, by kind, of those episodes that stand where they ``stood``: gives these. Their rows
-        are locked. No kind refers to what another brings, and each row's episode is among ``stood``."""
+        """Write what is ``given``, by kind, of those episodes that stand where they ``stood``:
+        gives these. Their rows are locked. No kind refers to what another brings, and each row's
+        episode is among ``stood``."""
         names = tuple(name for name in self._kinds if given.get(name))
         if self._embedded:
             found = conn.execute(_STAND, {"ids": list(stood)})
@@ -92,16 +98,23 @@ class Writing:
                 kind = self._kinds[name]
                 rows = [row for row in given[name] if row[kind.columns[0]] in stand]
                 if rows:
-                    conn.execute(self._one_by_one[name], rows if isinstance(kind, Rows) else [*map(_named, rows)])
+                    conn.execute(
+                        self._one_by_one[name],
+                        rows if isinstance(kind, Rows) else [*map(_named, rows)],
+                    )
             return stand
         if names not in self._at_once:  # of all the combinations a handful ever come
             self._at_once[names] = _at_once({name: self._kinds[name] for name in names})
         places = [(id, through, head) for id, (through, head) in stood.items()]
         arrays = {
-            _array("stood", name): list(each) for name, each in zip(_PLACE, zip(*places, strict=True), strict=True)
+            _array("stood", name): list(each)
+            for name, each in zip(_PLACE, zip(*places, strict=True), strict=True)
         }
         for name in names:
-            arrays |= {_array(name, each): [row[each] for row in given[name]] for each in self._kinds[name].columns}
+            arrays |= {
+                _array(name, each): [row[each] for row in given[name]]
+                for each in self._kinds[name].columns
+            }
         return set(conn.scalars(self._at_once[names], arrays))
 
 
@@ -122,7 +135,8 @@ def _one_by_one(kind: Rows | Changes) -> Insert | Update:
 
 def _at_once(kinds: Mapping[Any, Rows | Changes]) -> Select[Any]:
     asked = _unnested("stood", _PLACE)
-    # Sorted, so that all replicas take the locks in one order and none waits for another in a circle.
+    # Sorted, so that all replicas take the locks in one order and none waits for another in a
+    # circle.
     stand = (
         select(episodes.c.id)
         .where(*(asked.c[name] == own for name, own in _PLACE.items()))
@@ -130,7 +144,9 @@ def _at_once(kinds: Mapping[Any, Rows | Changes]) -> Select[Any]:
         .with_for_update(of=episodes)
         .cte("stand")
     )
-    return select(stand.c.id).add_cte(*(_part(name, kind, stand).cte(f"of_{name}") for name, kind in kinds.items()))
+    return select(stand.c.id).add_cte(
+        *(_part(name, kind, stand).cte(f"of_{name}") for name, kind in kinds.items())
+    )
 
 
 def _part(name: str, kind: Rows | Changes, stand: CTE) -> Insert | Update:
@@ -139,13 +155,19 @@ def _part(name: str, kind: Rows | Changes, stand: CTE) -> Insert | Update:
     if isinstance(kind, Changes):
         return _changing(kind, dict(each.c)).where(stands)
     whole = select(*each.c, *kind.fixed.values()).where(stands)
-    return _replacing(postgresql.insert(kind.table).from_select([*kind.columns, *kind.fixed], whole), kind)
+    return _replacing(
+        postgresql.insert(kind.table).from_select([*kind.columns, *kind.fixed], whole), kind
+    )
 
 
 def _unnested(name: str, columns: Mapping[str, ColumnElement[Any]]) -> FromClause:
     types = {each: _plain(own.type) for each, own in columns.items()}
     arrays = (bindparam(_array(name, each), type_=ARRAY(type)) for each, type in types.items())
-    return func.unnest(*arrays).table_valued(*(column(each, type) for each, type in types.items())).render_derived()
+    return (
+        func.unnest(*arrays)
+        .table_valued(*(column(each, type) for each, type in types.items()))
+        .render_derived()
+    )
 
 
 def _changing(kind: Changes, its: Mapping[str, Any]) -> Update:
@@ -171,5 +193,6 @@ def _array(kind: str, column: str) -> str:
 
 
 def _plain(type: TypeEngine[Any]) -> TypeEngine[Any]:
-    # An array of texts has neither their column's length nor its collation: both are the column's to ask for.
+    # An array of texts has neither their column's length nor its collation: both are the column's
+    # to ask for.
     return Text() if isinstance(type, String) else type

@@ -1,10 +1,11 @@
 """Many writers, one commit: whoever holds the pen writes for all who wait.
 
-While one commit is being flushed to the disk, others queue; the next one takes them all. What fails for one
-fails for none of the others: a batch that breaks is tried again by each of its owners alone.
+While one commit is being flushed to the disk, others queue; the next one takes them all. What fails
+for one fails for none of the others: a batch that breaks is tried again by each of its owners
+alone.
 
-Whoever decided by what an episode's row said has that read again under the row's lock, in the transaction that writes:
-where the row moved on meanwhile nothing of that owner's is written.
+Whoever decided by what an episode's row said has that read again under the row's lock, in the
+transaction that writes: where the row moved on meanwhile nothing of that owner's is written.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class OutrunError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class _Ticket:
+class _AppendTicket:
     rows: Mapping[Any, Parameters]
     whose: str
     stood: Stood | None
@@ -45,7 +46,8 @@ class _Ticket:
 
 
 class GroupWriter(Generic[Name]):
-    """Commits what is of named kinds, and after it rows of a fixed table of named statements, in the table's order."""
+    """Commits what is of named kinds, and after it rows of a fixed table of named statements, in
+    the table's order."""
 
     def __init__(
         self,
@@ -57,16 +59,20 @@ class GroupWriter(Generic[Name]):
         self._statements = statements
         self._writing = Writing(kinds or {}, database.embedded)
         self._pen = asyncio.Lock()
-        self._waiting: list[_Ticket] = []
+        self._waiting: list[_AppendTicket] = []
 
     async def commit(
-        self, rows: Mapping[Name, Parameters], whose: str = "", stood: Stood | None = None, size: int = 0
+        self,
+        rows: Mapping[Name, Parameters],
+        whose: str = "",
+        stood: Stood | None = None,
+        size: int = 0,
     ) -> None:
-        """Durable when it returns; ``whose`` rows they are, where that episode ``stood`` when they were made, and their
-        ``size`` in bytes where that may be large.
+        """Durable when it returns; ``whose`` rows they are, where that episode ``stood`` when they
+        were made, and their ``size`` in bytes where that may be large.
 
         Raises `OutrunError`, or `UnavailableError`, with nothing written."""
-        ticket = _Ticket(rows, whose, stood, size)
+        ticket = _AppendTicket(rows, whose, stood, size)
         self._waiting.append(ticket)
         try:
             async with self._pen:
@@ -78,7 +84,7 @@ class GroupWriter(Generic[Name]):
             if ticket in self._waiting:
                 self._waiting.remove(ticket)
 
-    async def _write_with(self, ticket: _Ticket) -> None:
+    async def _write_with(self, ticket: _AppendTicket) -> None:
         batch = self._batch(ticket)
         self._waiting = [one for one in self._waiting if one not in batch]
         try:
@@ -88,9 +94,9 @@ class GroupWriter(Generic[Name]):
                 raise OutrunError(str(error.orig)) from error
             await self._alone(ticket)
 
-    def _batch(self, ticket: _Ticket) -> list[_Ticket]:
+    def _batch(self, ticket: _AppendTicket) -> list[_AppendTicket]:
         """Who has waited longest, and ``ticket`` among them; else that alone."""
-        batch: list[_Ticket] = []
+        batch: list[_AppendTicket] = []
         size = 0
         for one in self._waiting[:TOGETHER]:
             size += one.size
@@ -99,14 +105,14 @@ class GroupWriter(Generic[Name]):
             batch.append(one)
         return batch if ticket in batch else [ticket]
 
-    async def _alone(self, ticket: _Ticket) -> None:
+    async def _alone(self, ticket: _AppendTicket) -> None:
         try:
             await self._write([ticket])
         except IntegrityError as error:
             raise OutrunError(str(error.orig)) from error
 
-    async def _write(self, batch: Sequence[_Ticket]) -> None:
-        outrun: set[_Ticket] = set()
+    async def _write(self, batch: Sequence[_AppendTicket]) -> None:
+        outrun: set[_AppendTicket] = set()
         stood = {one.whose: one.stood for one in batch if one.stood is not None}
         given = _together(batch)
         more = [name for name in self._statements if name in given]
@@ -114,7 +120,9 @@ class GroupWriter(Generic[Name]):
         def work(conn: Connection) -> None:
             if stood:
                 stand = self._writing.run(conn, stood, given)
-                outrun.update(one for one in batch if one.stood is not None and one.whose not in stand)
+                outrun.update(
+                    one for one in batch if one.stood is not None and one.whose not in stand
+                )
             rest = _together([one for one in batch if one not in outrun]) if outrun else given
             for name in more:
                 if name in rest:
@@ -125,7 +133,7 @@ class GroupWriter(Generic[Name]):
             one.done, one.outrun = True, one in outrun
 
 
-def _together(batch: Sequence[_Ticket]) -> dict[Any, list[Mapping[str, Any]]]:
+def _together(batch: Sequence[_AppendTicket]) -> dict[Any, list[Mapping[str, Any]]]:
     """What they bring, by name; none is empty."""
     rows: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
     for one in batch:

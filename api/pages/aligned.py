@@ -1,6 +1,7 @@
 """Two results step by step: what each side did and was paid, and in words why they differ (pure).
 
-The sides are two episodes, or one under two rulesets: then the same events speak for both, and are shown.
+The sides are two episodes, or one under two rulesets: then the same events speak for both, and are
+shown.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ Sides = tuple[str, str]
 
 
 class Row(NamedTuple):
-    """A step of both: each side's action and sealed reward (None where it has no such step), and the reasons."""
+    """A step of both: each side's action and sealed reward (None where it has no such step), and
+    the reasons."""
 
     step: int
     actions: tuple[str | None, str | None]
@@ -26,9 +28,13 @@ class Row(NamedTuple):
 
 
 def aligned(
-    sides: Sides, results: tuple[Result, Result], actions: Sequence[Mapping[int, str]], lines: Mapping[int, str]
+    sides: Sides,
+    results: tuple[Result, Result],
+    actions: Sequence[Mapping[int, str]],
+    lines: Mapping[int, str],
 ) -> list[Row]:
-    """Every step of either, in order; ``lines`` are events by number, where both sides have the same log."""
+    """Every step of either, in order; ``lines`` are events by number, where both sides have the
+    same log."""
     left, right = ({one["step"]: one for one in result["rewards"]} for result in results)
     where = tuple(_first_steps(result) for result in results)
     rows = []
@@ -60,7 +66,11 @@ def _reasons(sides: Sides, step: int, pair: Any, where: Any) -> Iterator[str]:
             if one["mask"] and left["mask"] != right["mask"]:
                 yield f"{name} is not known here: {one['reason']}"
     yield from _milestones(sides, step, pair, where)
-    if left["reward"] is not None and right["reward"] is not None and left["reward"] != right["reward"]:
+    if (
+        left["reward"] is not None
+        and right["reward"] is not None
+        and left["reward"] != right["reward"]
+    ):
         yield from _components(sides, pair)
 
 
@@ -71,10 +81,21 @@ def _milestones(sides: Sides, step: int, pair: Any, where: Any) -> Iterator[str]
             other = 1 - side
             if id in worth[side] and id not in worth[other]:
                 there = where[other].get(id)
-                said = "never did" if there is None else "had it so at the start" if there < 0 else f"at step {there}"
-                yield f"{sides[side]} reached {id} ({signed(worth[side][id])}), {sides[other]} {said}"
+                said = (
+                    "never did"
+                    if there is None
+                    else "had it so at the start"
+                    if there < 0
+                    else f"at step {there}"
+                )
+                yield (
+                    f"{sides[side]} reached {id} ({signed(worth[side][id])}), {sides[other]} {said}"
+                )
         if id in worth[0] and id in worth[1] and worth[0][id] != worth[1][id]:
-            yield f"{id} is worth {signed(worth[0][id])} in {sides[0]}, {signed(worth[1][id])} in {sides[1]}"
+            yield (
+                f"{id} is worth {signed(worth[0][id])} in {sides[0]}, {signed(worth[1][id])} in"
+                f" {sides[1]}"
+            )
 
 
 def _worths(reward: Mapping[str, Any]) -> dict[str, float]:
@@ -94,4 +115,6 @@ def _components(sides: Sides, pair: Any) -> Iterator[str]:
 
 
 def _evidence(pair: Any) -> list[int]:
-    return sorted({seq for one in pair if one for earned in one["milestones"] for seq in earned["evidence"]})
+    return sorted(
+        {seq for one in pair if one for earned in one["milestones"] for seq in earned["evidence"]}
+    )

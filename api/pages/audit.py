@@ -1,4 +1,5 @@
-"""Audit: does what is stored hold, what is signed, who opened what with which token, what should somebody look at."""
+"""Audit: does what is stored hold, what is signed, who opened what with which token, what should
+somebody look at."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ from api.service.container import Parts
 TOGETHER = 20
 """The most episodes that one look verifies: each is recomputed from its log."""
 NOTES = 10
-_FILES = {"html": "text/html; charset=utf-8", "json": "application/json", "text": "text/plain; charset=utf-8"}
+_FILES = {
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "text": "text/plain; charset=utf-8",
+}
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,7 +49,9 @@ async def audit(request: Request) -> Response:
     """The page; ``?verify=`` an episode's id, or `newest`, recomputes those."""
     who = await viewer(request)
     parts, asked = parts_of(request), asked_of(request)
-    report = await Reporter(parts.audits, selection_of(who, asked), asked.get("by", "policy")).report()
+    report = await Reporter(
+        parts.audits, selection_of(who, asked), asked.get("by", "policy")
+    ).report()
     tree = await parts.audits.tree()
     verified = None
     if said := request.query_params.get("verify", "").strip():
@@ -67,7 +74,13 @@ async def report_file(request: Request) -> Response:
     asked = asked_of(request)
     selection = selection_of(who, {**asked, "over": asked.get("over", ALL)})
     report = await Reporter(parts_of(request).audits, selection, asked.get("by", "policy")).report()
-    made = orjson.dumps(report) if form == "json" else as_html(report) if form == "html" else as_report_text(report)
+    made = (
+        orjson.dumps(report)
+        if form == "json"
+        else as_html(report)
+        if form == "html"
+        else as_report_text(report)
+    )
     name = f"milestoned-audit-{now()[:10]}.{'txt' if form == 'text' else form}"
     headers = {**HEADERS, "content-disposition": f'attachment; filename="{name}"'}
     return Response(made, 200, headers, _FILES[form])
@@ -78,7 +91,8 @@ def _key(parts: Parts) -> PublicKey:
 
 
 async def _heads(parts: Parts, tree: Any) -> list[Head]:
-    """The newest signed heads over all episodes, each checked against the key and the newest against the tree."""
+    """The newest signed heads over all episodes, each checked against the key and the newest
+    against the tree."""
     rows = list(await parts.audits.notes(log_origin(parts.signer.name)))[-NOTES:]
     return [_head(row, _key(parts), tree) for row in reversed(rows)]
 
@@ -90,13 +104,17 @@ def _head(row: Any, key: PublicKey, tree: Any) -> Head:
         return Head(None, row.made_at, row.delivered_at, str(error))
     wrong = None
     if tree is None or found.size > tree.size:
-        wrong = f"the tree has {0 if tree is None else tree.size} leaves, the checkpoint {found.size}"
+        wrong = (
+            f"the tree has {0 if tree is None else tree.size} leaves, the checkpoint {found.size}"
+        )
     elif found.size == tree.size and Tree.load(tree.size, bytes(tree.full)).root() != found.root:
         wrong = "the tree has another root"
     return Head(found.size, row.made_at, row.delivered_at, wrong)
 
 
-async def _verified(parts: Parts, who: Principal, said: str, asked: dict[str, str]) -> dict[str, Any]:
+async def _verified(
+    parts: Parts, who: Principal, said: str, asked: dict[str, str]
+) -> dict[str, Any]:
     """What recomputing came to: one episode, or the newest that the filters select."""
     verifier = Verifier(parts.audits, parts.ledger, parts.settings.limits, _key(parts))
     if said != "newest":
@@ -107,15 +125,23 @@ async def _verified(parts: Parts, who: Principal, said: str, asked: dict[str, st
         rows = selection.rows(parts.audits)
         chosen = [row.id async for row, _ in rows if row.status == "closed"][:TOGETHER]
     differences = [one for episode in chosen async for one in verifier.episode(episode)]
-    return {"episodes": chosen, "differences": differences, "events": verifier.events, "rewards": verifier.rewards}
+    return {
+        "episodes": chosen,
+        "differences": differences,
+        "events": verifier.events,
+        "rewards": verifier.rewards,
+    }
 
 
 async def _tokens(parts: Parts, who: Principal) -> list[dict[str, Any]]:
-    """Each token of the tenant's, what it opened and whether it is in force; never the token itself."""
+    """Each token of the tenant's, what it opened and whether it is in force; never the token
+    itself."""
     opened_by = await parts.overview.openers(who.tenant)
     rows = [row for row in await parts.tokens.listed() if row.tenant == who.tenant]
     names = ("id", "label", "scope", "created_at", "last_used")
-    told = [{name: getattr(row, name) for name in names} | {"state": _state(row, now())} for row in rows]
+    told = [
+        {name: getattr(row, name) for name in names} | {"state": _state(row, now())} for row in rows
+    ]
     return [{**one, "opened": opened_by.get(one["id"], 0)} for one in told]
 
 

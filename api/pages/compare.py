@@ -1,4 +1,5 @@
-"""Two episodes side by side, or one as it was paid and as another version of its task would pay it."""
+"""Two episodes side by side, or one as it was paid and as another version of its task would pay
+it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from api.pages.plot import together
 from api.pages.render import page
 from api.pages.viewer import viewer
 from api.replay.recordings import read_frames
-from api.rescoring.corpus import Corpus, Stored
+from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rewards.event_text import line
 from api.rewards.scored_episode import Result, ruleset_of, score, stored_result
 from api.service.container import Parts
@@ -28,7 +29,7 @@ from detectors.model.types import Segment
 router = APIRouter(include_in_schema=False)
 
 
-class Side(NamedTuple):
+class CompareColumn(NamedTuple):
     """What stands in one column."""
 
     name: str
@@ -39,10 +40,15 @@ class Side(NamedTuple):
 
 @router.get("/compare")
 async def compare(request: Request) -> Response:
-    """``?a=`` and ``&b=``, or two ``episode=``, are episodes; ``&version=`` in place of b: a's task in that version."""
+    """``?a=`` and ``&b=``, or two ``episode=``, are episodes; ``&version=`` in place of b: a's task
+    in that version."""
     who = await viewer(request)
     parts = parts_of(request)
-    asked = {name: text for name in ("a", "b", "version") if (text := request.query_params.get(name, "").strip())}
+    asked = {
+        name: text
+        for name in ("a", "b", "version")
+        if (text := request.query_params.get(name, "").strip())
+    }
     if chosen := request.query_params.getlist("episode"):
         if len(chosen) != 2:
             raise InvalidError(f"episode: got {len(chosen)}, wanted two to compare")
@@ -50,7 +56,9 @@ async def compare(request: Request) -> Response:
     if "a" not in asked:
         return page("compare.html", asked=asked, sides=None, versions=[])
     left = await _stored(parts, who, asked["a"])
-    versions = [row.version for row in await parts.tasks.listed(who.tenant) if row.id == left.row.task]
+    versions = [
+        row.version for row in await parts.tasks.listed(who.tenant) if row.id == left.row.task
+    ]
     if "b" in asked and "version" in asked:
         raise InvalidError("version: got one beside b, wanted a second episode or another version")
     if not asked.keys() & {"b", "version"}:
@@ -61,25 +69,29 @@ async def compare(request: Request) -> Response:
         sides, lines = await asyncio.to_thread(_rulesets, left, task, asked["version"])
     else:
         sides = await asyncio.to_thread(_episodes, left, await _stored(parts, who, asked["b"]))
-    return page("compare.html", asked=asked, sides=sides, versions=versions, **_compared(sides, lines))
+    return page(
+        "compare.html", asked=asked, sides=sides, versions=versions, **_compared(sides, lines)
+    )
 
 
-async def _stored(parts: Parts, who: Principal, episode: str) -> Stored:
+async def _stored(parts: Parts, who: Principal, episode: str) -> StoredEpisode:
     await parts.episodes.owned(who.tenant, episode)
     [found] = await Corpus(parts.database).whole([await parts.episodes.get(episode)])
     return found
 
 
-def _episodes(left: Stored, right: Stored) -> tuple[Side, Side]:
+def _episodes(left: StoredEpisode, right: StoredEpisode) -> tuple[CompareColumn, CompareColumn]:
     return _paid("A", left), _paid("B", right)
 
 
-def _paid(name: str, stored: Stored) -> Side:
+def _paid(name: str, stored: StoredEpisode) -> CompareColumn:
     result = stored_result(stored.row, stored.rewards, stored.milestones)
-    return Side(name, describe(stored.row), result, _actions(_segments(stored)))
+    return CompareColumn(name, describe(stored.row), result, _actions(_segments(stored)))
 
 
-def _rulesets(stored: Stored, task: bytes, version: str) -> tuple[tuple[Side, Side], dict[int, str]]:
+def _rulesets(
+    stored: StoredEpisode, task: bytes, version: str
+) -> tuple[tuple[CompareColumn, CompareColumn], dict[int, str]]:
     segments = _segments(stored)
     paid, row = _paid("as paid", stored), describe(stored.row)
     result: Result = paid.result
@@ -90,24 +102,36 @@ def _rulesets(stored: Stored, task: bytes, version: str) -> tuple[tuple[Side, Si
     under = {**row, "version": version, "digest": result["ruleset"]}
     under |= {"total": result["total"], "success": result["success"]}
     rewards = [*paid.result["rewards"], *result["rewards"]]
-    evidence = {seq for one in rewards for earned in one["milestones"] for seq in earned["evidence"]}
-    lines = {event.seq: line(event) for segment in segments for event in segment.events if event.seq in evidence}
-    return (paid, Side(name, under, result, paid.actions)), lines
+    evidence = {
+        seq for one in rewards for earned in one["milestones"] for seq in earned["evidence"]
+    }
+    lines = {
+        event.seq: line(event)
+        for segment in segments
+        for event in segment.events
+        if event.seq in evidence
+    }
+    return (paid, CompareColumn(name, under, result, paid.actions)), lines
 
 
-def _segments(stored: Stored) -> list[Segment]:
+def _segments(stored: StoredEpisode) -> list[Segment]:
     return list(read_frames(stored.content, stored.row.id)) if stored.content else []
 
 
 def _actions(segments: list[Segment]) -> dict[int, str]:
-    began = (event for segment in segments for event in segment.events if event.kind == "step.began")
+    began = (
+        event for segment in segments for event in segment.events if event.kind == "step.began"
+    )
     return {event.data["step"]: action_text(event.data.get("action")) for event in began}
 
 
-def _compared(sides: tuple[Side, Side], lines: dict[int, str]) -> dict[str, Any]:
+def _compared(sides: tuple[CompareColumn, CompareColumn], lines: dict[int, str]) -> dict[str, Any]:
     results = (sides[0].result, sides[1].result)
     rows = aligned((sides[0].name, sides[1].name), results, [side.actions for side in sides], lines)
-    curves = {side.name: running_totals([one["reward"] for one in side.result["rewards"]]) for side in sides}
+    curves = {
+        side.name: running_totals([one["reward"] for one in side.result["rewards"]])
+        for side in sides
+    }
     longest = max(results, key=lambda result: len(result["rewards"]))
     names = [str(one["step"]) for one in longest["rewards"]]
     return {

@@ -1,5 +1,5 @@
-"""A reward curve as the numbers of an SVG: running total and returns-to-go as lines, each step's components as a
-stacked bar, milestones as flags, what is not known as a hatched band (pure)."""
+"""A reward curve as the numbers of an SVG: running total and returns-to-go as lines, each step's
+components as a stacked bar, milestones as flags, what is not known as a hatched band (pure)."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ class Tick(NamedTuple):
     text: str
 
 
-class Curve(NamedTuple):
-    """``line``: the points of the running total, up to the first step that is not known; ``to_go``: of what was still
-    to come of all that is sealed, the step's own reward with it, after the last step that is not known; ``masked``: (x,
-    width) of steps whose reward is null; ``slot``: how wide a step is; ``left``: where the first is."""
+class RewardCurve(NamedTuple):
+    """``line``: the points of the running total, up to the first step that is not known; ``to_go``:
+    of what was still to come of all that is sealed, the step's own reward with it, after the last
+    step that is not known; ``masked``: (x, width) of steps whose reward is null; ``slot``: how wide
+    a step is; ``left``: where the first is."""
 
     line: str
     to_go: str
@@ -58,13 +59,15 @@ class Curve(NamedTuple):
     left: float
 
 
-def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
+def curve(rewards: Sequence[Mapping[str, Any]]) -> RewardCurve | None:
     """The curve of sealed rewards in the order of their steps; None where there are none."""
     if not rewards:
         return None
     totals = running_totals([one["reward"] for one in rewards])
     seen = _seen(rewards)
-    to_go = [one.value for one in returns_to_go([one["reward"] for one in rewards], 1.0, closed=True)]
+    to_go = [
+        one.value for one in returns_to_go([one["reward"] for one in rewards], 1.0, closed=True)
+    ]
     known = [value for value in to_go if value is not None]
     low = min(0.0, *seen, *known, *_reach(rewards, -1))
     high = max(1.0, *seen, *known, *_reach(rewards, 1))
@@ -77,18 +80,27 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
         return round(_TOP + (high - value) / (high - low) * (HEIGHT - _TOP - _BOTTOM), 2)
 
     every = max(1, -(-len(rewards) // _MAX_TICKS))
-    return Curve(
+    return RewardCurve(
         line=_points(totals, x, y),
         to_go=_points(to_go, x, y),
-        bars=[bar for place, one in enumerate(rewards) for bar in _bars(one, x(place + 0.2), slot * 0.6, y)],
+        bars=[
+            bar
+            for place, one in enumerate(rewards)
+            for bar in _bars(one, x(place + 0.2), slot * 0.6, y)
+        ],
         flags=[
             Flag(one["step"], earned["id"], earned["worth"], x(place + 0.5), y(seen[place]))
             for place, one in enumerate(rewards)
             for earned in one["milestones"]
             if not earned["baseline"]
         ],
-        masked=[(x(place), round(slot, 2)) for place, one in enumerate(rewards) if one["reward"] is None],
-        steps=[Tick(x(place + 0.5), str(rewards[place]["step"])) for place in range(0, len(rewards), every)],
+        masked=[
+            (x(place), round(slot, 2)) for place, one in enumerate(rewards) if one["reward"] is None
+        ],
+        steps=[
+            Tick(x(place + 0.5), str(rewards[place]["step"]))
+            for place in range(0, len(rewards), every)
+        ],
         levels=[Tick(y(value), f"{value:.1f}") for value in (low, (low + high) / 2, high)],
         zero=y(0.0),
         slot=slot,
@@ -96,8 +108,12 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
     )
 
 
-def _points(values: Sequence[float | None], x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    return " ".join(f"{x(place + 0.5)},{y(value)}" for place, value in enumerate(values) if value is not None)
+def _points(
+    values: Sequence[float | None], x: Callable[[float], float], y: Callable[[float], float]
+) -> str:
+    return " ".join(
+        f"{x(place + 0.5)},{y(value)}" for place, value in enumerate(values) if value is not None
+    )
 
 
 def running_totals(rewards: Sequence[float | None]) -> list[float | None]:
@@ -110,7 +126,8 @@ def _sum(before: float | None, reward: float | None) -> float | None:
 
 
 def _seen(rewards: Sequence[Mapping[str, Any]]) -> list[float]:
-    """How high the flag of each step stands: the sum of what is known, which is drawn as no line."""
+    """How high the flag of each step stands: the sum of what is known, which is drawn as no
+    line."""
     return list(accumulate(one["reward"] or 0.0 for one in rewards))
 
 

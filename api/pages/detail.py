@@ -10,7 +10,7 @@ import orjson
 
 from api.core.errors import NotFoundError
 from api.http.support import MAX_SEQ, whole
-from api.pages.episode_view import Seen
+from api.pages.episode_view import EpisodeView
 from api.rewards.event_text import telling
 from api.rewards.explaining import of_events
 from api.rewards.rendering import terms, waits_for
@@ -24,18 +24,27 @@ MAX_CHARACTERS = 20_000
 """Of one event that are shown."""
 
 
-async def detail_of(parts: Parts, now: Seen, query: Mapping[str, str], span: Span | None) -> dict[str, Any]:
-    """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises `NotFoundError`."""
+async def detail_of(
+    parts: Parts, now: EpisodeView, query: Mapping[str, str], span: Span | None
+) -> dict[str, Any]:
+    """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises
+    `NotFoundError`."""
     if "event" in query:
         return await _event(parts, now, whole("event", query["event"], MAX_SEQ))
     if "milestone" in query:
         return await _milestone(parts, now, query["milestone"])
     reward = now.paid.get(span.step) if span is not None else None
     evidence = [seq for one in (reward or {}).get("milestones", ()) for seq in one["evidence"]]
-    return {"of": "step", "span": span, "reward": reward, "evidence": evidence, "where": _evidence_steps(now, evidence)}
+    return {
+        "of": "step",
+        "span": span,
+        "reward": reward,
+        "evidence": evidence,
+        "where": _evidence_steps(now, evidence),
+    }
 
 
-async def _event(parts: Parts, now: Seen, seq: int) -> dict[str, Any]:
+async def _event(parts: Parts, now: EpisodeView, seq: int) -> dict[str, Any]:
     found = await parts.follower.between(now.row.id, seq, seq)
     if not found:
         raise NotFoundError(f"event: {seq} is not in the log, which ends at {now.row.through}")
@@ -48,8 +57,10 @@ async def _event(parts: Parts, now: Seen, seq: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _milestone(parts: Parts, now: Seen, id: str) -> dict[str, Any]:
-    place, spec = next(((n, one) for n, one in enumerate(now.task.milestones) if one.id == id), (0, None))
+async def _milestone(parts: Parts, now: EpisodeView, id: str) -> dict[str, Any]:
+    place, spec = next(
+        ((n, one) for n, one in enumerate(now.task.milestones) if one.id == id), (0, None)
+    )
     if spec is None:
         raise NotFoundError(f"milestone: the task {now.task.id} has none that is named {id[:80]!r}")
     times = [one for one in now.reached if one["id"] == id]
@@ -58,7 +69,9 @@ async def _milestone(parts: Parts, now: Seen, id: str) -> dict[str, Any]:
     why = [] if any(one["value"] >= 1.0 for one in times) else await _became(parts, now, place)
     ruleset = await parts.tasks.ruleset(now.row.task_number)
     rule = rules()[spec.when.rule]
-    verdicts = [(one["step"], paid[one["step"]]["verdicts"]) for one in times if one["step"] in paid]
+    verdicts = [
+        (one["step"], paid[one["step"]]["verdicts"]) for one in times if one["step"] in paid
+    ]
     return {
         "of": "milestone", "spec": spec, "times": times, "evidence": evidence, "where": _evidence_steps(now, evidence),
         "why": why, "worth": ruleset.share[place], "digest": now.row.digest, "verdicts": dict(verdicts),
@@ -74,12 +87,13 @@ def _arguments(spec: MilestoneSpec) -> str:
     return orjson.dumps(said, option=orjson.OPT_INDENT_2).decode()
 
 
-def _evidence_steps(now: Seen, evidence: list[int]) -> dict[int, str]:
+def _evidence_steps(now: EpisodeView, evidence: list[int]) -> dict[int, str]:
     return {seq: now.outline.span_of(seq).key for seq in evidence}
 
 
-async def _became(parts: Parts, now: Seen, place: int) -> list[str]:
-    """The nearest miss in words: this alone runs the rules over the log, once for all milestones and all who ask."""
+async def _became(parts: Parts, now: EpisodeView, place: int) -> list[str]:
+    """The nearest miss in words: this alone runs the rules over the log, once for all milestones
+    and all who ask."""
     known = parts.outlines.explained(now.row.id, now.row.through)
     if known is not None:
         return list(known[place].became)

@@ -1,4 +1,5 @@
-"""A task's editor: a changed task is checked, then tried on recordings that are there, and then saved as a version."""
+"""A task's editor: a changed task is checked, then tried on recordings that are there, and then
+saved as a version."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from fastapi import APIRouter, Request, Response
 from api.auth.store import Principal
 from api.core.errors import InvalidError, ProblemError
 from api.core.yaml_text import BadYamlError
-from api.episodes.search import Wanted
+from api.episodes.search import EpisodeQuery
 from api.episodes.store import describe
 from api.http.support import ADMIN, parts_of
 from api.http.tasks import tested
 from api.pages.render import page
 from api.pages.viewer import sent_form, viewer
-from api.rescoring.corpus import Corpus, Stored
+from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rescoring.report import episode_lines
 from api.rescoring.stored import material
 from api.rescoring.work import outcome
@@ -38,7 +39,18 @@ _PLAIN: Mapping[str, Any] = {
 }  # fmt: skip
 
 _USUAL: Mapping[str, Any] = {"penalty_floor": -1.0, "settings": {"quiet_ms": 50, "settle_ms": 1000}}
-_FIRST = ("id", "version", "instruction", "origin", "weights", "component", "weight", "penalty", "after", "when")
+_FIRST = (
+    "id",
+    "version",
+    "instruction",
+    "origin",
+    "weights",
+    "component",
+    "weight",
+    "penalty",
+    "after",
+    "when",
+)
 
 router = APIRouter(include_in_schema=False)
 
@@ -83,7 +95,9 @@ async def act(request: Request) -> Response:
     form = await sent_form(request, 4 * parts.settings.limits.task_bytes)
     text = form.get("text", [""])[-1].replace("\r\n", "\n")
     if len(text.encode()) > parts.settings.limits.task_bytes:
-        raise InvalidError(f"text: {len(text.encode())} bytes, wanted at most {parts.settings.limits.task_bytes}")
+        raise InvalidError(
+            f"text: {len(text.encode())} bytes, wanted at most {parts.settings.limits.task_bytes}"
+        )
     id, chosen = form.get("task", [""])[-1], form.get("episode", [])[:OFFERED]
     found = await drafted(parts, text)
     if found.task is None:
@@ -94,14 +108,17 @@ async def act(request: Request) -> Response:
                 await asyncio.to_thread(tested, found.task, found.spec)
             await parts.tasks.register(who.tenant, found.task)
         except ProblemError as problem:
-            return await _page(parts, who, id, found, chosen, refused=problem.detail, status=problem.status)
+            return await _page(
+                parts, who, id, found, chosen, refused=problem.detail, status=problem.status
+            )
         return Response(status_code=303, headers={"location": _path(found.task)})
     tried = await _tried(parts, who, found.task, chosen)
     return await _page(parts, who, id, found, chosen, tried=tried)
 
 
 async def drafted(parts: Parts, text: str) -> Draft:
-    """What the text says, with every problem named; read apart from the process that answers everybody."""
+    """What the text says, with every problem named; read apart from the process that answers
+    everybody."""
     try:
         spec, lines = await parts.yaml.read(text.encode("utf-8", "replace"))
     except BadYamlError as error:
@@ -115,9 +132,17 @@ async def drafted(parts: Parts, text: str) -> Draft:
 
 def written(spec: Mapping[str, Any]) -> str:
     """A registered task as YAML to begin from, without what it would say by itself."""
-    short = {key: value for key, value in _sorted(spec, _FIRST) if value not in ({}, []) and value != _USUAL.get(key)}
+    short = {
+        key: value
+        for key, value in _sorted(spec, _FIRST)
+        if value not in ({}, []) and value != _USUAL.get(key)
+    }
     short["milestones"] = [
-        {key: value for key, value in _sorted(one, _FIRST) if key not in _PLAIN or value != _PLAIN[key]}
+        {
+            key: value
+            for key, value in _sorted(one, _FIRST)
+            if key not in _PLAIN or value != _PLAIN[key]
+        }
         for one in spec["milestones"]
     ]
     if check_task(short) != check_task(dict(spec)):
@@ -127,9 +152,12 @@ def written(spec: Mapping[str, Any]) -> str:
 
 
 def _sorted(spec: Mapping[str, Any], first: Sequence[str]) -> list[tuple[str, Any]]:
-    """Names as an author would write them: those of ``first``, then others, a task's milestones last."""
+    """Names as an author would write them: those of ``first``, then others, a task's milestones
+    last."""
     places = {name: place for place, name in enumerate(first)}
-    return sorted(spec.items(), key=lambda item: (item[0] == "milestones", places.get(item[0], len(first))))
+    return sorted(
+        spec.items(), key=lambda item: (item[0] == "milestones", places.get(item[0], len(first)))
+    )
 
 
 def _path(task: Task) -> str:
@@ -137,7 +165,7 @@ def _path(task: Task) -> str:
 
 
 async def _offered(parts: Parts, who: Principal, task: str) -> list[dict[str, Any]]:
-    rows, _ = await parts.search.page(Wanted(who.tenant, task=task, status="closed"), OFFERED)
+    rows, _ = await parts.search.page(EpisodeQuery(who.tenant, task=task, status="closed"), OFFERED)
     return [describe(row) for row in rows]
 
 
@@ -149,11 +177,11 @@ async def _tried(parts: Parts, who: Principal, task: Task, chosen: Sequence[str]
     return await asyncio.to_thread(_outcomes, stored, task_bytes(task))
 
 
-def _outcomes(stored: Sequence[Stored], task: bytes) -> list[Tried]:
+def _outcomes(stored: Sequence[StoredEpisode], task: bytes) -> list[Tried]:
     return [_as_tried(one, outcome(material(one, task, keep=False))) for one in stored]
 
 
-def _as_tried(stored: Stored, told: Mapping[str, Any]) -> Tried:
+def _as_tried(stored: StoredEpisode, told: Mapping[str, Any]) -> Tried:
     old, new = told["old"] or {}, told["new"] or {}
     lines = list(_lines(told))
     success = (old.get("success"), new.get("success"))
@@ -167,7 +195,14 @@ def _lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 async def _page(
-    parts: Parts, who: Principal, id: str, found: Draft, chosen: Sequence[str], *, status: int = 200, **more: Any
+    parts: Parts,
+    who: Principal,
+    id: str,
+    found: Draft,
+    chosen: Sequence[str],
+    *,
+    status: int = 200,
+    **more: Any,
 ) -> Response:
     rules = None if found.task is None else compile_task(found.task)
     told: dict[str, Any] = {"tried": None, "refused": None, **more}

@@ -1,4 +1,5 @@
-"""What every view of an episode is made of: its row, its outline, what was paid. Never its whole log."""
+"""What every view of an episode is made of: its row, its outline, what was paid. Never its whole
+log."""
 
 from __future__ import annotations
 
@@ -13,8 +14,9 @@ from api.timeline.timeline import Outline
 from detectors.model.types import Task
 
 
-class Seen(NamedTuple):
-    """One look: ``row`` is the episode's, ``rewards`` and ``reached`` (milestones) are as the wire has them."""
+class EpisodeView(NamedTuple):
+    """One look: ``row`` is the episode's, ``rewards`` and ``reached`` (milestones) are as the wire
+    has them."""
 
     row: Any
     task: Task
@@ -33,12 +35,15 @@ class Seen(NamedTuple):
         return frozenset(seq for one in self.reached for seq in one["evidence"])
 
 
-async def load_view(request: Request) -> Seen:
+async def load_view(request: Request) -> EpisodeView:
     """The episode of the path, as far as it is stored. Raises what `viewer` does."""
     await viewer(request)
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
-    reached = [orjson.loads(body) for _, body in await parts.ledger.milestones_between(row.id, 0, row.through)]
+    reached = [
+        orjson.loads(body)
+        for _, body in await parts.ledger.milestones_between(row.id, 0, row.through)
+    ]
     task = (await parts.tasks.ruleset(row.task_number)).task
-    return Seen(row, task, await parts.outlines.load(row.id, row.through), rewards, reached)
+    return EpisodeView(row, task, await parts.outlines.load(row.id, row.through), rewards, reached)

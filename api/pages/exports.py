@@ -1,4 +1,5 @@
-"""What a list of episodes comes to as a file: its rows as CSV, its episodes as Parquet tables or as recordings."""
+"""What a list of episodes comes to as a file: its rows as CSV, its episodes as Parquet tables or as
+recordings."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.core.errors import InvalidError
-from api.episodes.search import Wanted
+from api.episodes.search import EpisodeQuery
 from api.episodes.store import describe
 from api.exporting.rows import tables
 from api.exporting.stored import of_store, recording
@@ -22,7 +23,7 @@ from api.http.support import parts_of
 from api.pages.listing import asked_of, wanted_of
 from api.pages.viewer import viewer
 from api.pages.zipping import as_file, whole, zipped
-from api.rescoring.corpus import Corpus, Stored
+from api.rescoring.corpus import Corpus, StoredEpisode
 from api.service.container import Parts
 
 TOGETHER = 500
@@ -48,22 +49,29 @@ async def export(request: Request) -> Response:
         raise InvalidError(f"format: got {form[:40]!r}, wanted {', '.join(FORMATS)}")
     wanted = wanted_of(who.tenant, asked_of(request), {})
     if form == "csv":
-        first = await parts.search.page(wanted, TOGETHER)  # what is refused is, before the answer begins
+        first = await parts.search.page(
+            wanted, TOGETHER
+        )  # what is refused is, before the answer begins
         told = _csv(parts, wanted, *first)
         return StreamingResponse(told, 200, as_file("episodes.csv"), "text/csv; charset=utf-8")
     rows, more = await parts.search.page(wanted, MAX_EPISODES)
     if more is not None:
         raise InvalidError(
-            f"episodes: more than {MAX_EPISODES} are selected, wanted fewer; `milestoned export` has no limit"
+            f"episodes: more than {MAX_EPISODES} are selected, wanted fewer; `milestoned export`"
+            " has no limit"
         )
     closed = [row for row in rows if row.status == "closed"]
     if not closed:
         raise InvalidError("episodes: none that is closed is selected, wanted one at least")
     stored = whole(Corpus(parts.database), closed)
-    return await zipped(f"{form}.zip", _recordings(stored) if form == "recordings" else _parquet(stored))
+    return await zipped(
+        f"{form}.zip", _recordings(stored) if form == "recordings" else _parquet(stored)
+    )
 
 
-async def _csv(parts: Parts, wanted: Wanted, rows: Sequence[Any], following: Any) -> AsyncIterator[bytes]:
+async def _csv(
+    parts: Parts, wanted: EpisodeQuery, rows: Sequence[Any], following: Any
+) -> AsyncIterator[bytes]:
     yield (",".join(_COLUMNS) + "\r\n").encode()
     while True:
         out = io.StringIO()
@@ -80,24 +88,28 @@ def _line(row: Any) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula is told to be one: labels come from outside."""
+    """A text that a spreadsheet would take for a formula is told to be one: labels come from
+    outside."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_RISKY) else value
 
 
-async def _recordings(stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:
+async def _recordings(stored: AsyncIterator[StoredEpisode]) -> AsyncIterator[tuple[str, bytes]]:
     async for one in stored:
         yield f"{one.row.id}.mrec", recording(one)
 
 
-async def _parquet(stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:
+async def _parquet(stored: AsyncIterator[StoredEpisode]) -> AsyncIterator[tuple[str, bytes]]:
     try:
         from api.exporting.parquet import write
     except ImportError:
-        raise InvalidError("format: parquet takes pyarrow; wanted `pip install 'milestoned[export]'`") from None
+        raise InvalidError(
+            "format: parquet takes pyarrow; wanted `pip install 'milestoned[export]'`"
+        ) from None
     loop = asyncio.get_running_loop()
 
     def each() -> Iterator[Any]:
-        # The writer asks for the next episode from its thread, and the database answers on the loop.
+        # The writer asks for the next episode from its thread, and the database answers on the
+        # loop.
         while (one := asyncio.run_coroutine_threadsafe(_next(stored), loop).result()) is not None:
             yield tables([of_store(one)], [GAMMA])
 
@@ -111,5 +123,5 @@ def _written_files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-async def _next(stored: AsyncIterator[Stored]) -> Stored | None:
+async def _next(stored: AsyncIterator[StoredEpisode]) -> StoredEpisode | None:
     return await anext(stored, None)

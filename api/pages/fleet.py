@@ -1,4 +1,5 @@
-"""The fleet: sandboxes with their heartbeat, what each does now, how fast, what it did not see; live."""
+"""The fleet: sandboxes with their heartbeat, what each does now, how fast, what it did not see;
+live."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ async def fleet(request: Request) -> Response:
     )  # fmt: skip
 
 
-def _sandbox_view(one: Mapping[str, Any], running: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+def _sandbox_view(
+    one: Mapping[str, Any], running: Mapping[str, Any], at: datetime
+) -> dict[str, Any]:
     """How long ago its last beat is, in seconds, and what its episode does."""
     silent = (at - datetime.fromisoformat(one["heard_at"])).total_seconds()
     row = running.get(one["episode"])
@@ -70,17 +73,27 @@ def alarms(shown: Sequence[Mapping[str, Any]], beat_s: float) -> list[tuple[str,
         if one["state"] == "lost":
             found.append((one["name"], f"lost: not heard of since {one['heard_at'][11:19]} UTC"))
         elif one["state"] not in GONE and one["silent"] > 3 * beat_s:
-            found.append((one["name"], f"silent for {one['silent']:.0f} s; it should beat every {beat_s:.0f} s"))
+            found.append(
+                (
+                    one["name"],
+                    f"silent for {one['silent']:.0f} s; it should beat every {beat_s:.0f} s",
+                )
+            )
         if one["gaps"] and one["state"] not in GONE:
             found.append((one["name"], "does not see: " + ", ".join(map(str, one["gaps"]))))
     return found
 
 
 def latency(parts: Parts) -> tuple[float | None, int]:
-    """Mean milliseconds from a segment's receipt to its durability, at this replica since it started, and of how many.
+    """Mean milliseconds from a segment's receipt to its durability, at this replica since it
+    started, and of how many.
 
     It is of the replica, not of a tenant: a number without anybody's content."""
-    found = {one.name: one.value for metric in parts.metrics.ingest_seconds.collect() for one in metric.samples}
+    found = {
+        one.name: one.value
+        for metric in parts.metrics.ingest_seconds.collect()
+        for one in metric.samples
+    }
     many = int(found.get("milestoned_ingest_seconds_count", 0))
     return (found["milestoned_ingest_seconds_sum"] / many * 1000 if many else None), many
 

@@ -1,4 +1,5 @@
-"""A task's milestones as a graph: what comes after what, what needs what, in columns from left to right (pure)."""
+"""A task's milestones as a graph: what comes after what, what needs what, in columns from left to
+right (pure)."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ class Graph(NamedTuple):
 
 
 def graph(rules: Ruleset) -> Graph:
-    """The graph of a compiled task; a milestone stands to the right of all that it comes after or needs."""
+    """The graph of a compiled task; a milestone stands to the right of all that it comes after or
+    needs."""
     links = _links(rules)
     columns = _columns(len(rules.task.milestones), links)
     rows: dict[int, int] = {}
@@ -48,7 +50,16 @@ def graph(rules: Ruleset) -> Graph:
     for place, spec in enumerate(rules.task.milestones):
         column = columns[place]
         row = rows[column] = rows.get(column, -1) + 1
-        boxes.append(Box(place, spec.id, spec.component, rules.share[place], EDGE + column * ACROSS, EDGE + row * DOWN))
+        boxes.append(
+            Box(
+                place,
+                spec.id,
+                spec.component,
+                rules.share[place],
+                EDGE + column * ACROSS,
+                EDGE + row * DOWN,
+            )
+        )
     arrows = [
         Arrow(kind, boxes[a].id, boxes[b].id, _path(boxes[a], boxes[b]))
         for a, b, kind in sorted(links)
@@ -58,7 +69,8 @@ def graph(rules: Ruleset) -> Graph:
 
 
 def _links(rules: Ruleset) -> set[tuple[int, int, str]]:
-    """(from, to, kind) by the places of milestones; where two kinds say the same, the one that a task says first."""
+    """(from, to, kind) by the places of milestones; where two kinds say the same, the one that a
+    task says first."""
     found: dict[tuple[int, int], str] = {}
     for place, spec in enumerate(rules.task.milestones):
         for name in spec.after:
@@ -72,7 +84,8 @@ def _links(rules: Ruleset) -> set[tuple[int, int, str]]:
 
 
 def _columns(many: int, links: set[tuple[int, int, str]]) -> list[int]:
-    """The longest way to each; a circle, which a task can't have by `after` alone, ends after as many rounds."""
+    """The longest way to each; a circle, which a task can't have by `after` alone, ends after as
+    many rounds."""
     columns = [0] * many
     for _ in range(many):
         before = list(columns)
@@ -86,4 +99,7 @@ def _columns(many: int, links: set[tuple[int, int, str]]) -> list[int]:
 def _path(a: Box, b: Box) -> str:
     left, above, right, below = a.x + BOX, a.y + TALL / 2, b.x - 7, b.y + TALL / 2
     bend = max(24.0, abs(right - left) / 2)
-    return f"M{left:g} {above:g}C{left + bend:g} {above:g} {right - bend:g} {below:g} {right:g} {below:g}"
+    return (
+        f"M{left:g} {above:g}C{left + bend:g} {above:g} {right - bend:g} {below:g} {right:g}"
+        f" {below:g}"
+    )

@@ -1,4 +1,5 @@
-"""Label: people say which of two trajectories is better, or whether a step brought the task on; keyboard first."""
+"""Label: people say which of two trajectories is better, or whether a step brought the task on;
+keyboard first."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ from api.exporting.stored import recording
 from api.http.support import READ, TRAINER, parts_of
 from api.labelling.agreement import alpha
 from api.labelling.exporting import FOLDER, lines
-from api.labelling.queue import Item, by_item, disagreed, open_to, queue, swapped
+from api.labelling.queue import QueueItem, by_item, disagreed, open_to, queue, swapped
 from api.labelling.store import STEP, Word
 from api.pages.render import page
 from api.pages.viewer import sent_form, viewer
 from api.pages.zipping import whole, zipped
-from api.rescoring.corpus import Corpus, Stored
+from api.rescoring.corpus import Corpus, StoredEpisode
 from api.service.container import Parts
-from api.verdicts.escalations import Asked
+from api.verdicts.escalations import PendingItem
 from detectors.model.types import Verdict
 
 AROUND = 6
@@ -34,7 +35,7 @@ MAX_EPISODES = 2_000
 router = APIRouter(include_in_schema=False)
 
 
-class Side(NamedTuple):
+class LabelSide(NamedTuple):
     """One trajectory, or a part of it, as it is looked at."""
 
     episode: str
@@ -71,7 +72,9 @@ async def say(request: Request) -> Response:
     if final:
         final = await _final(parts, who, item, choice)
     await parts.preferences.say(
-        who.tenant, who.id, Word(item.task, item.first, item.second, item.step, item.item, choice, final)
+        who.tenant,
+        who.id,
+        Word(item.task, item.first, item.second, item.step, item.item, choice, final),
     )
     back = "/label?" + urlencode({"task": task}) if task else "/label"
     return Response(status_code=303, headers={"location": back})
@@ -85,34 +88,46 @@ async def export(request: Request) -> Response:
     words = await parts.preferences.all(who.tenant)
     ids = sorted({id for word in words for id in (word.first, word.second) if id})
     if len(ids) > MAX_EPISODES:
-        raise InvalidError(f"preferences: they are about {len(ids)} episodes, wanted at most {MAX_EPISODES}")
+        raise InvalidError(
+            f"preferences: they are about {len(ids)} episodes, wanted at most {MAX_EPISODES}"
+        )
     rows = [await parts.episodes.get(id) for id in ids]
     return await zipped("preferences.zip", _files(words, whole(Corpus(parts.database), rows)))
 
 
-async def _queue(parts: Parts, who: Principal, task: str) -> tuple[list[Item], Sequence[Any]]:
+async def _queue(parts: Parts, who: Principal, task: str) -> tuple[list[QueueItem], Sequence[Any]]:
     store, of = parts.preferences, task or None
     words = await store.all(who.tenant, of)
     waiting, unsettled = await store.waiting(who.tenant, of), await store.unsettled(who.tenant, of)
     return queue(waiting, unsettled, words, await store.closed(who.tenant, of)), words
 
 
-async def _item(parts: Parts, who: Principal, said: Mapping[str, str]) -> Item:
-    """What the form is about: episodes of the caller's own. Raises `InvalidError`, `NotFoundError`."""
+async def _item(parts: Parts, who: Principal, said: Mapping[str, str]) -> QueueItem:
+    """What the form is about: episodes of the caller's own. Raises `InvalidError`,
+    `NotFoundError`."""
     first, second, step = said.get("first", ""), said.get("second", ""), said.get("step", "-1")
     if not re.fullmatch(r"-?[0-9]{1,9}", step):
         raise InvalidError(f"step: got {step[:20]!r}, wanted a number")
     for episode in filter(None, (first, second)):
         await parts.episodes.owned(who.tenant, episode)
     if not first or (second and first >= second):
-        raise InvalidError(f"second: got {second[:40]!r}, wanted an episode other than the first, and after it")
+        raise InvalidError(
+            f"second: got {second[:40]!r}, wanted an episode other than the first, and after it"
+        )
     row = await parts.episodes.get(first)
     if second and (await parts.episodes.get(second)).task != row.task:
         raise InvalidError("second: got an episode of another task, wanted one of the same")
-    return Item(row.task, first, second, -1 if second else int(step), "" if second else said.get("item", "")[:512], "")
+    return QueueItem(
+        row.task,
+        first,
+        second,
+        -1 if second else int(step),
+        "" if second else said.get("item", "")[:512],
+        "",
+    )
 
 
-def _choice(item: Item, said: str) -> str:
+def _choice(item: QueueItem, said: str) -> str:
     if not item.second:
         known: Mapping[str, str] = {one: one for one in STEP}
     else:
@@ -122,43 +137,61 @@ def _choice(item: Item, said: str) -> str:
     return known[said]
 
 
-async def _final(parts: Parts, who: Principal, item: Item, choice: str) -> bool:
+async def _final(parts: Parts, who: Principal, item: QueueItem, choice: str) -> bool:
     """Let it be the step's final verdict, where that still waits."""
-    waiting = [row for row in await parts.preferences.waiting(who.tenant) if row.episode == item.first]
+    waiting = [
+        row for row in await parts.preferences.waiting(who.tenant) if row.episode == item.first
+    ]
     for row in waiting:
         if (row.step, row.item) == (item.step, item.item):
-            asked = Asked(
-                row.episode, row.step, row.item, row.audit, row.attempts, 0.0, who.tenant, row.task, row.task_number
+            asked = PendingItem(
+                row.episode,
+                row.step,
+                row.item,
+                row.audit,
+                row.attempts,
+                0.0,
+                who.tenant,
+                row.task,
+                row.task_number,
             )
-            verdict = Verdict("person", float(choice == "yes"), 1.0, "said on the page of labels", who.id)
+            verdict = Verdict(
+                "person", float(choice == "yes"), 1.0, "said on the page of labels", who.id
+            )
             await parts.cascade.say(asked, verdict)
             return True
     return False
 
 
-async def _sides(parts: Parts, item: Item, annotator: str) -> list[Side]:
+async def _sides(parts: Parts, item: QueueItem, annotator: str) -> list[LabelSide]:
     ids = [item.first, item.second] if item.second else [item.first]
     sides = [await _side(parts, id, item) for id in ids]
     return sides[::-1] if item.second and swapped(item, annotator) else sides
 
 
-async def _side(parts: Parts, episode: str, item: Item) -> Side:
+async def _side(parts: Parts, episode: str, item: QueueItem) -> LabelSide:
     row = await parts.episodes.get(episode)
     outline = await parts.outlines.load(episode, row.through)
     rewards = {one["step"]: one for one in map(orjson.loads, await parts.ledger.all(episode))}
     steps = [
-        {"span": span, "milestones": rewards[span.step]["milestones"] if span.step in rewards else []}
+        {
+            "span": span,
+            "milestones": rewards[span.step]["milestones"] if span.step in rewards else [],
+        }
         for span in outline.spans
         if span.step is not None and (item.second or item.step - AROUND <= span.step <= item.step)
     ]
-    return Side(episode, (await parts.tasks.ruleset(row.task_number)).task.instruction, steps)
+    return LabelSide(episode, (await parts.tasks.ruleset(row.task_number)).task.instruction, steps)
 
 
 def _people(words: Sequence[Any], who: Principal) -> list[tuple[str, int]]:
     found: dict[str, int] = {}
     for word in words:
         found[word.annotator] = found.get(word.annotator, 0) + 1
-    return sorted((("you" if id == who.id else id, many) for id, many in found.items()), key=lambda one: -one[1])
+    return sorted(
+        (("you" if id == who.id else id, many) for id, many in found.items()),
+        key=lambda one: -one[1],
+    )
 
 
 def _agreement(words: Sequence[Any]) -> dict[str, Any]:
@@ -169,7 +202,9 @@ def _agreement(words: Sequence[Any]) -> dict[str, Any]:
     return {"alpha": alpha(told), "many": len(both), "disagreed": sum(map(disagreed, both))}
 
 
-async def _files(words: Sequence[Any], stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:
+async def _files(
+    words: Sequence[Any], stored: AsyncIterator[StoredEpisode]
+) -> AsyncIterator[tuple[str, bytes]]:
     tasks = {}
     async for one in stored:
         tasks[one.row.id] = orjson.loads(one.task)

@@ -1,4 +1,5 @@
-"""The list of episodes: every filter is part of the address, so that a look can be sent to somebody."""
+"""The list of episodes: every filter is part of the address, so that a look can be sent to
+somebody."""
 
 from __future__ import annotations
 
@@ -12,14 +13,26 @@ from fastapi import APIRouter, Request, Response
 
 from api.core.errors import InvalidError
 from api.episodes.label_index import FINDINGS
-from api.episodes.search import OUTCOMES, SORTS, STATUSES, Cursor, Wanted
+from api.episodes.search import OUTCOMES, SORTS, STATUSES, Cursor, EpisodeQuery
 from api.episodes.store import describe
 from api.http.support import parts_of
 from api.pages.render import page, static_file
 from api.pages.viewer import viewer
 
 ROWS = 50
-FILTERS = ("task", "status", "outcome", "label", "finding", "opener", "least", "most", "since", "until", "sort")
+FILTERS = (
+    "task",
+    "status",
+    "outcome",
+    "label",
+    "finding",
+    "opener",
+    "least",
+    "most",
+    "since",
+    "until",
+    "sort",
+)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 router = APIRouter(include_in_schema=False)
@@ -47,7 +60,9 @@ async def listing(request: Request) -> Response:
     rows, following = await parts_of(request).search.page(wanted, ROWS)
     more = None
     if following is not None:
-        more = "/episodes?" + urlencode({**asked, "after": following.value, "after_id": following.id})
+        more = "/episodes?" + urlencode(
+            {**asked, "after": following.value, "after_id": following.id}
+        )
     return page(
         "episodes.html", rows=[describe(row) for row in rows], asked=asked, more=more, first=wanted.after is None,
         statuses=STATUSES, outcomes=OUTCOMES, sorts=SORTS, findings=FINDINGS,
@@ -59,10 +74,11 @@ def asked_of(request: Request) -> dict[str, str]:
     return {name: said for name in FILTERS if (said := request.query_params.get(name, "").strip())}
 
 
-def wanted_of(tenant: str, asked: Mapping[str, str], query: Mapping[str, str]) -> Wanted:
-    """The filters as the search takes them. Raises `InvalidError` with the filter, its value and what was wanted."""
+def wanted_of(tenant: str, asked: Mapping[str, str], query: Mapping[str, str]) -> EpisodeQuery:
+    """The filters as the search takes them. Raises `InvalidError` with the filter, its value and
+    what was wanted."""
     sort: Any = _one_of("sort", asked.get("sort", "newest"), SORTS)
-    return Wanted(
+    return EpisodeQuery(
         tenant=tenant,
         task=asked.get("task"),
         status=_one_of("status", asked.get("status"), STATUSES),

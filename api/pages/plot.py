@@ -1,4 +1,5 @@
-"""What a chart of one value a version shows, for Chart.js to draw: a line, or components stacked (pure).
+"""What a chart of one value a version shows, for Chart.js to draw: a line, or components stacked
+(pure).
 
 What is not known is null, a gap in the line, never a zero.
 """
@@ -28,8 +29,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """``labels`` stand below the axis, ``names`` are the same as far as a table shows them; the axis reaches from 0 to
-    ``top`` at least; ``share``: the values are parts of 1, told in percent."""
+    """``labels`` stand below the axis, ``names`` are the same as far as a table shows them; the
+    axis reaches from 0 to ``top`` at least; ``share``: the values are parts of 1, told in percent.
+    """
 
     kind: Literal["line", "bar"]
     labels: list[str]
@@ -52,7 +54,8 @@ class Plot:
     def descriptions(self) -> list[str]:
         """Every place in words: for where nothing is drawn."""
         return [
-            f"{name}: " + ", ".join(f"{one.name} {self._describe(one.values[place])}" for one in self.series)
+            f"{name}: "
+            + ", ".join(f"{one.name} {self._describe(one.values[place])}" for one in self.series)
             for place, name in enumerate(self.names)
         ]
 
@@ -63,7 +66,11 @@ class Plot:
 
 
 def line(
-    name: str, names: Sequence[str], values: Sequence[float | None], top: float | None = None, share: bool = False
+    name: str,
+    names: Sequence[str],
+    values: Sequence[float | None],
+    top: float | None = None,
+    share: bool = False,
 ) -> Plot | None:
     """A value a version, in order. None where nothing is known."""
     if all(value is None for value in values):
@@ -72,16 +79,22 @@ def line(
 
 
 def stacked(names: Sequence[str], parts: Sequence[Mapping[str, float] | None]) -> Plot | None:
-    """The components of a version as one bar, those below zero hanging, and none where they are not known (None); None
-    where nothing was paid."""
+    """The components of a version as one bar, those below zero hanging, and none where they are not
+    known (None); None where nothing was paid."""
     paid = sorted({component for one in parts if one for component, value in one.items() if value})
-    series = [Series(name, [None if one is None else one.get(name, 0.0) for one in parts]) for name in paid]
+    series = [
+        Series(name, [None if one is None else one.get(name, 0.0) for one in parts])
+        for name in paid
+    ]
     return _plot("bar", names, series) if series else None
 
 
 def together(names: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> Plot:
-    """Lines over one axis, the longest of them as long as ``names``; one begins where the others do."""
-    return _plot("line", names, [Series(clip(name), list(values)) for name, values in series.items()], 1.0)
+    """Lines over one axis, the longest of them as long as ``names``; one begins where the others
+    do."""
+    return _plot(
+        "line", names, [Series(clip(name), list(values)) for name, values in series.items()], 1.0
+    )
 
 
 def _plot(
@@ -91,4 +104,11 @@ def _plot(
     top: float | None = None,
     share: bool = False,
 ) -> Plot:
-    return Plot(kind, [clip(one, _MAX_NAME_LENGTH) for one in names], [clip(one) for one in names], series, top, share)
+    return Plot(
+        kind,
+        [clip(one, _MAX_NAME_LENGTH) for one in names],
+        [clip(one) for one in names],
+        series,
+        top,
+        share,
+    )

@@ -15,6 +15,10 @@ def told_as_page(request: Request, problem: ProblemError) -> Response | None:
         return None
     if problem.status == 401:
         if "text/event-stream" in request.headers.get("accept", ""):
-            return None  # a script's: it would read the page to log in as if it were what it asked for
+            return (
+                None  # a script's: it would read the page to log in as if it were what it asked for
+            )
         return Response(status_code=303, headers={"location": login_path(request)})
-    return page("problem.html", problem.status, problem.headers, title=problem.title, detail=problem.detail)
+    return page(
+        "problem.html", problem.status, problem.headers, title=problem.title, detail=problem.detail
+    )

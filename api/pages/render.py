@@ -1,7 +1,7 @@
 """Templates, the headers that every page bears, and the static files.
 
-What agents and sites wrote is escaped by the templates without exception; a Content-Security-Policy that allows no
-inline script, no inline style and no other origin is the second wall.
+What agents and sites wrote is escaped by the templates without exception; a Content-Security-Policy
+that allows no inline script, no inline style and no other origin is the second wall.
 """
 
 from __future__ import annotations
@@ -21,15 +21,24 @@ from api.episodes.label_index import label_text
 from api.rewards.event_text import clip
 
 STATIC = Path(__file__).with_name("static")
-_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
 }
-_FOREVER = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
+_FOREVER = {
+    "cache-control": "public, max-age=31536000, immutable",
+    "x-content-type-options": "nosniff",
+}
 
 
 @cache
@@ -44,7 +53,9 @@ def _environment() -> Environment:
     return made
 
 
-def page(name: str, status: int = 200, headers: Mapping[str, str] | None = None, **data: Any) -> Response:
+def page(
+    name: str, status: int = 200, headers: Mapping[str, str] | None = None, **data: Any
+) -> Response:
     """The template ``name`` with ``data``."""
     text = _environment().get_template(name).render(**data)
     return Response(text, status, {**HEADERS, **(headers or {})}, "text/html; charset=utf-8")
@@ -72,9 +83,13 @@ def static_file(digest: str, name: str, packed: bool) -> Response:
         raise NotFoundError(f"/static/{digest[:20]}/{name[:80]}: there is no such file")
     known, content = _static(name)
     if digest != known:
-        raise NotFoundError(f"/static/{digest[:20]}/{name}: the file has another digest now; load the page again")
+        raise NotFoundError(
+            f"/static/{digest[:20]}/{name}: the file has another digest now; load the page again"
+        )
     if packed:
-        return Response(_packed(name), 200, {**_FOREVER, "content-encoding": "gzip"}, _TYPES[Path(name).suffix])
+        return Response(
+            _packed(name), 200, {**_FOREVER, "content-encoding": "gzip"}, _TYPES[Path(name).suffix]
+        )
     return Response(content, 200, _FOREVER, _TYPES[Path(name).suffix])
 
 

@@ -1,7 +1,8 @@
 """What an episode looked like: screenshots, and the replay of its pages in a frame of its own.
 
-The frame is sandboxed, and its policy lets two scripts run, both ours, and nothing be loaded but pictures that the
-recording itself holds. In it rrweb's player builds the recorded page in another frame, in which no script runs at all.
+The frame is sandboxed, and its policy lets two scripts run, both ours, and nothing be loaded but
+pictures that the recording itself holds. In it rrweb's player builds the recorded page in another
+frame, in which no script runs at all.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ LOOK = 500
 """Events that are read at once."""
 PICTURES = {"webp": "image/webp", "png": "image/png"}
 POLICY = (
-    "default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src data:; font-src data:; "
-    "connect-src {source}; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    "default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src data:;"
+    " font-src data:; connect-src {source}; frame-src 'none'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'self'"
 )
 
 router = APIRouter(include_in_schema=False)
@@ -50,7 +52,9 @@ async def picture(request: Request) -> Response:
     try:
         content = base64.b64decode(str(found[0].data.get("base64")), validate=True)
     except binascii.Error:
-        raise NotFoundError(f"picture: event {seq} of {row.id} holds none that can be read") from None
+        raise NotFoundError(
+            f"picture: event {seq} of {row.id} holds none that can be read"
+        ) from None
     kept = {"cache-control": "private, max-age=86400, immutable"}
     return Response(content, 200, {**HEADERS, **kept}, kind)
 
@@ -68,7 +72,8 @@ async def replay(request: Request) -> Response:
 
 @router.get("/episodes/{episode}/visual")
 async def visual(request: Request) -> Response:
-    """The replay's events after the event ``after``, tab by tab, and where the next answer begins."""
+    """The replay's events after the event ``after``, tab by tab, and where the next answer
+    begins."""
     await viewer(request)
     parts, after = parts_of(request), whole_query(request, "after", 0, MAX_SEQ)
     row = await parts.episodes.get(request.path_params["episode"])

@@ -1,7 +1,9 @@
-"""A recording of what pages looked like, made safe to be shown: rrweb's events without all that could act (pure).
+"""A recording of what pages looked like, made safe to be shown: rrweb's events without all that
+could act (pure).
 
-Who made the page chose what is in it. A replay is shown in a sandboxed frame where no script runs and nothing is loaded
-(api/pages/replay.py); what could ask for either is taken out before it is sent there: neither wall stands alone.
+Who made the page chose what is in it. A replay is shown in a sandboxed frame where no script runs
+and nothing is loaded (api/pages/replay.py); what could ask for either is taken out before it is
+sent there: neither wall stands alone.
 """
 
 from __future__ import annotations
@@ -30,20 +32,22 @@ _CSS = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:[0-9a-f]{1,6}\s?|[a-z])", re.IGNORECASE)
 _ACTS = frozenset(
-    "script object embed applet base meta link frame frameset portal fencedframe animate set animatemotion "
-    "animatetransform handler listener template noscript video audio source track".split()
+    "script object embed applet base meta link frame frameset portal fencedframe animate set"
+    " animatemotion animatetransform handler listener template noscript video audio source track".split()
 )
 """Elements that are shown as empty ones. rrweb gives a style sheet of a ``link`` as its text: that is kept."""
 _LOADS = frozenset(
-    "href src srcset action formaction poster background data cite ping srcdoc imagesrcset xlink:href manifest "
-    "codebase longdesc usemap target http-equiv content sandbox allow csp is rr_src autofocus".split()
+    "href src srcset action formaction poster background data cite ping srcdoc imagesrcset"
+    " xlink:href manifest codebase longdesc usemap target http-equiv content sandbox allow csp is"
+    " rr_src autofocus".split()
 )
 _PICTURES = frozenset(("src", "rr_dataurl"))
 _STYLES = frozenset(("style", "_csstext"))
 
 
-class Shown(NamedTuple):
-    """One message of a tab: number ``n`` of its ``stream``. Events bear their ``timestamp`` in ms since the opening."""
+class ReplayMessage(NamedTuple):
+    """One message of a tab: number ``n`` of its ``stream``. Events bear their ``timestamp`` in ms
+    since the opening."""
 
     tab: str
     stream: str
@@ -51,8 +55,9 @@ class Shown(NamedTuple):
     events: list[dict[str, Any]]
 
 
-def sanitize(recorded: Iterable[Event]) -> Iterator[Shown]:
-    """What can be shown of ``visual.recorded`` events, message by message; one that is not whole is left out."""
+def sanitize(recorded: Iterable[Event]) -> Iterator[ReplayMessage]:
+    """What can be shown of ``visual.recorded`` events, message by message; one that is not whole is
+    left out."""
     parts: list[str] = []
     for event in recorded:
         data = event.data
@@ -63,7 +68,7 @@ def sanitize(recorded: Iterable[Event]) -> Iterator[Shown]:
         parts.append(str(data.get("text")))
         if is_whole(event):
             events = list(_events("".join(parts), event.at // 1_000_000, data.get("now")))
-            yield Shown(str(data.get("tab")), str(data.get("stream")), n, events)
+            yield ReplayMessage(str(data.get("tab")), str(data.get("stream")), n, events)
 
 
 def is_whole(event: Event) -> bool:
@@ -73,7 +78,8 @@ def is_whole(event: Event) -> bool:
 
 
 def _events(text: str, at: int, now: Any) -> Iterator[dict[str, Any]]:
-    """``at``: when the message came, in ms since the episode opened; ``now``: when it was sent, by the page's clock."""
+    """``at``: when the message came, in ms since the episode opened; ``now``: when it was sent, by
+    the page's clock."""
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -95,7 +101,13 @@ def _event(one: Mapping[str, Any]) -> dict[str, Any] | None:
     if kind == META:
         return {"type": META, "data": {"href": "about:blank", **_size(data)}}
     if kind == FULL:
-        return {"type": FULL, "data": {"node": _node(data.get("node"), 0), "initialOffset": data.get("initialOffset")}}
+        return {
+            "type": FULL,
+            "data": {
+                "node": _node(data.get("node"), 0),
+                "initialOffset": data.get("initialOffset"),
+            },
+        }
     source = data.get("source")
     if kind != INCREMENTAL or not isinstance(source, int) or source not in SOURCES:
         return None
@@ -109,9 +121,18 @@ def _changed(data: dict[str, Any]) -> dict[str, Any]:
     if source == MUTATION:
         gone = _dicts(data.get("removes"))
         adds = [{**one, "node": _node(one.get("node"), 0)} for one in _dicts(data.get("adds"))]
-        changed = [{**one, "attributes": _attributes(one.get("attributes"))} for one in _dicts(data.get("attributes"))]
+        changed = [
+            {**one, "attributes": _attributes(one.get("attributes"))}
+            for one in _dicts(data.get("attributes"))
+        ]
         told = [{**one, "value": _css(one.get("value"))} for one in _dicts(data.get("texts"))]
-        return {"source": MUTATION, "adds": adds, "attributes": changed, "texts": told, "removes": gone}
+        return {
+            "source": MUTATION,
+            "adds": adds,
+            "attributes": changed,
+            "texts": told,
+            "removes": gone,
+        }
     if source in (STYLE_RULE, STYLE_DECLARED, ADOPTED):
         return {name: _sheet(value, 0) for name, value in data.items()}
     return data
@@ -119,15 +140,25 @@ def _changed(data: dict[str, Any]) -> dict[str, Any]:
 
 def _node(node: Any, depth: int) -> Any:
     if not isinstance(node, dict) or depth > MAX_DEPTH:
-        return {"type": 3, "textContent": "", "id": node.get("id", -1) if isinstance(node, dict) else -1}
-    kept = {name: node[name] for name in ("type", "id", "rootId", "isShadow", "isShadowHost", "isSVG") if name in node}
+        return {
+            "type": 3,
+            "textContent": "",
+            "id": node.get("id", -1) if isinstance(node, dict) else -1,
+        }
+    kept = {
+        name: node[name]
+        for name in ("type", "id", "rootId", "isShadow", "isShadowHost", "isSVG")
+        if name in node
+    }
     if node.get("type") in (3, 4, 5):
         kept["textContent"] = _css(node.get("textContent"))
         return kept | ({"isStyle": True} if node.get("isStyle") else {})
     if node.get("type") == 1:
         kept |= {name: str(node.get(name, "")) for name in ("name", "publicId", "systemId")}
     children = node.get("childNodes")
-    kept["childNodes"] = [_node(child, depth + 1) for child in children] if isinstance(children, list) else []
+    kept["childNodes"] = (
+        [_node(child, depth + 1) for child in children] if isinstance(children, list) else []
+    )
     if node.get("type") == 2:
         name = str(node.get("tagName", ""))
         attributes = _attributes(node.get("attributes"))
@@ -156,7 +187,11 @@ def _attributes(attributes: Any) -> dict[str, Any]:
 
 
 def _acts(name: str, value: Any) -> bool:
-    return name in _LOADS or name.startswith("on") or (isinstance(value, str) and "script:" in value.lower())
+    return (
+        name in _LOADS
+        or name.startswith("on")
+        or (isinstance(value, str) and "script:" in value.lower())
+    )
 
 
 def _sheet(value: Any, depth: int) -> Any:
@@ -166,7 +201,11 @@ def _sheet(value: Any, depth: int) -> Any:
         return None
     if isinstance(value, list):
         return [_sheet(one, depth + 1) for one in value]
-    return {name: _sheet(one, depth + 1) for name, one in value.items()} if isinstance(value, dict) else value
+    return (
+        {name: _sheet(one, depth + 1) for name, one in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _css(text: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import Request
 
-from api.audit.selection import Selection
+from api.audit.selection import AuditSelection
 from api.auth.store import Principal
 from api.core.errors import InvalidError
 
@@ -22,10 +22,12 @@ def asked_of(request: Request) -> dict[str, str]:
     return {name: said for name in names if (said := request.query_params.get(name, "").strip())}
 
 
-def selection_of(who: Principal, asked: dict[str, str]) -> Selection:
+def selection_of(who: Principal, asked: dict[str, str]) -> AuditSelection:
     """The selection that the filters ask for. Raises `InvalidError`."""
     over = asked.get("over", str(WINDOWS[0]))
     if over not in (ALL, *map(str, WINDOWS)):
-        raise InvalidError(f"over: got {over[:40]!r}, wanted {', '.join(map(str, WINDOWS))} or {ALL}")
+        raise InvalidError(
+            f"over: got {over[:40]!r}, wanted {', '.join(map(str, WINDOWS))} or {ALL}"
+        )
     wanted: dict[str, Any] = {name: asked.get(name) for name in _NAMES}
-    return Selection(**wanted, tenant=who.tenant, newest=None if over == ALL else int(over))
+    return AuditSelection(**wanted, tenant=who.tenant, newest=None if over == ALL else int(over))

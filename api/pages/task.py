@@ -1,4 +1,5 @@
-"""Tasks: what is asked, what counts, in which order, and how often each milestone was really reached."""
+"""Tasks: what is asked, what counts, in which order, and how often each milestone was really
+reached."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ router = APIRouter(include_in_schema=False)
 
 
 class Hits(NamedTuple):
-    """How often a milestone came, and when first: ``steps`` has the episodes of each first step, by step."""
+    """How often a milestone came, and when first: ``steps`` has the episodes of each first step, by
+    step."""
 
     reached: int
     baseline: int
@@ -60,7 +62,9 @@ async def tasks(request: Request) -> Response:
     for row in await parts_of(request).tasks.listed(who.tenant):
         found.setdefault(row.id, []).insert(0, row)
     many = await parts_of(request).overview.of_tasks(who.tenant)
-    return page("tasks.html", tasks=dict(sorted(found.items())), many=many, may_edit=who.scope in ADMIN)
+    return page(
+        "tasks.html", tasks=dict(sorted(found.items())), many=many, may_edit=who.scope in ADMIN
+    )
 
 
 @router.get("/tasks/{id:path}")
@@ -70,7 +74,9 @@ async def task(request: Request, id: str) -> Response:
     parts, version = parts_of(request), request.query_params.get("version") or None
     over = request.query_params.get("over", str(WINDOWS[0]))
     if over not in (ALL, *map(str, WINDOWS)):
-        raise InvalidError(f"over: got {over[:40]!r}, wanted {', '.join(map(str, WINDOWS))} or {ALL}")
+        raise InvalidError(
+            f"over: got {over[:40]!r}, wanted {', '.join(map(str, WINDOWS))} or {ALL}"
+        )
     row = await parts.tasks.find(who.tenant, id, version)
     rules = await parts.tasks.ruleset(row.number)
     newest = EVERY if over == ALL else int(over)
@@ -90,11 +96,18 @@ def _milestones(rules: Ruleset, many: int, rows: Sequence[Any]) -> Iterable[dict
     for place, told in enumerate(in_general(rules)):
         spec = rules.task.milestones[place]
         hits = hits_of(by_id.get(spec.id, []), many)
-        yield {"spec": spec, "worth": told.worth, "waits": told.waits, "hits": hits, "mark": _mark(spec, hits, many)}
+        yield {
+            "spec": spec,
+            "worth": told.worth,
+            "waits": told.waits,
+            "hits": hits,
+            "mark": _mark(spec, hits, many),
+        }
 
 
 def hits_of(steps: Sequence[tuple[int, int]], many: int) -> Hits:
-    """What rows of (first step, episodes) come to, of ``many`` episodes; step -1 is before the first."""
+    """What rows of (first step, episodes) come to, of ``many`` episodes; step -1 is before the
+    first."""
     after = [(step, episodes) for step, episodes in steps if step >= 0]
     reached = sum(episodes for _, episodes in after)
     baseline = sum(episodes for step, episodes in steps if step < 0)

@@ -1,4 +1,5 @@
-"""Training: one policy version after the other, what it earned, how, and whether the reward still means what it did."""
+"""Training: one policy version after the other, what it earned, how, and whether the reward still
+means what it did."""
 
 from __future__ import annotations
 

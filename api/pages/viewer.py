@@ -1,7 +1,9 @@
-"""Who looks at a page: a token, in a cookie that no script can read and no other site can send along.
+"""Who looks at a page: a token, in a cookie that no script can read and no other site can send
+along.
 
-The cookie is `HttpOnly` and `SameSite=Strict`, so another site's form or link carries none; a form's own `Origin` is
-looked at besides. The scopes and the tenant are the token's, exactly as on the wire.
+The cookie is `HttpOnly` and `SameSite=Strict`, so another site's form or link carries none; a
+form's own `Origin` is looked at besides. The scopes and the tenant are the token's, exactly as on
+the wire.
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ router = APIRouter(include_in_schema=False)
 
 
 async def viewer(request: Request, scopes: frozenset[str] = READ) -> Principal:
-    """Who looks; an ``episode`` in the path must be his tenant's. Raises `UnauthorizedError` and the like."""
+    """Who looks; an ``episode`` in the path must be his tenant's. Raises `UnauthorizedError` and
+    the like."""
     token = request.cookies.get(COOKIE)
     if not token:
-        raise UnauthorizedError("cookie: nobody is logged in; wanted a token with the scope read, trainer or admin")
+        raise UnauthorizedError(
+            "cookie: nobody is logged in; wanted a token with the scope read, trainer or admin"
+        )
     parts = parts_of(request)
     principal = allowed(await authenticate(parts, f"Bearer {token}"), scopes)
     episode = request.path_params.get("episode")
@@ -47,7 +52,9 @@ async def sent_form(request: Request, most: int) -> dict[str, list[str]]:
     Raises `ForbiddenError` for another site's, `TooLargeError`.
     """
     _same_site(request)
-    return parse_qs((await read_body(request, most)).decode("utf-8", "replace"), keep_blank_values=True)
+    return parse_qs(
+        (await read_body(request, most)).decode("utf-8", "replace"), keep_blank_values=True
+    )
 
 
 @router.get("/login")
@@ -81,9 +88,15 @@ async def log_out(request: Request) -> Response:
 
 
 def _inner(path: str) -> str:
-    """``path`` if it is one of this site's, else the first page: a link to log in leads nowhere else."""
+    """``path`` if it is one of this site's, else the first page: a link to log in leads nowhere
+    else."""
     parts = urlsplit(path)
-    good = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
+    good = (
+        path.startswith("/")
+        and not path.startswith(("//", "/\\"))
+        and not parts.scheme
+        and not parts.netloc
+    )
     return path if good and path.isascii() and path.isprintable() else "/episodes"
 
 

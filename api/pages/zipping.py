@@ -1,4 +1,5 @@
-"""A zip archive as an answer, made in a file that has no name: of all that is in it only one part is in memory."""
+"""A zip archive as an answer, made in a file that has no name: of all that is in it only one part
+is in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import IO, Any
 from fastapi.responses import StreamingResponse
 
 from api.pages.render import HEADERS
-from api.rescoring.corpus import Corpus, Stored
+from api.rescoring.corpus import Corpus, StoredEpisode
 
 TOGETHER = 8
 """Episodes that are in memory at once: one may hold a hundred megabytes of pictures."""
@@ -40,7 +41,7 @@ def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-async def whole(corpus: Corpus, rows: Iterable[Any]) -> AsyncIterator[Stored]:
+async def whole(corpus: Corpus, rows: Iterable[Any]) -> AsyncIterator[StoredEpisode]:
     """Everything that is kept of these episodes, one after the other."""
     listed = list(rows)
     for at in range(0, len(listed), TOGETHER):

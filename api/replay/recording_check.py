@@ -1,4 +1,5 @@
-"""What can be wrong with a recording whose chains hold: its order, its clock, its kinds and fields, its verdicts."""
+"""What can be wrong with a recording whose chains hold: its order, its clock, its kinds and fields,
+its verdicts."""
 
 from __future__ import annotations
 
@@ -18,11 +19,20 @@ def findings(events: Iterable[Event]) -> Iterator[str]:
     at, step, closed = 0, -1, None
     for event in events:
         if closed is not None:
-            yield f"event {event.seq}: {event.kind} after the episode's close at event {closed}; wanted nothing"
+            yield (
+                f"event {event.seq}: {event.kind} after the episode's close at event {closed};"
+                " wanted nothing"
+            )
         if (event.kind == "episode.opened") != (event.seq == 1):
-            yield f"event {event.seq}: {event.kind}; wanted episode.opened as the first event, and only there"
+            yield (
+                f"event {event.seq}: {event.kind}; wanted episode.opened as the first event, and"
+                " only there"
+            )
         if event.at < at:
-            yield f"event {event.seq}: at is {event.at}, after {at}; wanted a clock that never goes back"
+            yield (
+                f"event {event.seq}: at is {event.at}, after {at}; wanted a clock that never goes"
+                " back"
+            )
         at = max(at, event.at)
         if event.kind == "step.began":
             began = event.data.get("step")
@@ -31,7 +41,10 @@ def findings(events: Iterable[Event]) -> Iterator[str]:
             else:
                 step = began
         elif event.kind in ("step.ended", "step.sealed") and event.data.get("step") != step:
-            yield f"event {event.seq}: {event.kind} of step {event.data.get('step')!r}; wanted {step}, which runs"
+            yield (
+                f"event {event.seq}: {event.kind} of step {event.data.get('step')!r}; wanted"
+                f" {step}, which runs"
+            )
         elif event.kind == "episode.closed":
             closed = event.seq
         yield from _of_kind(event)
@@ -46,8 +59,13 @@ def _of_kind(event: Event) -> Iterator[str]:
         yield f"event {event.seq}: {event.kind} of source {event.source!r}; wanted {kind.source!r}"
     known = {field.rstrip("?"): field.endswith("?") for field in kind.fields}
     for name in sorted(set(event.data) - set(known) - _ANYWHERE):
-        yield f"event {event.seq}: {event.kind} has {name}: {_short(event.data[name])}; wanted no such field"
-    for name in sorted(name for name, may_miss in known.items() if not may_miss and name not in event.data):
+        yield (
+            f"event {event.seq}: {event.kind} has {name}: {_short(event.data[name])}; wanted no"
+            " such field"
+        )
+    for name in sorted(
+        name for name, may_miss in known.items() if not may_miss and name not in event.data
+    ):
         yield f"event {event.seq}: {event.kind} has no {name}; wanted one"
 
 
@@ -56,8 +74,11 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def findings_of_said(said: Sequence[Mapping[str, Any]], steps: set[int], through: int) -> Iterator[str]:
-    """The same of its log of verdicts, by what the log shows: ``steps`` that began, and its last event's number.
+def findings_of_said(
+    said: Sequence[Mapping[str, Any]], steps: set[int], through: int
+) -> Iterator[str]:
+    """The same of its log of verdicts, by what the log shows: ``steps`` that began, and its last
+    event's number.
 
     Whether a decision follows from what was said takes the task: `milestoned replay` computes it.
     """

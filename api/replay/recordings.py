@@ -1,4 +1,5 @@
-"""Recording files: zstd frames of segments, and what was said beyond the rules; read with a bound, chains checked."""
+"""Recording files: zstd frames of segments, and what was said beyond the rules; read with a bound,
+chains checked."""
 
 from __future__ import annotations
 
@@ -46,8 +47,9 @@ class RecordingError(ValueError):
 
 
 class Layout(NamedTuple):
-    """Where the parts of a recording's bytes lie. ``segments``: begin and end of each segment's frame, and how long its
-    text is; ``verdicts``, ``checksum``: where the frames begin that hold them."""
+    """Where the parts of a recording's bytes lie. ``segments``: begin and end of each segment's
+    frame, and how long its text is; ``verdicts``, ``checksum``: where the frames begin that hold
+    them."""
 
     segments: tuple[tuple[int, int, int], ...]
     verdicts: int | None
@@ -55,7 +57,8 @@ class Layout(NamedTuple):
 
 
 def read_file(path: Path) -> bytes:
-    """A recording file's bytes. Raises `RecordingError` for what is no file, or too large, `OSError`."""
+    """A recording file's bytes. Raises `RecordingError` for what is no file, or too large,
+    `OSError`."""
     try:
         return read_regular(path, MAX_FILE)
     except NotRegularError as error:
@@ -67,9 +70,12 @@ def read_recording(path: Path) -> Iterator[Segment]:
     return read_frames(read_file(path), path)
 
 
-def read_frames(packed: bytes, path: Path | str, *, max_values: int | None = None) -> Iterator[Segment]:
-    """The segments in a recording's bytes, in order; ``path`` names it in errors. ``max_values``: what `values_bytes`
-    may come to over all of them, for who keeps them all. Raises `RecordingError`."""
+def read_frames(
+    packed: bytes, path: Path | str, *, max_values: int | None = None
+) -> Iterator[Segment]:
+    """The segments in a recording's bytes, in order; ``path`` names it in errors. ``max_values``:
+    what `values_bytes` may come to over all of them, for who keeps them all. Raises
+    `RecordingError`."""
     head, following, episode, values = GENESIS, 1, None, 0
     try:
         layout = layout_of(packed, path)
@@ -79,15 +85,17 @@ def read_frames(packed: bytes, path: Path | str, *, max_values: int | None = Non
             values += 0 if max_values is None else len(text) + values_bytes(text)
             if max_values is not None and values > max_values:
                 raise RecordingError(
-                    f"{path}: its values would take more than {max_values} bytes; wanted a smaller one"
+                    f"{path}: its values would take more than {max_values} bytes; wanted a"
+                    " smaller one"
                 )
             if episode is None:
                 episode = segment.episode
                 _must_be_of(path, episode, said)
             if segment.episode != episode or segment.first != following or segment.prev != head:
                 raise RecordingError(
-                    f"{path}: the segment from event {segment.first} of {segment.episode} does not follow event "
-                    f"{following - 1} of {episode}: a segment was changed, swapped or removed"
+                    f"{path}: the segment from event {segment.first} of {segment.episode} does not"
+                    f" follow event {following - 1} of {episode}: a segment was changed, swapped or"
+                    " removed"
                 )
             head, following = segment.digest, segment.last + 1
             yield segment
@@ -95,11 +103,14 @@ def read_frames(packed: bytes, path: Path | str, *, max_values: int | None = Non
     except (CodecError, RecursionError) as error:
         raise RecordingError(f"{path}: {error}") from None
     if episode is None:
-        raise RecordingError(f"{path}: the file is empty; wanted a recording with at least one segment")
+        raise RecordingError(
+            f"{path}: the file is empty; wanted a recording with at least one segment"
+        )
 
 
 def read_said(packed: bytes, path: Path | str) -> list[dict[str, Any]]:
-    """The events of the log of verdicts in a recording's bytes; none where it has none. Raises `RecordingError`."""
+    """The events of the log of verdicts in a recording's bytes; none where it has none. Raises
+    `RecordingError`."""
     return [orjson.loads(body) for body in read_bodies(packed, path)]
 
 
@@ -123,7 +134,9 @@ def _bodies(packed: bytes, layout: Layout, path: Path | str) -> list[bytes]:
 
 def _must_be_of(path: Path | str, episode: str, said: list[dict[str, Any]]) -> None:
     if said and said[0]["episode"] != episode:
-        raise RecordingError(f"{path}: its verdicts are of {said[0]['episode']!r:.80}, its events of {episode}")
+        raise RecordingError(
+            f"{path}: its verdicts are of {said[0]['episode']!r:.80}, its events of {episode}"
+        )
 
 
 def _texts(packed: bytes, layout: Layout, path: Path | str) -> Iterator[bytes]:
@@ -133,16 +146,20 @@ def _texts(packed: bytes, layout: Layout, path: Path | str) -> Iterator[bytes]:
         try:
             text = opener.decompress(packed[at:end], max_output_size=size, allow_extra_data=False)
         except zstandard.ZstdError as error:
-            raise RecordingError(f"{path}: the frame that begins at byte {at}: not zstd: {error}") from None
+            raise RecordingError(
+                f"{path}: the frame that begins at byte {at}: not zstd: {error}"
+            ) from None
         yield from split_segments(text)
 
 
 def layout_of(packed: bytes, path: Path | str) -> Layout:
-    """Where the segments, the verdicts and the checksum lie. Raises `RecordingError` for a frame that is cut, that
-    unpacks to more than its size can hold, or that is none of these in this order; and for another checksum.
+    """Where the segments, the verdicts and the checksum lie. Raises `RecordingError` for a frame
+    that is cut, that unpacks to more than its size can hold, or that is none of these in this
+    order; and for another checksum.
 
-    By the frames' heads, before anything is unpacked: a reader says nothing of a last frame that is cut, so that what
-    is missing would look as if it never happened, and of a bomb nothing is known until it is large.
+    By the frames' heads, before anything is unpacked: a reader says nothing of a last frame that is
+    cut, so that what is missing would look as if it never happened, and of a bomb nothing is known
+    until it is large.
     """
     segments: list[tuple[int, int, int]] = []
     places: dict[int, int] = {}
@@ -152,7 +169,9 @@ def layout_of(packed: bytes, path: Path | str) -> Layout:
         if places:
             last = "checksum" if CHECKSUM_MAGIC in places else "verdicts"
             if last == "checksum" or _magic(packed, at) != CHECKSUM_MAGIC:
-                raise RecordingError(f"{path}: byte {at}: a frame after the {last}; wanted nothing behind them")
+                raise RecordingError(
+                    f"{path}: byte {at}: a frame after the {last}; wanted nothing behind them"
+                )
         if is_skippable(packed, at):
             _must_be_ours(packed, at, path)
             places[_magic(packed, at)] = at
@@ -163,8 +182,12 @@ def layout_of(packed: bytes, path: Path | str) -> Layout:
                 raise RecordingError(f"{path}: unpacks to more than {MAX_TEXT} bytes")
         at = end
     checksum = places.get(CHECKSUM_MAGIC)
-    if checksum is not None and packed[checksum:] != checksum_frame(hashlib.sha256(packed[:checksum]).digest()):
-        raise RecordingError(f"{path}: its bytes are not those that its checksum is of: it was changed or damaged")
+    if checksum is not None and packed[checksum:] != checksum_frame(
+        hashlib.sha256(packed[:checksum]).digest()
+    ):
+        raise RecordingError(
+            f"{path}: its bytes are not those that its checksum is of: it was changed or damaged"
+        )
     return Layout(tuple(segments), places.get(VERDICTS_MAGIC), checksum)
 
 
@@ -176,7 +199,8 @@ def _must_be_ours(packed: bytes, at: int, path: Path | str) -> None:
     magic = _magic(packed, at)
     if magic not in (VERDICTS_MAGIC, CHECKSUM_MAGIC):
         raise RecordingError(
-            f"{path}: byte {at}: a frame with the magic number {magic:#x}; wanted segments, verdicts or the checksum"
+            f"{path}: byte {at}: a frame with the magic number {magic:#x}; wanted segments,"
+            " verdicts or the checksum"
         )
 
 
@@ -187,20 +211,24 @@ def _end_of(packed: bytes, at: int, path: Path | str) -> int:
         raise RecordingError(f"{path}: byte {at}: not zstd: {error}") from None
     if end is None or end > len(packed):
         raise RecordingError(
-            f"{path}: byte {len(packed)}: the file ends within the frame that begins at byte {at}: it was cut short"
+            f"{path}: byte {len(packed)}: the file ends within the frame that begins at byte {at}:"
+            " it was cut short"
         )
     return end
 
 
 def _stated(packed: bytes, at: int, end: int, path: Path | str) -> int:
-    """How long the frame's text is, by its head. Raises `RecordingError` for more than it may be."""
+    """How long the frame's text is, by its head. Raises `RecordingError` for more than it may
+    be."""
     size = int(zstandard.get_frame_parameters(packed[at : at + _MAX_HEADER_LENGTH]).content_size)
     if size in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR):
-        raise RecordingError(f"{path}: the frame at byte {at} does not state its size; wanted one that does")
+        raise RecordingError(
+            f"{path}: the frame at byte {at} does not state its size; wanted one that does"
+        )
     if size > MAX_FRAME_TEXT or size > MAX_RATIO * (end - at):
         raise RecordingError(
-            f"{path}: the frame that begins at byte {at} would unpack {end - at} bytes to {size}; wanted at most "
-            f"{MAX_FRAME_TEXT}, and {MAX_RATIO} times its own"
+            f"{path}: the frame that begins at byte {at} would unpack {end - at} bytes to {size};"
+            f" wanted at most {MAX_FRAME_TEXT}, and {MAX_RATIO} times its own"
         )
     return size
 
@@ -209,7 +237,11 @@ def _frame_end(packed: bytes, at: int) -> int | None:
     """Where a zstd frame ends, by its blocks' headers (RFC 8878); None where those are cut."""
     head = packed[at : at + _MAX_HEADER_LENGTH]
     if is_skippable(packed, at):
-        return at + HEAD_BYTES + int.from_bytes(head[4:HEAD_BYTES], "little") if len(head) >= HEAD_BYTES else None
+        return (
+            at + HEAD_BYTES + int.from_bytes(head[4:HEAD_BYTES], "little")
+            if len(head) >= HEAD_BYTES
+            else None
+        )
     try:
         parameters = zstandard.get_frame_parameters(head)
         at += zstandard.frame_header_size(head)
@@ -228,7 +260,8 @@ def _frame_end(packed: bytes, at: int) -> int | None:
 
 
 def play(path: Path, ruleset: Ruleset) -> Playback:
-    """Score a recording from nothing, what was said beyond the rules read back. Raises as `read_recording`."""
+    """Score a recording from nothing, what was said beyond the rules read back. Raises as
+    `read_recording`."""
     packed = read_file(path)
     said = read_said(packed, path)
     playback: Playback | None = None

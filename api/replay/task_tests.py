@@ -1,13 +1,15 @@
-"""The recordings beside a task that show what it pays: an oracle that must reach its total, and one that must not.
+"""The recordings beside a task that show what it pays: an oracle that must reach its total, and one
+that must not.
 
 tests:
   - {oracle: buy.oracle.jsonl}
   - {oracle: detour.mrec, total: 0.8}
   - {adversarial: says-success.jsonl, at_most: 0}
 
-A recording is a file of ours (.mrec), or its lines as `milestoned recording show --json` prints them (.jsonl); over the
-wire it is {frames: base64} or {lines: text}. What its verdicts decided counts as it was decided; a recording without
-any is tested by its rules alone. The tests are no part of the task: its digest does not know them.
+A recording is a file of ours (.mrec), or its lines as `milestoned recording show --json` prints
+them (.jsonl); over the wire it is {frames: base64} or {lines: text}. What its verdicts decided
+counts as it was decided; a recording without any is tested by its rules alone. The tests are no
+part of the task: its digest does not know them.
 """
 
 from __future__ import annotations
@@ -75,13 +77,19 @@ def read_of(source: Any, beside: Path | None, where: str) -> Read:
         if isinstance(source, str) and beside is not None:
             path = beside / source
             packed = read_file(path)
-            return Read(_of_lines(packed), []) if path.suffix == ".jsonl" else _of_frames(packed, path)
+            return (
+                Read(_of_lines(packed), []) if path.suffix == ".jsonl" else _of_frames(packed, path)
+            )
         if isinstance(source, Mapping) and isinstance(source.get("frames"), str):
-            return _of_frames(base64.b64decode(source["frames"], validate=True), where, MAX_VALUES_BYTES)
+            return _of_frames(
+                base64.b64decode(source["frames"], validate=True), where, MAX_VALUES_BYTES
+            )
         if isinstance(source, Mapping) and isinstance(source.get("lines"), str):
             return Read(_of_lines(source["lines"].encode()), [])
     except OSError as error:
-        raise BadTestError(where, source, f"a recording that can be read: {error.strerror}") from None
+        raise BadTestError(
+            where, source, f"a recording that can be read: {error.strerror}"
+        ) from None
     except (RecordingError, CodecError, binascii.Error) as error:
         raise BadTestError(where, "…", f"a recording: {error}") from None
     wanted = "a file beside the task" if beside is not None else "{frames: base64} or {lines: text}"
@@ -95,7 +103,11 @@ def read_events(path: Path) -> list[Event]:
 
 
 def _of_frames(packed: bytes, where: Path | str, max_values: int | None = None) -> Read:
-    events = [event for segment in read_frames(packed, where, max_values=max_values) for event in segment.events]
+    events = [
+        event
+        for segment in read_frames(packed, where, max_values=max_values)
+        for event in segment.events
+    ]
     return Read(events, read_said(packed, where))
 
 
@@ -105,7 +117,9 @@ def _of_lines(text: bytes) -> list[Event]:
         raise CodecError("no event line; wanted at least one")
     events: list[Event] = []
     for at in range(0, len(lines), _LINES):
-        events += decode_segment(join_segment(EPISODE, at + 1, lines[at : at + _LINES], GENESIS)).events
+        events += decode_segment(
+            join_segment(EPISODE, at + 1, lines[at : at + _LINES], GENESIS)
+        ).events
     return events
 
 
@@ -120,7 +134,9 @@ def _run(rules: Ruleset, test: Any, beside: Path | None, where: str) -> Tested:
     kinds = [kind for kind in KINDS if isinstance(test, Mapping) and kind in test]
     limit = {"oracle": "total", "adversarial": "at_most"}.get(kinds[0] if kinds else "", "")
     if len(kinds) != 1 or set(test) - {kinds[0], limit}:
-        raise BadTestError(where, test, "{oracle: a recording, total?} or {adversarial: a recording, at_most?}")
+        raise BadTestError(
+            where, test, "{oracle: a recording, total?} or {adversarial: a recording, at_most?}"
+        )
     wanted = test.get(limit)
     if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | float)):
         raise BadTestError(f"{where}.{limit}", wanted, "a number")
@@ -136,7 +152,13 @@ def _run(rules: Ruleset, test: Any, beside: Path | None, where: str) -> Tested:
     name = source if isinstance(source, str) else f"{kind} {where}"
     closed, began = playback.engine.closed, any(event.kind == "step.began" for event in events)
     known = episode_total(r.reward for r in rewards)
-    return Tested(name, kind, known, success, check(_Came(rules, rewards, came, success, closed, began), wanted))
+    return Tested(
+        name,
+        kind,
+        known,
+        success,
+        check(_Came(rules, rewards, came, success, closed, began), wanted),
+    )
 
 
 class _Came(NamedTuple):
@@ -162,14 +184,19 @@ def _oracle(came: _Came, wanted: float | None) -> str | None:
     if abs(came.total - least) > 1e-9 and not (wanted is None and came.total > least):
         return f"came to {came.total:g}, wanted {least:g}"
     if came.rules.has_goal and came.success is not True:
-        return "reached its total, but not the goal" if came.closed else "the recording ends before its episode does"
+        return (
+            "reached its total, but not the goal"
+            if came.closed
+            else "the recording ends before its episode does"
+        )
     return None
 
 
 def _adversarial(came: _Came, most: float | None) -> str | None:
     if came.success is True:
         return "reached the goal"
-    # Of what was not seen, or not to its end, anything may still come: it shows nothing about what the task refuses.
+    # Of what was not seen, or not to its end, anything may still come: it shows nothing about what
+    # the task refuses.
     if unseen := _unseen(came):
         return unseen
     if not came.closed:
@@ -184,23 +211,37 @@ def _adversarial(came: _Came, most: float | None) -> str | None:
 
 
 def bundled(spec: Mapping[str, Any], beside: Path) -> dict[str, Any]:
-    """The task with the recordings of its tests inside it, as the service takes it. Raises `BadTestError`."""
+    """The task with the recordings of its tests inside it, as the service takes it. Raises
+    `BadTestError`."""
     given, tests = spec.get("tests", []), []
     if not isinstance(given, list):
         raise BadTestError("tests", given, "a list of tests")
     for n, test in enumerate(given):
-        kind = next((kind for kind in KINDS if isinstance(test, Mapping) and isinstance(test.get(kind), str)), None)
+        kind = next(
+            (
+                kind
+                for kind in KINDS
+                if isinstance(test, Mapping) and isinstance(test.get(kind), str)
+            ),
+            None,
+        )
         if kind is None:
             raise BadTestError(f"tests[{n}]", test, "{oracle: a file} or {adversarial: a file}")
         try:
             held = read_regular(beside / test[kind], MAX_FILE)
         except OSError as error:
-            raise BadTestError(f"tests[{n}].{kind}", test[kind], f"a file: {error.strerror}") from None
+            raise BadTestError(
+                f"tests[{n}].{kind}", test[kind], f"a file: {error.strerror}"
+            ) from None
         lines = test[kind].endswith(".jsonl")
         try:
-            source = {"lines": held.decode()} if lines else {"frames": base64.b64encode(held).decode()}
+            source = (
+                {"lines": held.decode()} if lines else {"frames": base64.b64encode(held).decode()}
+            )
         except UnicodeDecodeError as error:
-            raise BadTestError(f"tests[{n}].{kind}", test[kind], f"UTF-8 text, not byte {error.start}") from None
+            raise BadTestError(
+                f"tests[{n}].{kind}", test[kind], f"UTF-8 text, not byte {error.start}"
+            ) from None
         tests.append({**test, kind: source})
     return {**spec, "tests": tests}
 
@@ -208,7 +249,11 @@ def bundled(spec: Mapping[str, Any], beside: Path) -> dict[str, Any]:
 def lacking(tests: Any) -> str | None:
     """What a task's tests lack to show that it can be reached and not be had for nothing."""
     listed = tests if isinstance(tests, list) else []
-    missing = [kind for kind in KINDS if not any(isinstance(test, Mapping) and kind in test for test in listed)]
+    missing = [
+        kind
+        for kind in KINDS
+        if not any(isinstance(test, Mapping) and kind in test for test in listed)
+    ]
     return f"an {' test and an '.join(missing)} test" if missing else None
 
 

@@ -1,1 +1,2 @@
-"""Episodes scored again: under changed rules, beside what they were worth before, over a whole corpus."""
+"""Episodes scored again: under changed rules, beside what they were worth before, over a whole
+corpus."""

@@ -1,9 +1,10 @@
-"""Everything that the rules ask, asked anew: `milestoned rescore --ask-again`, the one replay that asks anybody.
+"""Everything that the rules ask, asked anew: `milestoned rescore --ask-again`, the one replay that
+asks anybody.
 
-What a person said is kept and stands above; what else was recorded is not used. The questions go the way of the
-service's own (api/cascade/asking.py), on budgets that count within the run. What an audit's lot draws is not asked: it
-would change nothing. A clock is read and peers are heard here, so what comes of it enters the result as the words of a
-log of verdicts.
+What a person said is kept and stands above; what else was recorded is not used. The questions go
+the way of the service's own (api/cascade/asking.py), on budgets that count within the run. What an
+audit's lot draws is not asked: it would change nothing. A clock is read and peers are heard here,
+so what comes of it enters the result as the words of a log of verdicts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Self
 import structlog
 
 from api.cascade.asking import Asker, Later, event_of
-from api.cascade.evidence import Seen
+from api.cascade.evidence import EpisodeEvidence
 from api.cascade.stages import Stages
 from api.core.errors import ProblemError
 from api.core.metrics import Metrics
@@ -30,7 +31,7 @@ from api.replay.recordings import RecordingError, read_frames
 from api.rescoring.offline_questions import Run, forget, opened
 from api.rescoring.work import Material, said_of
 from api.rewards.scored_episode import ruleset_of
-from api.verdicts.escalations import Asked
+from api.verdicts.escalations import PendingItem
 from api.verdicts.recorded import DECIDED, GIVEN, words_of
 from api.verdicts.words import abstained
 from detectors.engine.engine import Engine
@@ -52,10 +53,16 @@ log = structlog.get_logger(__name__)
 
 
 class Again:
-    """Asks for a run. ``path``: where its answers are kept until the run is `done`, so that it can ``go_on``."""
+    """Asks for a run. ``path``: where its answers are kept until the run is `done`, so that it can
+    ``go_on``."""
 
     def __init__(
-        self, stages: Stages, settings: StageSettings, path: Path | None = None, *, go_on: bool = False
+        self,
+        stages: Stages,
+        settings: StageSettings,
+        path: Path | None = None,
+        *,
+        go_on: bool = False,
     ) -> None:
         self._stages, self._settings = stages, replace(settings, lease_s=FOR_EVER_S)
         self._path, self._go_on = path, go_on
@@ -71,13 +78,20 @@ class Again:
         self._loop.run(self._begin())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._closing.close()
 
     async def _begin(self) -> None:
         self._open.push_async_callback(self._stages.close)
         self._run: Run = await self._open.enter_async_context(opened(self._path, go_on=self._go_on))
-        self._asker = Asker(self._run.opinions, Metrics(lambda: 0), self._stages, self._settings, PATIENCE_S)
+        self._asker = Asker(
+            self._run.opinions, Metrics(lambda: 0), self._stages, self._settings, PATIENCE_S
+        )
 
     def finish(self) -> None:
         """The results are whole: the answers need not be kept beside them any more."""
@@ -118,29 +132,41 @@ class Again:
             seen, said = await asyncio.to_thread(_read, material)
         except (RecordingError, TaskError):
             return material  # whoever scores it says why it can't be
-        asked = Asked("", 0, "", False, 0, 0.0, material.tenant, seen.rules.task.id, 0)
+        asked = PendingItem("", 0, "", False, 0, 0.0, material.tenant, seen.rules.task.id, 0)
         asked = asked._replace(episode=seen.engine.state.episode)
-        told = await asyncio.gather(*(self._step(asked._replace(step=step), seen, said) for step in sorted(seen.asks)))
+        told = await asyncio.gather(
+            *(self._step(asked._replace(step=step), seen, said) for step in sorted(seen.asks))
+        )
         words = [one for of_step in told for one in of_step]
         return material._replace(anew=[{**one, "seq": seq} for seq, one in enumerate(words, 1)])
 
-    async def _step(self, asked: Asked, seen: Seen, said: Sequence[Mapping[str, Any]]) -> Words:
+    async def _step(
+        self, asked: PendingItem, seen: EpisodeEvidence, said: Sequence[Mapping[str, Any]]
+    ) -> Words:
         """A step's words and that it is decided by them; nothing where only an audit asks."""
         asks = [ask for ask in seen.asks[asked.step] if not ask.audit]
         if not waits(asks):
             return []
-        people = [_as_new_event(one) for one in said if one["step"] == asked.step and _by_person(one)]
-        told = await asyncio.gather(*(self._item(asked._replace(item=ask.item), ask, seen, people) for ask in asks))
+        people = [
+            _as_new_event(one) for one in said if one["step"] == asked.step and _by_person(one)
+        ]
+        told = await asyncio.gather(
+            *(self._item(asked._replace(item=ask.item), ask, seen, people) for ask in asks)
+        )
         named = {"episode": asked.episode, "step": asked.step}
         words = [*people, *(one for of_item in told for one in of_item)]
         return [one | named for one in [*words, {"kind": DECIDED}]]
 
-    async def _item(self, asked: Asked, ask: Ask, seen: Seen, people: Words) -> Words:
+    async def _item(
+        self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, people: Words
+    ) -> Words:
         """What the tiers say on one item, one after the other, as far as they have to."""
         given: Words = []
         async with self._places:
             began, reward = time.monotonic(), seen.rewards[ask.step]
-            while (tier := next_tier(seen.rules, reward, ask, words_of([*people, *given]))) is not None:
+            while (
+                tier := next_tier(seen.rules, reward, ask, words_of([*people, *given]))
+            ) is not None:
                 data = await self._say(asked, ask, seen, tier, time.monotonic() - began)
                 if isinstance(data, Later):
                     await asyncio.sleep(data.after_s)
@@ -150,7 +176,9 @@ class Again:
                 given.append({"kind": GIVEN, "item": ask.item, "audit": False, **data})
         return given
 
-    async def _say(self, asked: Asked, ask: Ask, seen: Seen, tier: str, waited_s: float) -> Mapping[str, Any] | Later:
+    async def _say(
+        self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, tier: str, waited_s: float
+    ) -> Mapping[str, Any] | Later:
         try:
             said = await self._asker.say(asked, ask, seen, tier, waited_s)
         except ProblemError:
@@ -168,11 +196,13 @@ class Again:
         return said.data
 
 
-def _read(material: Material) -> tuple[Seen, Words]:
+def _read(material: Material) -> tuple[EpisodeEvidence, Words]:
     """The episode under the task, and its recorded words. Raises `RecordingError`, `TaskError`."""
     rules, seen = ruleset_of(material.task), None
     for segment in read_frames(material.content, material.name):
-        seen = seen or Seen(rules, Engine(rules, segment.episode), task_to_json(rules.task))
+        seen = seen or EpisodeEvidence(
+            rules, Engine(rules, segment.episode), task_to_json(rules.task)
+        )
         seen.feed(segment.events)
     assert seen is not None
     return seen, said_of(material)
@@ -184,4 +214,6 @@ def _by_person(event: Mapping[str, Any]) -> bool:
 
 def _as_new_event(event: Mapping[str, Any]) -> dict[str, Any]:
     """A recorded word in the new log, whose numbers and chain are another's."""
-    return {name: value for name, value in event.items() if name not in ("seq", "prev")} | {"audit": False}
+    return {name: value for name, value in event.items() if name not in ("seq", "prev")} | {
+        "audit": False
+    }

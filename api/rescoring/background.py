@@ -1,7 +1,8 @@
 """Rescores in the background of a service: one at a time, in one process of low priority beside it.
 
-What is done is on the disk batch by batch, so a service that is killed goes on where it was. Of many replicas one works
-at a rescore; where its count of finished episodes stands still, by the others' own clocks, another takes it over.
+What is done is on the disk batch by batch, so a service that is killed goes on where it was. Of
+many replicas one works at a rescore; where its count of finished episodes stands still, by the
+others' own clocks, another takes it over.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from api.db.database import Database
 from api.rescoring.corpus import Corpus
 from api.rescoring.crews import pool
 from api.rescoring.report import Tally
-from api.rescoring.store import Rescores, Scored
+from api.rescoring.store import RescoredEpisode, Rescores
 from api.rescoring.stored import material
-from api.rescoring.work import Answer, Material, broken, work
+from api.rescoring.work import EpisodeOutcome, Material, broken, work
 
 EVERY_S = 2.0
 """How often another replica's rescores are looked at."""
@@ -76,11 +77,14 @@ class Rescorer:
                 log.warning("Rescores have to wait.", why=error.detail)
                 await asyncio.sleep(EVERY_S)
                 continue
-            except Exception:  # a fault of ours: without this task no rescore would ever be done again
+            except (
+                Exception
+            ):  # a fault of ours: without this task no rescore would ever be done again
                 log.exception("Rescores failed.", again_in_s=EVERY_S)
                 await asyncio.sleep(EVERY_S)
                 continue
-            # A replica of many also looks for what others left; a service alone is told of everything.
+            # A replica of many also looks for what others left; a service alone is told of
+            # everything.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), None if self._alone else EVERY_S)
 
@@ -90,7 +94,8 @@ class Rescorer:
         counts = {row.id: row.scored for row in rows if row.runner is not None}
         still = {id for id, _ in self._pulse.look(time.monotonic(), counts)}
         for row in rows:
-            # In a database of its own, whoever else is named was this service before it was started again.
+            # In a database of its own, whoever else is named was this service before it was started
+            # again.
             free = row.runner is None or self._alone or row.runner == self._me or row.id in still
             if free and await self._rescores.take(row, self._me):
                 return row
@@ -98,13 +103,21 @@ class Rescorer:
 
     async def _whole(self, row: Any) -> None:
         tally = Tally(orjson.loads(row.summary))
-        log.info("A rescore begins, or goes on.", rescore=row.id, scored=row.scored, episodes=row.episodes)
+        log.info(
+            "A rescore begins, or goes on.",
+            rescore=row.id,
+            scored=row.scored,
+            episodes=row.episodes,
+        )
         while True:
             waiting = await self._rescores.waiting(row.number, TOGETHER)
             stored = await self._corpus.whole(waiting)
             task = None if row.task is None else bytes(row.task)
             answers = await self._answers([material(one, task, True) for one in stored])
-            scored = [_scored(one.number, answer, tally) for one, answer in zip(waiting, answers, strict=True)]
+            scored = [
+                _scored(one.number, answer, tally)
+                for one, answer in zip(waiting, answers, strict=True)
+            ]
             if not await self._rescores.keep(row.number, self._me, scored, tally.summary()):
                 log.info("A rescore was removed, or taken over.", rescore=row.id)
                 return
@@ -112,12 +125,15 @@ class Rescorer:
                 log.info("A rescore is done.", rescore=row.id, **tally.statuses)
                 return
 
-    async def _answers(self, materials: list[Material]) -> list[Answer]:
+    async def _answers(self, materials: list[Material]) -> list[EpisodeOutcome]:
         try:
             return await self._worked(materials)
         except BrokenProcessPool:
-            log.warning("The process that scores died; its episodes are tried one by one.", episodes=len(materials))
-        found: list[Answer] = []
+            log.warning(
+                "The process that scores died; its episodes are tried one by one.",
+                episodes=len(materials),
+            )
+        found: list[EpisodeOutcome] = []
         for one in materials:
             try:
                 found += await self._worked([one])
@@ -125,7 +141,7 @@ class Rescorer:
                 found.append(broken(one, "the process that scored it died twice"))
         return found
 
-    async def _worked(self, materials: list[Material]) -> list[Answer]:
+    async def _worked(self, materials: list[Material]) -> list[EpisodeOutcome]:
         if not materials:
             return []
         if self._pool is None:
@@ -143,7 +159,9 @@ class Rescorer:
             await asyncio.to_thread(crew.shutdown, cancel_futures=True)
 
 
-def _scored(number: int, answer: Answer, tally: Tally) -> Scored:
+def _scored(number: int, answer: EpisodeOutcome, tally: Tally) -> RescoredEpisode:
     tally.take(answer)
     new = orjson.loads(answer.line)["new"]
-    return Scored(number, answer.status, None if new is None else new["ruleset"], answer.line)
+    return RescoredEpisode(
+        number, answer.status, None if new is None else new["ruleset"], answer.line
+    )

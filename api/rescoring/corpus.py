@@ -1,6 +1,7 @@
 """Stored episodes as a corpus: which, in which order, and all that was kept of each.
 
-Only closed episodes: what is still written to has no last word to compare with. The order is that of their ids.
+Only closed episodes: what is still written to has no last word to compare with. The order is that
+of their ids.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ PAGE = 64
 """Episodes read at once: with all their frames they are in memory together."""
 
 
-class Selection(NamedTuple):
-    """Which episodes: all conditions that are set must hold. ``tenant`` None: everybody's, for the operator's shell."""
+class CorpusSelection(NamedTuple):
+    """Which episodes: all conditions that are set must hold. ``tenant`` None: everybody's, for the
+    operator's shell."""
 
     tenant: str | None = None
     episodes: tuple[str, ...] | None = None
@@ -34,8 +36,9 @@ class Selection(NamedTuple):
     labels: Mapping[str, Any] = {}
 
 
-class Stored(NamedTuple):
-    """A closed episode: its row, its task's canonical JSON, frames, sealed rewards and milestones, in order."""
+class StoredEpisode(NamedTuple):
+    """A closed episode: its row, its task's canonical JSON, frames, sealed rewards and milestones,
+    in order."""
 
     row: Any
     task: bytes
@@ -45,10 +48,12 @@ class Stored(NamedTuple):
     verdicts: list[bytes]
 
 
-def _rows(selection: Selection) -> Any:
+def _rows(selection: CorpusSelection) -> Any:
     wanted = {"tenant": selection.tenant, "task": selection.task, "version": selection.version}
     wanted["digest"] = selection.digest
-    statement = select(episodes).where(episodes.c.status == "closed", episodes.c.id > bindparam("after"))
+    statement = select(episodes).where(
+        episodes.c.status == "closed", episodes.c.id > bindparam("after")
+    )
     for name, value in wanted.items():
         if value is not None:
             statement = statement.where(episodes.c[name] == value)
@@ -58,14 +63,20 @@ def _rows(selection: Selection) -> Any:
 
 
 def _rows_of(table: Any, *order: Any) -> Any:
-    return select(table).where(table.c.episode.in_(bindparam("ids", expanding=True))).order_by(table.c.episode, *order)
+    return (
+        select(table)
+        .where(table.c.episode.in_(bindparam("ids", expanding=True)))
+        .order_by(table.c.episode, *order)
+    )
 
 
 _FRAMES = _rows_of(segments, segments.c.first)
 _REWARDS = _rows_of(rewards, rewards.c.step)
 _MILESTONES = _rows_of(milestones, milestones.c.number)
 _VERDICTS = _rows_of(verdicts, verdicts.c.seq)
-_TASKS = select(tasks.c.number, tasks.c.body).where(tasks.c.number.in_(bindparam("numbers", expanding=True)))
+_TASKS = select(tasks.c.number, tasks.c.body).where(
+    tasks.c.number.in_(bindparam("numbers", expanding=True))
+)
 
 
 class Corpus:
@@ -74,7 +85,7 @@ class Corpus:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def rows(self, selection: Selection) -> AsyncGenerator[Any, None]:
+    async def rows(self, selection: CorpusSelection) -> AsyncGenerator[Any, None]:
         """The rows of the selected episodes, by id."""
         after = ""
         statement = _rows(selection)
@@ -83,10 +94,13 @@ class Corpus:
             for row in page:
                 after = row.id
                 labels = orjson.loads(row.labels)
-                if all(name in labels and labels[name] == value for name, value in selection.labels.items()):
+                if all(
+                    name in labels and labels[name] == value
+                    for name, value in selection.labels.items()
+                ):
                     yield row
 
-    async def pages(self, selection: Selection) -> AsyncGenerator[list[Stored], None]:
+    async def pages(self, selection: CorpusSelection) -> AsyncGenerator[list[StoredEpisode], None]:
         """The selected episodes whole, at most `PAGE` at a time."""
         page: list[Any] = []
         async for row in self.rows(selection):
@@ -97,7 +111,7 @@ class Corpus:
         if page:
             yield await self.whole(page)
 
-    async def whole(self, rows: Sequence[Any]) -> list[Stored]:
+    async def whole(self, rows: Sequence[Any]) -> list[StoredEpisode]:
         """Everything that is kept of these episodes, in their order."""
         if not rows:
             return []
@@ -109,13 +123,20 @@ class Corpus:
         numbers = {"numbers": sorted({row.task_number for row in rows})}
         bodies = {row.number: bytes(row.body) for row in await self._database.all(_TASKS, numbers)}
         return [
-            Stored(
-                row, bodies[row.task_number], b"".join(frames[row.id]), sealed[row.id], reached[row.id], said[row.id]
+            StoredEpisode(
+                row,
+                bodies[row.task_number],
+                b"".join(frames[row.id]),
+                sealed[row.id],
+                reached[row.id],
+                said[row.id],
             )
             for row in rows
         ]
 
-    async def _bodies(self, statement: Any, ids: Mapping[str, Any], column: str) -> Mapping[str, list[bytes]]:
+    async def _bodies(
+        self, statement: Any, ids: Mapping[str, Any], column: str
+    ) -> Mapping[str, list[bytes]]:
         found: dict[str, list[bytes]] = defaultdict(list)
         for row in await self._database.all(statement, ids):
             found[row.episode].append(bytes(getattr(row, column)))

@@ -1,7 +1,8 @@
-"""Who does the work: this process, others on this machine, or a Ray cluster. All give the same answers in order.
+"""Who does the work: this process, others on this machine, or a Ray cluster. All give the same
+answers in order.
 
-A crew takes batches and gives their answers in the order of the batches, with so few on the way that a corpus of any
-size needs the memory of a few.
+A crew takes batches and gives their answers in the order of the batches, with so few on the way
+that a corpus of any size needs the memory of a few.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import wait
 from typing import Any, Literal
 
-from api.rescoring.work import Answer, Material, work
+from api.rescoring.work import EpisodeOutcome, Material, work
 
 Engine = Literal["processes", "ray"]
 Batch = Sequence[Material]
@@ -38,8 +39,9 @@ def cores() -> int:
 
 def answers(
     batches: Iterable[Batch], engine: Engine, workers: int | None = None, address: str | None = None
-) -> Iterator[list[Answer]]:
-    """What `work` gives for each batch, in order, by ``workers`` at a time (default: all cores; Ray: all it has).
+) -> Iterator[list[EpisodeOutcome]]:
+    """What `work` gives for each batch, in order, by ``workers`` at a time (default: all cores;
+    Ray: all it has).
 
     ``address`` is a Ray cluster's; None starts one on this machine. Raises `NoCrewError`.
     """
@@ -48,18 +50,26 @@ def answers(
     return _in_processes(batches, workers or cores())
 
 
-def _in_processes(batches: Iterable[Batch], workers: int) -> Iterator[list[Answer]]:
+def _in_processes(batches: Iterable[Batch], workers: int) -> Iterator[list[EpisodeOutcome]]:
     if workers == 1:
         yield from map(work, batches)
         return
     with pool(workers) as crew:
-        yield from _in_order(batches, lambda batch: crew.submit(work, batch), lambda one: one.result(), workers * AHEAD)
+        yield from _in_order(
+            batches,
+            lambda batch: crew.submit(work, batch),
+            lambda one: one.result(),
+            workers * AHEAD,
+        )
 
 
 def pool(workers: int, nice: int = 0) -> ProcessPoolExecutor:
-    """Processes that import nothing but what the work needs, and that end with the one that started them."""
+    """Processes that import nothing but what the work needs, and that end with the one that started
+    them."""
     # Not forked: threads and open databases of this process are not to be copied.
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(nice,))
+    return ProcessPoolExecutor(
+        workers, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(nice,)
+    )
 
 
 def _begin(nice: int) -> None:
@@ -76,16 +86,24 @@ def _begin(nice: int) -> None:
     threading.Thread(target=watch, daemon=True, name="end-with-parent").start()
 
 
-def _on_ray(batches: Iterable[Batch], workers: int | None, address: str | None) -> Iterator[list[Answer]]:
+def _on_ray(
+    batches: Iterable[Batch], workers: int | None, address: str | None
+) -> Iterator[list[EpisodeOutcome]]:
     # Ray would tell its makers of each run, and does what this says at its import.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ImportError:
-        raise NoCrewError("--engine ray: Ray is not installed; wanted `pip install 'milestoned[ray]'`") from None
+        raise NoCrewError(
+            "--engine ray: Ray is not installed; wanted `pip install 'milestoned[ray]'`"
+        ) from None
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
     if address is None:
-        here = {"num_cpus": workers or cores(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        here = {
+            "num_cpus": workers or cores(),
+            "include_dashboard": False,
+            "_node_ip_address": "127.0.0.1",
+        }
         ray.init(address="local", **here, **quiet)
     else:
         _must_answer(address)
@@ -104,13 +122,19 @@ def _must_answer(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), ANSWERS_S).close()
     except (OSError, ValueError) as error:
-        raise NoCrewError(f"--ray {address}: {error}; wanted HOST:PORT of a running cluster") from None
+        raise NoCrewError(
+            f"--ray {address}: {error}; wanted HOST:PORT of a running cluster"
+        ) from None
 
 
 def _in_order(
-    batches: Iterable[Batch], begin: Callable[[Batch], Any], end: Callable[[Any], list[Answer]], ahead: int
-) -> Iterator[list[Answer]]:
-    """Begin at most ``ahead`` batches before the first of them has ended; give the answers in their order."""
+    batches: Iterable[Batch],
+    begin: Callable[[Batch], Any],
+    end: Callable[[Any], list[EpisodeOutcome]],
+    ahead: int,
+) -> Iterator[list[EpisodeOutcome]]:
+    """Begin at most ``ahead`` batches before the first of them has ended; give the answers in their
+    order."""
     begun: deque[Any] = deque()
     for batch in batches:
         begun.append(begin(batch))

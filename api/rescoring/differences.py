@@ -1,7 +1,9 @@
-"""What a changed ruleset changed: by episode, step and milestone, with the events that speak for both sides.
+"""What a changed ruleset changed: by episode, step and milestone, with the events that speak for
+both sides.
 
-Null is not zero: a reward that is not known differs from one of 0. What is always another under another ruleset says
-nothing and is left out of the comparison: the digest, who said a verdict, a rule's version.
+Null is not zero: a reward that is not known differs from one of 0. What is always another under
+another ruleset says nothing and is left out of the comparison: the digest, who said a verdict, a
+rule's version.
 """
 
 from __future__ import annotations
@@ -16,16 +18,28 @@ Change = Literal["gained", "lost", "changed", "moved"]
 """A milestone: only the new side has it, only the old, both in this step but not alike, both in different steps."""
 
 OF_EPISODE = ("closed", "success", "total", "through")
-OF_STEP = ("status", "reward", "mask", "reason", "components", "decided_by", "done", "success", "through")
+OF_STEP = (
+    "status",
+    "reward",
+    "mask",
+    "reason",
+    "components",
+    "decided_by",
+    "done",
+    "success",
+    "through",
+)
 _NAMELESS = ("version",)
 
 
 def compare(old: Result, new: Result) -> dict[str, Any]:
-    """``{episode, steps}``: what of the episode and which steps differ; both empty where nothing does.
+    """``{episode, steps}``: what of the episode and which steps differ; both empty where nothing
+    does.
 
-    Each item of ``episode`` and of a step's ``fields`` is ``{name: [old, new]}``; a step's ``milestones`` are
-    ``{id, change, old, new}`` with whole milestones or None. ``only`` names the side that alone has a step, whose
-    fields are then None on the other. Step -1 holds what was so before the first.
+    Each item of ``episode`` and of a step's ``fields`` is ``{name: [old, new]}``; a step's
+    ``milestones`` are ``{id, change, old, new}`` with whole milestones or None. ``only`` names the
+    side that alone has a step, whose fields are then None on the other. Step -1 holds what was so
+    before the first.
     """
     return {"episode": _fields(OF_EPISODE, old, new), "steps": _steps(old, new)}
 
@@ -37,11 +51,18 @@ def is_same(differences: Mapping[str, Any]) -> bool:
 
 def evidence_of(differences: Mapping[str, Any]) -> list[int]:
     """The numbers of all events that the differing milestones lean on."""
-    sides = (m[side] for step in differences["steps"] for m in step["milestones"] for side in ("old", "new"))
+    sides = (
+        m[side]
+        for step in differences["steps"]
+        for m in step["milestones"]
+        for side in ("old", "new")
+    )
     return sorted({seq for side in sides if side is not None for seq in side["evidence"]})
 
 
-def _fields(names: Sequence[str], old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _fields(
+    names: Sequence[str], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> dict[str, list[Any]]:
     return {name: [old[name], new[name]] for name in names if not _alike(old[name], new[name])}
 
 
@@ -49,7 +70,9 @@ def _alike(old: Any, new: Any) -> bool:
     if isinstance(old, dict) and isinstance(new, dict):
         # A component that one task alone has is news where it paid something.
         return all(
-            _alike(old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new} if _comparable(name, old, new)
+            _alike(old.get(name, 0.0), new.get(name, 0.0))
+            for name in {**old, **new}
+            if _comparable(name, old, new)
         )
     # True == 1 and False == 0 in Python, and a number is no truth value.
     return old == new and isinstance(old, bool) == isinstance(new, bool)
@@ -84,8 +107,11 @@ def _milestones_in_order(side: Result) -> list[dict[str, Any]]:
     return [*side["baseline"], *(m for reward in side["rewards"] for m in reward["milestones"])]
 
 
-def _milestones(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    """The milestones that differ, by the step in which the new side has them (the old one's where it has not)."""
+def _milestones(
+    old: list[dict[str, Any]], new: list[dict[str, Any]]
+) -> dict[int, list[dict[str, Any]]]:
+    """The milestones that differ, by the step in which the new side has them (the old one's where
+    it has not)."""
     left: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for m in old:
         left[m["id"]].append(m)
@@ -118,7 +144,9 @@ def _same_milestone(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return all(_alike(old[name], new[name]) for name in new if name not in _NAMELESS)
 
 
-def _told_change(change: Change, old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
+def _told_change(
+    change: Change, old: dict[str, Any] | None, new: dict[str, Any] | None
+) -> dict[str, Any]:
     side = new or old
     assert side is not None
     return {"id": side["id"], "change": change, "old": old, "new": new}

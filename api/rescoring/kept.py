@@ -1,8 +1,9 @@
-"""The file of results: a header, then a line an episode, in order. It is also how a run that was killed goes on.
+"""The file of results: a header, then a line an episode, in order. It is also how a run that was
+killed goes on.
 
-While a run writes, the file is ``FILE.part``; its lines are what is done already. A torn last line is cut off. When
-all is done it becomes ``FILE``. The bytes depend on the episodes and the rulesets alone: not on the workers, not on
-whether the run was interrupted.
+While a run writes, the file is ``FILE.part``; its lines are what is done already. A torn last line
+is cut off. When all is done it becomes ``FILE``. The bytes depend on the episodes and the rulesets
+alone: not on the workers, not on whether the run was interrupted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class ResultsError(ValueError):
 
 
 class Results:
-    """Writes one results file; ``plan`` is the digest of what is scored by what. Use as a context manager.
+    """Writes one results file; ``plan`` is the digest of what is scored by what. Use as a context
+    manager.
 
     ``begun``: an earlier run is gone on with.
     """
@@ -50,13 +52,19 @@ class Results:
         elif header[:-1] != self._header:
             self._file.close()
             raise ResultsError(
-                f"{self._part}: was begun by a run over other episodes, rules or options; remove it to begin anew"
+                f"{self._part}: was begun by a run over other episodes, rules or options; remove it"
+                " to begin anew"
             )
         else:
             self.begun = True
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         assert self._file is not None
         self._file.close()
 
@@ -100,12 +108,16 @@ class Kept:
             with open_regular(path) as file:
                 self._read(file)
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise ResultsError(f"{path}: not a results file: {type(error).__name__}: {error}") from None
+            raise ResultsError(
+                f"{path}: not a results file: {type(error).__name__}: {error}"
+            ) from None
 
     def _read(self, file: BinaryIO) -> None:
         header: Any = orjson.loads(file.readline())
         if header["milestoned"] != "results" or header["format"] != FORMAT:
-            raise ResultsError(f"{self._path}: wanted results of format {FORMAT}, got {str(header)[:120]}")
+            raise ResultsError(
+                f"{self._path}: wanted results of format {FORMAT}, got {str(header)[:120]}"
+            )
         place = file.tell()
         for line in iter(file.readline, b""):
             told = orjson.loads(line)

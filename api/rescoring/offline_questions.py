@@ -1,4 +1,5 @@
-"""Questions and budgets of one run that asks for itself, in a database of its own: the service's are not touched."""
+"""Questions and budgets of one run that asks for itself, in a database of its own: the service's
+are not touched."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from api.episodes.group_commit import Together
 from api.verdicts.opinions import Opinions
 from api.verdicts.tables import budgets, opinions
 
-_SPENT = select(func.coalesce(func.sum(budgets.c.calls), 0), func.coalesce(func.sum(budgets.c.cost), 0.0)).where(
+_SPENT = select(
+    func.coalesce(func.sum(budgets.c.calls), 0), func.coalesce(func.sum(budgets.c.cost), 0.0)
+).where(
     budgets.c.scope == "tenant"  # what is spent is charged to four scopes, to each once
 )
 
@@ -36,7 +39,8 @@ class Run:
 
 @asynccontextmanager
 async def opened(path: Path | None, *, go_on: bool) -> AsyncIterator[Run]:
-    """A run whose answers are kept at ``path`` until `forget` (None: until the end), so that it can ``go_on``."""
+    """A run whose answers are kept at ``path`` until `forget` (None: until the end), so that it can
+    ``go_on``."""
     with tempfile.TemporaryDirectory(prefix="milestoned-") as folder:
         if path is not None and not go_on:
             forget(path)

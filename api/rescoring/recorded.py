@@ -21,15 +21,20 @@ _FIRST_BYTES = 64 * 1024
 
 
 def files(given: Iterable[Path]) -> list[Path]:
-    """The recordings that are meant: files as they are, folders with every `SUFFIX` file below them; sorted.
+    """The recordings that are meant: files as they are, folders with every `SUFFIX` file below
+    them; sorted.
 
     Raises `FileNotFoundError` for what is not there, and for a folder without any.
     """
     found: set[Path] = set()
     for path in given:
-        below = {one for one in path.rglob(f"*{SUFFIX}") if one.is_file()} if path.is_dir() else {path}
+        below = (
+            {one for one in path.rglob(f"*{SUFFIX}") if one.is_file()} if path.is_dir() else {path}
+        )
         if not below or not all(one.is_file() for one in below):
-            raise FileNotFoundError(2, f"no recording there; wanted a file, or a folder with {SUFFIX} files", str(path))
+            raise FileNotFoundError(
+                2, f"no recording there; wanted a file, or a folder with {SUFFIX} files", str(path)
+            )
         found |= below
     return sorted(found)
 
@@ -44,13 +49,22 @@ def materials(
     new = {task.id: task_bytes(task) for task in tasks}
     for path in paths:
         content = read_regular(path, MAX_FILE)
-        asked = _task_id_of(content) if len(new) > 1 or (isinstance(old, dict) and len(old) > 1) else None
+        asked = (
+            _task_id_of(content)
+            if len(new) > 1 or (isinstance(old, dict) and len(old) > 1)
+            else None
+        )
         task = _by_id(new, asked)
         if task is None:
-            wrong = f"{path}: its first event names task {asked!r}; wanted one of {', '.join(sorted(new))}"
+            wrong = (
+                f"{path}: its first event names task {asked!r}; wanted one of"
+                f" {', '.join(sorted(new))}"
+            )
             yield Material(str(path), content, b"", wrong=wrong)
         elif isinstance(old, Kept):
-            yield Material(str(path), content, task, old_result=old.result(sha256(content)), keep=keep)
+            yield Material(
+                str(path), content, task, old_result=old.result(sha256(content)), keep=keep
+            )
         else:
             yield Material(str(path), content, task, old_task=_by_id(old or {}, asked), keep=keep)
 
@@ -62,10 +76,22 @@ def _by_id(tasks: Mapping[str, bytes], id: str | None) -> bytes | None:
 
 
 def _task_id_of(content: bytes) -> str | None:
-    """The task that `episode.opened` names; None where the file does not begin with one, which its scoring will say."""
+    """The task that `episode.opened` names; None where the file does not begin with one, which its
+    scoring will say."""
     try:
-        beginning = zstandard.ZstdDecompressor(max_window_size=MAX_FRAME_TEXT).stream_reader(content).read(_FIRST_BYTES)
+        beginning = (
+            zstandard.ZstdDecompressor(max_window_size=MAX_FRAME_TEXT)
+            .stream_reader(content)
+            .read(_FIRST_BYTES)
+        )
         _, _, _, kind, data = orjson.loads(beginning.split(b"\n", 2)[1])
         return str(data["task"]) if kind == "episode.opened" else None
-    except (zstandard.ZstdError, orjson.JSONDecodeError, IndexError, KeyError, TypeError, ValueError):
+    except (
+        zstandard.ZstdError,
+        orjson.JSONDecodeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):
         return None

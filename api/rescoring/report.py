@@ -1,4 +1,5 @@
-"""What a run found, for people: each changed episode, step and milestone with both sides' evidence, then a summary."""
+"""What a run found, for people: each changed episode, step and milestone with both sides' evidence,
+then a summary."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from api.rescoring.work import Answer
+from api.rescoring.work import EpisodeOutcome
 from api.rewards.event_text import clip
 from api.rewards.rendering import number_in_words
 from api.verdicts.recorded import GIVEN
@@ -26,11 +27,13 @@ class Tally:
     def __init__(self, summary: Mapping[str, Any] | None = None, *, again: bool = False) -> None:
         self.asked: Counter[str] | None = Counter() if again else None
         before = summary or {"rulesets": [], "milestones": {}}
-        self.statuses: Counter[str] = Counter({status: before[status] for status in SHOWN if status in before})
+        self.statuses: Counter[str] = Counter(
+            {status: before[status] for status in SHOWN if status in before}
+        )
         self.milestones = {id: Counter(changes) for id, changes in before["milestones"].items()}
         self.rulesets: set[tuple[str, str]] = {(old, new) for old, new in before["rulesets"]}
 
-    def take(self, answer: Answer) -> dict[str, Any] | None:
+    def take(self, answer: EpisodeOutcome) -> dict[str, Any] | None:
         """Count one; what it says, where that is more than that nothing changed."""
         self.statuses[answer.status] += 1
         if self.asked is not None:
@@ -46,13 +49,16 @@ class Tally:
         return told
 
     def summary(self) -> dict[str, Any]:
-        """``{episodes, same, changed, scored, failed, rulesets, milestones}``, and ``asked`` where it was."""
+        """``{episodes, same, changed, scored, failed, rulesets, milestones}``, and ``asked`` where
+        it was."""
         asked = {} if self.asked is None else {"asked": {name: self.asked[name] for name in ASKED}}
         return asked | {
             "episodes": self.statuses.total(),
             **{status: self.statuses[status] for status in SHOWN},
             "rulesets": sorted(map(list, self.rulesets)),
-            "milestones": {id: dict(sorted(self.milestones[id].items())) for id in sorted(self.milestones)},
+            "milestones": {
+                id: dict(sorted(self.milestones[id].items())) for id in sorted(self.milestones)
+            },
         }
 
 
@@ -81,27 +87,52 @@ def episode_lines(told: Mapping[str, Any]) -> Iterator[str]:
 def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     """The end of a report."""
     for id, changes in summary["milestones"].items():
-        yield f"milestone {id}: " + ", ".join(f"{count} {change}" for change, count in changes.items())
+        yield f"milestone {id}: " + ", ".join(
+            f"{count} {change}" for change, count in changes.items()
+        )
     if (asked := summary.get("asked")) is not None:
         took = f"{asked['calls']} call{'s' * (asked['calls'] != 1)}, cost {asked['cost']:g}"
-        yield f"{asked['questions']} asked again: {asked['answered']} answered, {asked['abstained']} abstained; {took}"
+        yield (
+            f"{asked['questions']} asked again: {asked['answered']} answered, {asked['abstained']}"
+            f" abstained; {took}"
+        )
     said = [f"{summary[status]} {text}" for status, text in _SAID.items() if summary[status]]
-    yield f"{summary['episodes']} episode{'s' * (summary['episodes'] != 1)}: {', '.join(said) or 'none'}"
+    yield (
+        f"{summary['episodes']} episode{'s' * (summary['episodes'] != 1)}:"
+        f" {', '.join(said) or 'none'}"
+    )
 
 
-_SAID = {"changed": "changed", "same": "the same", "scored": "with nothing to compare", "failed": "could not be scored"}
+_SAID = {
+    "changed": "changed",
+    "same": "the same",
+    "scored": "with nothing to compare",
+    "failed": "could not be scored",
+}
 
 
 def _of_episode(old: Mapping[str, Any], new: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
-    parts = [f"total {_number(old['total'])} → {_number(new['total'])}"] if "total" in fields else []
-    parts += [f"{name} {_word(a)} → {_word(b)}" for name, (a, b) in fields.items() if name != "total"]
+    parts = (
+        [f"total {_number(old['total'])} → {_number(new['total'])}"] if "total" in fields else []
+    )
+    parts += [
+        f"{name} {_word(a)} → {_word(b)}" for name, (a, b) in fields.items() if name != "total"
+    ]
     return ", ".join(parts) or f"total {_number(new['total'])} as before"
 
 
 def _step(step: Mapping[str, Any]) -> str:
     fields = step["fields"]
-    parts = [f"{_number(fields['reward'][0])} → {_number(fields['reward'][1])}"] if "reward" in fields else []
-    parts += [f"{name} {_word(a)} → {_word(b)}" for name, (a, b) in fields.items() if name in ("status", "success")]
+    parts = (
+        [f"{_number(fields['reward'][0])} → {_number(fields['reward'][1])}"]
+        if "reward" in fields
+        else []
+    )
+    parts += [
+        f"{name} {_word(a)} → {_word(b)}"
+        for name, (a, b) in fields.items()
+        if name in ("status", "success")
+    ]
     if "reason" in fields:
         parts.append(clip(" → ".join(_word(reason) for reason in fields["reason"]), 300))
     only = f" ({step['only']} side alone)" if step["only"] else ""
@@ -114,7 +145,11 @@ def _milestone(m: Mapping[str, Any], evidence: Mapping[str, str]) -> Iterator[st
     for side in ("old", "new"):
         told = m[side]
         if told is not None:
-            said = "so already, earns nothing" if told["baseline"] else f"{told['worth']:+.3f} in step {told['step']}"
+            said = (
+                "so already, earns nothing"
+                if told["baseline"]
+                else f"{told['worth']:+.3f} in step {told['step']}"
+            )
             yield f"  {side}: {said}, by {told['rule']} v{told['version']}"
             yield from (f"    {evidence.get(str(seq), seq)}" for seq in told["evidence"])
 

@@ -1,7 +1,8 @@
-"""Rescores as rows: what was asked, how far it is, and each episode's result beside the one that was paid.
+"""Rescores as rows: what was asked, how far it is, and each episode's result beside the one that
+was paid.
 
-Whoever works at one is named in its row, and writes only while it still is: another that took over wins. Both would
-write the same, since the same log under the same ruleset gives the same result.
+Whoever works at one is named in its row, and writes only while it still is: another that took over
+wins. Both would write the same, since the same log under the same ruleset gives the same result.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ RETRY_S = 30
 _INSERTED = 1_000
 """Rows in one INSERT."""
 
-_ONE = select(rescores).where(rescores.c.tenant == bindparam("tenant"), rescores.c.id == bindparam("id"))
-_LATEST = select(rescores).where(rescores.c.tenant == bindparam("tenant")).order_by(rescores.c.number.desc())
+_ONE = select(rescores).where(
+    rescores.c.tenant == bindparam("tenant"), rescores.c.id == bindparam("id")
+)
+_LATEST = (
+    select(rescores)
+    .where(rescores.c.tenant == bindparam("tenant"))
+    .order_by(rescores.c.number.desc())
+)
 _UNFINISHED = select(rescores).where(rescores.c.status != "done").order_by(rescores.c.number)
 _NEXT = (
     select(rescored.c.number, episodes)
@@ -45,7 +52,9 @@ _PAGE = (
 )
 _KEEP = (
     update(rescored)
-    .where(rescored.c.rescore == bindparam("of_rescore"), rescored.c.number == bindparam("of_number"))
+    .where(
+        rescored.c.rescore == bindparam("of_rescore"), rescored.c.number == bindparam("of_number")
+    )
     .values({name: bindparam(f"new_{name}") for name in ("status", "digest", "body")})
 )
 _TAKE = (
@@ -56,8 +65,9 @@ _TAKE = (
 )
 
 
-class Scored(NamedTuple):
-    """One finished episode: its place in the rescore, its status, the ruleset's digest and the result's line."""
+class RescoredEpisode(NamedTuple):
+    """One finished episode: its place in the rescore, its status, the ruleset's digest and the
+    result's line."""
 
     number: int
     status: str
@@ -72,7 +82,12 @@ class Rescores:
         self._database = database
 
     async def create(
-        self, tenant: str, request: Mapping[str, Any], task: bytes | None, chosen: Sequence[str], summary: Any
+        self,
+        tenant: str,
+        request: Mapping[str, Any],
+        task: bytes | None,
+        chosen: Sequence[str],
+        summary: Any,
     ) -> str:
         """A new rescore of the ``chosen`` episodes; its id. Raises `TooManyError`."""
         id = f"rs_{secrets.token_hex(16)}"
@@ -83,17 +98,29 @@ class Rescores:
             "request": canonical(request).decode(),
             "task": task,
         }
-        head |= {"episodes": len(chosen), "scored": 0, "summary": canonical(summary).decode(), "created_at": now()}
+        head |= {
+            "episodes": len(chosen),
+            "scored": 0,
+            "summary": canonical(summary).decode(),
+            "created_at": now(),
+        }
         async with self._database.write() as conn:
             of_tenant = _UNFINISHED.where(rescores.c.tenant == tenant)
-            waiting = (await conn.execute(select(func.count()).select_from(of_tenant.subquery()))).scalar_one()
+            waiting = (
+                await conn.execute(select(func.count()).select_from(of_tenant.subquery()))
+            ).scalar_one()
             if waiting >= UNFINISHED:
-                raise TooManyError(f"rescores: {waiting} are not finished, wanted at most {UNFINISHED}", RETRY_S)
-            number = (await conn.execute(insert(rescores).returning(rescores.c.number), head)).scalar_one()
+                raise TooManyError(
+                    f"rescores: {waiting} are not finished, wanted at most {UNFINISHED}", RETRY_S
+                )
+            number = (
+                await conn.execute(insert(rescores).returning(rescores.c.number), head)
+            ).scalar_one()
             for start in range(0, len(chosen), _INSERTED):
                 part = enumerate(chosen[start : start + _INSERTED], start + 1)
                 await conn.execute(
-                    insert(rescored), [{"rescore": number, "number": n, "episode": episode} for n, episode in part]
+                    insert(rescored),
+                    [{"rescore": number, "number": n, "episode": episode} for n, episode in part],
                 )
         return id
 
@@ -108,11 +135,18 @@ class Rescores:
         """The latest ``most``, newest first."""
         return await self._database.all(_LATEST.limit(most), {"tenant": tenant})
 
-    async def results(self, number: int, after: int, most: int, status: str | None) -> list[dict[str, Any]]:
+    async def results(
+        self, number: int, after: int, most: int, status: str | None
+    ) -> list[dict[str, Any]]:
         """Finished episodes beyond the number ``after``, with their lines as JSON."""
         statement = _PAGE if status is None else _PAGE.where(rescored.c.status == status)
-        rows = await self._database.all(statement, {"rescore": number, "after": after, "most": most})
-        return [{"number": row.number, **orjson.loads(zstandard.decompress(bytes(row.body)))} for row in rows]
+        rows = await self._database.all(
+            statement, {"rescore": number, "after": after, "most": most}
+        )
+        return [
+            {"number": row.number, **orjson.loads(zstandard.decompress(bytes(row.body)))}
+            for row in rows
+        ]
 
     async def remove(self, tenant: str, id: str) -> None:
         """Stop it if it runs, and forget its results. Raises `NotFoundError`."""
@@ -131,11 +165,15 @@ class Rescores:
             return (await conn.execute(_TAKE, values)).rowcount > 0
 
     async def waiting(self, number: int, most: int) -> Sequence[Any]:
-        """The next episodes to score: rows of `episodes`, each with its ``number`` in the rescore."""
+        """The next episodes to score: rows of `episodes`, each with its ``number`` in the
+        rescore."""
         return await self._database.all(_NEXT, {"rescore": number, "most": most})
 
-    async def keep(self, number: int, runner: str, scored: Sequence[Scored], summary: Any) -> bool:
-        """Keep results and what they sum up to; False, with nothing written, where ``runner`` is not the one any more.
+    async def keep(
+        self, number: int, runner: str, scored: Sequence[RescoredEpisode], summary: Any
+    ) -> bool:
+        """Keep results and what they sum up to; False, with nothing written, where ``runner`` is
+        not the one any more.
 
         None scored: the rescore is done.
         """
@@ -150,7 +188,7 @@ class Rescores:
         return True
 
 
-def _result_row(number: int, one: Scored) -> dict[str, Any]:
+def _result_row(number: int, one: RescoredEpisode) -> dict[str, Any]:
     body = zstandard.compress(one.line)
     names = {"of_rescore": number, "of_number": one.number}
     return {**names, "new_status": one.status, "new_digest": one.digest, "new_body": body}

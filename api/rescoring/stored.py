@@ -6,23 +6,30 @@ import asyncio
 from collections.abc import Iterator
 
 from api.db.database import Database
-from api.rescoring.corpus import Corpus, Selection, Stored
+from api.rescoring.corpus import Corpus, CorpusSelection, StoredEpisode
 from api.rescoring.work import Material
 from api.rewards.scored_episode import stored_result
 from detectors.model.codec import canonical
 
 
-def material(stored: Stored, task: bytes | None, keep: bool) -> Material:
+def material(stored: StoredEpisode, task: bytes | None, keep: bool) -> Material:
     """An episode to be scored by ``task``, or by its own under this build's rules (None)."""
     old = canonical(stored_result(stored.row, stored.rewards, stored.milestones))
     said, tenant = tuple(stored.verdicts), stored.row.tenant
     return Material(
-        stored.row.id, stored.content, task or stored.task, old_result=old, keep=keep, said=said, tenant=tenant
+        stored.row.id,
+        stored.content,
+        task or stored.task,
+        old_result=old,
+        keep=keep,
+        said=said,
+        tenant=tenant,
     )
 
 
-def episodes(url: str, selection: Selection) -> Iterator[Stored]:
-    """The selected episodes of a database, for a command that knows no loop. Raises `UnavailableError`."""
+def episodes(url: str, selection: CorpusSelection) -> Iterator[StoredEpisode]:
+    """The selected episodes of a database, for a command that knows no loop. Raises
+    `UnavailableError`."""
     with asyncio.Runner() as loop:
         database = Database(url)
         pages = Corpus(database).pages(selection)
@@ -34,7 +41,7 @@ def episodes(url: str, selection: Selection) -> Iterator[Stored]:
             loop.run(database.close())
 
 
-def count(url: str, selection: Selection) -> int:
+def count(url: str, selection: CorpusSelection) -> int:
     """How many episodes are selected. Raises `UnavailableError`."""
 
     async def counted() -> int:

@@ -1,13 +1,24 @@
 """Rescores: stored episodes scored again, each result beside the one that was paid.
 
-``task`` is the canonical JSON of the task to score by, NULL for each episode's own under this build's rules. ``scored``
-counts finished episodes; ``runner`` is the process that works at it, which another takes over where ``scored`` stands
-still. ``summary`` is JSON; ``body`` a line of the result, zstd.
+``task`` is the canonical JSON of the task to score by, NULL for each episode's own under this
+build's rules. ``scored`` counts finished episodes; ``runner`` is the process that works at it,
+which another takes over where ``scored`` stands still. ``summary`` is JSON; ``body`` a line of the
+result, zstd.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+)
 
 from api.db.base import metadata
 

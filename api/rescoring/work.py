@@ -1,6 +1,8 @@
-"""One episode's work: unpack, decode, score, compare. Whoever does it needs nothing but what it is handed.
+"""One episode's work: unpack, decode, score, compare. Whoever does it needs nothing but what it is
+handed.
 
-No file and no database is opened here, so the same work runs in this process, in another and on another machine.
+No file and no database is opened here, so the same work runs in this process, in another and on
+another machine.
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ HEAD = ("ruleset", "task", "version", "total", "success")
 class Material(NamedTuple):
     """An episode to score: its zstd frames and a task in canonical form.
 
-    What it was worth before is a task to score it by too (``old_task``), a result in canonical JSON (``old_result``),
-    or neither. ``keep``: the whole result is told, not the differences alone. ``wrong`` says why there is nothing to
-    score, ``said`` what was said beyond the rules: the bodies of the episode's log of verdicts (None: those that the
-    recording itself holds). ``anew``: what was said when it was asked again, on the budgets of ``tenant``; ``task`` is
-    scored by that instead.
+    What it was worth before is a task to score it by too (``old_task``), a result in canonical JSON
+    (``old_result``), or neither. ``keep``: the whole result is told, not the differences alone.
+    ``wrong`` says why there is nothing to score, ``said`` what was said beyond the rules: the
+    bodies of the episode's log of verdicts (None: those that the recording itself holds). ``anew``:
+    what was said when it was asked again, on the budgets of ``tenant``; ``task`` is scored by that
+    instead.
     """
 
     name: str
@@ -46,26 +49,28 @@ class Material(NamedTuple):
     tenant: str = ""
 
 
-class Answer(NamedTuple):
+class EpisodeOutcome(NamedTuple):
     """What came of an episode: its status, and `outcome` as canonical JSON."""
 
     status: Status
     line: bytes
 
 
-def work(materials: Sequence[Material]) -> list[Answer]:
-    """An answer for each, in their order; often in a process of its own, which must know others' rules too."""
+def work(materials: Sequence[Material]) -> list[EpisodeOutcome]:
+    """An answer for each, in their order; often in a process of its own, which must know others'
+    rules too."""
     load_plugins()
     told = map(outcome, materials)
-    return [Answer(one["status"], canonical(one)) for one in told]
+    return [EpisodeOutcome(one["status"], canonical(one)) for one in told]
 
 
 def outcome(material: Material) -> dict[str, Any]:
-    """``{name, content, status, episode, old, new, differences, evidence, error, result}`` of one episode.
+    """``{name, content, status, episode, old, new, differences, evidence, error, result}`` of one
+    episode.
 
-    ``content`` is the sha256 of the frames; ``old`` and ``new`` are `HEAD` of both sides; ``evidence`` shows the events
-    that differing milestones lean on, ``{seq: line}``; what does not apply is None. Where it was asked again there is
-    ``said``: the words by which it is scored.
+    ``content`` is the sha256 of the frames; ``old`` and ``new`` are `HEAD` of both sides;
+    ``evidence`` shows the events that differing milestones lean on, ``{seq: line}``; what does not
+    apply is None. Where it was asked again there is ``said``: the words by which it is scored.
     """
     told = _failed(material, material.wrong)
     if material.wrong is not None:
@@ -81,17 +86,28 @@ def outcome(material: Material) -> dict[str, Any]:
         return {**told, "error": f"{material.name}: this build can't score by its task: {error}"}
     compared = bool(before) or material.old_result is not None
     result = scored.result() if compared or material.keep else scored.summary()
-    told |= {"episode": result["episode"], "new": _head(result), "result": result if material.keep else None}
+    told |= {
+        "episode": result["episode"],
+        "new": _head(result),
+        "result": result if material.keep else None,
+    }
     if anew is not None:
         told["said"] = anew
     if not compared:
         return {**told, "status": "scored"}
-    old: Result = before[0].result() if material.old_result is None else orjson.loads(material.old_result)
+    old: Result = (
+        before[0].result() if material.old_result is None else orjson.loads(material.old_result)
+    )
     told["old"] = _head(old)
     differences = compare(old, result)
     if is_same(differences):
         return {**told, "status": "same"}
-    return {**told, "status": "changed", "differences": differences, "evidence": _events_shown(differences, material)}
+    return {
+        **told,
+        "status": "changed",
+        "differences": differences,
+        "evidence": _events_shown(differences, material),
+    }
 
 
 def said_of(material: Material) -> list[dict[str, Any]]:
@@ -101,13 +117,18 @@ def said_of(material: Material) -> list[dict[str, Any]]:
     return [orjson.loads(body) for body in material.said]
 
 
-def broken(material: Material, why: str) -> Answer:
+def broken(material: Material, why: str) -> EpisodeOutcome:
     """The answer of an episode that could not even be tried to the end."""
-    return Answer("failed", canonical(_failed(material, f"{material.name}: {why}")))
+    return EpisodeOutcome("failed", canonical(_failed(material, f"{material.name}: {why}")))
 
 
 def _failed(material: Material, why: str | None) -> dict[str, Any]:
-    told = {"name": material.name, "content": sha256(material.content), "status": "failed", "error": why}
+    told = {
+        "name": material.name,
+        "content": sha256(material.content),
+        "status": "failed",
+        "error": why,
+    }
     return told | dict.fromkeys(("episode", "old", "new", "differences", "evidence", "result"))
 
 

@@ -1,4 +1,5 @@
-"""Events as people read them, a line each. What a page wrote is only shown: it can't steer a terminal."""
+"""Events as people read them, a line each. What a page wrote is only shown: it can't steer a
+terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ _FIELDS: Mapping[str, str] = {
 
 def line(event: Event) -> str:
     """``seq  seconds  source  kind  fields`` of one event."""
-    return f"{event.seq:>6}  {event.at / 1e9:>10.3f}  {event.source:<9} {event.kind:<20} {telling(event)}".rstrip()
+    return (
+        f"{event.seq:>6}  {event.at / 1e9:>10.3f}  {event.source:<9} {event.kind:<20}"
+        f" {telling(event)}".rstrip()
+    )
 
 
 def telling(event: Event) -> str:
@@ -56,7 +60,20 @@ def _part(name: str, value: Any) -> str:
         return f"{value.get('role', '')} “{value.get('name', '')}”"
     if name == "sha256":
         return f"sha256 {str(value)[:12]}"
-    if name in ("method", "url", "title", "text", "status", "name", "path", "type", "task", "source", "state", "app"):
+    if name in (
+        "method",
+        "url",
+        "title",
+        "text",
+        "status",
+        "name",
+        "path",
+        "type",
+        "task",
+        "source",
+        "state",
+        "app",
+    ):
         return str(value)
     if isinstance(value, bool):
         return f"{name.replace('_', ' ')}: {'yes' if value else 'no'}"

@@ -11,7 +11,7 @@ from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
 from detectors.model.types import Alarm, Event, Milestone, MilestoneSpec, Reward
 from detectors.sdk.registry import Rule
-from detectors.task.ruleset import Node, Ruleset
+from detectors.task.ruleset import ConditionNode, Ruleset
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,9 @@ def in_general(rules: Ruleset) -> list[Explained]:
     ]
 
 
-def of_events(rules: Ruleset, events: Iterable[Event], episode: str) -> tuple[list[Explained], Engine, list[Reward]]:
+def of_events(
+    rules: Ruleset, events: Iterable[Event], episode: str
+) -> tuple[list[Explained], Engine, list[Reward]]:
     """The same with what became of each in a log, the engine at its end, and the rewards."""
     engine, misses = Engine(rules, episode), Misses(rules.nodes)
     reached: list[Milestone] = []
@@ -46,7 +48,8 @@ def of_events(rules: Ruleset, events: Iterable[Event], episode: str) -> tuple[li
         misses.take(event, engine.state.world, engine.state.step)
     why = _Why(engine, misses, reached, rewards, alarms)
     explained = [
-        Explained(one.id, one.worth, one.waits, tuple(why.explain(n))) for n, one in enumerate(in_general(rules))
+        Explained(one.id, one.worth, one.waits, tuple(why.explain(n)))
+        for n, one in enumerate(in_general(rules))
     ]
     return explained, engine, rewards
 
@@ -55,7 +58,12 @@ class _Why:
     """Looks at the end of an episode."""
 
     def __init__(
-        self, engine: Engine, misses: Misses, reached: list[Milestone], rewards: list[Reward], alarms: list[Alarm]
+        self,
+        engine: Engine,
+        misses: Misses,
+        reached: list[Milestone],
+        rewards: list[Reward],
+        alarms: list[Alarm],
     ) -> None:
         self._alarms = alarms
         self._engine, self._misses, self._reached = engine, misses, reached
@@ -87,7 +95,11 @@ class _Why:
         if m.baseline:
             return f"was so at the start, and earned nothing (events {events})"
         verb = "paid" if m.worth >= 0 else "took"
-        masked = "; the step is unobserved, so it is neither credited nor lost" if m.step in self._masked else ""
+        masked = (
+            "; the step is unobserved, so it is neither credited nor lost"
+            if m.step in self._masked
+            else ""
+        )
         return f"{verb} {m.worth:+g} in step {m.step} (events {events}){masked}"
 
     def _not_paid(self, n: int, spec: MilestoneSpec) -> Iterator[str]:
@@ -99,38 +111,55 @@ class _Why:
             nobodys = "came true, but before the first step or while a source saw nothing: nobody's"
             yield from why or ([] if told else [nobodys])
         else:
-            yield f"did not pay: {standing.best:.0%} of it came true" if standing.best > 0 else "did not pay"
+            yield (
+                f"did not pay: {standing.best:.0%} of it came true"
+                if standing.best > 0
+                else "did not pay"
+            )
         yield from self._parts(top)
 
     def _held_back(self, n: int, spec: MilestoneSpec, now: bool) -> Iterator[str]:
         """Its condition came true, and yet it did not pay."""
-        met = {name: self._state.awards[i].met for name, i in self._rules.index.items() if i in self._state.awards}
+        met = {
+            name: self._state.awards[i].met
+            for name, i in self._rules.index.items()
+            if i in self._state.awards
+        }
         for name in spec.after:
             if not met.get(name):
                 yield f"came true, but {name}, which must come first, was not reached"
             elif not now or met[name] >= max(self._conditions.standing(self._top(n)).at, default=0):
                 yield f"came true before {name} (event {met[name]}), and not again after it"
-        yield from (f"came true only after {name} (event {met[name]})" for name in spec.before if met.get(name))
+        yield from (
+            f"came true only after {name} (event {met[name]})"
+            for name in spec.before
+            if met.get(name)
+        )
         gate = self._rules.gates[n]
         if gate is not None and self._conditions.level(self._rules.nodes[gate]) < 1.0:
             yield "came true, but its gate (only_if) was shut:"
             yield from self._parts(self._rules.nodes[gate])
         if spec.must_hold_at_end and (not now or not self._engine.closed):
-            yield "was true, but " + ("not any more at the end" if self._engine.closed else "the episode is not closed")
+            yield "was true, but " + (
+                "not any more at the end" if self._engine.closed else "the episode is not closed"
+            )
         if spec.within is not None:
             yield f"pays within {window_in_words(spec.within)} of {spec.since or 'the start'} only"
         if self._rules.task.limits is not None:
             yield f"the task's limit is {window_in_words(self._rules.task.limits)}"
 
-    def _top(self, n: int) -> Node:
+    def _top(self, n: int) -> ConditionNode:
         return self._rules.nodes[self._rules.tops[n]]
 
-    def _parts(self, node: Node, depth: int = 0) -> Iterator[str]:
+    def _parts(self, node: ConditionNode, depth: int = 0) -> Iterator[str]:
         """What of a condition is missing, leaf by leaf."""
         indent, standing = "  " * depth, self._conditions.standing(node)
         if isinstance(node.rule, Rule):
             given = self._arguments(node)
-            yield f"{indent}{node.rule.name}: {in_words(self._misses.nearest.get(node.id), node.rule.name, given)}"
+            yield (
+                f"{indent}{node.rule.name}:"
+                f" {in_words(self._misses.nearest.get(node.id), node.rule.name, given)}"
+            )
             return
         for name in node.requires:
             one, award = self._rules.task.milestones[name], self._state.awards.get(name)
@@ -138,13 +167,19 @@ class _Why:
                 yield f"{indent}requires {one.id}, which was not reached"
         for child in node.children:
             below = self._rules.nodes[child]
-            if node.rule.name == "none_of" or self._conditions.standing(below).now < 1.0 or standing.now < 1.0:
+            if (
+                node.rule.name == "none_of"
+                or self._conditions.standing(below).now < 1.0
+                or standing.now < 1.0
+            ):
                 yield from self._parts(below, depth + 1)
 
-    def _arguments(self, node: Node) -> dict[str, object]:
+    def _arguments(self, node: ConditionNode) -> dict[str, object]:
         """The arguments as the task has them."""
         task = self._rules.task.milestones[node.owner]
-        condition = {"when": task.when, "revoke_on": task.revoke_on, "only_if": task.only_if}[node.role]
+        condition = {"when": task.when, "revoke_on": task.revoke_on, "only_if": task.only_if}[
+            node.role
+        ]
         path: list[int] = []
         while node.parent >= 0:
             path.append(node.place)

@@ -1,7 +1,8 @@
 """What was earned: milestones and sealed rewards, written with the segment that earned them.
 
-A final reward never changes, so its bytes may be kept in memory until its episode is deleted; `settling` is never
-stored. A step that is asked about beyond the rules is stored as `escalating`, and replaced once, by what was decided.
+A final reward never changes, so its bytes may be kept in memory until its episode is deleted;
+`settling` is never stored. A step that is asked about beyond the rules is stored as `escalating`,
+and replaced once, by what was decided.
 """
 
 from __future__ import annotations
@@ -48,14 +49,20 @@ Each has at most 12 decimals, so that their sum, rounded to 12, is the same in w
 _BODY = select(rewards.c.body, rewards.c.status).where(
     rewards.c.episode == bindparam("episode"), rewards.c.step == bindparam("step")
 )
-_ALL = select(rewards.c.body).where(rewards.c.episode == bindparam("episode")).order_by(rewards.c.step)
+_ALL = (
+    select(rewards.c.body).where(rewards.c.episode == bindparam("episode")).order_by(rewards.c.step)
+)
 _LAST = select(func.max(rewards.c.step)).where(rewards.c.episode == bindparam("episode"))
 
 
 def _between(table: Any, column: Any, order: Any) -> Any:
     return (
         select(column.label("seq"), table.c.body)
-        .where(table.c.episode == bindparam("episode"), column >= bindparam("first"), column <= bindparam("last"))
+        .where(
+            table.c.episode == bindparam("episode"),
+            column >= bindparam("first"),
+            column <= bindparam("last"),
+        )
         .order_by(column, order)
     )
 
@@ -68,7 +75,9 @@ _DECIDED = (
     .order_by(verdicts.c.seq)
 )
 _ESCALATING = (
-    select(rewards.c.step).where(rewards.c.episode == bindparam("episode"), rewards.c.status == ESCALATING).limit(1)
+    select(rewards.c.step)
+    .where(rewards.c.episode == bindparam("episode"), rewards.c.status == ESCALATING)
+    .limit(1)
 )
 _MILESTONES_BETWEEN = _between(milestones, milestones.c.seq, milestones.c.number)
 _REWARDS_BETWEEN = _between(rewards, rewards.c.through, rewards.c.step)
@@ -97,7 +106,8 @@ class Ledger:
     def remember(self, episode: str, step: int, body: bytes) -> None:
         """Keep a reward that is durable; the one that was kept longest makes room."""
         self._drop(self._bytes.pop((episode, step), None))
-        # A copy: what encoded it allocated more than it needed, and the whole allocation would be kept.
+        # A copy: what encoded it allocated more than it needed, and the whole allocation would be
+        # kept.
         kept = self._bytes[episode, step] = bytes(memoryview(body))
         self.size += len(kept) + EACH
         while len(self._bytes) > self._cached or self.size > MAX_CACHED_BYTES:
@@ -112,7 +122,8 @@ class Ledger:
         self.size = 0
 
     async def stored(self, episode: str, step: int) -> tuple[bytes | None, bool]:
-        """The step's reward as it is stored, and whether it is final; (None, False) before it is sealed."""
+        """The step's reward as it is stored, and whether it is final; (None, False) before it is
+        sealed."""
         body = self.remembered(episode, step)
         if body is not None:
             return body, True
@@ -138,7 +149,9 @@ class Ledger:
         row = await self._database.first(_LAST, {"episode": episode})
         return None if row is None else row[0]
 
-    async def milestones_between(self, episode: str, first: int, last: int) -> list[tuple[int, bytes]]:
+    async def milestones_between(
+        self, episode: str, first: int, last: int
+    ) -> list[tuple[int, bytes]]:
         """Milestones reached at events ``first`` to ``last``, with the event's seq."""
         return await self._pairs(_MILESTONES_BETWEEN, episode, first, last)
 
@@ -147,13 +160,21 @@ class Ledger:
         return await self._pairs(_REWARDS_BETWEEN, episode, first, last)
 
     async def decided(self, episode: str, through: int) -> list[int]:
-        """Steps sealed by event ``through`` whose value was decided beyond the rules, as they were decided."""
-        return [row.step for row in await self._database.all(_DECIDED, {"episode": episode, "through": through})]
+        """Steps sealed by event ``through`` whose value was decided beyond the rules, as they were
+        decided."""
+        return [
+            row.step
+            for row in await self._database.all(_DECIDED, {"episode": episode, "through": through})
+        ]
 
     async def escalating(self, episode: str) -> bool:
         """Whether a step of the episode waits for an answer from beyond the rules."""
         return await self._database.first(_ESCALATING, {"episode": episode}) is not None
 
-    async def _pairs(self, statement: Any, episode: str, first: int, last: int) -> list[tuple[int, bytes]]:
-        rows = await self._database.all(statement, {"episode": episode, "first": first, "last": last})
+    async def _pairs(
+        self, statement: Any, episode: str, first: int, last: int
+    ) -> list[tuple[int, bytes]]:
+        rows = await self._database.all(
+            statement, {"episode": episode, "first": first, "last": last}
+        )
         return [(row.seq, bytes(row.body)) for row in rows]

@@ -1,6 +1,7 @@
 """The nearest miss: of all events that a condition heard, the one that failed by least, and how.
 
-A rule is asked again with some of its arguments let go: what it then takes shows which of them the event failed.
+A rule is asked again with some of its arguments let go: what it then takes shows which of them the
+event failed.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from detectors.model.types import Event
 from detectors.sdk.arguments import MATCHERS
 from detectors.sdk.registry import Rule, foreign
 from detectors.sdk.world import World
-from detectors.task.ruleset import Node
+from detectors.task.ruleset import ConditionNode
 
 _PLACES = ("element", "widget", "form")
 
 
 class _Anything:
-    """Stands for an argument that is let go: it takes all, and has what the rules ask of a matcher, whichever."""
+    """Stands for an argument that is let go: it takes all, and has what the rules ask of a matcher,
+    whichever."""
 
     origin = path = ""
     by_beginning = True
@@ -49,8 +51,8 @@ class _Anything:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """An event that came near: which arguments it failed (none: the event as such does not count), how far it got;
-    ``unseen``: why nobody knows."""
+    """An event that came near: which arguments it failed (none: the event as such does not count),
+    how far it got; ``unseen``: why nobody knows."""
 
     event: Event
     step: int
@@ -63,13 +65,17 @@ class Miss:
     def nearness(self) -> tuple[float, int, int]:
         """What sorts misses: how much of it held, then how little failed, then which came last."""
         eligible = self.level > 0 or bool(self.failed or self.unseen)
-        return (self.level if eligible else -1.0, self.of - len(self.failed) if eligible else 0, self.event.seq)
+        return (
+            self.level if eligible else -1.0,
+            self.of - len(self.failed) if eligible else 0,
+            self.event.seq,
+        )
 
 
 class Misses:
     """The nearest misses of a task's leaves, event by event."""
 
-    def __init__(self, leaves: list[Node]) -> None:
+    def __init__(self, leaves: list[ConditionNode]) -> None:
         self._leaves = [node for node in leaves if isinstance(node.rule, Rule)]
         self.nearest: dict[int, Miss] = {}
 
@@ -80,7 +86,9 @@ class Misses:
             if event.kind in node.rule.heard_kinds(node.args):
                 try:
                     miss = _miss(node.rule, node.args, event, world, step)
-                except Exception:  # as in detectors/engine/conditions.py: the step's reason names it
+                except (
+                    Exception
+                ):  # as in detectors/engine/conditions.py: the step's reason names it
                     if foreign(node.rule.name) is None:
                         raise
                     continue
@@ -94,7 +102,9 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     try:
         level = _level(rule, args, event, world)
     except UnseenError as unseen:
-        return Miss(event, step, (), len(names), unseen.known.level if unseen.known else 0.0, str(unseen))
+        return Miss(
+            event, step, (), len(names), unseen.known.level if unseen.known else 0.0, str(unseen)
+        )
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)
     free = {name: _Anything() for name in names}
@@ -103,7 +113,10 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     failed = [
         name
         for name in names
-        if _level_free(rule, replace(args, **{k: v for k, v in free.items() if k != name}), event, world) < 1.0
+        if _level_free(
+            rule, replace(args, **{k: v for k, v in free.items() if k != name}), event, world
+        )
+        < 1.0
     ]
     return Miss(event, step, tuple(failed), len(names), level)
 
@@ -121,14 +134,17 @@ def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
     except (AttributeError, TypeError):
         if foreign(rule.name) is None:
             raise
-        return 0.0  # a rule of others may ask more of a matcher; which argument failed can't be told then
+        # a rule of others may ask more of a matcher; which argument failed can't be told then
+        return 0.0
 
 
 def in_words(miss: Miss | None, rule: str, given: Any) -> str:
     """One line: the event that came nearest, and what of it was otherwise."""
     if miss is None:
         return "nothing of that kind happened"
-    where = f"event {miss.event.seq}" + (f" in step {miss.step}" if miss.step >= 0 else " before the first step")
+    where = f"event {miss.event.seq}" + (
+        f" in step {miss.step}" if miss.step >= 0 else " before the first step"
+    )
     shown = clip(line(miss.event).split(miss.event.source, 1)[1])
     if 0 < miss.level < 1:
         return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"
@@ -139,7 +155,8 @@ def in_words(miss: Miss | None, rule: str, given: Any) -> str:
     if not miss.failed:
         return f"nearest: {where}, which does not count for {rule} (see docs/rules.md): {shown}"
     wrong = "; ".join(
-        f"{name} is {_event_value(miss.event, name)}, wanted {value_in_words(given.get(name, 'the default'))}"
+        f"{name} is {_event_value(miss.event, name)}, wanted"
+        f" {value_in_words(given.get(name, 'the default'))}"
         for name in miss.failed
     )
     return f"nearest: {where}: {wrong}: {shown}"

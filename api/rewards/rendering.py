@@ -1,4 +1,5 @@
-"""In words: what a milestone waits for, as `milestoned task explain` prints it, and what an episode came to."""
+"""In words: what a milestone waits for, as `milestoned task explain` prints it, and what an episode
+came to."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ GOAL = {True: "reached", False: "not reached", None: "not known"}
 
 
 def number_in_words(value: float) -> str:
-    """A number for people: 0.4 for 0.400000000001, which sums of thirds come to; whole ones as they are."""
+    """A number for people: 0.4 for 0.400000000001, which sums of thirds come to; whole ones as they
+    are."""
     if isinstance(value, int) or value - value != 0:
         return str(value)
     text = f"{value:.6f}".rstrip("0").rstrip(".") if abs(value) >= 1e-6 else f"{value:g}"
@@ -41,18 +43,22 @@ def total_in_words(total: float | None, seen: float | None = None) -> str:
 
 
 def tiers_in_words(rules: Ruleset) -> Iterator[str]:
-    """What a reward model and a judge may add under a task; nothing where they are not asked about steps."""
+    """What a reward model and a judge may add under a task; nothing where they are not asked about
+    steps."""
     policy = rules.task.escalation
     if policy is None:
         return
     most, steps = most_of_steps(rules), spread_over(rules)
     if policy.route == "blend" or {"unscored", "low_confidence"} & set(policy.escalate):
         yield (
-            f"steps: {most:g} in all by model and judge, {most / steps:g} a step over {steps} steps, nothing once the "
-            f"goal is reached (share {policy.share:g} of {goal_worth(rules):g})"
+            f"steps: {most:g} in all by model and judge, {most / steps:g} a step over {steps}"
+            f" steps, nothing once the goal is reached (share {policy.share:g} of"
+            f" {goal_worth(rules):g})"
         )
     if policy.route == "blend":
-        yield f"steps: {' + '.join(f'{weight:g} {name}' for name, weight in policy.weights.items())}"
+        yield (
+            f"steps: {' + '.join(f'{weight:g} {name}' for name, weight in policy.weights.items())}"
+        )
     if "goal" in policy.escalate:
         yield "the goal: what is left of its worth, less what steps were offered"
 
@@ -62,12 +68,16 @@ def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:
     found, indent = rules()[condition.rule], "  " * depth
     # A list is alternatives everywhere, but for a goal: that requires all of it.
     by = " and " if condition.rule == "goal" else " or "
-    given = ", ".join(f"{name} {value_in_words(value, by)}" for name, value in condition.args.items())
+    given = ", ".join(
+        f"{name} {value_in_words(value, by)}" for name, value in condition.args.items()
+    )
     if isinstance(found, Rule):
         sentence = " ".join(found.doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
         yield f"{indent}{condition.rule}: {sentence}" + (f" ({given})" if given else "")
         return
-    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}" + (f" ({given})" if given else "")
+    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}" + (
+        f" ({given})" if given else ""
+    )
     for part in condition.of:
         yield from waits_for(part, depth + 1)
 

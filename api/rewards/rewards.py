@@ -1,4 +1,5 @@
-"""Reads rewards: sealed ones from memory, others from the ledger, and waits for those that are settling."""
+"""Reads rewards: sealed ones from memory, others from the ledger, and waits for those that are
+settling."""
 
 from __future__ import annotations
 
@@ -19,15 +20,22 @@ class RewardReader:
 
     def at_once(self, tenant: str, episode: str, step: int) -> bytes | None:
         """The sealed reward where it and whose it is are in memory: the whole of the fast way."""
-        return self._ledger.remembered(episode, step) if self._episodes.surely_owned(tenant, episode) else None
+        return (
+            self._ledger.remembered(episode, step)
+            if self._episodes.surely_owned(tenant, episode)
+            else None
+        )
 
     async def read(self, tenant: str, episode: str, step: int, deadline: Deadline) -> bytes:
-        """The final reward, or when time is up a `settling` or `escalating` one. Raises `NotFoundError`."""
+        """The final reward, or when time is up a `settling` or `escalating` one. Raises
+        `NotFoundError`."""
         await self._episodes.owned(tenant, episode)
         while True:
             changed = self._notifier.watch(log_of(episode))
             body, final = await self._ledger.stored(episode, step)
-            if body is not None and (final or not await self._notifier.wait(changed, deadline.remaining_s())):
+            if body is not None and (
+                final or not await self._notifier.wait(changed, deadline.remaining_s())
+            ):
                 return body
             if body is not None:
                 continue
@@ -45,12 +53,16 @@ class RewardReader:
 
     async def _missing(self, row: Any, step: int) -> bytes:
         last = await self._ledger.last_step(row.id)
-        raise NotFoundError(f"step: episode {row.id} has no step {step}; its last step is {last}", last_step=last)
+        raise NotFoundError(
+            f"step: episode {row.id} has no step {step}; its last step is {last}", last_step=last
+        )
 
 
 def _unsealed(row: Any, step: int) -> bytes:
     begun = row.step is not None and step <= row.step
     reason = "the step is not complete yet" if begun else "the step has not begun"
     return encode_reward(
-        settling(row.id, step, row.through, row.digest, f"{reason}; the log is at event {row.through}")
+        settling(
+            row.id, step, row.through, row.digest, f"{reason}; the log is at event {row.through}"
+        )
     )

@@ -1,8 +1,9 @@
-"""What one episode is worth under one ruleset, as plain JSON: the form in which results are kept and compared.
+"""What one episode is worth under one ruleset, as plain JSON: the form in which results are kept
+and compared.
 
-``{episode, ruleset, task, version, head, through, closed, success, total, rewards, baseline}``: ``rewards`` as the
-wire has them, ``baseline`` the milestones that were so already and earned nothing. The same log under the same ruleset
-gives the same bytes.
+``{episode, ruleset, task, version, head, through, closed, success, total, rewards, baseline}``:
+``rewards`` as the wire has them, ``baseline`` the milestones that were so already and earned
+nothing. The same log under the same ruleset gives the same bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def task_bytes(task: Task) -> bytes:
 
 @lru_cache(maxsize=256)
 def ruleset_of(task: bytes) -> Ruleset:
-    """The compiled rules of a task in its canonical form. Raises `TaskError` if this build does not have them."""
+    """The compiled rules of a task in its canonical form. Raises `TaskError` if this build does not
+    have them."""
     return compile_task(task_from_json(orjson.loads(task), stored=True))
 
 
@@ -41,23 +43,30 @@ def score(segments: Iterable[Segment], *rulesets: Ruleset, said: Said = ()) -> l
 
     ``said`` beyond the rules (the events of its log of verdicts) is read back, and nobody is asked.
     """
-    return [scored.result() for scored in score_each(segments, [(rules, said) for rules in rulesets])]
+    return [
+        scored.result() for scored in score_each(segments, [(rules, said) for rules in rulesets])
+    ]
 
 
-def score_each(segments: Iterable[Segment], sides: Sequence[tuple[Ruleset, Said]]) -> list[Scored]:
+def score_each(
+    segments: Iterable[Segment], sides: Sequence[tuple[Ruleset, Said]]
+) -> list[ScoredPlayback]:
     """The same with each ruleset's own words; a result is made of it where one is wanted.
 
-    Segments are taken as they come and not kept: events that are fed while they are in the cache cost less.
+    Segments are taken as they come and not kept: events that are fed while they are in the cache
+    cost less.
     """
-    found: list[Scored] = []
+    found: list[ScoredPlayback] = []
     for segment in segments:
-        found = found or [Scored(Playback(rules, segment.episode, said)) for rules, said in sides]
+        found = found or [
+            ScoredPlayback(Playback(rules, segment.episode, said)) for rules, said in sides
+        ]
         for scored in found:
             scored.take(segment)
     return found
 
 
-class Scored:
+class ScoredPlayback:
     """One playback of one log."""
 
     def __init__(self, playback: Playback) -> None:
@@ -97,7 +106,8 @@ class Scored:
 
 
 def stored_result(row: Any, rewards: Iterable[bytes], milestones: Iterable[bytes]) -> Result:
-    """The same of what the service stored as the episode ran: its row, sealed rewards and milestones."""
+    """The same of what the service stored as the episode ran: its row, sealed rewards and
+    milestones."""
     told = (orjson.loads(body) for body in milestones)
     return {
         "episode": row.id,

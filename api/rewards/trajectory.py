@@ -1,7 +1,8 @@
 """An episode as (o, a, r, o') tuples: a pure function of its events and its sealed rewards.
 
-The observation is what the log knows, kept small: tabs with address and title, how many fields are filled, an
-open dialog, how many files there are. Whoever wants more has the events between ``first`` and ``last``.
+The observation is what the log knows, kept small: tabs with address and title, how many fields are
+filled, an open dialog, how many files there are. Whoever wants more has the events between
+``first`` and ``last``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class _Seen:
             case "page.navigated":
                 self._navigated(tab, str(data.get("frame")), data)
             case "page.titled":
-                self._tabs.setdefault(tab, {"url": data.get("url"), "title": None})["title"] = data.get("title")
+                self._tabs.setdefault(tab, {"url": data.get("url"), "title": None})["title"] = (
+                    data.get("title")
+                )
             case "field.filled":
                 self._field(tab, data)
             case "dialog.opened":
@@ -53,7 +56,9 @@ class _Seen:
             known = self._tabs.setdefault(tab, {"url": None, "title": None})
             known["url"] = data.get("url")
         if not data.get("same_document"):
-            self._forget(lambda of_frame, of: of_frame == frame or (bool(data.get("main")) and of == tab))
+            self._forget(
+                lambda of_frame, of: of_frame == frame or (bool(data.get("main")) and of == tab)
+            )
 
     def _field(self, tab: str, data: Mapping[str, Any]) -> None:
         key = (str(data.get("frame")), str(data.get("field")))
@@ -78,9 +83,12 @@ class _Seen:
 
 
 def transitions(
-    events: Iterable[Event], rewards: Mapping[int, Mapping[str, Any]], credit: Mapping[int, float | None] | None = None
+    events: Iterable[Event],
+    rewards: Mapping[int, Mapping[str, Any]],
+    credit: Mapping[int, float | None] | None = None,
 ) -> list[dict[str, Any]]:
-    """One transition a step, in order; ``reward`` and ``next_observation`` are null while a step is open.
+    """One transition a step, in order; ``reward`` and ``next_observation`` are null while a step is
+    open.
 
     ``credit``: what a view credits to each step; the step's own reward where it is not given.
     """
@@ -95,7 +103,9 @@ def transitions(
             if _completes(event, last["step"]):
                 last["next_observation"], is_open = seen.summary(), False
         if event.kind == "step.began" and (last is None or step > last["step"]):
-            steps.append(_transition(step, event.data.get("action"), seen.summary(), event.seq, rewards))
+            steps.append(
+                _transition(step, event.data.get("action"), seen.summary(), event.seq, rewards)
+            )
             is_open = True
         elif event.kind == "episode.closed":
             closing = 0 if last is None else last["step"] + 1
@@ -112,11 +122,17 @@ def transitions(
 def _completes(event: Event, step: int) -> bool:
     if event.kind == "step.began":
         return bool(event.data["step"] > step)
-    return event.kind == "episode.closed" or (event.kind == "step.sealed" and event.data["step"] == step)
+    return event.kind == "episode.closed" or (
+        event.kind == "step.sealed" and event.data["step"] == step
+    )
 
 
 def _transition(
-    step: int, action: Any, observation: dict[str, Any], first: int, rewards: Mapping[int, Mapping[str, Any]]
+    step: int,
+    action: Any,
+    observation: dict[str, Any],
+    first: int,
+    rewards: Mapping[int, Mapping[str, Any]],
 ) -> dict[str, Any]:
     reward = rewards.get(step)
     return {

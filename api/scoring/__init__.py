@@ -1,1 +1,2 @@
-"""What a sample of a trainer was worth: an episode's step, a whole episode, or an answer on its own."""
+"""What a sample of a trainer was worth: an episode's step, a whole episode, or an answer on its
+own."""

@@ -16,7 +16,8 @@ MIN_KNOWN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """How step rewards become one number. ``gamma``: 0 to 1, of `discounted`; ``min_known``: 0 to 1, of `known`."""
+    """How step rewards become one number. ``gamma``: 0 to 1, of `discounted`; ``min_known``: 0 to
+    1, of `known`."""
 
     how: Fold = "sum"
     gamma: float = 1.0
@@ -28,8 +29,11 @@ def known_share(rewards: Sequence[float | None]) -> float | None:
     return sum(reward is not None for reward in rewards) / len(rewards) if rewards else None
 
 
-def fold(rewards: Sequence[float | None], how: Folding, penalties: Sequence[float] = ()) -> float | None:
-    """``sum``: Σ r_t; ``last``: r_T; ``discounted``: Σ γ^t r_t, t from 0; ``known``: see `known_sum`.
+def fold(
+    rewards: Sequence[float | None], how: Folding, penalties: Sequence[float] = ()
+) -> float | None:
+    """``sum``: Σ r_t; ``last``: r_T; ``discounted``: Σ γ^t r_t, t from 0; ``known``: see
+    `known_sum`.
 
     The first three are None as soon as a part of them is not known: a missing step is no 0.
     """
@@ -42,11 +46,14 @@ def fold(rewards: Sequence[float | None], how: Folding, penalties: Sequence[floa
     return sum((part or 0.0) * factor**t for t, part in enumerate(parts))
 
 
-def known_sum(rewards: Sequence[float | None], penalties: Sequence[float], min_known: float) -> float | None:
-    """Σ of the known rewards and of ``penalties`` (each at most 0), those that were seen in steps that are not known.
+def known_sum(
+    rewards: Sequence[float | None], penalties: Sequence[float], min_known: float
+) -> float | None:
+    """Σ of the known rewards and of ``penalties`` (each at most 0), those that were seen in steps
+    that are not known.
 
-    None where nothing is known, or less than ``min_known`` of the steps; but never where a penalty is known, so that
-    nobody is better off for steps that could not be observed.
+    None where nothing is known, or less than ``min_known`` of the steps; but never where a penalty
+    is known, so that nobody is better off for steps that could not be observed.
     """
     known = [reward for reward in rewards if reward is not None]
     punished = any(part < 0 for part in (*known, *penalties))

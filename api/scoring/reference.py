@@ -1,7 +1,7 @@
 """Which episode, step or task a sample belongs to, out of whatever its trainer could carry along.
 
-Trainers pass a label, a ground truth, an extra_info, a cookie through, as JSON or as text. It is data: it names what
-to look up, and nothing more.
+Trainers pass a label, a ground truth, an extra_info, a cookie through, as JSON or as text. It is
+data: it names what to look up, and nothing more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from api.core.frames import MAX_NUMBER
 EPISODE = ("episode_id", "episode")
 TASK = ("task_id", "task")
 VERSION = ("task_version", "version")
-NESTED = ("milestoned", "extra_info", "metadata", "verifier_metadata", "ground_truth", "label", "task_data")
+NESTED = (
+    "milestoned",
+    "extra_info",
+    "metadata",
+    "verifier_metadata",
+    "ground_truth",
+    "label",
+    "task_data",
+)
 """Members in which a reference may be carried, one inside the other."""
 MAX_DEPTH = 3
 WANTED = "an episode id, a task id, or an object with episode_id (and step) or task_id"
@@ -79,7 +87,11 @@ def _text(text: str, deeper: int) -> Reference:
             return Reference()
     if text.startswith("ep_"):
         return Reference(episode=text)
-    return Reference(task=text) if text and len(text) <= 512 and not text.startswith("[") else Reference()
+    return (
+        Reference(task=text)
+        if text and len(text) <= 512 and not text.startswith("[")
+        else Reference()
+    )
 
 
 def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -16,7 +16,9 @@ def response_text(response: Any) -> str:
             texts.append(content)
         elif isinstance(content, list):
             texts += [
-                str(c.get("text") or "") for c in content if isinstance(c, dict) and c.get("type") == "output_text"
+                str(c.get("text") or "")
+                for c in content
+                if isinstance(c, dict) and c.get("type") == "output_text"
             ]
     return "".join(texts)
 

@@ -8,9 +8,11 @@ from pydantic import BaseModel, ConfigDict, computed_field
 
 
 class Score(BaseModel):
-    """One sample's score; `reward` is null where it is not known, and the failure says why (NeMo Gym's words).
+    """One sample's score; `reward` is null where it is not known, and the failure says why (NeMo
+    Gym's words).
 
-    `known_share`: the share of `step_rewards` that are known, from 0 to 1; null while the episode is not closed.
+    `known_share`: the share of `step_rewards` that are known, from 0 to 1; null while the episode
+    is not closed.
     """
 
     model_config = ConfigDict(frozen=True)

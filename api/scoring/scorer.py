@@ -1,4 +1,5 @@
-"""Finds out what samples were worth, each on its own, in order: one that can't be scored spoils no other."""
+"""Finds out what samples were worth, each on its own, in order: one that can't be scored spoils no
+other."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ from api.tasks.store import Tasks
 from detectors.model.rewards import encode_reward, total
 
 SETTLING = "milestoned:settling"
-FAILURES = {"settling": SETTLING, "escalating": "milestoned:escalating", "unscored": "milestoned:unscored"}
+FAILURES = {
+    "settling": SETTLING,
+    "escalating": "milestoned:escalating",
+    "unscored": "milestoned:unscored",
+}
 """By a reward's status, where it has no value; of all others nobody can know it."""
 UNOBSERVED = "milestoned:unobserved"
 
@@ -41,12 +46,19 @@ class Scorer:
     """The scores of one service."""
 
     def __init__(
-        self, rewards: RewardReader, ledger: Ledger, episodes: Episodes, tasks: Tasks, notifier: Notifier
+        self,
+        rewards: RewardReader,
+        ledger: Ledger,
+        episodes: Episodes,
+        tasks: Tasks,
+        notifier: Notifier,
     ) -> None:
         self._rewards, self._ledger, self._episodes = rewards, ledger, episodes
         self._tasks, self._notifier = tasks, notifier
 
-    async def score(self, tenant: str, sample: Sample, folding: Folding, deadline: Deadline) -> Score:
+    async def score(
+        self, tenant: str, sample: Sample, folding: Folding, deadline: Deadline
+    ) -> Score:
         """What the sample was worth, if ``tenant`` may know it. Raises `NotFoundError`."""
         where = sample.reference
         if where.episode is None:
@@ -57,9 +69,14 @@ class Scorer:
         return await self._episode(where.episode, folding, deadline)
 
     async def score_all(
-        self, tenant: str, samples: Sequence[Sample | ProblemError], folding: Folding, deadline: Deadline
+        self,
+        tenant: str,
+        samples: Sequence[Sample | ProblemError],
+        folding: Folding,
+        deadline: Deadline,
     ) -> list[Score | ProblemError]:
-        """Every sample's score or problem, in order; problems that came along stay where they are."""
+        """Every sample's score or problem, in order; problems that came along stay where they
+        are."""
 
         async def score_sample(sample: Sample | ProblemError) -> Score | ProblemError:
             if isinstance(sample, ProblemError):
@@ -80,24 +97,40 @@ class Scorer:
     async def _step(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
         document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
-        return _build_score([document], document["reward"], document, episode, step, row.task, Folding())
+        return _build_score(
+            [document], document["reward"], document, episode, step, row.task, Folding()
+        )
 
     async def last_turn(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
         """What ``step`` and the episode's close after it were worth together, once closed."""
         await self._episodes.owned(tenant, episode)
         return await self._episode(episode, Folding(), deadline, step)
 
-    async def _episode(self, episode: str, folding: Folding, deadline: Deadline, since: int = 0) -> Score:
+    async def _episode(
+        self, episode: str, folding: Folding, deadline: Deadline, since: int = 0
+    ) -> Score:
         row = await self._closed(episode, deadline)
         await self._answered(row, deadline)
         row = await self._episodes.get(episode)
-        steps = [one for one in map(orjson.loads, await self._ledger.all(episode)) if one["step"] >= since]
+        steps = [
+            one
+            for one in map(orjson.loads, await self._ledger.all(episode))
+            if one["step"] >= since
+        ]
         if row.status != "closed":
             why = f"the episode is {row.status}, not closed; the log is at event {row.through}"
-            last = {"status": "settling", "reason": why, "digest": row.digest, "done": False, "success": None}
+            last = {
+                "status": "settling",
+                "reason": why,
+                "digest": row.digest,
+                "done": False,
+                "success": None,
+            }
             return _build_score(steps, None, last, episode, None, row.task, folding)
         if not steps:
-            raise NotFoundError(f"episode: {episode} was closed without a step, so nothing was scored")
+            raise NotFoundError(
+                f"episode: {episode} was closed without a step, so nothing was scored"
+            )
         masked = next((step for step in steps if step["reward"] is None), steps[-1])
         last = {**masked, "done": True, "success": row.success}
         if folding.how != "known":
@@ -117,7 +150,9 @@ class Scorer:
 
         Raises `RulesetChangedError` where the rules are another build's.
         """
-        if not any(m["worth"] < 0 for step in steps if step["reward"] is None for m in step["milestones"]):
+        if not any(
+            m["worth"] < 0 for step in steps if step["reward"] is None for m in step["milestones"]
+        ):
             return {}
         return seen_penalties(await self._tasks.ruleset(task), steps)
 
@@ -132,7 +167,9 @@ class Scorer:
         while True:
             changed = self._notifier.watch(log_of(episode))
             row = await self._episodes.get(episode)
-            if row.status == "closed" or not await self._notifier.wait(changed, deadline.remaining_s()):
+            if row.status == "closed" or not await self._notifier.wait(
+                changed, deadline.remaining_s()
+            ):
                 return row
 
 
@@ -165,7 +202,11 @@ def _build_score(
 
 
 def _components(
-    steps: Sequence[dict[str, Any]], folding: Folding, penalties: Mapping[str, float], *, known: bool
+    steps: Sequence[dict[str, Any]],
+    folding: Folding,
+    penalties: Mapping[str, float],
+    *,
+    known: bool,
 ) -> dict[str, float | None]:
     """The parts of the reward, folded as it is; null where it is null."""
     names = list(dict.fromkeys(name for document in steps for name in document["components"]))

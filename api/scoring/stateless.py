@@ -1,4 +1,5 @@
-"""A final answer on its own, under the rules of its task: an episode in which nobody watched anything else."""
+"""A final answer on its own, under the rules of its task: an episode in which nobody watched
+anything else."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ HARNESS = ("journal", "steps")
 def score_answer(rules: Ruleset, answer: str) -> Reward:
     """The reward of an episode of one step in which the agent only gave ``answer``.
 
-    A task whose rules lean on what was not watched gives null with the reason: an answer is no proof of a deed.
+    A task whose rules lean on what was not watched gives null with the reason: an answer is no
+    proof of a deed.
     """
     said: list[tuple[str, str, dict[str, Any]]] = [
         ("journal", "episode.opened", {"task": rules.task.id, "digest": rules.digest})
@@ -29,5 +31,8 @@ def score_answer(rules: Ruleset, answer: str) -> Reward:
         ("journal", "episode.closed", {"reason": UNWATCHED}),
     ]
     engine = Engine(rules, "stateless")
-    events = (Event("stateless", seq, source, kind, 0, data) for seq, (source, kind, data) in enumerate(said, 1))
+    events = (
+        Event("stateless", seq, source, kind, 0, data)
+        for seq, (source, kind, data) in enumerate(said, 1)
+    )
     return engine.feed(events).rewards[-1]

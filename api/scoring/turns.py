@@ -1,7 +1,7 @@
 """Rollouts that report turn by turn over a trainer's own dialect, and want each turn's reward.
 
-With an episode whose daemon watches the sandbox, a turn is a step: it ends when it is reported, and the next one
-begins. Without one there is nothing but words: the final answer is scored by its task.
+With an episode whose daemon watches the sandbox, a turn is a step: it ends when it is reported, and
+the next one begins. Without one there is nothing but words: the final answer is scored by its task.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class Turn:
 class Turns:
     """The turns of one service's rollouts."""
 
-    def __init__(self, scorer: Scorer, commands: Commands, channel: Channel, episodes: Episodes, tasks: Tasks) -> None:
+    def __init__(
+        self, scorer: Scorer, commands: Commands, channel: Channel, episodes: Episodes, tasks: Tasks
+    ) -> None:
         self._scorer, self._commands, self._channel = scorer, commands, channel
         self._episodes, self._tasks = episodes, tasks
 
@@ -60,27 +62,45 @@ class Turns:
         return instruction, 0
 
     async def end(
-        self, tenant: str, where: Reference, step: int, answer: str | None, final: bool, deadline: Deadline
+        self,
+        tenant: str,
+        where: Reference,
+        step: int,
+        answer: str | None,
+        final: bool,
+        deadline: Deadline,
     ) -> Turn:
-        """The turn's reward. ``final``: nothing follows, the episode is closed. Raises `ProblemError`."""
+        """The turn's reward. ``final``: nothing follows, the episode is closed. Raises
+        `ProblemError`."""
         await self.check_exists(tenant, where)
         if where.episode is None:
             if answer is None:
-                raise InvalidError("answer: got none; without an episode only a final answer can be scored")
-            return Turn(await self._scorer.score(tenant, Sample(where, answer), Folding(), deadline), None)
+                raise InvalidError(
+                    "answer: got none; without an episode only a final answer can be scored"
+                )
+            return Turn(
+                await self._scorer.score(tenant, Sample(where, answer), Folding(), deadline), None
+            )
         row = await self._episodes.get(where.episode)
         if row.status == "open" and row.step == step:
             if answer is not None:
-                await self._commands.say(where.episode, "agent.answered", {"text": answer}, f"turn {step}")
+                await self._commands.say(
+                    where.episode, "agent.answered", {"text": answer}, f"turn {step}"
+                )
             await self._commands.end(where.episode, step, None)
             if final:
-                # A close seals at once; what the turn set in motion is given the time that any step has to settle.
-                await self._scorer.score(tenant, Sample(Reference(where.episode, step)), Folding(), deadline)
+                # A close seals at once; what the turn set in motion is given the time that any step
+                # has to settle.
+                await self._scorer.score(
+                    tenant, Sample(Reference(where.episode, step)), Folding(), deadline
+                )
                 await self._commands.close(where.episode, "the rollout ended")
                 await self._channel.closed(where.episode, deadline)
         if final:
             return Turn(await self._scorer.last_turn(tenant, where.episode, step, deadline), None)
-        score = await self._scorer.score(tenant, Sample(Reference(where.episode, step)), Folding(), deadline)
+        score = await self._scorer.score(
+            tenant, Sample(Reference(where.episode, step)), Folding(), deadline
+        )
         if score.done:
             return Turn(score, None)
         await self._say_begun(where.episode, step + 1, deadline)
@@ -90,4 +110,6 @@ class Turns:
         queued = await self._commands.begin(episode, step, None, None)
         said: dict[str, Any] = await self._channel.journalled(episode, queued, deadline)
         if "seq" not in said:
-            raise UnavailableError(f"episode: no daemon of {episode} took step {step}'s begin in time")
+            raise UnavailableError(
+                f"episode: no daemon of {episode} took step {step}'s begin in time"
+            )

@@ -42,7 +42,7 @@ from api.fleet.leases import Leases
 from api.fleet.readiness import Readiness
 from api.fleet.store import Sandboxes
 from api.fleet.watch import LOOKS, Watch
-from api.ingest.admission import Gate
+from api.ingest.admission import AdmissionGate
 from api.ingest.appender import Log
 from api.ingest.crew import Crew
 from api.ingest.engines import Engines
@@ -84,7 +84,7 @@ class Parts:
     metrics: Metrics
     tokens: Tokens
     rates: Rates
-    gate: Gate
+    gate: AdmissionGate
     answers: Answers
     tasks: Tasks
     yaml: ApartReader
@@ -127,7 +127,9 @@ class Parts:
     broadcast: Broadcast | None
 
     @classmethod
-    def build(cls, settings: Settings, notifier: Notifier, metrics: Metrics, stages: Stages) -> Self:
+    def build(
+        cls, settings: Settings, notifier: Notifier, metrics: Metrics, stages: Stages
+    ) -> Self:
         """Put the parts together; nothing is read or written yet but the secret."""
         limits = settings.limits
         database = Database(settings.database)
@@ -140,15 +142,27 @@ class Parts:
         crew = Crew(settings.workers, limits)
         log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
         signer, audits = Signer.load(settings), Audits(database)
-        removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
+        removal, answers, arrivals = (
+            Removal(database, signer, notifier),
+            Answers(database),
+            Arrivals(database),
+        )
         followers = Followers(notifier)
         segments = StoredSegments(database)
-        streams = Streams(segments, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s)
+        streams = Streams(
+            segments, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s
+        )
         outlines = Outlines(segments)
         runner, together = uuid.uuid4().hex, Together(database)
-        escalations, verdicts = Escalations(database, together, runner), Verdicts(database, together)
+        escalations, verdicts = (
+            Escalations(database, together, runner),
+            Verdicts(database, together),
+        )
         opinions, readings = Opinions(together, database.embedded, runner), Readings(segments)
-        sandboxes, leases = Sandboxes(database), Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
+        sandboxes, leases = (
+            Sandboxes(database),
+            Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS),
+        )
         readiness = Readiness(segments, episodes, leases, notifier)
         for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
             notifier.on_gone(remembering.forget)
@@ -161,7 +175,7 @@ class Parts:
             metrics=metrics,
             tokens=Tokens(database, limits.token_cache_s),
             rates=Rates(limits),
-            gate=Gate(limits),
+            gate=AdmissionGate(limits),
             answers=answers,
             tasks=tasks,
             yaml=ApartReader(),
@@ -176,8 +190,17 @@ class Parts:
             signer=signer,
             owner=Owner(PublicKey(signer.name, signer.public)),
             audits=audits,
-            checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
-            gauges=Gauges(metrics, episodes, sandboxes, leases, escalations, HealthGauges(audits, metrics.registry)),
+            checkpointer=Checkpointer(
+                audits, ledger, signer, delivery_of(settings.checkpoints), metrics
+            ),
+            gauges=Gauges(
+                metrics,
+                episodes,
+                sandboxes,
+                leases,
+                escalations,
+                HealthGauges(audits, metrics.registry),
+            ),
             follower=Follower(segments),
             readiness=readiness,
             followers=followers,
@@ -204,7 +227,14 @@ class Parts:
             rescorer=Rescorer(database, rescores),
             removal=removal,
             arrivals=arrivals,
-            upkeep=Upkeep(episodes.partitions, removal, answers, arrivals, limits.keys_kept_days, settings.keep_days),
+            upkeep=Upkeep(
+                episodes.partitions,
+                removal,
+                answers,
+                arrivals,
+                limits.keys_kept_days,
+                settings.keep_days,
+            ),
             escalations=escalations,
             verdicts=verdicts,
             stages=stages,
@@ -223,12 +253,15 @@ class Parts:
     async def start(self) -> None:
         """Bring the schema up to date and see to it that there is an admin.
 
-        Where the database is signed with another key than this process has, it serves and signs nothing.
+        Where the database is signed with another key than this process has, it serves and signs
+        nothing.
         """
         await upgrade(self.database)
         await self.owner.settle(self.audits, self.signer)
         if self.owner.foreign is not None:
-            log.error("This service signs no checkpoints and deletes nothing.", why=self.owner.foreign)
+            log.error(
+                "This service signs no checkpoints and deletes nothing.", why=self.owner.foreign
+            )
             self.removal.refuse(self.owner.foreign)
         label = FIRST[0 if self.settings.admin_token else 1]
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)

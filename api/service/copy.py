@@ -1,9 +1,9 @@
-"""Copies everything from one database into another, empty one: SQLite to Postgres and back, and holds both against
-each other before it commits.
+"""Copies everything from one database into another, empty one: SQLite to Postgres and back, and
+holds both against each other before it commits.
 
-One transaction reads, one writes: the copy is of one moment, and it is there whole or not at all. What is compared is
-the content of every row of every table, the number of rows, and for every episode the chain of its segments up to the
-head that its row names.
+One transaction reads, one writes: the copy is of one moment, and it is there whole or not at all.
+What is compared is the content of every row of every table, the number of rows, and for every
+episode the chain of its segments up to the head that its row names.
 """
 
 from __future__ import annotations
@@ -34,13 +34,17 @@ class MoveError(Exception):
 
 
 class _Sum:
-    """A digest of rows in any order: what two databases sort differently is compared all the same."""
+    """A digest of rows in any order: what two databases sort differently is compared all the
+    same."""
 
     def __init__(self) -> None:
         self.rows, self._sum = 0, 0
 
     def add(self, row: dict[str, Any]) -> None:
-        plain = {str(name): value.hex() if isinstance(value, bytes) else value for name, value in row.items()}
+        plain = {
+            str(name): value.hex() if isinstance(value, bytes) else value
+            for name, value in row.items()
+        }
         self.rows += 1
         self._sum += int.from_bytes(hashlib.sha256(canonical(plain)).digest(), "big")
 
@@ -49,12 +53,15 @@ class _Sum:
 
 
 async def move(source: Database, target: Database) -> AsyncIterator[str]:
-    """Copy ``source`` into ``target``; tells how far it is. Raises `MoveError`, with ``target`` as it was."""
+    """Copy ``source`` into ``target``; tells how far it is. Raises `MoveError`, with ``target`` as
+    it was."""
     if source.url == target.url:
         raise MoveError("--to: the same database; wanted another")
     found, newest = await current(source), latest_revision()
     if found != newest:
-        raise MoveError(f"the database is at schema {found}, wanted {newest}: run `milestoned db upgrade` first")
+        raise MoveError(
+            f"the database is at schema {found}, wanted {newest}: run `milestoned db upgrade` first"
+        )
     await upgrade(target)
     async with source.write() as reading, target.write() as writing:
         if not source.embedded:
@@ -77,7 +84,9 @@ async def _refuse_full(conn: AsyncConnection) -> None:
             raise MoveError(f"--to: its table {table.name} has rows; wanted an empty database")
 
 
-async def _copy(table: Table, reading: AsyncConnection, writing: AsyncConnection) -> AsyncIterator[str]:
+async def _copy(
+    table: Table, reading: AsyncConnection, writing: AsyncConnection
+) -> AsyncIterator[str]:
     read, written = _Sum(), _Sum()
     async for rows in _rows(table, reading):
         rows = list(_moved(table, rows, read.rows))
@@ -90,7 +99,10 @@ async def _copy(table: Table, reading: AsyncConnection, writing: AsyncConnection
         for row in rows:
             written.add(row)
     if (read.rows, str(read)) != (written.rows, str(written)):
-        raise MoveError(f"{table.name}: {read.rows} rows were read, {written.rows} differ or are missing; nothing kept")
+        raise MoveError(
+            f"{table.name}: {read.rows} rows were read, {written.rows} differ or are missing;"
+            " nothing kept"
+        )
     yield f"{table.name}: {read.rows} rows, digest {str(read)[:16]}"
 
 
@@ -102,7 +114,8 @@ async def _rows(table: Table, conn: AsyncConnection) -> AsyncIterator[list[dict[
 
 
 def _order(table: Table) -> list[Any]:
-    # Arrivals keep their order and not their numbers: a transaction's id means nothing in another database.
+    # Arrivals keep their order and not their numbers: a transaction's id means nothing in another
+    # database.
     return [table.c.xact, table.c.position] if table is arrivals else list(table.primary_key)
 
 
@@ -117,7 +130,9 @@ async def _advance_sequences(conn: AsyncConnection) -> None:
         column = table.autoincrement_column
         if column is None or not isinstance(column.type, Integer):
             continue
-        sequence = (await conn.execute(select(func.pg_get_serial_sequence(table.name, column.name)))).scalar()
+        sequence = (
+            await conn.execute(select(func.pg_get_serial_sequence(table.name, column.name)))
+        ).scalar()
         last = (await conn.execute(select(func.max(column)))).scalar()
         if sequence is not None and last is not None:
             await conn.execute(select(func.setval(sequence, last)))
@@ -133,10 +148,13 @@ async def _check_chains(conn: AsyncConnection) -> str:
             async for one in result:
                 digest = sha256(zstandard.decompress(bytes(one.frame)))
                 if (one.first, one.prev, one.digest) != (through + 1, head, digest):
-                    raise MoveError(f"episode {row.id}: the chain breaks at event {one.first}; nothing was kept")
+                    raise MoveError(
+                        f"episode {row.id}: the chain breaks at event {one.first}; nothing was kept"
+                    )
                 through, head, count = one.last, digest, count + 1
         if (through, head) != (row.through, row.head):
             raise MoveError(
-                f"episode {row.id}: its segments end at event {through}, its row says {row.through}; nothing was kept"
+                f"episode {row.id}: its segments end at event {through}, its row says"
+                f" {row.through}; nothing was kept"
             )
     return f"{len(listed)} episodes: {count} segments, each chain whole up to its head"

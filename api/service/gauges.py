@@ -1,4 +1,5 @@
-"""What /metrics counts in the database: where that is slow to answer, the last counts are told, with their age."""
+"""What /metrics counts in the database: where that is slow to answer, the last counts are told,
+with their age."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Gauges:
         metrics.gauges_age.set_function(lambda: time.monotonic() - self._counted_at)
 
     async def refresh(self) -> None:
-        """Count anew, or wait for the count under way; at most `WITHIN_S`. Raises `UnavailableError`."""
+        """Count anew, or wait for the count under way; at most `WITHIN_S`. Raises
+        `UnavailableError`."""
         if self._counting is None or self._counting.done():
             self._counting = asyncio.create_task(self._count())
             # Nobody may be left to hear what it failed with.

@@ -1,4 +1,5 @@
-"""What pages tell of many rows in one look: who opened how much, what waits to be signed, how often milestones come."""
+"""What pages tell of many rows in one look: who opened how much, what waits to be signed, how often
+milestones come."""
 
 from __future__ import annotations
 
@@ -26,19 +27,31 @@ _QUEUED = (
 )
 _SIGNED = select(func.count()).select_from(leaves)
 _BY_TASK = (
-    select(episodes.c.task, func.count().label("many")).where(episodes.c.tenant == _tenant).group_by(episodes.c.task)
+    select(episodes.c.task, func.count().label("many"))
+    .where(episodes.c.tenant == _tenant)
+    .group_by(episodes.c.task)
 )
 _THESE = select(episodes).where(episodes.c.id.in_(bindparam("ids", expanding=True)))
-_WAITING = select(func.count()).select_from(leases).where(leases.c.tenant == _tenant, leases.c.state == "queued")
+_WAITING = (
+    select(func.count())
+    .select_from(leases)
+    .where(leases.c.tenant == _tenant, leases.c.state == "queued")
+)
 _RUNNING = (
-    select(func.count()).select_from(episodes).where(episodes.c.tenant == _tenant, episodes.c.closed_at.is_(None))
+    select(func.count())
+    .select_from(episodes)
+    .where(episodes.c.tenant == _tenant, episodes.c.closed_at.is_(None))
 )
 _CLOSED = select(func.count(), func.sum(episodes.c.step + 1)).where(
     episodes.c.closed_at >= bindparam("since"), episodes.c.tenant == _tenant
 )
 _OF_TASK = (
     select(episodes.c.id, episodes.c.total)
-    .where(episodes.c.tenant == _tenant, episodes.c.task == bindparam("task"), episodes.c.status == "closed")
+    .where(
+        episodes.c.tenant == _tenant,
+        episodes.c.task == bindparam("task"),
+        episodes.c.status == "closed",
+    )
     .order_by(episodes.c.opened_at.desc(), episodes.c.id.desc())
     .limit(bindparam("newest"))
 )
@@ -52,10 +65,14 @@ class Overview:
 
     async def openers(self, tenant: str) -> dict[str, int]:
         """How many episodes each token opened."""
-        return {row.opened_by: row.many for row in await self._database.all(_OPENERS, {"tenant": tenant})}
+        return {
+            row.opened_by: row.many
+            for row in await self._database.all(_OPENERS, {"tenant": tenant})
+        }
 
     async def signing(self, tenant: str) -> dict[str, int]:
-        """``queued``: closed episodes of the tenant's that wait for their checkpoint; ``leaves``: of all tenants."""
+        """``queued``: closed episodes of the tenant's that wait for their checkpoint; ``leaves``:
+        of all tenants."""
         queued = await self._database.first(_QUEUED, {"tenant": tenant})
         signed = await self._database.first(_SIGNED)
         return {"queued": queued[0], "leaves": signed[0]}
@@ -66,22 +83,30 @@ class Overview:
         return {row.id: row for row in found}
 
     async def pace(self, tenant: str, since: str) -> dict[str, int]:
-        """``queued`` for a sandbox and ``running`` now; ``closed`` since then, and the ``steps`` of those."""
+        """``queued`` for a sandbox and ``running`` now; ``closed`` since then, and the ``steps`` of
+        those."""
         queued = await self._database.first(_WAITING, {"tenant": tenant})
         running = await self._database.first(_RUNNING, {"tenant": tenant})
         closed = await self._database.first(_CLOSED, {"tenant": tenant, "since": since})
-        return {"queued": queued[0], "running": running[0], "closed": closed[0], "steps": int(closed[1] or 0)}
+        return {
+            "queued": queued[0],
+            "running": running[0],
+            "closed": closed[0],
+            "steps": int(closed[1] or 0),
+        }
 
     async def of_tasks(self, tenant: str) -> dict[str, int]:
         """How many episodes each task has."""
-        return {row.task: row.many for row in await self._database.all(_BY_TASK, {"tenant": tenant})}
+        return {
+            row.task: row.many for row in await self._database.all(_BY_TASK, {"tenant": tenant})
+        }
 
     async def first_hits(
         self, tenant: str, task: str, version: str | None, newest: int
     ) -> tuple[int, int, Sequence[Any]]:
-        """How many closed episodes of the task were looked at, of how many of them the total is known, and rows
-        ``(id, step, episodes)``: in how many of these each milestone came first at each step; step -1: it was so
-        before the first."""
+        """How many closed episodes of the task were looked at, of how many of them the total is
+        known, and rows ``(id, step, episodes)``: in how many of these each milestone came first at
+        each step; step -1: it was so before the first."""
         chosen = _OF_TASK if version is None else _OF_TASK.where(episodes.c.version == version)
         values = {"tenant": tenant, "task": task, "newest": newest}
         of = chosen.subquery()

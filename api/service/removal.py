@@ -1,7 +1,7 @@
 """Takes episodes out of the log, whole: what they told and earned goes, a signed tombstone stays.
 
-Each goes under the lock of its row, so no segment is half in it; a daemon that comes after that is told 410. What
-other replicas remember of it they forget on the word that is sent with the commit.
+Each goes under the lock of its row, so no segment is half in it; a daemon that comes after that is
+told 410. What other replicas remember of it they forget on the word that is sent with the commit.
 """
 
 from __future__ import annotations
@@ -44,7 +44,17 @@ _LOCKED = (
     .order_by(episodes.c.id)
     .with_for_update()
 )
-_ROWS = (engine_states, segments, steps, milestones, rewards, commands, closings, episode_facts, episode_marks)
+_ROWS = (
+    engine_states,
+    segments,
+    steps,
+    milestones,
+    rewards,
+    commands,
+    closings,
+    episode_facts,
+    episode_marks,
+)
 _BEYOND = (escalations, verdicts, opinions)
 """What was asked beyond the rules; a kept opinion may quote the episode that paid for it."""
 
@@ -71,8 +81,8 @@ class Removal:
             raise ForeignKeyError(f"nothing can be deleted here: {self._refused}")
 
     async def delete(self, episode: str, reason: str, by: str) -> dict[str, Any]:
-        """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`, `GoneError`,
-        `ForeignKeyError`."""
+        """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`,
+        `GoneError`, `ForeignKeyError`."""
         self._may()
         async with self._database.write() as conn:
             await self._alone(conn)
@@ -82,7 +92,9 @@ class Removal:
         self._notifier.wake(GONE)
         return document(tombstone)
 
-    async def due(self, before: str, labels: Sequence[tuple[str, str]] = (), abandoned: bool = False) -> list[str]:
+    async def due(
+        self, before: str, labels: Sequence[tuple[str, str]] = (), abandoned: bool = False
+    ) -> list[str]:
         """Episodes that were closed before ``before`` and have all ``labels``, the oldest first.
 
         ``abandoned``: also those that were opened before then and never closed.
@@ -91,11 +103,14 @@ class Removal:
         if abandoned:
             old = or_(old, and_(episodes.c.closed_at.is_(None), episodes.c.opened_at < before))
         wanted = [has_mark(label_key(name, value)) for name, value in labels]
-        found = select(episodes.c.id).where(old, *wanted).order_by(episodes.c.opened_at, episodes.c.id)
+        found = (
+            select(episodes.c.id).where(old, *wanted).order_by(episodes.c.opened_at, episodes.c.id)
+        )
         return [row.id for row in await self._database.all(found)]
 
     async def prune(self, due: Sequence[str], reason: str, by: str) -> int:
-        """Delete those of ``due`` that are still there; gives how many. What is done stays done if it is stopped."""
+        """Delete those of ``due`` that are still there; gives how many. What is done stays done if
+        it is stopped."""
         self._may()
         gone = 0
         for batch in _batches(sorted(due)):

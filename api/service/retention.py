@@ -1,4 +1,5 @@
-"""What a service does by itself now and then: room for tomorrow's episodes, and an end of what is kept too long."""
+"""What a service does by itself now and then: room for tomorrow's episodes, and an end of what is
+kept too long."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ log = structlog.get_logger(__name__)
 
 
 class Upkeep:
-    """The upkeep of one database; any number of replicas may do it at once. ``keep_days`` None: for ever."""
+    """The upkeep of one database; any number of replicas may do it at once. ``keep_days`` None: for
+    ever."""
 
     def __init__(
         self,
@@ -50,10 +52,14 @@ class Upkeep:
             if gone:
                 log.info("Old episodes were deleted.", episodes=gone, kept_days=self._keep_days)
         for day in await self._removal.drop_empty():
-            log.info("A day's partitions were dropped: none of its episodes is left.", day=day.isoformat())
+            log.info(
+                "A day's partitions were dropped: none of its episodes is left.",
+                day=day.isoformat(),
+            )
 
     async def start(self) -> None:
-        """See to today's and tomorrow's partitions, then to all of it, now and every hour until `stop`."""
+        """See to today's and tomorrow's partitions, then to all of it, now and every hour until
+        `stop`."""
         await self._partitions.ahead()
         self._task = asyncio.create_task(self._run(), name="upkeep")
 
@@ -69,7 +75,8 @@ class Upkeep:
             except UnavailableError as error:
                 log.warning("Upkeep has to wait.", why=error.detail)
                 pause = AGAIN_S
-            except Exception:  # a fault of ours: without this task old episodes would be kept and partitions run out
+            # a fault of ours: without this task old episodes would be kept and partitions run out
+            except Exception:
                 log.exception("Upkeep failed.", again_in_s=AGAIN_S)
                 pause = AGAIN_S
             await asyncio.sleep(pause)

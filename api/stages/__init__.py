@@ -1,1 +1,2 @@
-"""What answers where rules are silent: a learned reward model, a judge. Neither knows a database or a web framework."""
+"""What answers where rules are silent: a learned reward model, a judge. Neither knows a database or
+a web framework."""

@@ -22,9 +22,10 @@ class Criterion:
 class Question:
     """One step of one episode, or (``about`` "goal") all of it.
 
-    ``task`` is the task's document; ``events`` is the episode's log from its start through this step's seal, masked
-    as it is stored; ``rewards`` are the sealed rewards of the rules, one a step, this step's last. A stage uses nothing
-    else: the same question has the same digest, and is paid for once.
+    ``task`` is the task's document; ``events`` is the episode's log from its start through this
+    step's seal, masked as it is stored; ``rewards`` are the sealed rewards of the rules, one a
+    step, this step's last. A stage uses nothing else: the same question has the same digest, and is
+    paid for once.
     """
 
     episode: str
@@ -43,9 +44,10 @@ class Question:
 class Opinion:
     """A stage's word, and how it came to it.
 
-    ``verdict.score`` is in [0, 1], or None where the stage abstains (``verdict.why`` says why). ``record`` is JSON for
-    the audit: model, prompt digest, evidence, votes, flags, tokens. ``again`` says that asking later may help (the
-    endpoint is down), so that this is no answer yet. ``verdict.cost`` is in the operator's currency.
+    ``verdict.score`` is in [0, 1], or None where the stage abstains (``verdict.why`` says why).
+    ``record`` is JSON for the audit: model, prompt digest, evidence, votes, flags, tokens.
+    ``again`` says that asking later may help (the endpoint is down), so that this is no answer yet.
+    ``verdict.cost`` is in the operator's currency.
     """
 
     verdict: Verdict

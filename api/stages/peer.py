@@ -1,4 +1,5 @@
-"""One HTTP peer that may be slow, wrong or gone: timeouts, retries, and a breaker that spares it once it is down."""
+"""One HTTP peer that may be slow, wrong or gone: timeouts, retries, and a breaker that spares it
+once it is down."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ log = structlog.get_logger(__name__)
 
 
 class UnreachableError(Exception):
-    """No answer now, after all tries; asking later may help. ``status``: what the last try was answered, if it was."""
+    """No answer now, after all tries; asking later may help. ``status``: what the last try was
+    answered, if it was."""
 
     def __init__(self, why: str, status: int | None = None) -> None:
         super().__init__(why)
@@ -33,8 +35,8 @@ class UnreachableError(Exception):
 
 
 class RefusedError(Exception):
-    """The peer answered, and will answer so again: a status of 4xx or 501, or no JSON. ``text`` is the peer's, for the
-    operator: the message goes where readers of an episode see it."""
+    """The peer answered, and will answer so again: a status of 4xx or 501, or no JSON. ``text`` is
+    the peer's, for the operator: the message goes where readers of an episode see it."""
 
     def __init__(self, status: int, text: str, why: str = "") -> None:
         super().__init__(f"it answered {status}{why and ': '}{why}")
@@ -64,9 +66,12 @@ class PeerSettings:
 
 
 class Breaker:
-    """Open after so many failures in a row; then one call a period tries whether the peer is back."""
+    """Open after so many failures in a row; then one call a period tries whether the peer is
+    back."""
 
-    def __init__(self, failures: int, period_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, failures: int, period_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._most, self._period_s, self._clock = failures, period_s, clock
         self._failures = 0
         self._next_try = 0.0
@@ -94,7 +99,9 @@ class Peer:
         headers = {"authorization": f"Bearer {settings.key}"} if settings.key else {}
         self._settings = settings
         self._url = settings.url.rstrip("/")
-        self._client = httpx.AsyncClient(headers=headers, timeout=settings.timeout_s, verify=_trusted())
+        self._client = httpx.AsyncClient(
+            headers=headers, timeout=settings.timeout_s, verify=_trusted()
+        )
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_s)
 
     async def close(self) -> None:
@@ -104,7 +111,9 @@ class Peer:
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The decoded answer to ``body``. Raises `UnreachableError` and `RefusedError`."""
         if not self.breaker.allows():
-            raise UnreachableError(f"{self._settings.public_url} failed too often lately and is left alone for a while")
+            raise UnreachableError(
+                f"{self._settings.public_url} failed too often lately and is left alone for a while"
+            )
         status = None
         for tries_left in range(self._settings.retries, -1, -1):
             try:
@@ -116,13 +125,23 @@ class Peer:
             else:
                 if answer.status_code not in RETRIED:
                     return self._read(answer)
-                why, wait, status = f"status {answer.status_code}", _retry_after(answer), answer.status_code
-                log.warning("A peer failed.", url=self._settings.public_url, status=status, text=_text(answer)[:200])
+                why, wait, status = (
+                    f"status {answer.status_code}",
+                    _retry_after(answer),
+                    answer.status_code,
+                )
+                log.warning(
+                    "A peer failed.",
+                    url=self._settings.public_url,
+                    status=status,
+                    text=_text(answer)[:200],
+                )
             if tries_left:
                 await asyncio.sleep(self._pause(tries_left, wait))
         self.breaker.record(False)
         raise UnreachableError(
-            f"{self._settings.public_url}{path}: {why}, after {self._settings.retries + 1} tries", status
+            f"{self._settings.public_url}{path}: {why}, after {self._settings.retries + 1} tries",
+            status,
         )
 
     def _read(self, answer: httpx.Response) -> Any:
@@ -130,7 +149,10 @@ class Peer:
         self.breaker.record(True)
         if answer.is_error or len(answer.content) > _ANSWER_BYTES:
             log.warning(
-                "A peer refused.", url=self._settings.public_url, status=answer.status_code, text=_text(answer)[:200]
+                "A peer refused.",
+                url=self._settings.public_url,
+                status=answer.status_code,
+                text=_text(answer)[:200],
             )
             raise RefusedError(answer.status_code, _text(answer))
         try:

@@ -1,8 +1,9 @@
 """A reward model that somebody else serves: the stage `model` over HTTP, in one of three forms.
 
-``classify`` and ``score`` are vLLM's (`POST /classify` of a classifier, `POST /score` of a cross-encoder), ``openrlhf``
-is OpenRLHF's remote reward model (`POST` of query, prompts and labels). The model is shown what a judge is shown: the
-task, the criteria and the recorded facts, cleaned, without the agent's own words and without flagged lines.
+``classify`` and ``score`` are vLLM's (`POST /classify` of a classifier, `POST /score` of a
+cross-encoder), ``openrlhf`` is OpenRLHF's remote reward model (`POST` of query, prompts and
+labels). The model is shown what a judge is shown: the task, the criteria and the recorded facts,
+cleaned, without the agent's own words and without flagged lines.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import orjson
 
 from api.stages.base import Opinion, Question
 from api.stages.judge.evidence import Evidence, fitted
-from api.stages.judge.facts import Reader, facts_of
+from api.stages.judge.facts import EventFacts, facts_of
 from api.stages.judge.settings import number, peer_settings
 from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
 from detectors.model.codec import canonical, sha256
@@ -30,8 +31,9 @@ VERSION = "remote/1"
 
 @dataclass(frozen=True, slots=True)
 class RemoteSettings:
-    """``positive``: the class of success, by label or index. A raw value s is read as 1 / (1 + exp(−(a·s + c))), where
-    ``raw`` (an OpenRLHF reward is one); else it is a probability. Within ``doubt`` of a half the stage abstains."""
+    """``positive``: the class of success, by label or index. A raw value s is read as 1 / (1 +
+    exp(−(a·s + c))), where ``raw`` (an OpenRLHF reward is one); else it is a probability. Within
+    ``doubt`` of a half the stage abstains."""
 
     peer: PeerSettings
     model: str
@@ -72,7 +74,11 @@ class Remote:
         """One opinion: the probability of success, its distance from a half as confidence."""
         asked, told = self._texts(question)
         path, body, read = _FORMS[self.settings.form]
-        record: dict[str, Any] = {"model": self.settings.model, "form": self.settings.form, "version": VERSION}
+        record: dict[str, Any] = {
+            "model": self.settings.model,
+            "form": self.settings.form,
+            "version": VERSION,
+        }
         try:
             answer = await self._peer.post(path, body(self.settings.model, asked, told))
             score = self._probability(read(answer, self.settings.positive))
@@ -82,14 +88,20 @@ class Remote:
             return self._opinion(None, f"the scorer's answer can't be read: {error}", record)
         record["probability"] = score
         if abs(score - 0.5) < self.settings.doubt:
-            return self._opinion(None, f"{score:.3f} is within {self.settings.doubt:g} of a half", record)
+            return self._opinion(
+                None, f"{score:.3f} is within {self.settings.doubt:g} of a half", record
+            )
         return self._opinion(score, f"{score:.3f} by {self.settings.model}", record)
 
     def _texts(self, question: Question) -> tuple[str, str]:
-        reader = Reader(self.settings.text_chars, "")
+        reader = EventFacts(self.settings.text_chars, "")
         evidence: Evidence = fitted(facts_of(question, reader), self.settings.evidence_chars)
         criteria = "\n".join(f"- {criterion.text}" for criterion in question.criteria)
-        lines = [f"{fact.kind} {orjson.dumps(fact.data).decode()}" for fact in evidence.facts if not fact.flags]
+        lines = [
+            f"{fact.kind} {orjson.dumps(fact.data).decode()}"
+            for fact in evidence.facts
+            if not fact.flags
+        ]
         return f"{question.task.get('instruction', '')}\n{criteria}".strip(), "\n".join(lines)
 
     def _probability(self, value: float) -> float:
@@ -100,10 +112,14 @@ class Remote:
             # exp overflows beyond some 700, where the answer is plain.
             return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, power))))
         if not 0.0 <= value <= 1.0:
-            raise NoScoreError(f"{value} is no probability; a raw score wants MILESTONED_MODEL_RAW=1")
+            raise NoScoreError(
+                f"{value} is no probability; a raw score wants MILESTONED_MODEL_RAW=1"
+            )
         return value
 
-    def _opinion(self, score: float | None, why: str, record: dict[str, Any], *, again: bool = False) -> Opinion:
+    def _opinion(
+        self, score: float | None, why: str, record: dict[str, Any], *, again: bool = False
+    ) -> Opinion:
         confidence = 0.0 if score is None else abs(2 * score - 1)
         return Opinion(Verdict("model", score, confidence, why, self.settings.model), record, again)
 
@@ -119,14 +135,19 @@ def _classify(answer: Any, positive: str) -> float:
         raise NoScoreError(f"data[0].probs is {str(probabilities)[:80]}, wanted numbers")
     if positive.isdecimal():
         if int(positive) >= len(probabilities):
-            raise NoScoreError(f"data[0].probs has {len(probabilities)} classes, and class {positive} is asked for")
+            raise NoScoreError(
+                f"data[0].probs has {len(probabilities)} classes, and class {positive} is asked for"
+            )
         return float(probabilities[int(positive)])
     # Only the likeliest class is named; of two, the other one is what is left.
     if data.get("label") == positive:
         return float(max(probabilities))
     if len(probabilities) == 2:
         return float(min(probabilities))
-    raise NoScoreError(f"data[0].label is {data.get('label')!r}, and of {positive!r} nothing is said: name its index")
+    raise NoScoreError(
+        f"data[0].label is {data.get('label')!r}, and of {positive!r} nothing is said: name its"
+        " index"
+    )
 
 
 def _score(answer: Any, positive: str) -> float:
@@ -155,18 +176,31 @@ def _number(value: Any, where: str) -> float:
 
 Body = Callable[[str, str, str], dict[str, Any]]
 _FORMS: dict[Form, tuple[str, Body, Callable[[Any, str], float]]] = {
-    "classify": ("/classify", lambda model, asked, told: {"model": model, "input": f"{asked}\n\n{told}"}, _classify),
-    "score": ("/score", lambda model, asked, told: {"model": model, "text_1": asked, "text_2": told}, _score),
+    "classify": (
+        "/classify",
+        lambda model, asked, told: {"model": model, "input": f"{asked}\n\n{told}"},
+        _classify,
+    ),
+    "score": (
+        "/score",
+        lambda model, asked, told: {"model": model, "text_1": asked, "text_2": told},
+        _score,
+    ),
     "openrlhf": (
         "",
-        lambda model, asked, told: {"query": [f"{asked}\n\n{told}"], "prompts": [asked], "labels": [""]},
+        lambda model, asked, told: {
+            "query": [f"{asked}\n\n{told}"],
+            "prompts": [asked],
+            "labels": [""],
+        },
         _openrlhf,
     ),
 }
 
 
 def remote(url: str, env: Mapping[str, str] = os.environ) -> Remote:
-    """The scorer at ``url``, its form and the rest from MILESTONED_MODEL_FORM and the others of docs/judge.md.
+    """The scorer at ``url``, its form and the rest from MILESTONED_MODEL_FORM and the others of
+    docs/judge.md.
 
     Raises ValueError, which names the variable, its value and what was wanted.
     """

@@ -1,4 +1,5 @@
-"""JSON Schema of what is compared leniently: structures, addresses and contents (detectors/matchers/lenient.py)."""
+"""JSON Schema of what is compared leniently: structures, addresses and contents
+(detectors/matchers/lenient.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,12 @@ _PART: Schema = {"$ref": "#/$defs/structure"}
 
 
 def _closed(properties: Schema, *required: str) -> Schema:
-    return {"type": "object", "additionalProperties": False, "properties": properties, "required": list(required)}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "required": list(required),
+    }
 
 
 def structure() -> Schema:

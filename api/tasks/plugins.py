@@ -1,4 +1,5 @@
-"""Rules of others that are installed beside the service; looked for once in a process, before any task is read."""
+"""Rules of others that are installed beside the service; looked for once in a process, before any
+task is read."""
 
 from __future__ import annotations
 
@@ -12,4 +13,8 @@ from detectors.sdk.plugins import GROUP, Found, take
 def load_plugins() -> tuple[str, ...]:
     """The names of the rules that were taken. Raises `PlugInError` for one that is refused."""
     found = entry_points(group=GROUP)
-    return tuple(take(Found(one.name, one.dist.name, one.dist.version, one.load) for one in found if one.dist))
+    return tuple(
+        take(
+            Found(one.name, one.dist.name, one.dist.version, one.load) for one in found if one.dist
+        )
+    )

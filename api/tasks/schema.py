@@ -1,4 +1,5 @@
-"""The JSON Schema of task files, made of what the rules declare, so that editors complete and check them."""
+"""The JSON Schema of task files, made of what the rules declare, so that editors complete and check
+them."""
 
 from __future__ import annotations
 
@@ -31,7 +32,11 @@ def task_schema() -> Schema:
         "description": "What is asked of the agent, and what counts. See docs/tasks.md.",
         **object_(_task_properties(), ("id", "version", "instruction", "milestones")),
         "$defs": {
-            "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-/]*$", "maxLength": MAX_ID},
+            "id": {
+                "type": "string",
+                "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-/]*$",
+                "maxLength": MAX_ID,
+            },
             "text": text_schema(),
             "structure": lenient_schema.structure(),
             "url": url_schema(),
@@ -51,7 +56,10 @@ def _task_properties() -> Schema:
         "id": {"$ref": "#/$defs/id"},
         "version": {**TEXT, "maxLength": MAX_VERSION},
         "instruction": {**TEXT, "description": "What the agent is told."},
-        "origin": {**TEXT, "description": "What the task's paths resolve against, such as https://shop.example."},
+        "origin": {
+            **TEXT,
+            "description": "What the task's paths resolve against, such as https://shop.example.",
+        },
         "hosts": {
             "type": "array",
             "items": TEXT,
@@ -63,7 +71,9 @@ def _task_properties() -> Schema:
         },
         "credit": {"anyOf": [credit, object_(dict.fromkeys(COMPONENTS, credit))]},
         "penalty_floor": {"type": "number", "maximum": 0, "default": -1.0},
-        "settings": object_({"quiet_ms": {**millis, "default": 50}, "settle_ms": {**millis, "default": 1000}}),
+        "settings": object_(
+            {"quiet_ms": {**millis, "default": 50}, "settle_ms": {**millis, "default": 1000}}
+        ),
         "milestones": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/milestone"}},
         "probes": {
             "type": "array",
@@ -85,7 +95,10 @@ def _ending_properties() -> Schema:
     step: Schema = {"type": "integer", "minimum": 1}
     components = {"type": "array", "minItems": 1, "items": {"enum": list(COMPONENTS)}}
     return {
-        "limits": {**window_schema(), "description": "What comes later than so many steps or seconds pays nothing."},
+        "limits": {
+            **window_schema(),
+            "description": "What comes later than so many steps or seconds pays nothing.",
+        },
         "outcome": {
             **object_(
                 {
@@ -94,17 +107,25 @@ def _ending_properties() -> Schema:
                     "failure": {**number, "default": 0.0},
                 }
             ),
-            "description": "What the end is worth: r = alpha * process + (1 - alpha) * [t = T] * outcome.",
+            "description": (
+                "What the end is worth: r = alpha * process + (1 - alpha) * [t = T] * outcome."
+            ),
         },
         "efficiency": {
             **object_(
-                {"weight": {**number, "exclusiveMinimum": 0}, "best": step, "worst": step}, ("weight", "best", "worst")
+                {"weight": {**number, "exclusiveMinimum": 0}, "best": step, "worst": step},
+                ("weight", "best", "worst"),
             ),
-            "description": "A bonus for success: whole up to `best` steps, nothing from `worst` on.",
+            "description": (
+                "A bonus for success: whole up to `best` steps, nothing from `worst` on."
+            ),
         },
         "shaping": {
             **object_({"potential": components, "gamma": {**part, "default": 1.0}}),
-            "description": "Components that pay gamma * Phi(s') - Phi(s), which leaves the optimal policy as it is.",
+            "description": (
+                "Components that pay gamma * Phi(s') - Phi(s), which leaves the optimal policy as"
+                " it is."
+            ),
         },
     }
 
@@ -115,18 +136,35 @@ def _escalation_schema() -> Schema:
     above: Schema = {"type": "number", "exclusiveMinimum": 0}
     reasons: Schema = {"type": "array", "items": {"enum": list(REASONS)}}
     limits = {
-        **object_({"calls": {"type": "integer", "minimum": 0}, "cost": {"type": "number", "minimum": 0}}),
+        **object_(
+            {"calls": {"type": "integer", "minimum": 0}, "cost": {"type": "number", "minimum": 0}}
+        ),
         "minProperties": 1,
     }
     properties: Schema = {
         "route": {"enum": ["cascade", "blend"], "default": "cascade"},
         "escalate": {"anyOf": [{"enum": [*REASONS, "never"]}, reasons], "default": ["unscored"]},
-        "audit": {**part, "default": 0.01, "description": "The share of other steps that are judged without effect."},
-        "confident": {**part, "default": 0.7, "description": "From which confidence on a word decides."},
-        "tiers": {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"enum": list(TIERS)}},
+        "audit": {
+            **part,
+            "default": 0.01,
+            "description": "The share of other steps that are judged without effect.",
+        },
+        "confident": {
+            **part,
+            "default": 0.7,
+            "description": "From which confidence on a word decides.",
+        },
+        "tiers": {
+            "type": "array",
+            "minItems": 1,
+            "uniqueItems": True,
+            "items": {"enum": list(TIERS)},
+        },
         "weights": {
             **object_(dict.fromkeys(("rule", *TIERS), part)),
-            "description": "Of a blend; they sum to 1. Of a tier that abstained the weight goes to the others.",
+            "description": (
+                "Of a blend; they sum to 1. Of a tier that abstained the weight goes to the others."
+            ),
         },
         "decisive": {"enum": list(DECISIVE), "default": "positive"},
         "share": {
@@ -134,9 +172,16 @@ def _escalation_schema() -> Schema:
             "exclusiveMinimum": 0,
             "exclusiveMaximum": 1,
             "default": 0.2,
-            "description": "The part of the goal's worth that tiers may add to all steps of an episode together.",
+            "description": (
+                "The part of the goal's worth that tiers may add to all steps of an episode"
+                " together."
+            ),
         },
-        "patience_s": {**above, "default": 900, "description": "How long a stage may be out of reach."},
+        "patience_s": {
+            **above,
+            "default": 900,
+            "description": "How long a stage may be out of reach.",
+        },
         "rubric": object_({"goal": rubric_schema(), "step": rubric_schema()}),
         "budget": object_(dict.fromkeys(SCOPES, limits)),
     }
@@ -164,16 +209,25 @@ def _tests_schema() -> Schema:
 def _tools_schema() -> Schema:
     call = object_({"tool": TEXT, "arguments": facts_schema()}, ("tool",))
     pay = {
-        facet: object_({side: {"type": "number", "default": DEFAULT[facet][side]} for side in sides})
+        facet: object_(
+            {side: {"type": "number", "default": DEFAULT[facet][side]} for side in sides}
+        )
         for facet, sides in RANGES.items()
     }
     properties: Schema = {
         "expected": {"type": "array", "maxItems": 64, "items": call},
         "schemas": {"type": "object", "additionalProperties": {"type": ["object", "boolean"]}},
         "pay": object_(pay),
-        "free": {"type": "boolean", "default": False, "description": "Pay beyond the ranges of the literature."},
+        "free": {
+            "type": "boolean",
+            "default": False,
+            "description": "Pay beyond the ranges of the literature.",
+        },
     }
-    return {**object_(properties, ("expected",)), "description": "Asymmetric pay for tool calls. See docs/tasks.md."}
+    return {
+        **object_(properties, ("expected",)),
+        "description": "Asymmetric pay for tool calls. See docs/tasks.md.",
+    }
 
 
 def _milestone_properties() -> Schema:
@@ -181,15 +235,26 @@ def _milestone_properties() -> Schema:
         "id": {"$ref": "#/$defs/id"},
         "when": {"$ref": "#/$defs/top"},
         "component": {"enum": list(COMPONENTS)},
-        "weight": {"type": "number", "exclusiveMinimum": 0, "description": "Relative within the component."},
-        "penalty": {"type": "number", "exclusiveMinimum": 0, "description": "Paid negative, each time up to repeat."},
+        "weight": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "Relative within the component.",
+        },
+        "penalty": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "Paid negative, each time up to repeat.",
+        },
         "after": {**IDS, "description": "Pays only once these have been reached."},
         "before": {**IDS, "description": "Pays only while none of these has been reached."},
         "repeat": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1},
         "baseline": {
             "enum": ["never", "transition"],
             "default": "never",
-            "description": "transition: what was true at the start may pay once it became untrue and true again.",
+            "description": (
+                "transition: what was true at the start may pay once it became untrue and true"
+                " again."
+            ),
         },
         "must_hold_at_end": {"type": "boolean", "default": False},
         "revoke_on": {"$ref": "#/$defs/condition"},
@@ -200,7 +265,10 @@ def _milestone_properties() -> Schema:
         "within": {**window_schema(), "description": "From the first step on, or from `since` on."},
         "since": {"$ref": "#/$defs/id"},
         "credit_to": {"enum": ["occurrence", "cause"], "default": "occurrence"},
-        "decisive": {"enum": list(DECISIVE), "description": "In which direction its rule's word is proof."},
+        "decisive": {
+            "enum": list(DECISIVE),
+            "description": "In which direction its rule's word is proof.",
+        },
     }
 
 
@@ -211,13 +279,18 @@ def _condition_schema(nested: bool) -> Schema:
 
 
 def _rule_schema(found: Rule | Composite) -> Schema:
-    properties = {a.name: {**type_schema(a.type), "description": a.doc} for a in declared(found.args)}
+    properties = {
+        a.name: {**type_schema(a.type), "description": a.doc} for a in declared(found.args)
+    }
     required = tuple(a.name for a in declared(found.args) if a.required)
     doc = " ".join(found.doc.split("\n\n")[0].split())
     if isinstance(found, Rule):
         return {**object_(properties, required), "description": doc}
     if found.name == "goal":
-        return {**object_({**properties, "when": {"$ref": "#/$defs/condition"}}), "description": doc}
+        return {
+            **object_({**properties, "when": {"$ref": "#/$defs/condition"}}),
+            "description": doc,
+        }
     parts = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/condition"}}
     return {"anyOf": [parts, object_({"of": parts, **properties}, ("of",))], "description": doc}
 
@@ -228,14 +301,21 @@ def _probe_schema() -> Schema:
     moments = {"type": "array", "minItems": 1, "items": {"enum": list(WHEN)}, "default": list(WHEN)}
     common = {
         "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$"},
-        "when": {**moments, "description": "At the start always; at the end of every step; at the close."},
+        "when": {
+            **moments,
+            "description": "At the start always; at the end of every step; at the close.",
+        },
         "budget_ms": {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET_MS, "default": 500},
     }
     argv = {"type": "array", "minItems": 1, "items": TEXT}
     kinds: dict[str, Schema] = {
-        "script": object_({"url": {"$ref": "#/$defs/url"}, "expression": text}, ("url", "expression")),
+        "script": object_(
+            {"url": {"$ref": "#/$defs/url"}, "expression": text}, ("url", "expression")
+        ),
         "get": {"anyOf": [TEXT, object_({"url": text}, ("url",))]},
         "file": object_({"root": text, "path": text, "as": as_}, ("root", "path")),
         "command": object_({"argv": argv, "as": as_}, ("argv",)),
     }
-    return {"anyOf": [object_({**common, kind: body}, ("id", kind)) for kind, body in kinds.items()]}
+    return {
+        "anyOf": [object_({**common, kind: body}, ("id", kind)) for kind, body in kinds.items()]
+    }

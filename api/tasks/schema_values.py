@@ -41,14 +41,24 @@ def object_(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
 def rubric_schema() -> Schema:
     """Criteria: texts, or {id, text, required}."""
     text: Schema = {**TEXT, "minLength": 1, "maxLength": MAX_CHARACTERS}
-    line = object_({"id": {"$ref": "#/$defs/id"}, "text": text, "required": {"type": "boolean"}}, ("text",))
-    return {"type": "array", "minItems": 1, "maxItems": MAX_CRITERIA, "items": {"anyOf": [text, line]}}
+    line = object_(
+        {"id": {"$ref": "#/$defs/id"}, "text": text, "required": {"type": "boolean"}}, ("text",)
+    )
+    return {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MAX_CRITERIA,
+        "items": {"anyOf": [text, line]},
+    }
 
 
 def window_schema() -> Schema:
     """{steps?, seconds?}, at least one."""
     steps = {"type": "integer", "minimum": 0}
-    return {**object_({"steps": steps, "seconds": {"type": "number", "minimum": 0}}), "minProperties": 1}
+    return {
+        **object_({"steps": steps, "seconds": {"type": "number", "minimum": 0}}),
+        "minProperties": 1,
+    }
 
 
 def text_schema() -> Schema:
@@ -58,9 +68,18 @@ def text_schema() -> Schema:
         if mode == "typed":
             continue
         if mode == "number":
-            forms.append(object_({"number": {"type": "number"}, "tolerance": {"type": "number"}}, ("number",)))
+            forms.append(
+                object_(
+                    {"number": {"type": "number"}, "tolerance": {"type": "number"}}, ("number",)
+                )
+            )
         elif mode == "one_of":
-            forms.append(object_({"one_of": {"type": "array", "minItems": 1, "items": TEXT}, **common}, ("one_of",)))
+            forms.append(
+                object_(
+                    {"one_of": {"type": "array", "minItems": 1, "items": TEXT}, **common},
+                    ("one_of",),
+                )
+            )
         else:
             forms.append(object_({mode: TEXT, **common}, (mode,)))
     forms.extend(_typed_schema(name, options) for name, (_, options) in TYPES.items())
@@ -93,7 +112,10 @@ def _fields(value: Schema) -> Schema:
 
 def _status_schema() -> Schema:
     one: Schema = {
-        "anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"type": "string", "pattern": "^[1-5]xx$"}]
+        "anyOf": [
+            {"type": "integer", "minimum": 100, "maximum": 599},
+            {"type": "string", "pattern": "^[1-5]xx$"},
+        ]
     }
     return {"anyOf": [*one["anyOf"], {"type": "array", "minItems": 1, "items": one}]}
 
@@ -112,7 +134,14 @@ def _value_schema() -> Schema:
 def _state_schema() -> Schema:
     values: Schema = {"type": "array", "items": {}}
     fact = object_(
-        {"path": TEXT, "value": {}, "all": values, "none": values, "without": {**values, "items": TEXT}}, ("path",)
+        {
+            "path": TEXT,
+            "value": {},
+            "all": values,
+            "none": values,
+            "without": {**values, "items": TEXT},
+        },
+        ("path",),
     )
     return {"type": "array", "minItems": 1, "maxItems": state.MAX_FACTS, "items": fact}
 
@@ -168,7 +197,11 @@ _TYPES: dict[Any, Callable[[], Schema]] = {
     SchemaMatch: lambda: {"type": ["object", "boolean"]},
     Rubric: rubric_schema,
     Window: window_schema,
-    tuple[UrlMatch, ...]: lambda: {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/url"}},
+    tuple[UrlMatch, ...]: lambda: {
+        "type": "array",
+        "minItems": 1,
+        "items": {"$ref": "#/$defs/url"},
+    },
     int: lambda: {"type": "integer"},
     bool: lambda: {"type": "boolean"},
     str: lambda: TEXT,

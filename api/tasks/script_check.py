@@ -1,4 +1,5 @@
-"""Tries the expressions of a task's script probes in a real Chromium, on an empty page (`milestoned task check`)."""
+"""Tries the expressions of a task's script probes in a real Chromium, on an empty page (`milestoned
+task check`)."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ class NotTriedError(Exception):
 def script_probes(task: Task) -> list[tuple[str, str]]:
     """Path and expression of each script probe."""
     return [
-        (_path(n, probe), str(probe.args["expression"])) for n, probe in enumerate(task.probes) if _is_script(probe)
+        (_path(n, probe), str(probe.args["expression"]))
+        for n, probe in enumerate(task.probes)
+        if _is_script(probe)
     ]
 
 
@@ -65,9 +68,11 @@ def doubtful_calls(probes: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def try_expressions(probes: Sequence[tuple[str, str]], total_s: float = TOTAL_S) -> list[str]:
-    """One sentence for each expression that is no JavaScript or is refused on an empty page; raises `NotTriedError`.
+    """One sentence for each expression that is no JavaScript or is refused on an empty page; raises
+    `NotTriedError`.
 
-    What an empty page lacks ends an expression early, with a TypeError that says nothing: that is no problem here.
+    What an empty page lacks ends an expression early, with a TypeError that says nothing: that is
+    no problem here.
     """
     executable = next((found for name in NAMES if (found := shutil.which(name))), None)
     if executable is None:
@@ -86,7 +91,9 @@ def try_expressions(probes: Sequence[tuple[str, str]], total_s: float = TOTAL_S)
 def _browser(executable: str, deadline: float) -> Iterator[str]:
     """The address of a browser of its own, with a profile that goes with it."""
     sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    with tempfile.TemporaryDirectory(prefix="milestoned-check-", ignore_cleanup_errors=True) as profile:
+    with tempfile.TemporaryDirectory(
+        prefix="milestoned-check-", ignore_cleanup_errors=True
+    ) as profile:
         process = subprocess.Popen(
             [executable, *FLAGS, *sandbox, f"--user-data-dir={profile}", "about:blank"],
             stdin=subprocess.DEVNULL,
@@ -119,7 +126,9 @@ def _problems(address: str, probes: Sequence[tuple[str, str]], deadline: float) 
     with connect(address, proxy=None, compression=None, max_size=None, open_timeout=5) as socket:
 
         def call(method: str, session: str | None = None, **params: Any) -> Any:
-            message = {"id": 1, "method": method, "params": params} | ({"sessionId": session} if session else {})
+            message = {"id": 1, "method": method, "params": params} | (
+                {"sessionId": session} if session else {}
+            )
             socket.send(orjson.dumps(message).decode())
             while True:
                 reply = orjson.loads(socket.recv(timeout=max(0.0, deadline - time.monotonic())))
@@ -130,7 +139,9 @@ def _problems(address: str, probes: Sequence[tuple[str, str]], deadline: float) 
         session = call("Target.attachToTarget", targetId=tab, flatten=True).get("sessionId")
         for path, expression in probes:
             how = {"throwOnSideEffect": True, "timeout": EVALUATE_MS, "silent": True}
-            thrown = call("Runtime.evaluate", session, expression=expression, **how).get("exceptionDetails", {})
+            thrown = call("Runtime.evaluate", session, expression=expression, **how).get(
+                "exceptionDetails", {}
+            )
             said = thrown.get("exception", {}).get("description", "").partition("\n")[0]
             if "Possible side-effect in debug-evaluate" in said:
                 yield f"{path}: {refusal(expression)}"

@@ -22,9 +22,18 @@ from detectors.task.task_json import task_from_json, task_to_json
 _COMPILED = 256
 _ENDINGS = ("outcome", "efficiency", "shaping")
 """Parts of a task that pay, each as a component of its name."""
-_COLUMNS = (tasks.c.number, tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable, tasks.c.body)
+_COLUMNS = (
+    tasks.c.number,
+    tasks.c.id,
+    tasks.c.version,
+    tasks.c.digest,
+    tasks.c.attainable,
+    tasks.c.body,
+)
 _ONE = select(*_COLUMNS).where(
-    tasks.c.tenant == bindparam("tenant"), tasks.c.id == bindparam("id"), tasks.c.version == bindparam("version")
+    tasks.c.tenant == bindparam("tenant"),
+    tasks.c.id == bindparam("id"),
+    tasks.c.version == bindparam("version"),
 )
 _LATEST = (
     select(*_COLUMNS)
@@ -36,7 +45,8 @@ _BODY = select(tasks.c.body).where(tasks.c.number == bindparam("number"))
 
 
 class Opening(NamedTuple):
-    """What an episode is opened of: a task's row, and the digest that its rules have in this build."""
+    """What an episode is opened of: a task's row, and the digest that its rules have in this
+    build."""
 
     number: int
     id: str
@@ -52,29 +62,41 @@ class Tasks:
         self._compiled: OrderedDict[int, Ruleset] = OrderedDict()
 
     async def register(self, tenant: str, task: Task) -> tuple[bool, dict[str, Any]]:
-        """Whether the task is new to ``tenant``, and what is answered. Raises `TaskExistsError` for other content."""
+        """Whether the task is new to ``tenant``, and what is answered. Raises `TaskExistsError` for
+        other content."""
         body = canonical(task_to_json(task))
         rules = compile_task(task)
-        row = {"id": task.id, "version": task.version, "digest": rules.digest, "attainable": rules.attainable}
+        row = {
+            "id": task.id,
+            "version": task.version,
+            "digest": rules.digest,
+            "attainable": rules.attainable,
+        }
         try:
             return await self._register(tenant, task, row, body)
         except IntegrityError:  # another replica registered it in this moment
             return await self._register(tenant, task, row, body)
 
-    async def _register(self, tenant: str, task: Task, row: dict[str, Any], body: bytes) -> tuple[bool, dict[str, Any]]:
+    async def _register(
+        self, tenant: str, task: Task, row: dict[str, Any], body: bytes
+    ) -> tuple[bool, dict[str, Any]]:
         async with self._database.write() as conn:
-            found = (await conn.execute(_ONE, {"tenant": tenant, "id": task.id, "version": task.version})).first()
+            found = (
+                await conn.execute(_ONE, {"tenant": tenant, "id": task.id, "version": task.version})
+            ).first()
             if found is None:
                 await conn.execute(insert(tasks), {**row, "tenant": tenant, "body": body})
             elif bytes(found.body) != body:
                 raise TaskExistsError(
-                    f"version: {task.id} has a version {task.version} with other content; wanted a new version",
+                    f"version: {task.id} has a version {task.version} with other content; wanted a"
+                    " new version",
                     digest=found.digest,
                 )
         return found is None, row
 
     async def find(self, tenant: str, id: str, version: str | None) -> Any:
-        """The row of a task of ``tenant``'s, of its latest registered version by default. Raises `NotFoundError`."""
+        """The row of a task of ``tenant``'s, of its latest registered version by default. Raises
+        `NotFoundError`."""
         named = {"tenant": tenant, "id": id}
         row = await (
             self._database.first(_LATEST, named)
@@ -87,40 +109,50 @@ class Tasks:
         return row
 
     async def current(self, tenant: str, id: str, version: str | None) -> Opening:
-        """The task under this build's rules, whichever build it was registered with: an episode is opened under those.
+        """The task under this build's rules, whichever build it was registered with: an episode is
+        opened under those.
 
         Raises `NotFoundError`, `RulesetChangedError`.
         """
         row = await self.find(tenant, id, version)
         rules = await self.ruleset(row.number)
-        # The row stays as it was registered: while an upgrade goes on, replicas of the other build serve too.
+        # The row stays as it was registered: while an upgrade goes on, replicas of the other build
+        # serve too.
         return Opening(row.number, row.id, row.version, rules.digest)
 
     async def listed(self, tenant: str) -> Sequence[Any]:
         """Every version of every task of ``tenant``'s, in the order of their registration."""
         columns = (tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable)
-        return await self._database.all(select(*columns).where(tasks.c.tenant == tenant).order_by(tasks.c.number))
+        return await self._database.all(
+            select(*columns).where(tasks.c.tenant == tenant).order_by(tasks.c.number)
+        )
 
     async def components(self, number: int) -> list[str]:
-        """What a task's rewards are made of, as its text says: also where this build can't read its rules."""
+        """What a task's rewards are made of, as its text says: also where this build can't read its
+        rules."""
         body = orjson.loads((await self._database.first(_BODY, {"number": number})).body)
         named = {one["component"] for one in body.get("milestones", ()) if "component" in one}
         return sorted(named | {name for name in _ENDINGS if name in body})
 
     async def document(self, number: int) -> dict[str, Any]:
         """A task as it was registered, by its row's number."""
-        found: dict[str, Any] = orjson.loads((await self._database.first(_BODY, {"number": number})).body)
+        found: dict[str, Any] = orjson.loads(
+            (await self._database.first(_BODY, {"number": number})).body
+        )
         return found
 
     async def ruleset(self, number: int) -> Ruleset:
-        """The compiled rules of a task, by its row's number. Raises `RulesetChangedError` where this build can't."""
+        """The compiled rules of a task, by its row's number. Raises `RulesetChangedError` where
+        this build can't."""
         rules = self._compiled.get(number)
         if rules is None:
             row = await self._database.first(_BODY, {"number": number})
             try:
                 rules = compile_task(task_from_json(orjson.loads(row.body), stored=True))
             except DetectorError as error:
-                raise RulesetChangedError(f"task: this build can't read what another registered: {error}") from error
+                raise RulesetChangedError(
+                    f"task: this build can't read what another registered: {error}"
+                ) from error
             self._compiled[number] = rules
             if len(self._compiled) > _COMPILED:
                 self._compiled.popitem(last=False)

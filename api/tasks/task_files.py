@@ -1,4 +1,5 @@
-"""Task files: YAML in, `Task` out, every problem named by file line, path, value and what was wanted."""
+"""Task files: YAML in, `Task` out, every problem named by file line, path, value and what was
+wanted."""
 
 from __future__ import annotations
 
@@ -42,18 +43,25 @@ class BadTaskError(ValueError):
 
 
 def check_task(spec: Any, lines: Lines | None = None) -> Task:
-    """The task that a JSON value says; ``tests`` in it are not the task's. Raises `BadTaskError`."""
-    own = {key: value for key, value in spec.items() if key != "tests"} if isinstance(spec, dict) else spec
+    """The task that a JSON value says; ``tests`` in it are not the task's. Raises
+    `BadTaskError`."""
+    own = (
+        {key: value for key, value in spec.items() if key != "tests"}
+        if isinstance(spec, dict)
+        else spec
+    )
     return _checked(own, lines or {})
 
 
 def load_task_yaml(text: str, overrides: dict[str, str] | None = None) -> Task:
-    """The task that YAML text says, with top-level keys replaced by ``overrides``. Raises `BadTaskError`."""
+    """The task that YAML text says, with top-level keys replaced by ``overrides``. Raises
+    `BadTaskError`."""
     return check_task(*read_task_yaml(text, overrides))
 
 
 def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:
-    """What YAML text says, unchecked, and the line of every key. Raises `BadTaskError` for what is no YAML."""
+    """What YAML text says, unchecked, and the line of every key. Raises `BadTaskError` for what is
+    no YAML."""
     try:
         spec, lines = yaml_text.read(text)
     except BadYamlError as error:
@@ -93,7 +101,12 @@ def _checked(spec: Any, lines: Lines) -> Task:
 
 
 def _problem(error: SpecError, lines: Lines) -> Problem:
-    return Problem(dotted(error.path), yaml_text.line_of(error.path, lines), format_value(error.value), error.wanted)
+    return Problem(
+        dotted(error.path),
+        yaml_text.line_of(error.path, lines),
+        format_value(error.value),
+        error.wanted,
+    )
 
 
 def bad_yaml(error: BadYamlError) -> BadTaskError:

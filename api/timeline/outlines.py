@@ -1,4 +1,5 @@
-"""The outlines of the episodes that people look at: each log is read once, and from then on only what is new of it."""
+"""The outlines of the episodes that people look at: each log is read once, and from then on only
+what is new of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""An episode as a person follows it: what each step holds, and its events with like ones folded into one line (pure).
+"""An episode as a person follows it: what each step holds, and its events with like ones folded
+into one line (pure).
 
-The outline is what a page needs of the whole log: it grows event by event, so that nobody reads the log twice, and
-its size goes with the number of steps, not of events. The events themselves are read a step at a time.
+The outline is what a page needs of the whole log: it grows event by event, so that nobody reads the
+log twice, and its size goes with the number of steps, not of events. The events themselves are read
+a step at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ MAX_PICTURES = 20_000
 
 @dataclass(slots=True)
 class Line:
-    """``count`` like events in a row, the last of them told; ``marked``: one of them is evidence."""
+    """``count`` like events in a row, the last of them told; ``marked``: one of them is
+    evidence."""
 
     first: int
     last: int
@@ -36,9 +39,11 @@ class Line:
 
 @dataclass(slots=True)
 class Span:
-    """The events of one step; ``step`` None: those before the first. ``at`` and ``until`` in ns since the opening.
+    """The events of one step; ``step`` None: those before the first. ``at`` and ``until`` in ns
+    since the opening.
 
-    ``lines``: how many lines its events fold into; ``picture``: the sha256 of the last screenshot taken of it.
+    ``lines``: how many lines its events fold into; ``picture``: the sha256 of the last screenshot
+    taken of it.
     """
 
     step: int | None
@@ -60,8 +65,9 @@ class Span:
 
 @dataclass(slots=True)
 class Outline:
-    """Everything up to event ``through``. ``pictures``: sha256 → the event that holds the picture; ``visual``: the
-    numbers of the first and the last event that hold a replay, 0 where there is none."""
+    """Everything up to event ``through``. ``pictures``: sha256 → the event that holds the picture;
+    ``visual``: the numbers of the first and the last event that hold a replay, 0 where there is
+    none."""
 
     spans: list[Span] = field(default_factory=lambda: [Span(None, 1, 0, "")])
     through: int = 0
@@ -74,7 +80,9 @@ class Outline:
         """The next event."""
         step = event.data.get("step") if event.kind == "step.began" else None
         if step is not None and step != self.spans[-1].step:
-            self.spans.append(Span(step, event.seq, event.at, action_text(event.data.get("action"))))
+            self.spans.append(
+                Span(step, event.seq, event.at, action_text(event.data.get("action")))
+            )
             self._before = None
         span = self.spans[-1]
         self.through, span.last, span.until = event.seq, event.seq, event.at
@@ -112,7 +120,8 @@ class Outline:
 
 
 def action_text(action: Any) -> str:
-    """An action as the harness reported it, on one line: the words of a flat one, without the names of its members."""
+    """An action as the harness reported it, on one line: the words of a flat one, without the names
+    of its members."""
     if action is None:
         return ""
     if (
@@ -129,7 +138,8 @@ def _plain(value: Any) -> str:
 
 
 def folded(events: Iterable[Event], evidence: frozenset[int]) -> list[Line]:
-    """The events as lines: neighbours of one source, kind and telling are one line; evidence stands alone."""
+    """The events as lines: neighbours of one source, kind and telling are one line; evidence stands
+    alone."""
     lines: list[Line] = []
     for event in events:
         if event.source == LOOKS:
@@ -144,10 +154,14 @@ def folded(events: Iterable[Event], evidence: frozenset[int]) -> list[Line]:
         ):
             last.last, last.count = event.seq, last.count + 1
             continue
-        lines.append(Line(event.seq, event.seq, event.at, event.source, event.kind, text, marked=marked))
+        lines.append(
+            Line(event.seq, event.seq, event.at, event.source, event.kind, text, marked=marked)
+        )
     return lines
 
 
 def fits(line: Line, words: str, sources: frozenset[str]) -> bool:
     """Whether a search for ``words``, in any case, among ``sources`` (none: all) finds the line."""
-    return (not sources or line.source in sources) and words.lower() in f"{line.kind} {line.telling}".lower()
+    return (
+        not sources or line.source in sources
+    ) and words.lower() in f"{line.kind} {line.telling}".lower()

@@ -1,7 +1,8 @@
-"""The queue of what goes beyond the rules: filled by the transaction that seals a step, emptied by answers.
+"""The queue of what goes beyond the rules: filled by the transaction that seals a step, emptied by
+answers.
 
-Who takes a row has it until its lease ends; then it comes due again by itself, so what a killed worker held is taken up
-by another. The database's clock alone says when.
+Who takes a row has it until its lease ends; then it comes due again by itself, so what a killed
+worker held is taken up by another. The database's clock alone says when.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from api.verdicts.tables import escalations, verdicts
 _e = escalations.c
 _MINE = (
     update(escalations)
-    .where(_e.episode == bindparam("of_episode"), _e.step == bindparam("of_step"), _e.item == bindparam("of_item"))
+    .where(
+        _e.episode == bindparam("of_episode"),
+        _e.step == bindparam("of_step"),
+        _e.item == bindparam("of_item"),
+    )
     .where(_e.runner == bindparam("by"))
 )
 
@@ -29,9 +34,9 @@ Item = tuple[str, int, str]
 """What names a row: episode, step, item."""
 
 
-class Asked(NamedTuple):
-    """One item of a step that waits for an answer; ``waited_s`` since it was queued, ``heard``: something was said
-    about its step already."""
+class PendingItem(NamedTuple):
+    """One item of a step that waits for an answer; ``waited_s`` since it was queued, ``heard``:
+    something was said about its step already."""
 
     episode: str
     step: int
@@ -53,7 +58,11 @@ class Asked(NamedTuple):
 def queueing(embedded: bool) -> Rows:
     """The rows that queue items, in the transaction that seals their step."""
     at = clock(embedded)
-    return Rows(escalations, ("episode", "step", "item", "audit"), {"queued_at": at, "due": at, "attempts": literal(0)})
+    return Rows(
+        escalations,
+        ("episode", "step", "item", "audit"),
+        {"queued_at": at, "due": at, "attempts": literal(0)},
+    )
 
 
 class Escalations:
@@ -64,7 +73,9 @@ class Escalations:
         self._now = clock(database.embedded)
         # Made once: of dozens of rows, building them takes longer than running them.
         these = tuple_(_e.episode, _e.step, _e.item).in_(bindparam("these", expanding=True))
-        said = select(verdicts.c.seq).where(verdicts.c.episode == _e.episode, verdicts.c.step == _e.step)
+        said = select(verdicts.c.seq).where(
+            verdicts.c.episode == _e.episode, verdicts.c.step == _e.step
+        )
         self._due = (
             select(_e.episode, _e.step, _e.item)
             .where(_e.due <= self._now)
@@ -75,7 +86,9 @@ class Escalations:
         # Not by `min(due) - now`, for which SQLite walks the whole queue.
         self._next = select(_e.due - self._now).order_by(_e.due).limit(1)
         self._lease = (
-            update(escalations).where(these).values(runner=bindparam("by"), due=self._now + bindparam("lease_s"))
+            update(escalations)
+            .where(these)
+            .values(runner=bindparam("by"), due=self._now + bindparam("lease_s"))
         )
         self._taken = (
             select(_e.episode, _e.step, _e.item, _e.audit, _e.attempts, self._now - _e.queued_at)
@@ -84,34 +97,43 @@ class Escalations:
             .where(these)
         )
 
-    async def take(self, most: int, lease_s: float) -> list[Asked]:
+    async def take(self, most: int, lease_s: float) -> list[PendingItem]:
         """The oldest ``most`` that are due, now this worker's."""
 
-        def work(conn: Any) -> list[Asked]:
+        def work(conn: Any) -> list[PendingItem]:
             these = [tuple(key) for key in conn.execute(self._due, {"most": most})]
             if not these:
                 return []
             conn.execute(self._lease, {"these": these, "by": self._runner, "lease_s": lease_s})
-            return [Asked(*row) for row in conn.execute(self._taken, {"these": these})]
+            return [PendingItem(*row) for row in conn.execute(self._taken, {"these": these})]
 
         return await self._together.do(work)
 
     async def renew(self, items: Iterable[Item], lease_s: float) -> None:
-        """Keep those of ``items`` that this worker has; what it let fall comes due when its lease ends."""
+        """Keep those of ``items`` that this worker has; what it let fall comes due when its lease
+        ends."""
         # What was put off has no runner, so that it is not put off for longer.
         held = _MINE.values(due=self._now + lease_s)
-        names = [{"of_episode": e, "of_step": s, "of_item": i, "by": self._runner} for e, s, i in items]
+        names = [
+            {"of_episode": e, "of_step": s, "of_item": i, "by": self._runner} for e, s, i in items
+        ]
         if names:
             await self._together.do(lambda conn: conn.execute(held, names).rowcount)
 
-    async def later(self, asked: Asked, after_s: float) -> None:
+    async def later(self, asked: PendingItem, after_s: float) -> None:
         """Put one off: it comes due in ``after_s`` seconds, for whoever looks."""
-        names = {"of_episode": asked.episode, "of_step": asked.step, "of_item": asked.item, "by": self._runner}
+        names = {
+            "of_episode": asked.episode,
+            "of_step": asked.step,
+            "of_item": asked.item,
+            "by": self._runner,
+        }
         put_off = _MINE.values(runner=None, due=self._now + after_s, attempts=_e.attempts + 1)
         await self._together.do(lambda conn: conn.execute(put_off, names).rowcount)
 
     async def orphaned(self) -> None:
-        """In a database of its own, whoever else holds a row was this service before it was started again."""
+        """In a database of its own, whoever else holds a row was this service before it was started
+        again."""
         if self._database.embedded:
             free = update(escalations).where(_e.runner.is_not(None)).values(runner=None, due=0.0)
             await self._together.do(lambda conn: conn.execute(free).rowcount)

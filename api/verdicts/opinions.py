@@ -1,8 +1,9 @@
 """What was asked and answered, by the digest of the question; and what may be spent on asking.
 
-A question is billed in the transaction that makes its row, before anybody is called: whoever asks the same again, after
-a crash or for another step, finds the row. The row names the budgets that its bill is on; once somebody has answered,
-or has given up, the bill is taken back and what was really used is charged. Calls are a judge's; money is everybody's.
+A question is billed in the transaction that makes its row, before anybody is called: whoever asks
+the same again, after a crash or for another step, finds the row. The row names the budgets that its
+bill is on; once somebody has answered, or has given up, the bill is taken back and what was really
+used is charged. Calls are a judge's; money is everybody's.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _KEEP = (
     .where(_this)
     .values(body=bindparam("new_body"), calls=0, held=0.0, billed=None, until_at=0.0)
 )  # fmt: skip
-_BILLED = select(opinions).where(_c.episode.in_(bindparam("episodes", expanding=True)), _c.billed.is_not(None))
+_BILLED = select(opinions).where(
+    _c.episode.in_(bindparam("episodes", expanding=True)), _c.billed.is_not(None)
+)
 _SPENT = select(budgets).where(budgets.c.key.in_(bindparam("keys", expanding=True)))
 _of_stage = (budgets.c.scope == STAGE) & (budgets.c.key == bindparam("of_stage"))
 _DEAREST = select(budgets.c.cost).where(_of_stage)
@@ -58,7 +61,8 @@ Key = tuple[str, str]
 
 
 class Asking(NamedTuple):
-    """A question that is about to be put: to whom, for which episode, on whose budgets with which limits.
+    """A question that is about to be put: to whom, for which episode, on whose budgets with which
+    limits.
 
     ``calls``: the most that it may take, all of them billed at first.
     """
@@ -71,8 +75,8 @@ class Asking(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """``ask``: it is yours to ask. ``known``: ``body`` is the answer. ``busy``: somebody asks it, or may spend what is
-    left. ``spent``: the budget ``why`` is."""
+    """``ask``: it is yours to ask. ``known``: ``body`` is the answer. ``busy``: somebody asks it,
+    or may spend what is left. ``spent``: the budget ``why`` is."""
 
     state: Literal["ask", "known", "busy", "spent"]
     body: Mapping[str, Any] | None = None
@@ -93,12 +97,20 @@ class Opinions:
         return await self._together.do(lambda conn: self._begin(conn, asking, lease_s))
 
     async def again(self, asking: Asking, calls: int, cost: float) -> None:
-        """There was no answer yet, though it took ``calls`` and money: whoever is next may ask, if there is room."""
-        await self._together.do(lambda conn: answered(conn, asking, self._runner, None, calls, cost))
+        """There was no answer yet, though it took ``calls`` and money: whoever is next may ask, if
+        there is room."""
+        await self._together.do(
+            lambda conn: answered(conn, asking, self._runner, None, calls, cost)
+        )
 
-    async def keep(self, asking: Asking, body: Mapping[str, Any] | None, calls: int, cost: float) -> None:
-        """The answer, for whoever asks the same, and what it took; None: it is no answer, and only charged."""
-        await self._together.do(lambda conn: answered(conn, asking, self._runner, body, calls, cost))
+    async def keep(
+        self, asking: Asking, body: Mapping[str, Any] | None, calls: int, cost: float
+    ) -> None:
+        """The answer, for whoever asks the same, and what it took; None: it is no answer, and only
+        charged."""
+        await self._together.do(
+            lambda conn: answered(conn, asking, self._runner, body, calls, cost)
+        )
 
     async def free(self, asking: Asking) -> None:
         """Whoever is next may ask, on the same bill: nobody knows whether there was an answer."""
@@ -136,7 +148,11 @@ class Opinions:
             return refusal
         values: dict[str, Any] = {"runner": self._runner, "lease_s": lease_s, "body": None}
         values |= {"stage": asking.stage, "digest": asking.digest, "episode": asking.episode}
-        values |= {"calls": asking.calls, "held": held, "billed": orjson.dumps(sorted(asking.budgets))}
+        values |= {
+            "calls": asking.calls,
+            "held": held,
+            "billed": orjson.dumps(sorted(asking.budgets)),
+        }
         conn.execute(self._bill, values)
         _spend(conn, [(key, Spent(asking.calls, 0.0, held)) for key in asking.budgets])
         return Begun("ask")
@@ -149,8 +165,8 @@ def _named(asking: Asking) -> dict[str, str]:
 def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
     """What to set aside for the call, or why it may not be made.
 
-    The next call is taken to cost what the dearest so far did. Before the first has answered nobody knows, so that one
-    alone may run where money is limited.
+    The next call is taken to cost what the dearest so far did. Before the first has answered nobody
+    knows, so that one alone may run where money is limited.
     """
     rows = conn.execute(_SPENT, {"keys": [key for _, key in asking.budgets] + [asking.stage]})
     found = {(row.scope, row.key): row for row in rows}
@@ -158,7 +174,9 @@ def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
     most = max(UNKNOWN, 0.0 if known is None else known.cost)
     for key, limit in asking.budgets.items():
         spent = found.get(key)
-        calls, cost, held = (0, 0.0, 0.0) if spent is None else (spent.calls, spent.cost, spent.held)
+        calls, cost, held = (
+            (0, 0.0, 0.0) if spent is None else (spent.calls, spent.cost, spent.held)
+        )
         if limit.calls is not None and calls + asking.calls > limit.calls:
             return 0.0, Begun("spent", why=f"the {key[0]}'s budget of {limit.calls} calls is spent")
         if limit.cost is None:
@@ -166,7 +184,9 @@ def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
         if (known is None and held > _NONE) or (cost + held + most > limit.cost and held > _NONE):
             return 0.0, Begun("busy")
         if cost + (most if known is not None else 0.0) > limit.cost:
-            return 0.0, Begun("spent", why=f"the {key[0]}'s budget of {limit.cost:g} is spent: {cost:g} so far")
+            return 0.0, Begun(
+                "spent", why=f"the {key[0]}'s budget of {limit.cost:g} is spent: {cost:g} so far"
+            )
     return most, None
 
 
@@ -204,13 +224,19 @@ def given_up(conn: Connection, episodes: Sequence[str]) -> None:
 
 
 def answered(
-    conn: Connection, asking: Asking, runner: str | None, body: Mapping[str, Any] | None, calls: int, cost: float
+    conn: Connection,
+    asking: Asking,
+    runner: str | None,
+    body: Mapping[str, Any] | None,
+    calls: int,
+    cost: float,
 ) -> None:
-    """Charge the ``calls`` and money that it took in place of what was billed, and keep the answer for ever; None:
-    there is none for now, so that nothing stays billed."""
+    """Charge the ``calls`` and money that it took in place of what was billed, and keep the answer
+    for ever; None: there is none for now, so that nothing stays billed."""
     row = conn.execute(_FIND, _named(asking)).first()
     spent = [(key, Spent(calls, cost, 0.0)) for key in asking.budgets]
-    # The row may be gone with its episode, be answered by another, or (the lease had ended) be another's question.
+    # The row may be gone with its episode, be answered by another, or (the lease had ended) be
+    # another's question.
     if row is not None and row.body is None and (body is not None or row.runner == runner):
         spent += _taken_back([row])
         if body is None:

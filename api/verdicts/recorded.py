@@ -1,11 +1,12 @@
-"""What an episode's log of verdicts makes of newly scored steps: it is read, and nobody is asked."""
+"""What an episode's log of verdicts makes of newly scored steps: it is read, and nobody is
+asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from detectors.engine.engine import Engine, Outcome
+from detectors.engine.engine import Engine, EngineResult
 from detectors.engine.resolution import Word, decide, escalating, unasked, waits
 from detectors.model.rewards import episode_total
 from detectors.model.types import Ask, Event, Reward, Verdict
@@ -16,8 +17,8 @@ GIVEN, DECIDED = "verdict.given", "step.decided"
 
 
 def words_of(events: Sequence[Mapping[str, Any]], *, audit: bool = False) -> list[Word]:
-    """The words in a step's events, for `detectors.engine.resolution`; with ``audit`` those that change nothing
-    instead."""
+    """The words in a step's events, for `detectors.engine.resolution`; with ``audit`` those that
+    change nothing instead."""
     return [
         Word(one["item"], Verdict(**one["verdict"]), tuple(one["evidence"]))
         for one in events
@@ -26,17 +27,22 @@ def words_of(events: Sequence[Mapping[str, Any]], *, audit: bool = False) -> lis
 
 
 class Recorded:
-    """The events of one episode's log of verdicts, in order. ``decided``: steps that no reward was told of yet."""
+    """The events of one episode's log of verdicts, in order. ``decided``: steps that no reward was
+    told of yet."""
 
     def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
         self._events = events
         self.decided = {event["step"]: event["seq"] for event in events if event["kind"] == DECIDED}
         self._told: list[Reward] = []
 
-    def resolve(self, rules: Ruleset, rewards: Sequence[Reward], asks: Sequence[Ask]) -> list[Reward]:
-        """What newly sealed steps are worth: decided by what was said, or waiting where nothing was."""
+    def resolve(
+        self, rules: Ruleset, rewards: Sequence[Reward], asks: Sequence[Ask]
+    ) -> list[Reward]:
+        """What newly sealed steps are worth: decided by what was said, or waiting where nothing
+        was."""
         found = [
-            self._resolve_one(rules, reward, [ask for ask in asks if ask.step == reward.step]) for reward in rewards
+            self._resolve_one(rules, reward, [ask for ask in asks if ask.step == reward.step])
+            for reward in rewards
         ]
         self._told += found
         return found
@@ -60,17 +66,21 @@ class Recorded:
 
 
 class Playback:
-    """One log under one ruleset, with what was said beyond the rules read back: all that replays goes this way.
+    """One log under one ruleset, with what was said beyond the rules read back: all that replays
+    goes this way.
 
-    ``rewards`` are final, or `escalating` where a step was asked about and ``said`` decides nothing.
+    ``rewards`` are final, or `escalating` where a step was asked about and ``said`` decides
+    nothing.
     """
 
-    def __init__(self, rules: Ruleset, episode: str, said: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self, rules: Ruleset, episode: str, said: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
         self.engine = Engine(rules, episode)
         self.rewards: list[Reward] = []
         self._recorded = Recorded(said)
 
-    def take(self, events: Sequence[Event]) -> Outcome:
+    def take(self, events: Sequence[Event]) -> EngineResult:
         """Go on; what the engine made of it."""
         outcome = self.engine.feed(events)
         self.rewards += self._recorded.resolve(self.engine.ruleset, outcome.rewards, outcome.asks)

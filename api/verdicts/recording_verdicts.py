@@ -1,9 +1,11 @@
-"""The log of verdicts in a recording: a zstd skippable frame at the file's end, which any zstd reader passes over.
+"""The log of verdicts in a recording: a zstd skippable frame at the file's end, which any zstd
+reader passes over.
 
-Without it a recording is what it always was. In it are JSON lines: a header (`milestoned`, `format`, `episode`,
-`count`, `head`), then the bodies of the episode's log of verdicts as the service stores them, so that their chain can
-be checked. ``head`` is the digest of the last one, which no other line names. They are not packed: the same episode
-gives the same file, whatever the version of zstd.
+Without it a recording is what it always was. In it are JSON lines: a header (`milestoned`,
+`format`, `episode`, `count`, `head`), then the bodies of the episode's log of verdicts as the
+service stores them, so that their chain can be checked. ``head`` is the digest of the last one,
+which no other line names. They are not packed: the same episode gives the same file, whatever the
+version of zstd.
 """
 
 from __future__ import annotations
@@ -32,27 +34,34 @@ class VerdictsError(ValueError):
 
 
 def frame_of(bodies: Sequence[bytes]) -> bytes:
-    """The frame that holds these bodies, to be put behind an episode's segments; nothing where there are none."""
+    """The frame that holds these bodies, to be put behind an episode's segments; nothing where
+    there are none."""
     if not bodies:
         return b""
     episode = orjson.loads(bodies[0])["episode"]
     header = {"milestoned": "verdicts", "format": FORMAT, "episode": episode, "count": len(bodies)}
     text = b"\n".join((canonical({**header, "head": sha256(bodies[-1])}), *bodies, b""))
     if len(text) > MAX_BYTES:
-        raise VerdictsError(f"{episode}: its verdicts are {len(text)} bytes, wanted at most {MAX_BYTES}")
+        raise VerdictsError(
+            f"{episode}: its verdicts are {len(text)} bytes, wanted at most {MAX_BYTES}"
+        )
     return MAGIC.to_bytes(4, "little") + len(text).to_bytes(4, "little") + text
 
 
 def is_skippable(packed: bytes, at: int) -> bool:
     """Whether the frame at ``at`` is one that zstd passes over."""
-    return int.from_bytes(packed[at : at + 4], "little") & ~0xF == SKIPPABLE and len(packed) - at >= 4
+    return (
+        int.from_bytes(packed[at : at + 4], "little") & ~0xF == SKIPPABLE and len(packed) - at >= 4
+    )
 
 
 def bodies_of(packed: bytes, at: int) -> list[bytes]:
     """The bodies in the whole frame at ``at``, checked. Raises `VerdictsError`."""
     magic = int.from_bytes(packed[at : at + 4], "little")
     if magic != MAGIC:
-        raise VerdictsError(f"byte {at}: a frame with the magic number {magic:#x}; wanted segments, or verdicts")
+        raise VerdictsError(
+            f"byte {at}: a frame with the magic number {magic:#x}; wanted segments, or verdicts"
+        )
     size = int.from_bytes(packed[at + 4 : at + HEAD_BYTES], "little")
     if size > MAX_BYTES:
         raise VerdictsError(f"byte {at}: verdicts of {size} bytes, wanted at most {MAX_BYTES}")
@@ -60,22 +69,29 @@ def bodies_of(packed: bytes, at: int) -> list[bytes]:
     last = bodies.pop() if bodies else None
     header = _object(first, "the verdicts' header")
     if header.get("milestoned") != "verdicts" or header.get("format") != FORMAT:
-        raise VerdictsError(f"the verdicts' header: got {first[:120]!r}, wanted verdicts of format {FORMAT}")
+        raise VerdictsError(
+            f"the verdicts' header: got {first[:120]!r}, wanted verdicts of format {FORMAT}"
+        )
     if last != b"" or header.get("count") != len(bodies) or not bodies:
         raise VerdictsError(
-            f"the verdicts' header: count is {header.get('count')!r}, but {len(bodies)} verdicts follow"
+            f"the verdicts' header: count is {header.get('count')!r}, but {len(bodies)} verdicts"
+            " follow"
         )
     prev = GENESIS
     for number, body in enumerate(bodies, 1):
         _check(body, number, {"seq": number, "prev": prev, "episode": header.get("episode")})
         prev = sha256(body)
     if header.get("head") != prev:
-        raise VerdictsError(f"verdict {len(bodies)}: its digest is {prev}, wanted {header.get('head')!r:.80}: changed")
+        raise VerdictsError(
+            f"verdict {len(bodies)}: its digest is {prev}, wanted {header.get('head')!r:.80}:"
+            " changed"
+        )
     return bodies
 
 
 def _check(body: bytes, number: int, chained: Mapping[str, Any]) -> None:
-    """Its place in the chain, and that it says what a fold can read: numbers that are none decide nothing."""
+    """Its place in the chain, and that it says what a fold can read: numbers that are none decide
+    nothing."""
     event = _object(body, f"verdict {number}")
     for name, wanted in chained.items():
         if event.get(name) != wanted:
@@ -86,7 +102,9 @@ def _check(body: bytes, number: int, chained: Mapping[str, Any]) -> None:
     if event.get("kind") == GIVEN:
         _check_given(event, number)
     elif event.get("kind") != DECIDED:
-        raise VerdictsError(f"verdict {number}: kind is {event.get('kind')!r:.80}, wanted {GIVEN} or {DECIDED}")
+        raise VerdictsError(
+            f"verdict {number}: kind is {event.get('kind')!r:.80}, wanted {GIVEN} or {DECIDED}"
+        )
 
 
 def _check_given(event: Mapping[str, Any], number: int) -> None:

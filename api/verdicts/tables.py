@@ -1,12 +1,23 @@
-"""What goes beyond the rules: questions that wait, answers that are kept, and each episode's log of verdicts.
+"""What goes beyond the rules: questions that wait, answers that are kept, and each episode's log of
+verdicts.
 
-Times named ``_at`` or ``due`` are seconds since 1970 by the database's own clock: replicas never compare theirs.
-Rows name their episode and are written under the lock of its row.
+Times named ``_at`` or ``due`` are seconds since 1970 by the database's own clock: replicas never
+compare theirs. Rows name their episode and are written under the lock of its row.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, LargeBinary, String, Table
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+)
 
 from api.db.base import metadata
 

@@ -19,7 +19,8 @@ _EVENT = re.compile(r"e(\d{1,18})")
 
 
 def checked(opinion: Opinion, tier: str) -> Opinion:
-    """The opinion; an abstention where its numbers are none: nothing is clipped, rounded or guessed."""
+    """The opinion; an abstention where its numbers are none: nothing is clipped, rounded or
+    guessed."""
     verdict = opinion.verdict._replace(stage=tier)  # type: ignore[arg-type]
     fault = wrong(verdict)
     if fault is not None:
@@ -45,9 +46,14 @@ def stored_form(opinion: Opinion, through: int) -> dict[str, Any]:
 
 
 def leans_on(record: Mapping[str, Any], through: int) -> list[int]:
-    """The numbers of the events that a record cites: ``events``, or ``e7`` among the evidence of its votes."""
+    """The numbers of the events that a record cites: ``events``, or ``e7`` among the evidence of
+    its votes."""
     named = record.get("events")
-    cited = {seq for seq in named if type(seq) is int} if isinstance(named, list) else set(_cited(record.get("votes")))
+    cited = (
+        {seq for seq in named if type(seq) is int}
+        if isinstance(named, list)
+        else set(_cited(record.get("votes")))
+    )
     return sorted(seq for seq in cited if 1 <= seq <= through)[:MAX_EVIDENCE]
 
 
@@ -69,7 +75,9 @@ def _is_number(value: object) -> bool:
 def wrong(verdict: Verdict) -> str | None:
     """What about a verdict's numbers is none, or None."""
     for name, value in (("score", verdict.score), ("confidence", verdict.confidence)):
-        if (name, value) != ("score", None) and not (_is_number(value) and 0 <= float(value or 0) <= 1):
+        if (name, value) != ("score", None) and not (
+            _is_number(value) and 0 <= float(value or 0) <= 1
+        ):
             return f"the {verdict.stage}'s {name} is {value!r:.40}, wanted a number from 0 to 1"
     if not _is_number(verdict.cost) or verdict.cost < 0:
         return f"the {verdict.stage}'s cost is {verdict.cost!r:.40}, wanted an amount from 0"

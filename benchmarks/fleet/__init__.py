@@ -1,4 +1,5 @@
-"""A fleet on one machine: many sandboxes' real journals against two replicas on Postgres, and the cost of more."""
+"""A fleet on one machine: many sandboxes' real journals against two replicas on Postgres, and the
+cost of more."""
 
 from benchmarks.fleet.main import main
 from benchmarks.fleet.scale import main as scale

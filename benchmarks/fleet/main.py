@@ -1,8 +1,9 @@
-"""`python -m benchmarks fleet --minutes 5 --sandboxes 1000`: the fleet on this machine, measured from outside.
+"""`python -m benchmarks fleet --minutes 5 --sandboxes 1000`: the fleet on this machine, measured
+from outside.
 
-Two `milestoned serve` on one Postgres with its own durability, sandboxes in two processes, trainers in one.
-The figures of the service's and the database's processor time, memory and disk are what benchmarks/fleet/scale.py
-computes larger fleets from; they are kept in runs/fleet/measured.json.
+Two `milestoned serve` on one Postgres with its own durability, sandboxes in two processes, trainers
+in one. The figures of the service's and the database's processor time, memory and disk are what
+benchmarks/fleet/scale.py computes larger fleets from; they are kept in runs/fleet/measured.json.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import psutil
 
 from benchmarks.measure import line, quantile
 from lab.demo.parts import same_imports
-from lab.demo.processes import Part, Parts, console
+from lab.demo.processes import DemoProcess, Parts, console
 from tests.support.postgres import Postgres
 
 REPLICAS = 2
@@ -36,7 +37,8 @@ SETTLE_STEPS = 2.0
 
 
 class Load(NamedTuple):
-    """The counters at one moment: what was accepted, seconds of processor time by role, bytes of the database."""
+    """The counters at one moment: what was accepted, seconds of processor time by role, bytes of
+    the database."""
 
     at: float
     events: float
@@ -49,7 +51,7 @@ class Load(NamedTuple):
 class Replica(NamedTuple):
     """A running `milestoned serve`."""
 
-    part: Part
+    part: DemoProcess
     url: str
 
 
@@ -83,29 +85,54 @@ def main(minutes: float, sandboxes: int, step_s: float) -> None:
 
 def _replica(parts: Parts, data: Path, database: str, admin: str) -> Replica:
     port_file = data / "port"
-    command = [*console("milestoned", "api.cli.main"), "serve", "--data", str(data), "--database", database]
+    command = [
+        *console("milestoned", "api.cli.main"),
+        "serve",
+        "--data",
+        str(data),
+        "--database",
+        database,
+    ]
     command += ["--port", "0", "--port-file", str(port_file)]
-    environment = {**same_imports(), "MILESTONED_SECRET": "of the benchmark", "MILESTONED_ADMIN_TOKEN": admin}
+    environment = {
+        **same_imports(),
+        "MILESTONED_SECRET": "of the benchmark",
+        "MILESTONED_ADMIN_TOKEN": admin,
+    }
     environment["MILESTONED_SIGNING_KEY"] = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
     part = parts.start(f"service {data.name}", command, environment)
-    port = part.wait_until("it listened", lambda: port_file.read_text().strip() if port_file.exists() else None)
+    port = part.wait_until(
+        "it listened", lambda: port_file.read_text().strip() if port_file.exists() else None
+    )
     return Replica(part, f"http://127.0.0.1:{port}")
 
 
-def _sandboxes(parts: Parts, folder: Path, replicas: list[Replica], token: str, count: int) -> list[int]:
+def _sandboxes(
+    parts: Parts, folder: Path, replicas: list[Replica], token: str, count: int
+) -> list[int]:
     pids, first = [], 0
     for n in range(SANDBOX_PROCESSES):
         share = count // SANDBOX_PROCESSES + (n < count % SANDBOX_PROCESSES)
         journals = folder / f"journals{n}"
         journals.mkdir()
         said = [replicas[n % len(replicas)].url, token, str(first), str(share), str(journals)]
-        pids.append(parts.start(f"sandboxes {n}", [*_module("sandboxes"), *said], same_imports()).pid)
+        pids.append(
+            parts.start(f"sandboxes {n}", [*_module("sandboxes"), *said], same_imports()).pid
+        )
         first += share
     return pids
 
 
-def _trainers(parts: Parts, folder: Path, replicas: list[Replica], token: str, episodes: int, step_s: float) -> Part:
-    said = [token, str(episodes), str(step_s), str(folder / "trainers.json"), *(one.url for one in replicas)]
+def _trainers(
+    parts: Parts, folder: Path, replicas: list[Replica], token: str, episodes: int, step_s: float
+) -> DemoProcess:
+    said = [
+        token,
+        str(episodes),
+        str(step_s),
+        str(folder / "trainers.json"),
+        *(one.url for one in replicas),
+    ]
     return parts.start("trainers", [*_module("trainers"), *said], same_imports())
 
 
@@ -135,7 +162,8 @@ def _watch(minutes: float, roles: dict[str, list[int]], parts: Parts) -> dict[st
 
 
 def _over(pids: Iterable[int], ask: Callable[[psutil.Process], float]) -> list[float]:
-    """What every process of a role answers: those that were started must live, their children come and go."""
+    """What every process of a role answers: those that were started must live, their children come
+    and go."""
     told = []
     for pid in pids:
         process = psutil.Process(pid)
@@ -154,7 +182,9 @@ def _processor_s(process: psutil.Process) -> float:
     return float(sum(process.cpu_times()[:2]))
 
 
-def _load(client: httpx.Client, replicas: list[Replica], roles: dict[str, list[int]], database: str) -> Load:
+def _load(
+    client: httpx.Client, replicas: list[Replica], roles: dict[str, list[int]], database: str
+) -> Load:
     texts = [client.get(f"{one.url}/metrics").text for one in replicas]
     cpu = {role: sum(_over(pids, _processor_s)) for role, pids in roles.items()}
     return Load(
@@ -184,19 +214,29 @@ def _size(database: str) -> int:
 
 
 def _report(
-    sandboxes: int, step_s: float, before: Load, after: Load, memory: dict[str, float], told: dict[str, Any]
+    sandboxes: int,
+    step_s: float,
+    before: Load,
+    after: Load,
+    memory: dict[str, float],
+    told: dict[str, Any],
 ) -> None:
     seconds = after.at - before.at
     events, steps = after.events - before.events, after.steps - before.steps
     waits = [took for at, took in told["sealed_at"] if before.at <= at <= after.at]
     cpu = {role: after.cpu[role] - before.cpu[role] for role in after.cpu}
     print(
-        f"fleet: {sandboxes} sandboxes, a step every {step_s:g} s each, {REPLICAS} replicas, Postgres, {seconds:.0f} s"
+        f"fleet: {sandboxes} sandboxes, a step every {step_s:g} s each, {REPLICAS} replicas,"
+        f" Postgres, {seconds:.0f} s"
     )
     line("accepted events, events/s", f"{events / seconds:,.0f}")
     line("segments, segments/s", f"{(after.segments - before.segments) / seconds:,.0f}")
     line("sealed steps, steps/s", f"{steps / seconds:,.1f}")
-    line("step's end to its reward at the trainer, p50 ms", f"{quantile(waits, 0.5) * 1000:,.0f}", "50 of them quiet")
+    line(
+        "step's end to its reward at the trainer, p50 ms",
+        f"{quantile(waits, 0.5) * 1000:,.0f}",
+        "50 of them quiet",
+    )
     line("step's end to its reward at the trainer, p99 ms", f"{quantile(waits, 0.99) * 1000:,.0f}")
     line("whole episodes, each with total 1", f"{told['episodes']:,}")
     line("errors at the trainers", f"{sum(told['errors'].values()):,}", "wanted 0")

@@ -1,7 +1,9 @@
-"""Many sandboxes in one process: agentd's own membership, journal, shipper and channel, and a recording as their eyes.
+"""Many sandboxes in one process: agentd's own membership, journal, shipper and channel, and a
+recording as their eyes.
 
-Left out is what a sandbox has for itself: browser, sources and the loopback port. Each has a journal file of its own.
-`python -m benchmarks.fleet.sandboxes URL TOKEN FIRST COUNT FOLDER` works until TERM.
+Left out is what a sandbox has for itself: browser, sources and the loopback port. Each has a
+journal file of its own. `python -m benchmarks.fleet.sandboxes URL TOKEN FIRST COUNT FOLDER` works
+until TERM.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class Nothing:
 class Player:
     """One episode: what the tape has of a step happens when the journal has that the step began."""
 
-    def __init__(self, client: httpx.AsyncClient, lease: Lease, plan: dict[str, Any], tape: Tape, path: Path) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, lease: Lease, plan: dict[str, Any], tape: Tape, path: Path
+    ) -> None:
         self.journal = Journal(path, lease.episode)
         self._recorder = Recorder(self.journal)
         self._tape, self._steps = tape, Steps()
@@ -71,7 +75,10 @@ class Player:
         self._recorder.append("journal", "episode.opened", self._opened)
         for seen in self._tape.before:
             self._recorder.append(*seen)
-        ship, listen = asyncio.create_task(self._shipper.run()), asyncio.create_task(self._channel.run())
+        ship, listen = (
+            asyncio.create_task(self._shipper.run()),
+            asyncio.create_task(self._channel.run()),
+        )
         try:
             await self._conductor.closed.wait()
             self._recorder.flush()
@@ -84,9 +91,13 @@ class Player:
             self.journal.remove()
 
 
-async def sandbox(client: httpx.AsyncClient, token: str, number: int, folder: Path, tape: Tape) -> None:
+async def sandbox(
+    client: httpx.AsyncClient, token: str, number: int, folder: Path, tape: Tape
+) -> None:
     """One sandbox's life."""
-    membership = Membership(client, token, f"instance-of-sandbox-{number:06}", Settings(name=f"sandbox-{number}"))
+    membership = Membership(
+        client, token, f"instance-of-sandbox-{number:06}", Settings(name=f"sandbox-{number}")
+    )
     told = await membership.register()
     done: str | None = None
     while True:
@@ -118,8 +129,13 @@ async def main(service: str, token: str, first: int, count: int, folder: Path) -
     set_up_quietly()
     stop = until_signal()
     tape, context = load(), ssl.create_default_context()
-    clients = [httpx.AsyncClient(base_url=service, trust_env=False, verify=context) for _ in range(count)]
-    lives = [asyncio.create_task(sandbox(client, token, first + n, folder, tape)) for n, client in enumerate(clients)]
+    clients = [
+        httpx.AsyncClient(base_url=service, trust_env=False, verify=context) for _ in range(count)
+    ]
+    lives = [
+        asyncio.create_task(sandbox(client, token, first + n, folder, tape))
+        for n, client in enumerate(clients)
+    ]
     stopped = asyncio.create_task(stop.wait())
     done, _ = await asyncio.wait([*lives, stopped], return_when=asyncio.FIRST_COMPLETED)
     for life in lives:

@@ -1,7 +1,9 @@
-"""`python -m benchmarks scale`: what 10,000 and 100,000 sandboxes would cost, from the last measured fleet.
+"""`python -m benchmarks scale`: what 10,000 and 100,000 sandboxes would cost, from the last
+measured fleet.
 
-Processor time and bytes a step are taken as they were measured, times the steps of the larger fleet: no allowance for
-faster machines, none for what contention adds. Docs/scale.md has its output and what it leaves out.
+Processor time and bytes a step are taken as they were measured, times the steps of the larger
+fleet: no allowance for faster machines, none for what contention adds. Docs/scale.md has its output
+and what it leaves out.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ def main() -> None:
     service, postgres = (measured["cpu_s"][role] / steps for role in ("service", "postgres"))
     events, disk = measured["events"] / steps, measured["database"] / steps
     print(
-        f"scale: from {measured['sandboxes']} sandboxes, {steps:.0f} steps of {events:.1f} events in "
-        f"{measured['seconds']:.0f} s; a step takes {service * 1000:.1f} ms of the service, "
-        f"{postgres * 1000:.1f} ms of Postgres, {disk:.0f} bytes"
+        f"scale: from {measured['sandboxes']} sandboxes, {steps:.0f} steps of {events:.1f} events"
+        f" in {measured['seconds']:.0f} s; a step takes {service * 1000:.1f} ms of the service,"
+        f" {postgres * 1000:.1f} ms of Postgres, {disk:.0f} bytes"
     )
     for sandboxes in SIZES:
         rate = sandboxes / step_s
@@ -56,7 +58,10 @@ def main() -> None:
         limits = Limits()
         line("beats/s", f"{sandboxes * LOOKS / limits.sandbox_lost_s:,.0f}")
         look = min(limits.sandbox_lost_s / LOOKS, MAX_LOOK_S)
-        line("rows/s that all replicas read to see who is alive", f"{replicas * sandboxes / look:,.0f}")
+        line(
+            "rows/s that all replicas read to see who is alive",
+            f"{replicas * sandboxes / look:,.0f}",
+        )
         line("looks/s of those who wait, unasked", f"{2 * sandboxes / RECHECK_S:,.0f}")
         line("notifications/s that each replica hears", f"{rate * ROWS_A_STEP:,.0f}")
         line("disk, GB a day", f"{rate * disk * 86_400 / 1e9:,.0f}")

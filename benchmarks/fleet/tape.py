@@ -1,4 +1,5 @@
-"""A recorded session cut at its steps, so that any number of sandboxes can have it happen again when a step begins."""
+"""A recorded session cut at its steps, so that any number of sandboxes can have it happen again
+when a step begins."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ Seen = tuple[str, str, dict[str, Any]]
 
 
 class Tape(NamedTuple):
-    """``before``: what was seen before the first step; ``steps``: what in each, as (source, kind, data)."""
+    """``before``: what was seen before the first step; ``steps``: what in each, as (source, kind,
+    data)."""
 
     before: list[Seen]
     steps: list[list[Seen]]
@@ -38,7 +40,9 @@ def load() -> Tape:
             if event.kind == "step.began":
                 steps.append([])
             elif event.kind not in OWN:
-                (steps[-1] if steps else before).append((event.source, event.kind, dict(event.data)))
+                (steps[-1] if steps else before).append(
+                    (event.source, event.kind, dict(event.data))
+                )
                 origin = origin or _origin(event)
     return Tape(before, steps, origin)
 

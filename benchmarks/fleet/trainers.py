@@ -1,7 +1,8 @@
-"""Trainers: one coroutine an episode, which opens it, takes its steps, asks for each reward and checks the total.
+"""Trainers: one coroutine an episode, which opens it, takes its steps, asks for each reward and
+checks the total.
 
-Requests go to the replicas in turn, so most ask another replica than the sandbox ships to.
-`python -m benchmarks.fleet.trainers TOKEN EPISODES STEP_S OUT URL...` works until TERM, then writes OUT.
+Requests go to the replicas in turn, so most ask another replica than the sandbox ships to. `python
+-m benchmarks.fleet.trainers TOKEN EPISODES STEP_S OUT URL...` works until TERM, then writes OUT.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ class Trainer:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         headers = {"authorization": f"Bearer {token}"}
         self._clients = [
-            httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, verify=context, limits=limits, timeout=60)
+            httpx.AsyncClient(
+                base_url=url,
+                headers=headers,
+                trust_env=False,
+                verify=context,
+                limits=limits,
+                timeout=60,
+            )
             for url in urls
             for _ in range(16)
         ]
@@ -49,7 +57,9 @@ class Trainer:
         """One request's JSON; an answer that is an error is counted and raised."""
         answer = await next(self._turn).request(method, path, **more)
         if answer.status_code >= 400:
-            self.errors[f"{method} {answer.status_code} {answer.json().get('detail', '')[:80]}"] += 1
+            self.errors[
+                f"{method} {answer.status_code} {answer.json().get('detail', '')[:80]}"
+            ] += 1
             answer.raise_for_status()
         return answer.json()
 
@@ -64,21 +74,33 @@ class Trainer:
                 await asyncio.sleep(1.0)
 
     async def _episode(self, name: str, tape: Tape) -> None:
-        episode = (await self.call("POST", "/v1/episodes", json={"task": name, "sandbox": "any"}))["episode"]
+        episode = (await self.call("POST", "/v1/episodes", json={"task": name, "sandbox": "any"}))[
+            "episode"
+        ]
         total = 0.0
         for step in range(len(tape.steps)):
-            await self.call("POST", f"/v1/episodes/{episode}/steps", json={"step": step, "wait_ms": WAIT_MS})
+            await self.call(
+                "POST", f"/v1/episodes/{episode}/steps", json={"step": step, "wait_ms": WAIT_MS}
+            )
             await asyncio.sleep(self._step_s * random.uniform(0.5, 1.5))
             ended = time.monotonic()
-            await self.call("POST", f"/v1/episodes/{episode}/steps/{step}:end", json={"wait_ms": WAIT_MS})
-            reward = await self.call("GET", f"/v1/episodes/{episode}/steps/{step}/reward", params={"wait_ms": WAIT_MS})
+            await self.call(
+                "POST", f"/v1/episodes/{episode}/steps/{step}:end", json={"wait_ms": WAIT_MS}
+            )
+            reward = await self.call(
+                "GET", f"/v1/episodes/{episode}/steps/{step}/reward", params={"wait_ms": WAIT_MS}
+            )
             sealed = time.monotonic()
             self.sealed_at.append((sealed, sealed - ended))
             if reward["status"] != "sealed":
                 self.errors[f"a reward was {reward['status']}"] += 1
             total += reward["reward"] or 0.0
         closed = await self.call("POST", f"/v1/episodes/{episode}:close", json={"wait_ms": WAIT_MS})
-        if closed["status"] != "closed" or abs(closed["total"] - 1.0) > 1e-9 or abs(total - 1.0) > 1e-9:
+        if (
+            closed["status"] != "closed"
+            or abs(closed["total"] - 1.0) > 1e-9
+            or abs(total - 1.0) > 1e-9
+        ):
             self.errors[f"an episode's total was {total:.3f}, wanted 1"] += 1
         self.episodes += 1
 
@@ -96,7 +118,8 @@ async def main(token: str, episodes: int, step_s: float, urls: list[str]) -> dic
     name = (await trainer.call("POST", "/v1/tasks", json=task(tape)))["id"]
     # Spread over one step, or all of them would act at the same moment for ever.
     works = [
-        asyncio.create_task(trainer.episodes_without_end(name, tape, n / episodes * step_s)) for n in range(episodes)
+        asyncio.create_task(trainer.episodes_without_end(name, tape, n / episodes * step_s))
+        for n in range(episodes)
     ]
     await stop.wait()
     for work in works:

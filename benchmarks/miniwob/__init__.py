@@ -1,1 +1,2 @@
-"""Episodes of a scripted noisy policy on MiniWoB++ pages, recorded by the daemon: what a reward model is trained on."""
+"""Episodes of a scripted noisy policy on MiniWoB++ pages, recorded by the daemon: what a reward
+model is trained on."""

@@ -1,7 +1,8 @@
-"""A scripted policy that errs: a page's right or wrong way, with acts left out, repeated, spoilt or replaced.
+"""A scripted policy that errs: a page's right or wrong way, with acts left out, repeated, spoilt or
+replaced.
 
-Nothing here knows what the page pays. The same random numbers give the same plan; where a stray click lands is
-drawn when it is made, from what is visible then.
+Nothing here knows what the page pays. The same random numbers give the same plan; where a stray
+click lands is drawn when it is made, from what is visible then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ Way = Literal["right", "wrong", "random"]
 
 MAX_ACTIONS = 12
 """Acts of an episode at most."""
-STRAY = "#area :is(button, input, a, span, li, label, td, p, h3, div, rect, circle, polygon, option):visible"
+STRAY = (
+    "#area :is(button, input, a, span, li, label, td, p, h3, div, rect, circle, polygon,"
+    " option):visible"
+)
 WAYS: tuple[tuple[Way, float], ...] = (("right", 0.62), ("wrong", 0.26), ("random", 0.12))
 NOISE = (0.0, 0.1, 0.25, 0.4)
 """The chance that an act is spoilt, one of these for each episode."""
@@ -52,11 +56,19 @@ def _spoilt(act: Act, other: Act, draw: random.Random) -> list[Act]:
         case "loop":
             return [stray(draw)] * draw.randint(2, 4) + [act]
         case _:
-            return [act._replace(text=_misspelt(act.text, draw))] if act.verb in ("fill", "type") else [stray(draw)]
+            return (
+                [act._replace(text=_misspelt(act.text, draw))]
+                if act.verb in ("fill", "type")
+                else [stray(draw)]
+            )
 
 
 def _misspelt(text: str, draw: random.Random) -> str:
     if len(text) < 2 or draw.random() < 0.3:
         return draw.choice(("test", "hello", "42", "n/a"))
     at = draw.randrange(len(text))
-    return text[:at] + text[at + 1 :] if draw.random() < 0.6 else text[:at] + draw.choice("aeknrt07") + text[at + 1 :]
+    return (
+        text[:at] + text[at + 1 :]
+        if draw.random() < 0.6
+        else text[:at] + draw.choice("aeknrt07") + text[at + 1 :]
+    )

@@ -1,9 +1,10 @@
-"""`python -m benchmarks.miniwob.record OUT`: record the noisy policy on MiniWoB++ pages under our daemon.
+"""`python -m benchmarks.miniwob.record OUT`: record the noisy policy on MiniWoB++ pages under our
+daemon.
 
-One recording an episode, and a line of ``OUT/episodes.jsonl`` with what the page paid and the task whose rules score
-it; ``OUT/events.jsonl`` has those lines whose task has no probe: its rules decide by what the daemon saw happen, and a
-model sees that too. Goes on where it was stopped. The page's display of its own rewards is hidden before the daemon
-looks: it would tell the answer.
+One recording an episode, and a line of ``OUT/episodes.jsonl`` with what the page paid and the task
+whose rules score it; ``OUT/events.jsonl`` has those lines whose task has no probe: its rules decide
+by what the daemon saw happen, and a model sees that too. Goes on where it was stopped. The page's
+display of its own rewards is hidden before the daemon looks: it would tell the answer.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ FAILURES += (BadSourceError, UnobservableError)
 
 def main(argv: list[str]) -> int:
     """Record what is missing in OUT; prints a line a page."""
-    parser = argparse.ArgumentParser("benchmarks.miniwob.record", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "benchmarks.miniwob.record", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("out", type=Path)
     parser.add_argument("pages", nargs="*", help="only these pages")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"instances of a page ({SEEDS})")
@@ -87,7 +90,10 @@ class Recorder:
                 script, task = self._read(context)
                 paid = [self._episode(context, script, task, run) for run in wanted]
         except FAILURES as error:
-            print(f"{self._name} {self._seed}: {type(error).__name__}: {str(error)[:160]!r}", flush=True)
+            print(
+                f"{self._name} {self._seed}: {type(error).__name__}: {str(error)[:160]!r}",
+                flush=True,
+            )
             return
         took = (time.monotonic() - began) / len(wanted)
         print(f"{self._name} {self._seed}: paid {paid}, {took:.1f} s an episode", flush=True)
@@ -103,7 +109,9 @@ class Recorder:
         page.close()
         return script, {**task, "version": self._seed}
 
-    def _episode(self, context: BrowserContext, script: Script, task: dict[str, Any], run: int) -> float:
+    def _episode(
+        self, context: BrowserContext, script: Script, task: dict[str, Any], run: int
+    ) -> float:
         draw = random.Random(hashlib.sha256(self._id(run).encode()).digest())
         way, noise, acts = plan(script, draw)
         page = context.new_page()
@@ -113,7 +121,9 @@ class Recorder:
         asked = self._out / f"{self._name}.task.json"
         asked.write_text(json.dumps(task))
         page.set_default_timeout(ACT_MS)
-        with attach(context, out=file, force="yes", also=KINDS, steps="port", task=str(asked)) as watch:
+        with attach(
+            context, out=file, force="yes", also=KINDS, steps="port", task=str(asked)
+        ) as watch:
             for act in acts:
                 watch.begin_step(_told(act))
                 _perform(page, act)
@@ -124,14 +134,17 @@ class Recorder:
         page.close()
         line = {"id": self._id(run), "file": file.name, "group": family(self._name), "way": way}
         line |= {"noise": noise, "paid": paid, "success": paid >= WHOLE, "task": task}
-        for index in (self._index,) if "probes" in task else (self._index, self._out / "events.jsonl"):
+        for index in (
+            (self._index,) if "probes" in task else (self._index, self._out / "events.jsonl")
+        ):
             with index.open("a") as lines_of:
                 lines_of.write(json.dumps(line, ensure_ascii=False) + "\n")
         return paid
 
 
 def family(page: str) -> str:
-    """Pages that one reader solves are one family: variants of a page must not stand on both sides of a split."""
+    """Pages that one reader solves are one family: variants of a page must not stand on both sides
+    of a split."""
     return f"miniwob/{ENTRIES[page].read.__name__}"
 
 
@@ -142,7 +155,8 @@ def lines(index: Path) -> Iterator[dict[str, Any]]:
 
 
 def _told(act: Act) -> dict[str, str]:
-    """The act as a harness tells it: what is done with which text; not the selector, which knows the answer."""
+    """The act as a harness tells it: what is done with which text; not the selector, which knows
+    the answer."""
     if act.verb == "stray":
         return {"verb": "click"}
     return {"verb": act.verb, "text": act.text} if act.text else {"verb": act.verb}

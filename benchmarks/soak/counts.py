@@ -1,4 +1,5 @@
-"""What the page did, by its own count, beside what the recording says: nothing may be missing without a word."""
+"""What the page did, by its own count, beside what the recording says: nothing may be missing
+without a word."""
 
 from __future__ import annotations
 
@@ -15,15 +16,23 @@ _PLACE = re.compile(r"#place-(\d+)$")
 
 
 class Held(NamedTuple):
-    """One thing that the page counts: how many it did, and which of them the recording does not tell."""
+    """One thing that the page counts: how many it did, and which of them the recording does not
+    tell."""
 
     did: int
     missing: list[int]
 
 
-def hold(events: Iterable[Event], before: Mapping[str, int], did: Mapping[str, int]) -> dict[str, Held]:
+def hold(
+    events: Iterable[Event], before: Mapping[str, int], did: Mapping[str, int]
+) -> dict[str, Held]:
     """Every numbered fact, request, place and click after those ``before`` the daemon watched."""
-    told: dict[str, set[int]] = {"facts": set(), "requests": set(), "places": set(), "clicks": set()}
+    told: dict[str, set[int]] = {
+        "facts": set(),
+        "requests": set(),
+        "places": set(),
+        "clicks": set(),
+    }
     clicks = before["clicks"]
     for event in events:
         for what, number in _numbers(event):
@@ -34,7 +43,11 @@ def hold(events: Iterable[Event], before: Mapping[str, int], did: Mapping[str, i
     return {
         what: Held(
             did[what] - before[what],
-            [number for number in range(before[what] + 1, did[what] + 1) if number not in told[what]],
+            [
+                number
+                for number in range(before[what] + 1, did[what] + 1)
+                if number not in told[what]
+            ],
         )
         for what in told
     }
@@ -50,7 +63,8 @@ def _numbers(event: Event) -> Iterator[tuple[str, int]]:
 
 
 def losses(events: Iterable[Event]) -> dict[str, Any]:
-    """What the recording itself says was lost: dropped observations, and gaps but those of the start."""
+    """What the recording itself says was lost: dropped observations, and gaps but those of the
+    start."""
     dropped: Counter[str] = Counter()
     gaps: Counter[str] = Counter()
     begun = False

@@ -1,4 +1,5 @@
-"""`python -m benchmarks soak --minutes N`: memory and losses for N minutes, then step times in turns for N / 3."""
+"""`python -m benchmarks soak --minutes N`: memory and losses for N minutes, then step times in
+turns for N / 3."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ MIB = 1 << 20
 
 def main(minutes: float = 30.0, out: Path = Path(".build/soak.json")) -> None:
     """Print the figures, and write them to ``out``."""
-    with tempfile.TemporaryDirectory(prefix="milestoned-soak-") as name, Parts(Path(name) / "logs") as parts:
+    with (
+        tempfile.TemporaryDirectory(prefix="milestoned-soak-") as name,
+        Parts(Path(name) / "logs") as parts,
+    ):
         folder = Path(name)
         with playing(folder) as scene:
             figures = {"minutes": minutes, **soak(parts, scene, folder, minutes)}
@@ -110,14 +114,28 @@ def memory(samples: list[tuple[float, int]], minutes: float) -> dict[str, Any]:
 
 def _print_soak(figures: dict[str, Any]) -> None:
     taken, lost = figures["memory"], figures["losses"]
-    print(f"soak: {figures['minutes']:g} minutes, everything heard, {figures['steps']} steps, LibreOffice typed into")
-    line("DOM changes/s", f"{figures['changes_per_s']:,}", "wanted: 2,000 or as many as the machine gives")
+    print(
+        f"soak: {figures['minutes']:g} minutes, everything heard, {figures['steps']} steps,"
+        " LibreOffice typed into"
+    )
+    line(
+        "DOM changes/s",
+        f"{figures['changes_per_s']:,}",
+        "wanted: 2,000 or as many as the machine gives",
+    )
     line("events", f"{figures['events']:,}")
-    line("memory after the warm-up, MiB (daemon and children, PSS)", f"{taken['after_warm_up'] / MIB:.1f}")
+    line(
+        "memory after the warm-up, MiB (daemon and children, PSS)",
+        f"{taken['after_warm_up'] / MIB:.1f}",
+    )
     line("memory at the end, MiB", f"{taken['at_the_end'] / MIB:.1f}")
     line("growth", f"{taken['growth']:+.1%}", "wanted < 5 %")
     for what, one in figures["held"].items():
-        line(f"{what} that the page did / not told", f"{one['did']:,} / {len(one['missing']):,}", "wanted 0 untold")
+        line(
+            f"{what} that the page did / not told",
+            f"{one['did']:,} / {len(one['missing']):,}",
+            "wanted 0 untold",
+        )
     line("dropped, on record", f"{sum(lost['dropped'].values()):,}")
     for gap, times in lost["gaps"].items():
         print(f"    gap, {times}×: {gap}")
@@ -128,7 +146,8 @@ def _print_soak(figures: dict[str, Any]) -> None:
 
 
 def step_times(parts: Parts, scene: Scene, folder: Path, minutes: float) -> dict[str, Any]:
-    """The agent's step without the daemon, and with one that hears everything, what is told unasked, two fields."""
+    """The agent's step without the daemon, and with one that hears everything, what is told
+    unasked, two fields."""
     service = start_service(parts, folder / "service")
     ways: dict[str, Callable[[int], AbstractContextManager[None]]] = {
         "without": lambda n: contextlib.nullcontext(),
@@ -140,7 +159,8 @@ def step_times(parts: Parts, scene: Scene, folder: Path, minutes: float) -> dict
     until = time.monotonic() + minutes * 60
     rounds = 0
     while rounds < MIN_ROUNDS or time.monotonic() < until:
-        # Each way comes first, second and last in turn: a slow moment of the machine falls on all of them.
+        # Each way comes first, second and last in turn: a slow moment of the machine falls on all
+        # of them.
         order = [list(ways)[(rounds + place) % len(ways)] for place in range(len(ways))]
         for way in order:
             scene.reload()
@@ -161,7 +181,10 @@ def _block(scene: Scene) -> float:
 
 def _print_steps(figures: dict[str, Any]) -> None:
     medians, ratios = figures["step_ms"], figures["ratios"]
-    print(f"step time: fill, click, read on the busy page, {figures['rounds']} rounds of {STEPS} steps a way, in turns")
+    print(
+        f"step time: fill, click, read on the busy page, {figures['rounds']} rounds of {STEPS}"
+        " steps a way, in turns"
+    )
     for way, taken in medians.items():
         line(f"{way}, ms", f"{taken:.2f}")
     for way, wanted in (("everything", "1.05"), ("usual", "1.05"), ("two fields", "1.02")):

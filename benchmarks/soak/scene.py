@@ -1,4 +1,5 @@
-"""What the daemon has to stand: a page that never rests, and LibreOffice with somebody at the keyboard."""
+"""What the daemon has to stand: a page that never rests, and LibreOffice with somebody at the
+keyboard."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _PAGE = Path(__file__).with_name("busy.html")
 
 
 class Typist:
-    """Types a number into a cell of ``calc`` (LibreOffice's window) every `EVERY_S` seconds, down the column."""
+    """Types a number into a cell of ``calc`` (LibreOffice's window) every `EVERY_S` seconds, down
+    the column."""
 
     def __init__(self, desk: Desktop) -> None:
         self.calc = ""
@@ -31,12 +33,15 @@ class Typist:
         self._next_at = 0.0
 
     def go_on(self) -> None:
-        """Type, if it is time. Between the agent's steps: its clicks give the browser the keyboard."""
+        """Type, if it is time. Between the agent's steps: its clicks give the browser the
+        keyboard."""
         if time.monotonic() < self._next_at:
             return
         self._next_at = time.monotonic() + EVERY_S
         self._number += 1
-        self._desk.do("windowactivate", "--sync", self.calc, "type", "--delay", "10", f"{self._number}\n")
+        self._desk.do(
+            "windowactivate", "--sync", self.calc, "type", "--delay", "10", f"{self._number}\n"
+        )
         if self._number % 200 == 0:
             self._desk.keys("ctrl+Home")
 
@@ -78,7 +83,11 @@ def playing(folder: Path) -> Iterator[Scene]:
 def _browser(profile: Path, desk: Desktop) -> Iterator[Page]:
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            profile, executable_path=find_chromium(), args=list(FLAGS), headless=False, env=dict(desk.environ)
+            profile,
+            executable_path=find_chromium(),
+            args=list(FLAGS),
+            headless=False,
+            env=dict(desk.environ),
         )
         yield context.pages[0]
         context.close()
@@ -100,7 +109,9 @@ class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = _PAGE.read_bytes() if self.path == "/" else b"ok"
         self.send_response(200)
-        self.send_header("content-type", "text/html; charset=utf-8" if self.path == "/" else "text/plain")
+        self.send_header(
+            "content-type", "text/html; charset=utf-8" if self.path == "/" else "text/plain"
+        )
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -1,4 +1,5 @@
-"""The asyncio client: `AsyncRewardClient` and the `AsyncEpisode` that it opens; the blocking one's twin."""
+"""The asyncio client: `AsyncRewardClient` and the `AsyncEpisode` that it opens; the blocking one's
+twin."""
 
 from __future__ import annotations
 
@@ -52,9 +53,10 @@ T = TypeVar("T")
 class AsyncRewardClient:
     """Talks to one milestoned service. Close it, or use it as an async context manager.
 
-    ``token``: one of scope trainer (or read, which can only read). ``timeout_s``: how long one answer may
-    take; ``deadline_s``: how long one call may take with all its retries; both come on top of a ``wait_s``.
-    ``control``: the daemon's control port, if this runs beside it; steps then go there directly.
+    ``token``: one of scope trainer (or read, which can only read). ``timeout_s``: how long one
+    answer may take; ``deadline_s``: how long one call may take with all its retries; both come on
+    top of a ``wait_s``. ``control``: the daemon's control port, if this runs beside it; steps then
+    go there directly.
     """
 
     def __init__(
@@ -76,7 +78,10 @@ class AsyncRewardClient:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -86,8 +91,8 @@ class AsyncRewardClient:
             await one.aclose()
 
     async def register_task(self, task: Mapping[str, Any] | str) -> Registered:
-        """Register a task (a mapping, or YAML text). The same task again is fine; a changed one needs a
-        new version. Raises `InvalidRequestError`, `ConflictError`."""
+        """Register a task (a mapping, or YAML text). The same task again is fine; a changed one
+        needs a new version. Raises `InvalidRequestError`, `ConflictError`."""
         return await self.call(calls.register_task(task))
 
     async def open(
@@ -100,11 +105,11 @@ class AsyncRewardClient:
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
         wait_ready: float | None = None,
     ) -> AsyncEpisode:
-        """Open an episode of a task: as `register_task` gave it, or by its id (its newest version unless told);
-        ``sandbox``: have one of the fleet work on it, any or one with these labels.
+        """Open an episode of a task: as `register_task` gave it, or by its id (its newest version
+        unless told); ``sandbox``: have one of the fleet work on it, any or one with these labels.
 
-        ``wait_ready``: wait that many seconds until a step can begin, as `AsyncEpisode.wait_ready` does. Raises
-        `NotReadyError`, whose ``opened`` is the episode.
+        ``wait_ready``: wait that many seconds until a step can begin, as `AsyncEpisode.wait_ready`
+        does. Raises `NotReadyError`, whose ``opened`` is the episode.
         """
         opened = await self.call(calls.open_episode(task, version, labels, seed, sandbox))
         episode = AsyncEpisode(self, opened.episode, opened)
@@ -121,11 +126,16 @@ class AsyncRewardClient:
         return AsyncEpisode(self, episode)
 
     async def rewards(
-        self, items: Iterable[tuple[str, int]], wait_s: float = 0.0, *, credit_to: CreditTo = "as_paid"
+        self,
+        items: Iterable[tuple[str, int]],
+        wait_s: float = 0.0,
+        *,
+        credit_to: CreditTo = "as_paid",
     ) -> list[Reward | ProblemError]:
         """Many (episode, step) at once, in order; each gives its reward or the problem that it has.
 
-        ``credit_to="cause"``: with `credit`, what the step set in motion credited to it once the episode is closed."""
+        ``credit_to="cause"``: with `credit`, what the step set in motion credited to it once the
+        episode is closed."""
         return await self.call(calls.rewards(items, wait_s, credit_to))
 
     async def score(
@@ -137,7 +147,8 @@ class AsyncRewardClient:
         min_known: float = 0.5,
         wait_s: float = 10.0,
     ) -> list[Score | ProblemError]:
-        """Many samples at once, in order: episodes, steps, answers alone; each gives its score or its problem."""
+        """Many samples at once, in order: episodes, steps, answers alone; each gives its score or
+        its problem."""
         return await self.call(score(samples, wait_s, fold, gamma, min_known))
 
     async def call(self, call: Call[T]) -> T:
@@ -182,7 +193,8 @@ class AsyncRewardClient:
         return self._sockets[path]
 
     async def stream_lines(self, reader: StreamReader) -> AsyncIterator[StreamItem]:
-        """Follow a stream over broken connections until its end, `ended`. Raises `PeerUnreachableError`."""
+        """Follow a stream over broken connections until its end, `ended`. Raises
+        `PeerUnreachableError`."""
         while not reader.ended:
             attempt = reader.attempt(self.peers)
             failed = False
@@ -190,7 +202,9 @@ class AsyncRewardClient:
                 async with self._http.stream(
                     attempt.method, attempt.url, headers=attempt.headers, timeout=patient(attempt)
                 ) as response:
-                    reader.connected(response, b"" if response.is_success else await response.aread())
+                    reader.connected(
+                        response, b"" if response.is_success else await response.aread()
+                    )
                     async for line in response.aiter_lines():
                         for item in reader.feed(line):
                             yield item
@@ -208,7 +222,9 @@ class AsyncRewardClient:
 class AsyncEpisode:
     """One episode. ``token`` and ``plan`` are there only where this client opened it."""
 
-    def __init__(self, client: AsyncRewardClient, episode: str, opened: Opened | None = None) -> None:
+    def __init__(
+        self, client: AsyncRewardClient, episode: str, opened: Opened | None = None
+    ) -> None:
         self._client = client
         self._numbering = Numbering(opened is not None)
         self.id = episode
@@ -216,16 +232,21 @@ class AsyncEpisode:
 
     @property
     def token(self) -> str:
-        """What the daemon needs to append to this episode. Raises `LookupError` on an episode of others."""
+        """What the daemon needs to append to this episode. Raises `LookupError` on an episode of
+        others."""
         if self.opened is None:
-            raise LookupError(f"episode {self.id} was opened elsewhere; only its opener was told the token")
+            raise LookupError(
+                f"episode {self.id} was opened elsewhere; only its opener was told the token"
+            )
         return self.opened.token
 
     @property
     def plan(self) -> Mapping[str, Any]:
         """What the daemon may know of the task. Raises `LookupError` on an episode of others."""
         if self.opened is None:
-            raise LookupError(f"episode {self.id} was opened elsewhere; only its opener was told the plan")
+            raise LookupError(
+                f"episode {self.id} was opened elsewhere; only its opener was told the plan"
+            )
         return self.opened.plan
 
     async def status(self) -> EpisodeStatus:
@@ -241,16 +262,21 @@ class AsyncEpisode:
         return await self._client.call(calls.ready(self.id, wait_s))
 
     async def wait_ready(self, wait_s: float = 60.0) -> Readiness:
-        """Wait until every source of its daemon sees, so that the first step is observed, wherever the daemon runs.
+        """Wait until every source of its daemon sees, so that the first step is observed, wherever
+        the daemon runs.
 
         Raises `NotReadyError`, which names what it still waits for after ``wait_s`` seconds.
         """
         return await self._client.run(wait_ready(self._client.peers, self.id, wait_s))
 
-    async def step(self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0) -> Noted:
+    async def step(
+        self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0
+    ) -> Noted:
         """Begin the next step, with what the agent is about to do (any JSON)."""
         step = self._numbering.next(step)
-        return self._numbering.began(await self._note("/steps", wait_s, step=step, action=action), step)
+        return self._numbering.began(
+            await self._note("/steps", wait_s, step=step, action=action), step
+        )
 
     async def end_step(self, step: int | None = None, *, wait_s: float = 10.0) -> Noted:
         """The current step's action is done; the daemon waits for its effects and seals it."""
@@ -260,43 +286,67 @@ class AsyncEpisode:
         """The agent's final answer."""
         return await self._note("/answers", wait_s, text=text)
 
-    async def tool_called(self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0) -> Noted:
+    async def tool_called(
+        self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0
+    ) -> Noted:
         """The agent calls a tool; ``call`` is the harness's id of this call."""
-        return await self._note("/tools:call", wait_s, call=call, tool=tool, arguments=dict(arguments))
+        return await self._note(
+            "/tools:call", wait_s, call=call, tool=tool, arguments=dict(arguments)
+        )
 
     async def tool_returned(
-        self, call: str, *, ok: bool, result: Any = None, error: str | None = None, wait_s: float = 10.0
+        self,
+        call: str,
+        *,
+        ok: bool,
+        result: Any = None,
+        error: str | None = None,
+        wait_s: float = 10.0,
     ) -> Noted:
         """The tool came back."""
-        return await self._note("/tools:return", wait_s, call=call, ok=ok, result=result, error=error)
+        return await self._note(
+            "/tools:return", wait_s, call=call, ok=ok, result=result, error=error
+        )
 
     async def _note(self, what: str, wait_s: float, **body: Any) -> Noted:
         direct = self._client.peers.daemon is not None
         return await self._client.call(calls.note(self.id, what, wait_s, direct=direct, **body))
 
     async def reward(self, step: int, *, wait_s: float = 30.0) -> Reward:
-        """The step's reward; after ``wait_s`` seconds without its seal it is ``settling`` and masked."""
+        """The step's reward; after ``wait_s`` seconds without its seal it is ``settling`` and
+        masked."""
         return await self._client.run(wait_reward(self._client.peers, self.id, step, wait_s))
 
-    async def close(self, reason: str | None = None, *, truncated: bool = False, wait_s: float = 30.0) -> Closing:
-        """Close the episode and wait until all is decided; after ``wait_s`` its status is ``closing``.
+    async def close(
+        self, reason: str | None = None, *, truncated: bool = False, wait_s: float = 30.0
+    ) -> Closing:
+        """Close the episode and wait until all is decided; after ``wait_s`` its status is
+        ``closing``.
 
-        ``truncated``: it was cut off, as at a limit of steps, and its last state is no end of the task."""
+        ``truncated``: it was cut off, as at a limit of steps, and its last state is no end of the
+        task."""
         direct = self._client.peers.daemon is not None
-        return await self._client.run(wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct))
+        return await self._client.run(
+            wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct)
+        )
 
     async def trajectory(self, *, credit_to: CreditTo = "as_paid") -> list[Transition]:
         """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of."""
         return await self._client.call(calls.trajectory(self.id, credit_to))
 
-    async def events(self, after: int = 0, *, limit: int | None = None, kind: str | None = None) -> list[Event]:
-        """Events after number ``after``, oldest first, at most ``limit`` (or as many as a page holds)."""
+    async def events(
+        self, after: int = 0, *, limit: int | None = None, kind: str | None = None
+    ) -> list[Event]:
+        """Events after number ``after``, oldest first, at most ``limit`` (or as many as a page
+        holds)."""
         return await self._client.call(calls.events(self.id, after, limit, kind))
 
     def stream(self, after: int | None = None) -> AsyncIterator[StreamItem]:
-        """Events, milestones and rewards as they come, until it is closed and every judge has had its last word.
+        """Events, milestones and rewards as they come, until it is closed and every judge has had
+        its last word.
 
-        Where a judge is asked that may be a while after the close; who wants no more than the log leaves earlier.
+        Where a judge is asked that may be a while after the close; who wants no more than the log
+        leaves earlier.
         """
         return self._client.stream_lines(StreamReader(self.id, after))
 

@@ -37,11 +37,12 @@ MAX_POLL_S = 25.0
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One logical call. ``wait_s``: how long the peer may hold the answer back, beyond the usual timeout.
+    """One logical call. ``wait_s``: how long the peer may hold the answer back, beyond the usual
+    timeout.
 
-    ``key`` is minted once and kept over retries, so the service does the work once. ``repeatable`` is
-    false for what must not be sent again when nobody knows whether it arrived. ``raw``: the answer is bytes,
-    not JSON.
+    ``key`` is minted once and kept over retries, so the service does the work once. ``repeatable``
+    is false for what must not be sent again when nobody knows whether it arrived. ``raw``: the
+    answer is bytes, not JSON.
     """
 
     method: Literal["GET", "POST"]
@@ -58,7 +59,10 @@ class Call(Generic[T]):
 
     def headers(self, token: str) -> dict[str, str]:
         """The headers of every attempt of this call."""
-        headers = {"authorization": f"Bearer {token}", "accept": "application/json, application/problem+json"}
+        headers = {
+            "authorization": f"Bearer {token}",
+            "accept": "application/json, application/problem+json",
+        }
         if self.content is not None:
             headers["content-type"] = self.content_type
         if self.key is not None:
@@ -71,7 +75,9 @@ def milliseconds(seconds: float) -> int:
     return max(0, round(min(seconds, MAX_POLL_S) * 1000))
 
 
-def get(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **params: str | int | None) -> Call[T]:
+def get(
+    path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **params: str | int | None
+) -> Call[T]:
     """A GET; parameters that are None are left out."""
     given = {name: value for name, value in params.items() if value is not None}
     return Call("GET", path, parse, given, wait_s=min(wait_s, MAX_POLL_S))
@@ -99,7 +105,9 @@ def _decode_as(kind: type[T]) -> Callable[[Any, bytes], T]:
 
 def _list(document: Any, name: str) -> list[Any]:
     if not isinstance(document, Mapping) or not isinstance(document.get(name), list):
-        raise UnexpectedAnswerError(f"wanted an object with a list {name!r}, got {str(document)[:120]!r}")
+        raise UnexpectedAnswerError(
+            f"wanted an object with a list {name!r}, got {str(document)[:120]!r}"
+        )
     return list(document[name])
 
 
@@ -109,7 +117,14 @@ def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
         content, kind = task.encode(), "application/yaml"
     else:
         content, kind = json.dumps(task).encode(), "application/json"
-    return Call("POST", "/v1/tasks", _decode_as(Registered), content=content, content_type=kind, key=uuid.uuid4().hex)
+    return Call(
+        "POST",
+        "/v1/tasks",
+        _decode_as(Registered),
+        content=content,
+        content_type=kind,
+        key=uuid.uuid4().hex,
+    )
 
 
 def open_episode(
@@ -119,13 +134,20 @@ def open_episode(
     seed: int | None,
     sandbox: Literal["any"] | Mapping[str, str] | None,
 ) -> Call[Opened]:
-    """Open an episode of a registered task; of one as it was registered in that version, whatever came after it."""
+    """Open an episode of a registered task; of one as it was registered in that version, whatever
+    came after it."""
     if isinstance(task, Registered):
         version, task = version or task.version, task.id
     labels = None if labels is None else dict(labels)
     wanted = dict(sandbox) if isinstance(sandbox, Mapping) else sandbox
     return post(
-        "/v1/episodes", _decode_as(Opened), task=task, version=version, labels=labels, seed=seed, sandbox=wanted
+        "/v1/episodes",
+        _decode_as(Opened),
+        task=task,
+        version=version,
+        labels=labels,
+        seed=seed,
+        sandbox=wanted,
     )
 
 
@@ -141,21 +163,33 @@ def status(episode: str) -> Call[EpisodeStatus]:
 
 def sandbox(episode: str, wait_s: float) -> Call[Lease]:
     """Which sandbox of the fleet the episode has."""
-    return get(episode_path(episode, "/sandbox"), _decode_as(Lease), wait_s, wait_ms=milliseconds(wait_s))
+    return get(
+        episode_path(episode, "/sandbox"), _decode_as(Lease), wait_s, wait_ms=milliseconds(wait_s)
+    )
 
 
 def ready(episode: str, wait_s: float) -> Call[Readiness]:
-    """Whether every source of the episode's daemon sees; the service waits for that at most ``wait_s``."""
-    return get(episode_path(episode, "/ready"), _decode_as(Readiness), wait_s, wait_ms=milliseconds(wait_s))
+    """Whether every source of the episode's daemon sees; the service waits for that at most
+    ``wait_s``."""
+    return get(
+        episode_path(episode, "/ready"), _decode_as(Readiness), wait_s, wait_ms=milliseconds(wait_s)
+    )
 
 
 def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -> Call[Noted]:
-    """A step boundary, answer or tool call: to the daemon itself (``direct``) or by the service's queue.
+    """A step boundary, answer or tool call: to the daemon itself (``direct``) or by the service's
+    queue.
 
     The daemon answers a step that it already has with the same numbers, so those may be sent again.
     """
     if not direct:
-        return post(episode_path(episode, what), _decode_as(Noted), wait_s, **body, wait_ms=milliseconds(wait_s))
+        return post(
+            episode_path(episode, what),
+            _decode_as(Noted),
+            wait_s,
+            **body,
+            wait_ms=milliseconds(wait_s),
+        )
     numbered = body.get("step") is not None or what.endswith(":end")
     return Call(
         "POST",
@@ -182,13 +216,21 @@ def reward(episode: str, step: int, wait_s: float) -> Call[Reward]:
 def rewards(
     items: Iterable[tuple[str, int]], wait_s: float, credit_to: CreditTo = "as_paid"
 ) -> Call[list[Reward | ProblemError]]:
-    """Many steps' rewards at once, in the order asked; each is a reward or the problem that it has."""
+    """Many steps' rewards at once, in the order asked; each is a reward or the problem that it
+    has."""
     wanted = [{"episode": episode, "step": step} for episode, step in items]
 
     def parse(document: Any, _body: bytes) -> list[Reward | ProblemError]:
         return [results.reward_or_problem(one) for one in _list(document, "rewards")]
 
-    return post("/v1/rewards:query", parse, wait_s, items=wanted, wait_ms=milliseconds(wait_s), credit_to=credit_to)
+    return post(
+        "/v1/rewards:query",
+        parse,
+        wait_s,
+        items=wanted,
+        wait_ms=milliseconds(wait_s),
+        credit_to=credit_to,
+    )
 
 
 def close(episode: str, reason: str | None, truncated: bool, wait_s: float) -> Call[Closing]:

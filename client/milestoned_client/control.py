@@ -1,7 +1,7 @@
 """Where the daemon's own control port is, for a harness that runs beside it.
 
-Steps that go there skip the service's queue. A restarted daemon listens on another port, so its state
-folder is read anew for every request.
+Steps that go there skip the service's queue. A restarted daemon listens on another port, so its
+state folder is read anew for every request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ ASK_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The daemon's address (``http://127.0.0.1:PORT``, or `sockets.socket_url` of its Unix socket) and its token."""
+    """The daemon's address (``http://127.0.0.1:PORT``, or `sockets.socket_url` of its Unix socket)
+    and its token."""
 
     url: str
     token: str
@@ -46,9 +47,15 @@ class ControlDir:
         try:
             where = json.loads((self.path / "agentd.json").read_text())
             token = (self.path / "control.token").read_text().strip()
-            url = socket_url(where["socket"]) if "socket" in where else f"http://127.0.0.1:{where['port']}"
+            url = (
+                socket_url(where["socket"])
+                if "socket" in where
+                else f"http://127.0.0.1:{where['port']}"
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise PeerUnreachableError(f"no daemon listens yet, as far as {self.path} says: {error}") from error
+            raise PeerUnreachableError(
+                f"no daemon listens yet, as far as {self.path} says: {error}"
+            ) from error
         return url, token
 
     def wait_ready(self, wait_s: float = 30.0) -> None:

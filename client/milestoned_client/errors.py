@@ -1,4 +1,5 @@
-"""Everything that the client raises, in one tree, so that a trainer can catch as much of it as it wants.
+"""Everything that the client raises, in one tree, so that a trainer can catch as much of it as it
+wants.
 
 ClientError
 ├── PeerUnreachableError      no answer before the deadline
@@ -33,14 +34,17 @@ class PeerUnreachableError(ClientError):
 
 
 class NotReadyError(ClientError):
-    """Not every source sees that the daemon was given or that the task needs. ``waiting``: those, with the reasons.
+    """Not every source sees that the daemon was given or that the task needs. ``waiting``: those,
+    with the reasons.
 
     ``opened``: the episode, where `open` waited: its daemon's token is not lost.
     """
 
     def __init__(self, what: str, wait_s: float, waiting: Mapping[str, str]) -> None:
         names = ", ".join(f"{name} ({why})" for name, why in sorted(waiting.items()))
-        super().__init__(f"{what} is not ready after {wait_s:g} s: it waits for {names or 'its first answer'}")
+        super().__init__(
+            f"{what} is not ready after {wait_s:g} s: it waits for {names or 'its first answer'}"
+        )
         self.waiting = dict(waiting)
         self.opened: Any = None
 
@@ -50,10 +54,16 @@ class UnexpectedAnswerError(ClientError):
 
 
 class ProblemError(ClientError):
-    """The peer refused the call. ``members`` holds what the problem says beyond RFC 9457's own fields."""
+    """The peer refused the call. ``members`` holds what the problem says beyond RFC 9457's own
+    fields."""
 
     def __init__(
-        self, status: int, type_: str, title: str, detail: str, members: Mapping[str, Any] | None = None
+        self,
+        status: int,
+        type_: str,
+        title: str,
+        detail: str,
+        members: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(f"{status} {title}: {detail}" if detail else f"{status} {title}")
         self.status = status
@@ -108,7 +118,8 @@ _BY_STATUS: dict[int, type[ProblemError]] = {
 
 
 def problem_from_json(problem: Mapping[str, Any], status: int) -> ProblemError:
-    """The error that a problem document stands for; ``status`` is used where the document names none."""
+    """The error that a problem document stands for; ``status`` is used where the document names
+    none."""
     code = problem.get("status")
     code = code if isinstance(code, int) else status
     kind = _BY_STATUS.get(code, ServiceFaultError if code >= 500 else ProblemError)
@@ -130,4 +141,6 @@ def problem_from_body(status: int, reason: str, body: bytes) -> ProblemError:
         problem = None
     if isinstance(problem, dict):
         return problem_from_json({"title": reason, **problem}, status)
-    return problem_from_json({"title": reason, "detail": body[:200].decode("utf-8", "replace")}, status)
+    return problem_from_json(
+        {"title": reason, "detail": body[:200].decode("utf-8", "replace")}, status
+    )

@@ -1,7 +1,8 @@
-"""How a call is carried out: attempts, back-off, deadlines, long polls. No I/O, so both clients share it.
+"""How a call is carried out: attempts, back-off, deadlines, long polls. No I/O, so both clients
+share it.
 
-A flow is a generator. It yields an `Attempt` (and is sent the answer, or thrown an `httpx.TransportError`)
-or a `Pause`, and returns the result. The clients only carry flows out.
+A flow is a generator. It yields an `Attempt` (and is sent the answer, or thrown an
+`httpx.TransportError`) or a `Pause`, and returns the result. The clients only carry flows out.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Locator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a call that may be sent again is sent, and how long (seconds) is paused in between."""
+    """How often a call that may be sent again is sent, and how long (seconds) is paused in
+    between."""
 
     attempts: int = 10
     first_s: float = 0.1
@@ -77,7 +79,8 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Where the service and the daemon are, how to retry, and the times (seconds) that bound a call."""
+    """Where the service and the daemon are, how to retry, and the times (seconds) that bound a
+    call."""
 
     service: Locator
     daemon: Locator | None
@@ -90,7 +93,8 @@ Flow = Generator[Attempt | Pause, httpx.Response | None, T]
 
 
 def perform(peers: Peers, call: Call[T]) -> Flow[T]:
-    """Carry one call out. Raises a `ClientError`; gives up at ``deadline_s`` beyond the call's own wait."""
+    """Carry one call out. Raises a `ClientError`; gives up at ``deadline_s`` beyond the call's own
+    wait."""
     until = time.monotonic() + peers.deadline_s + call.wait_s
     attempt = 0
     while True:
@@ -99,7 +103,9 @@ def perform(peers: Peers, call: Call[T]) -> Flow[T]:
         try:
             response = yield _attempt(peers, call)
         except (httpx.TransportError, PeerUnreachableError) as error:
-            failed = PeerUnreachableError(f"{call.method} {call.path}: {type(error).__name__}: {error}")
+            failed = PeerUnreachableError(
+                f"{call.method} {call.path}: {type(error).__name__}: {error}"
+            )
             failed.__cause__ = error
             again = call.repeatable or isinstance(error, _NOT_ARRIVED)
             pause = peers.retry.pause_s(attempt)
@@ -107,7 +113,9 @@ def perform(peers: Peers, call: Call[T]) -> Flow[T]:
             assert response is not None
             if response.is_success:
                 return _read(call, response)
-            failed = problem_from_body(response.status_code, response.reason_phrase, response.content)
+            failed = problem_from_body(
+                response.status_code, response.reason_phrase, response.content
+            )
             again = call.repeatable and response.status_code in _PASSING
             pause = max(peers.retry.pause_s(attempt), retry_after_s(response))
         if not again or attempt >= peers.retry.attempts or time.monotonic() + pause >= until:
@@ -121,7 +129,9 @@ def _attempt(peers: Peers, call: Call[Any]) -> Attempt:
         raise PeerUnreachableError("this client was given no control=, so it knows no daemon")
     url, token = locator.locate()
     timeout = peers.timeout_s + call.wait_s
-    return Attempt(call.method, url + call.path, call.headers(token), call.params, call.content, timeout)
+    return Attempt(
+        call.method, url + call.path, call.headers(token), call.params, call.content, timeout
+    )
 
 
 def _read(call: Call[T], response: httpx.Response) -> T:
@@ -130,7 +140,9 @@ def _read(call: Call[T], response: httpx.Response) -> T:
     try:
         document = json.loads(response.content) if response.content else {}
     except ValueError as error:
-        raise UnexpectedAnswerError(f"{call.method} {call.path}: the answer is not JSON: {error}") from error
+        raise UnexpectedAnswerError(
+            f"{call.method} {call.path}: the answer is not JSON: {error}"
+        ) from error
     return call.parse(document, response.content)
 
 
@@ -143,12 +155,18 @@ def retry_after_s(response: httpx.Response) -> float:
 
 
 def wait_reward(peers: Peers, episode: str, step: int, wait_s: float) -> Flow[Reward]:
-    """The step's reward, asked for until it is final or ``wait_s`` is over; then it is ``settling``."""
-    return (yield from _poll(peers, lambda left: calls.reward(episode, step, left), wait_s, lambda r: r.settled))
+    """The step's reward, asked for until it is final or ``wait_s`` is over; then it is
+    ``settling``."""
+    return (
+        yield from _poll(
+            peers, lambda left: calls.reward(episode, step, left), wait_s, lambda r: r.settled
+        )
+    )
 
 
 def wait_ready(peers: Peers, episode: str, wait_s: float) -> Flow[Readiness]:
-    """Wait until every source of the episode's daemon sees. Raises `NotReadyError` after ``wait_s``."""
+    """Wait until every source of the episode's daemon sees. Raises `NotReadyError` after
+    ``wait_s``."""
 
     def final(one: Readiness) -> bool:
         return one.ready or one.status == "closed"
@@ -174,7 +192,9 @@ def wait_closed(
     return (yield from _poll(peers, ask, wait_s, lambda closing: closing.status == "closed"))
 
 
-def _poll(peers: Peers, ask: Callable[[float], Call[T]], wait_s: float, final: Callable[[T], bool]) -> Flow[T]:
+def _poll(
+    peers: Peers, ask: Callable[[float], Call[T]], wait_s: float, final: Callable[[T], bool]
+) -> Flow[T]:
     until = time.monotonic() + wait_s
     while True:
         left = max(0.0, until - time.monotonic())

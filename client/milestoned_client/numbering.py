@@ -9,7 +9,8 @@ from milestoned_client.results import Noted
 
 
 class Numbering:
-    """Counts the steps of an episode from 0 where this client opened it, else from the first answer on."""
+    """Counts the steps of an episode from 0 where this client opened it, else from the first answer
+    on."""
 
     def __init__(self, from_start: bool) -> None:
         self._last: int | None = -1 if from_start else None

@@ -29,7 +29,8 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An opened episode. ``token`` is the daemon's: it can append to this episode and nothing else."""
+    """An opened episode. ``token`` is the daemon's: it can append to this episode and nothing
+    else."""
 
     episode: str
     task: str
@@ -43,8 +44,8 @@ class Opened:
 class Lease:
     """Which sandbox works on an episode that asked for one.
 
-    ``queued``: none yet; ``held``; ``ended``; ``lost``: closed without it, for the reason ``why``. ``sandbox`` has
-    its name, labels and the address that its daemon told.
+    ``queued``: none yet; ``held``; ``ended``; ``lost``: closed without it, for the reason ``why``.
+    ``sandbox`` has its name, labels and the address that its daemon told.
     """
 
     episode: str
@@ -55,7 +56,8 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeStatus:
-    """Where an episode stands. ``through``: last event number in the log; ``step``: the current one."""
+    """Where an episode stands. ``through``: last event number in the log; ``step``: the current
+    one."""
 
     episode: str
     task: str
@@ -74,8 +76,9 @@ class EpisodeStatus:
 class Readiness:
     """Whether every source sees that the episode's daemon was given or that its task needs.
 
-    ``waiting`` names those that do not, each with the reason; before a daemon has begun ``agentd`` or ``sandbox``, of a
-    closed episode ``episode``. ``through``: the log's last event that this was read from.
+    ``waiting`` names those that do not, each with the reason; before a daemon has begun ``agentd``
+    or ``sandbox``, of a closed episode ``episode``. ``through``: the log's last event that this was
+    read from.
     """
 
     episode: str
@@ -89,7 +92,8 @@ class Readiness:
 class Noted:
     """A boundary, answer or tool call, as the journal numbered it.
 
-    ``seq`` is None while it waits in the service's queue, because the daemon has not fetched it yet.
+    ``seq`` is None while it waits in the service's queue, because the daemon has not fetched it
+    yet.
     """
 
     step: int | None = None
@@ -104,7 +108,8 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """What was earned, and the event numbers that earned it. ``worth`` is its part of the step's reward."""
+    """What was earned, and the event numbers that earned it. ``worth`` is its part of the step's
+    reward."""
 
     id: str
     rule: str
@@ -134,8 +139,8 @@ class Verdict:
 class Reward:
     """One step's reward. ``reward`` is None wherever it is not known, and then ``mask`` is true.
 
-    ``body`` holds the bytes that the service sent, empty where the reward came among others. ``credit``: what the view
-    that `rewards` was asked for credits to the step.
+    ``body`` holds the bytes that the service sent, empty where the reward came among others.
+    ``credit``: what the view that `rewards` was asked for credits to the step.
     """
 
     episode: str
@@ -188,8 +193,8 @@ class Event:
 class Transition:
     """One step as a learner wants it: (o, a, r, o'). ``reward`` is None while the step is open.
 
-    ``first`` and ``last`` are the numbers of the step's first and last event. ``credit``: the reward's number, or what
-    the view `credit_to` credits to the step.
+    ``first`` and ``last`` are the numbers of the step's first and last event. ``credit``: the
+    reward's number, or what the view `credit_to` credits to the step.
     """
 
     step: int
@@ -205,7 +210,8 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class StreamItem:
-    """One server-sent event: ``event`` (`Event`), ``milestone`` (`Milestone`) or ``reward`` (`Reward`)."""
+    """One server-sent event: ``event`` (`Event`), ``milestone`` (`Milestone`) or ``reward``
+    (`Reward`)."""
 
     kind: str
     seq: int | None
@@ -213,9 +219,12 @@ class StreamItem:
 
 
 def build(kind: type[T], document: Any, **given: Any) -> T:
-    """A ``kind`` from a JSON object. Raises `UnexpectedAnswerError` naming the field that is missing."""
+    """A ``kind`` from a JSON object. Raises `UnexpectedAnswerError` naming the field that is
+    missing."""
     if not isinstance(document, Mapping):
-        raise UnexpectedAnswerError(f"wanted a JSON object for {kind.__name__}, got {str(document)[:120]!r}")
+        raise UnexpectedAnswerError(
+            f"wanted a JSON object for {kind.__name__}, got {str(document)[:120]!r}"
+        )
     values = dict(given)
     for spec in fields(kind):  # type: ignore[arg-type]
         if spec.name in values:
@@ -223,7 +232,9 @@ def build(kind: type[T], document: Any, **given: Any) -> T:
         if spec.name in document:
             values[spec.name] = document[spec.name]
         elif spec.default is MISSING and spec.default_factory is MISSING:
-            raise UnexpectedAnswerError(f"the answer has no field {spec.name!r}, which {kind.__name__} needs")
+            raise UnexpectedAnswerError(
+                f"the answer has no field {spec.name!r}, which {kind.__name__} needs"
+            )
     return kind(**values)
 
 
@@ -248,7 +259,9 @@ def reward(document: Any, body: bytes = b"") -> Reward:
 def transition(document: Any) -> Transition:
     """A `Transition` from its JSON."""
     if not isinstance(document, Mapping):
-        raise UnexpectedAnswerError(f"wanted a JSON object for Transition, got {str(document)[:120]!r}")
+        raise UnexpectedAnswerError(
+            f"wanted a JSON object for Transition, got {str(document)[:120]!r}"
+        )
     given = document.get("reward")
     return build(Transition, document, reward=None if given is None else reward(given))
 
@@ -263,12 +276,17 @@ def reward_or_problem(document: Any) -> Reward | ProblemError:
 def closing(document: Any) -> Closing:
     """A `Closing` from its JSON."""
     if not isinstance(document, Mapping):
-        raise UnexpectedAnswerError(f"wanted a JSON object for Closing, got {str(document)[:120]!r}")
-    return build(Closing, document, rewards=tuple(reward(one) for one in document.get("rewards") or ()))
+        raise UnexpectedAnswerError(
+            f"wanted a JSON object for Closing, got {str(document)[:120]!r}"
+        )
+    return build(
+        Closing, document, rewards=tuple(reward(one) for one in document.get("rewards") or ())
+    )
 
 
 def stream_item(kind: str, seq: int | None, document: Any) -> StreamItem:
-    """A `StreamItem` from a server-sent event's name, id and data; unknown names keep their raw data."""
+    """A `StreamItem` from a server-sent event's name, id and data; unknown names keep their raw
+    data."""
     if kind == "event":
         return StreamItem(kind, seq, build(Event, document))
     if kind == "milestone":

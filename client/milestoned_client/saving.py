@@ -7,7 +7,8 @@ from pathlib import Path
 
 
 def save(content: bytes, target: Path) -> int:
-    """Write ``content`` as ``target``, replacing it at once; gives the size in bytes. Raises `OSError`."""
+    """Write ``content`` as ``target``, replacing it at once; gives the size in bytes. Raises
+    `OSError`."""
     part = target.with_name(target.name + ".part")
     part.write_bytes(content)
     os.replace(part, target)

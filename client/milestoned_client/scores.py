@@ -16,9 +16,11 @@ Fold = Literal["sum", "last", "discounted", "known"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is to be scored: a step of an ``episode``, a whole one, or an ``answer`` on its own under a ``task``.
+    """What is to be scored: a step of an ``episode``, a whole one, or an ``answer`` on its own
+    under a ``task``.
 
-    ``label``: instead of these whatever the data set carries, a text or an object with episode_id or task_id.
+    ``label``: instead of these whatever the data set carries, a text or an object with episode_id
+    or task_id.
     """
 
     episode: str | None = None
@@ -36,9 +38,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a sample was worth. ``reward`` None: not known, ``mask_sample`` is true and ``failure_reason`` says why.
+    """What a sample was worth. ``reward`` None: not known, ``mask_sample`` is true and
+    ``failure_reason`` says why.
 
-    ``known_share``: share of ``step_rewards`` that are known, 0 to 1; None while the episode is not closed.
+    ``known_share``: share of ``step_rewards`` that are known, 0 to 1; None while the episode is not
+    closed.
     """
 
     reward: float | None
@@ -58,7 +62,11 @@ class Score:
 
 
 def score(
-    samples: Iterable[Sample], wait_s: float, fold: Fold = "sum", gamma: float = 1.0, min_known: float = 0.5
+    samples: Iterable[Sample],
+    wait_s: float,
+    fold: Fold = "sum",
+    gamma: float = 1.0,
+    min_known: float = 0.5,
 ) -> Call[list[Score | ProblemError]]:
     """Many samples at once, in order; each gives its score, or the problem that it has."""
     wanted = [sample.document() for sample in samples]
@@ -66,7 +74,9 @@ def score(
     def parse(document: Any, _body: bytes) -> list[Score | ProblemError]:
         found = document.get("results") if isinstance(document, Mapping) else None
         if not isinstance(found, list) or len(found) != len(wanted):
-            raise UnexpectedAnswerError(f"wanted {len(wanted)} results, got {str(document)[:120]!r}")
+            raise UnexpectedAnswerError(
+                f"wanted {len(wanted)} results, got {str(document)[:120]!r}"
+            )
         return [_parse_score(one) for one in found]
 
     how = {"fold": fold, "gamma": gamma, "min_known": min_known}

@@ -1,4 +1,5 @@
-"""Unix sockets as addresses: ``http+unix://``, and the socket's path, percent-encoded, where a host would stand."""
+"""Unix sockets as addresses: ``http+unix://``, and the socket's path, percent-encoded, where a host
+would stand."""
 
 from __future__ import annotations
 

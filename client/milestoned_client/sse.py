@@ -1,4 +1,5 @@
-"""Reads an episode's server-sent events, and knows where to go on after a broken connection. No I/O."""
+"""Reads an episode's server-sent events, and knows where to go on after a broken connection. No
+I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _GAVE_UP_AFTER = 10
 
 
 class StreamReader:
-    """The state of one stream over all its connections: the last id, the half-read event, the end."""
+    """The state of one stream over all its connections: the last id, the half-read event, the
+    end."""
 
     def __init__(self, episode: str, after: int | None) -> None:
         self._path = calls.episode_path(episode, "/stream")

@@ -53,9 +53,10 @@ T = TypeVar("T")
 class RewardClient:
     """Talks to one milestoned service. Thread-safe; close it, or use it as a context manager.
 
-    ``token``: one of scope trainer (or read, which can only read). ``timeout_s``: how long one answer may
-    take; ``deadline_s``: how long one call may take with all its retries; both come on top of a ``wait_s``.
-    ``control``: the daemon's control port, if this runs beside it; steps then go there directly.
+    ``token``: one of scope trainer (or read, which can only read). ``timeout_s``: how long one
+    answer may take; ``deadline_s``: how long one call may take with all its retries; both come on
+    top of a ``wait_s``. ``control``: the daemon's control port, if this runs beside it; steps then
+    go there directly.
     """
 
     def __init__(
@@ -78,7 +79,10 @@ class RewardClient:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -88,8 +92,8 @@ class RewardClient:
             one.close()
 
     def register_task(self, task: Mapping[str, Any] | str) -> Registered:
-        """Register a task (a mapping, or YAML text). The same task again is fine; a changed one needs a
-        new version. Raises `InvalidRequestError`, `ConflictError`."""
+        """Register a task (a mapping, or YAML text). The same task again is fine; a changed one
+        needs a new version. Raises `InvalidRequestError`, `ConflictError`."""
         return self.call(calls.register_task(task))
 
     def open(
@@ -102,11 +106,11 @@ class RewardClient:
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
         wait_ready: float | None = None,
     ) -> Episode:
-        """Open an episode of a task: as `register_task` gave it, or by its id (its newest version unless told);
-        ``sandbox``: have one of the fleet work on it, any or one with these labels.
+        """Open an episode of a task: as `register_task` gave it, or by its id (its newest version
+        unless told); ``sandbox``: have one of the fleet work on it, any or one with these labels.
 
-        ``wait_ready``: wait that many seconds until a step can begin, as `Episode.wait_ready` does. Raises
-        `NotReadyError`, whose ``opened`` is the episode.
+        ``wait_ready``: wait that many seconds until a step can begin, as `Episode.wait_ready` does.
+        Raises `NotReadyError`, whose ``opened`` is the episode.
         """
         opened = self.call(calls.open_episode(task, version, labels, seed, sandbox))
         episode = Episode(self, opened.episode, opened)
@@ -123,11 +127,16 @@ class RewardClient:
         return Episode(self, episode)
 
     def rewards(
-        self, items: Iterable[tuple[str, int]], wait_s: float = 0.0, *, credit_to: CreditTo = "as_paid"
+        self,
+        items: Iterable[tuple[str, int]],
+        wait_s: float = 0.0,
+        *,
+        credit_to: CreditTo = "as_paid",
     ) -> list[Reward | ProblemError]:
         """Many (episode, step) at once, in order; each gives its reward or the problem that it has.
 
-        ``credit_to="cause"``: with `credit`, what the step set in motion credited to it once the episode is closed."""
+        ``credit_to="cause"``: with `credit`, what the step set in motion credited to it once the
+        episode is closed."""
         return self.call(calls.rewards(items, wait_s, credit_to))
 
     def score(
@@ -139,7 +148,8 @@ class RewardClient:
         min_known: float = 0.5,
         wait_s: float = 10.0,
     ) -> list[Score | ProblemError]:
-        """Many samples at once, in order: episodes, steps, answers alone; each gives its score or its problem."""
+        """Many samples at once, in order: episodes, steps, answers alone; each gives its score or
+        its problem."""
         return self.call(score(samples, wait_s, fold, gamma, min_known))
 
     def call(self, call: Call[T]) -> T:
@@ -185,7 +195,8 @@ class RewardClient:
             return self._sockets[path]
 
     def stream_lines(self, reader: StreamReader) -> Iterator[StreamItem]:
-        """Follow a stream over broken connections until its end, `ended`. Raises `PeerUnreachableError`."""
+        """Follow a stream over broken connections until its end, `ended`. Raises
+        `PeerUnreachableError`."""
         while not reader.ended:
             attempt = reader.attempt(self.peers)
             failed = False
@@ -218,16 +229,21 @@ class Episode:
 
     @property
     def token(self) -> str:
-        """What the daemon needs to append to this episode. Raises `LookupError` on an episode of others."""
+        """What the daemon needs to append to this episode. Raises `LookupError` on an episode of
+        others."""
         if self.opened is None:
-            raise LookupError(f"episode {self.id} was opened elsewhere; only its opener was told the token")
+            raise LookupError(
+                f"episode {self.id} was opened elsewhere; only its opener was told the token"
+            )
         return self.opened.token
 
     @property
     def plan(self) -> Mapping[str, Any]:
         """What the daemon may know of the task. Raises `LookupError` on an episode of others."""
         if self.opened is None:
-            raise LookupError(f"episode {self.id} was opened elsewhere; only its opener was told the plan")
+            raise LookupError(
+                f"episode {self.id} was opened elsewhere; only its opener was told the plan"
+            )
         return self.opened.plan
 
     def status(self) -> EpisodeStatus:
@@ -243,7 +259,8 @@ class Episode:
         return self._client.call(calls.ready(self.id, wait_s))
 
     def wait_ready(self, wait_s: float = 60.0) -> Readiness:
-        """Wait until every source of its daemon sees, so that the first step is observed, wherever the daemon runs.
+        """Wait until every source of its daemon sees, so that the first step is observed, wherever
+        the daemon runs.
 
         Raises `NotReadyError`, which names what it still waits for after ``wait_s`` seconds.
         """
@@ -262,12 +279,20 @@ class Episode:
         """The agent's final answer."""
         return self._note("/answers", wait_s, text=text)
 
-    def tool_called(self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0) -> Noted:
+    def tool_called(
+        self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0
+    ) -> Noted:
         """The agent calls a tool; ``call`` is the harness's id of this call."""
         return self._note("/tools:call", wait_s, call=call, tool=tool, arguments=dict(arguments))
 
     def tool_returned(
-        self, call: str, *, ok: bool, result: Any = None, error: str | None = None, wait_s: float = 10.0
+        self,
+        call: str,
+        *,
+        ok: bool,
+        result: Any = None,
+        error: str | None = None,
+        wait_s: float = 10.0,
     ) -> Noted:
         """The tool came back."""
         return self._note("/tools:return", wait_s, call=call, ok=ok, result=result, error=error)
@@ -277,28 +302,40 @@ class Episode:
         return self._client.call(calls.note(self.id, what, wait_s, direct=direct, **body))
 
     def reward(self, step: int, *, wait_s: float = 30.0) -> Reward:
-        """The step's reward; after ``wait_s`` seconds without its seal it is ``settling`` and masked."""
+        """The step's reward; after ``wait_s`` seconds without its seal it is ``settling`` and
+        masked."""
         return self._client.run(wait_reward(self._client.peers, self.id, step, wait_s))
 
-    def close(self, reason: str | None = None, *, truncated: bool = False, wait_s: float = 30.0) -> Closing:
-        """Close the episode and wait until all is decided; after ``wait_s`` its status is ``closing``.
+    def close(
+        self, reason: str | None = None, *, truncated: bool = False, wait_s: float = 30.0
+    ) -> Closing:
+        """Close the episode and wait until all is decided; after ``wait_s`` its status is
+        ``closing``.
 
-        ``truncated``: it was cut off, as at a limit of steps, and its last state is no end of the task."""
+        ``truncated``: it was cut off, as at a limit of steps, and its last state is no end of the
+        task."""
         direct = self._client.peers.daemon is not None
-        return self._client.run(wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct))
+        return self._client.run(
+            wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct)
+        )
 
     def trajectory(self, *, credit_to: CreditTo = "as_paid") -> list[Transition]:
         """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of."""
         return self._client.call(calls.trajectory(self.id, credit_to))
 
-    def events(self, after: int = 0, *, limit: int | None = None, kind: str | None = None) -> list[Event]:
-        """Events after number ``after``, oldest first, at most ``limit`` (or as many as a page holds)."""
+    def events(
+        self, after: int = 0, *, limit: int | None = None, kind: str | None = None
+    ) -> list[Event]:
+        """Events after number ``after``, oldest first, at most ``limit`` (or as many as a page
+        holds)."""
         return self._client.call(calls.events(self.id, after, limit, kind))
 
     def stream(self, after: int | None = None) -> Iterator[StreamItem]:
-        """Events, milestones and rewards as they come, until it is closed and every judge has had its last word.
+        """Events, milestones and rewards as they come, until it is closed and every judge has had
+        its last word.
 
-        Where a judge is asked that may be a while after the close; who wants no more than the log leaves earlier.
+        Where a judge is asked that may be a while after the close; who wants no more than the log
+        leaves earlier.
         """
         return self._client.stream_lines(StreamReader(self.id, after))
 

@@ -1,1 +1,2 @@
-"""From events to sealed rewards: conditions, credit, gaps, and what is resolved beyond the rules."""
+"""From events to sealed rewards: conditions, credit, gaps, and what is resolved beyond the
+rules."""

@@ -1,7 +1,7 @@
 """Which step a milestone is credited to, where the task says that it is the one that caused it.
 
-Sealed rewards never change, so what a download brings stands in the step in which it came. For those who assign credit
-over a whole episode this is the other view of the same sums.
+Sealed rewards never change, so what a download brings stands in the step in which it came. For
+those who assign credit over a whole episode this is the other view of the same sums.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ def causes_of(task: Task) -> frozenset[str]:
     return frozenset(m.id for m in task.milestones if m.credit_to == "cause")
 
 
-def attributed(rewards: Sequence[Mapping[str, Any]], to_cause: Collection[str]) -> dict[int, float | None]:
+def attributed(
+    rewards: Sequence[Mapping[str, Any]], to_cause: Collection[str]
+) -> dict[int, float | None]:
     """Step → what is credited to it, of the rewards of a closed episode as the wire has them.
 
-    None for a step whose reward is not known, to which nothing is moved either. The sum is that of the rewards.
+    None for a step whose reward is not known, to which nothing is moved either. The sum is that of
+    the rewards.
     """
     parts: dict[int, list[float] | None] = {
         one["step"]: None if one["reward"] is None else [one["reward"]] for one in rewards
@@ -39,7 +42,11 @@ def attributed(rewards: Sequence[Mapping[str, Any]], to_cause: Collection[str]) 
     for reward in rewards:
         own = parts[reward["step"]]
         for m in reward["milestones"] if own is not None else ():
-            cause = parts.get(m["cause_step"]) if m["id"] in to_cause and m["cause_step"] is not None else None
+            cause = (
+                parts.get(m["cause_step"])
+                if m["id"] in to_cause and m["cause_step"] is not None
+                else None
+            )
             if own is not None and cause is not None:
                 own.append(-m["worth"])
                 cause.append(m["worth"])
@@ -49,8 +56,8 @@ def attributed(rewards: Sequence[Mapping[str, Any]], to_cause: Collection[str]) 
 def credit(
     rewards: Iterable[Mapping[str, Any]], to_cause: Collection[str], how: Credit, *, closed: bool
 ) -> dict[int, float | None]:
-    """Step → its credit in a view. That of `cause` is None throughout while the episode is not ``closed``: what comes
-    later may still be credited to any step."""
+    """Step → its credit in a view. That of `cause` is None throughout while the episode is not
+    ``closed``: what comes later may still be credited to any step."""
     listed = list(rewards)
     if how == "as_paid":
         return {one["step"]: one["reward"] for one in listed}

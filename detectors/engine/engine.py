@@ -1,8 +1,8 @@
 """From events to milestones and sealed rewards: the one place where credit is given.
 
-Pure and total: any log whose numbers are contiguous is accepted, event by event, and the same log under the
-same ruleset gives the same bytes however it is cut into batches and however often the state is stored and
-loaded in between.
+Pure and total: any log whose numbers are contiguous is accepted, event by event, and the same log
+under the same ruleset gives the same bytes however it is cut into batches and however often the
+state is stored and loaded in between.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from detectors.model.rewards import PARTLY, total
 from detectors.model.types import Alarm, Ask, Event, Milestone, Reward, Verdict
 from detectors.sdk.registry import Rule
 from detectors.sdk.world import FOLDED, STATEFUL, fold
-from detectors.task.ruleset import Node, Ruleset
+from detectors.task.ruleset import ConditionNode, Ruleset
 
 MAX_STEP = 2**31
 MAX_GAPS = 64
@@ -44,16 +44,21 @@ REST = "…"
 
 
 def heard_by(ruleset: Ruleset) -> frozenset[str]:
-    """The kinds that can change what an episode is worth under the rules; of all others the data don't matter."""
+    """The kinds that can change what an episode is worth under the rules; of all others the data
+    don't matter."""
     leaves = [(node.rule, node.site) for node in ruleset.nodes if isinstance(node.rule, Rule)]
-    world = frozenset() if all(rule.alone and site is None for rule, site in leaves) else FOLDED | STATEFUL
+    world = (
+        frozenset()
+        if all(rule.alone and site is None for rule, site in leaves)
+        else FOLDED | STATEFUL
+    )
     return frozenset(CONTROL) | world | ruleset.slots.keys()
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What a batch brought: milestones as they were reached, rewards as steps were sealed, what to ask about them;
-    ``alarms``: matchers that failed, and so did not match."""
+class EngineResult:
+    """What a batch brought: milestones as they were reached, rewards as steps were sealed, what to
+    ask about them; ``alarms``: matchers that failed, and so did not match."""
 
     milestones: list[Milestone] = field(default_factory=list)
     rewards: list[Reward] = field(default_factory=list)
@@ -64,22 +69,28 @@ class Outcome:
 class Engine:
     """One episode under one ruleset."""
 
-    def __init__(self, ruleset: Ruleset, episode: str, state: State | None = None, *, supposing: bool = False) -> None:
+    def __init__(
+        self, ruleset: Ruleset, episode: str, state: State | None = None, *, supposing: bool = False
+    ) -> None:
         self.ruleset = ruleset
         self.state = state or State(episode, ruleset.digest)
         self._supposing = supposing
-        self._stories = [Engine(ruleset, episode, story, supposing=True) for story in self.state.supposed]
+        self._stories = [
+            Engine(ruleset, episode, story, supposing=True) for story in self.state.supposed
+        ]
         self.credit = Credit(ruleset, self.state)
         self.conditions = Conditions(ruleset, self.state, self.credit.read)
         self.credit.conditions = self.conditions
         self.conditions.required = self.credit.required
         self.conditions.unseen = self._unseen
         self._kept = ruleset.kept_probes
-        self._out = Outcome()
+        self._out = EngineResult()
         self.recorded_under: str | None = None
         """The ruleset digest that `episode.opened` names, once this engine has taken it in."""
         # Most events of a log are heard by nobody; one look-up is all that they cost.
-        self._heard: dict[str, Callable[[Event], None]] = dict.fromkeys(heard_by(ruleset), self._take)
+        self._heard: dict[str, Callable[[Event], None]] = dict.fromkeys(
+            heard_by(ruleset), self._take
+        )
         self._heard |= {kind: getattr(self, by) for kind, by in CONTROL.items()}
 
     @classmethod
@@ -109,17 +120,19 @@ class Engine:
 
     @property
     def success(self) -> bool | None:
-        """Whether the goal was reached, once closed; None where nobody can know or no goal was set."""
+        """Whether the goal was reached, once closed; None where nobody can know or no goal was
+        set."""
         return self.state.success
 
     @property
     def total(self) -> float | None:
-        """Σ of the rewards sealed so far; None before the first, and as soon as one of them is not known."""
+        """Σ of the rewards sealed so far; None before the first, and as soon as one of them is not
+        known."""
         return None if self.state.masked or not self.state.sealed_at else self.state.total
 
-    def feed(self, events: Iterable[Event]) -> Outcome:
+    def feed(self, events: Iterable[Event]) -> EngineResult:
         """Take in the next events. Raises `GapError` at the first that is not the next one."""
-        self._out = Outcome()
+        self._out = EngineResult()
         self.credit.reached = self._out.milestones
         state, heard = self.state, self._heard
         with collected() as self.conditions.faults, metered() as self.conditions.meter:
@@ -148,14 +161,17 @@ class Engine:
             self._stories[-1].conditions.read(event, stale)
             self._stories[-1]._compared(event)
 
-    def _unseen(self, leaf: Node, unseen: UnseenError, event: Event) -> bool:
+    def _unseen(self, leaf: ConditionNode, unseen: UnseenError, event: Event) -> bool:
         """A rule can't know what it is asked: from here on there are two stories
         (detectors/engine/counterfactual.py)."""
         if self._supposing:
             return True
         state = self.state
         told = max((seq for seq, _ in state.hidden.values()), default=0)
-        id, why = self.ruleset.task.milestones[leaf.owner].id, f"{leaf.rule.name}: {unseen}"[:MAX_WHY]
+        id, why = (
+            self.ruleset.task.milestones[leaf.owner].id,
+            f"{leaf.rule.name}: {unseen}"[:MAX_WHY],
+        )
         state.hidden[id] = [event.seq, why]
         if state.began and any(id in rests for rests in self.ruleset.turning):
             state.blind.setdefault("rules", [event.seq, why])  # no story tells of all that may be
@@ -163,7 +179,8 @@ class Engine:
             return False  # the same thing, asked again
         # One in which nothing came of the unseen yet tells of what is unseen now, too.
         if not self._stories or self._stories[-1].state.awards != state.awards:
-            # As the state is before anything is read of the event; the engine of the other story reads it too.
+            # As the state is before anything is read of the event; the engine of the other story
+            # reads it too.
             kept, others = self._stories[: MAX_STATES - 1], state.supposed[: MAX_STATES - 1]
             state.supposed = []
             story = State.load(state.dump(), self.ruleset.digest)
@@ -172,12 +189,15 @@ class Engine:
         return False
 
     def _told_otherwise(self, milestones: tuple[Milestone, ...]) -> bool:
-        """Blind the step that is sealed, where another story pays it otherwise; whether one does."""
+        """Blind the step that is sealed, where another story pays it otherwise; whether one
+        does."""
         state, found = self.state, None
         seen = not state.blind
         for story in self._stories:
             if seen and found is None:
-                found = differs(state, milestones, story.state, story._out.rewards[-1], self.ruleset.index)
+                found = differs(
+                    state, milestones, story.state, story._out.rewards[-1], self.ruleset.index
+                )
         if found is not None:
             seq, hidden = state.hidden.get(found[0] or "", max(state.hidden.values()))
             state.blind["rules"] = [seq, f"{hidden}; {found[1]}"]
@@ -186,13 +206,19 @@ class Engine:
             reward = story._out.rewards[-1]
             if state.blind and reward.reason is None:
                 story.credit.forget(m for m in reward.milestones if m.id not in kept)
-        if state.closed and any(story.state.success is not state.success for story in self._stories):
+        if state.closed and any(
+            story.state.success is not state.success for story in self._stories
+        ):
             state.success = None
         return found is not None
 
     def _kept_penalties(self, milestones: tuple[Milestone, ...]) -> tuple[Milestone, ...]:
-        """The penalties of a step that hold whatever was not seen: they rest on what was seen alone, in every story."""
-        paid = [{m.id for m in story._out.rewards[-1].milestones if m.worth < 0} for story in self._stories]
+        """The penalties of a step that hold whatever was not seen: they rest on what was seen
+        alone, in every story."""
+        paid = [
+            {m.id for m in story._out.rewards[-1].milestones if m.worth < 0}
+            for story in self._stories
+        ]
         certain = (m for m in milestones if m.worth < 0 and self.credit.is_certain_penalty(m))
         return tuple(m for m in certain if all(m.id in ids for ids in paid))
 
@@ -204,7 +230,10 @@ class Engine:
         first = self.state.world.probes.get(name)
         if first is None:
             return
-        lost = next((path for path in self._kept.get(name, ()) if not first or not leads(first[0], path)), None)
+        lost = next(
+            (path for path in self._kept.get(name, ()) if not first or not leads(first[0], path)),
+            None,
+        )
         if lost is not None:
             where = f" at {'.'.join(lost)}" if first else ""
             why = f"what probe {name} answered at the start is not there to compare with{where}"
@@ -239,11 +268,16 @@ class Engine:
             return
         after_last = state.sealed
         if after_last:
-            # The last step is final already: what the close decides is paid in a closing step after it. A browser
-            # that was shut down in between hid nothing of any step, but what must hold at the end.
+            # The last step is final already: what the close decides is paid in a closing step after
+            # it. A browser that was shut down in between hid nothing of any step, but what must
+            # hold at the end.
             state.step, state.sealed = state.step + 1, False
             held = any(m.must_hold_at_end for m in self.ruleset.task.milestones)
-            state.blind |= {name: gap[:2] for name, gap in state.gaps.items() if held or gap[0] < state.sealed_at}
+            state.blind |= {
+                name: gap[:2]
+                for name, gap in state.gaps.items()
+                if held or gap[0] < state.sealed_at
+            }
         self.conditions.tick(event)
         self.credit.close(event)
         state.closed = True
@@ -261,19 +295,21 @@ class Engine:
             return
         name, many = source if of is None else f"{source}:{of}", 1
         if of is not None and name not in self.state.gaps and len(self.state.gaps) >= MAX_GAPS:
-            # More parts than anybody keeps apart: they are counted together, until all of them have ended.
+            # More parts than anybody keeps apart: they are counted together, until all of them have
+            # ended.
             name = f"{source}:{REST}"
             many += self.state.gaps.get(name, [0, "", 0])[2]
         self.state.gaps[name] = [event.seq, str(event.data.get("reason")), many]
-        # What came between two steps pays in the next. A source that begins anew says what is so then; what a part
-        # missed nobody says again.
+        # What came between two steps pays in the next. A source that begins anew says what is so
+        # then; what a part missed nobody says again.
         if not self.state.sealed or (of is not None and self.state.began):
             self.state.blind[name] = self.state.gaps[name][:2]
 
     def _gap_ended(self, event: Event) -> None:
         source, of = str(event.data.get("source")), _part_of(event)
         name, rest = source if of is None else f"{source}:{of}", f"{source}:{REST}"
-        # Over before the next step begins, it blinds none; but what must not happen may have happened.
+        # Over before the next step begins, it blinds none; but what must not happen may have
+        # happened.
         self.state.unseen |= name in self.state.gaps and self.state.began
         if self.state.gaps.pop(name, None) is None and of is not None and rest in self.state.gaps:
             self.state.gaps[rest][2] -= self.ruleset.leans(source, of)
@@ -282,10 +318,13 @@ class Engine:
 
     def _dropped(self, event: Event) -> None:
         source = str(event.data.get("source"))
-        # Of the journal's own events a gap or its end may be among the lost: then nobody knows what was seen.
+        # Of the journal's own events a gap or its end may be among the lost: then nobody knows what
+        # was seen.
         if source in self.ruleset.sources or source == "journal":
             count = event.data.get("count")
-            why = str(event.data.get("reason")) if count is None else f"{count} observations dropped"
+            why = (
+                str(event.data.get("reason")) if count is None else f"{count} observations dropped"
+            )
             self.state.blind[source] = [event.seq, why]
 
     def _seal(self, event: Event, *, after_last: bool = False) -> None:
@@ -307,7 +346,9 @@ class Engine:
                 if state.closed and state.success is False:
                     state.success = None
         elif state.closed and state.success is None and rules.has_goal and state.began:
-            reason = "the goal may have been reached while a source saw nothing; see the episode's gaps"
+            reason = (
+                "the goal may have been reached while a source saw nothing; see the episode's gaps"
+            )
             if not state.doubt and state.hidden:
                 at, hidden = max(state.hidden.values())
                 reason = f"event {at}: {hidden}; the goal may have been reached"
@@ -331,7 +372,12 @@ class Engine:
         state.sealed, state.sealed_at, state.pending, state.blind = True, seq, [], {}
 
     def _reward(
-        self, seq: int, value: float | None, reason: str | None, milestones: tuple[Milestone, ...], verdict: Verdict
+        self,
+        seq: int,
+        value: float | None,
+        reason: str | None,
+        milestones: tuple[Milestone, ...],
+        verdict: Verdict,
     ) -> Reward:
         state = self.state
         return Reward(
@@ -351,7 +397,9 @@ class Engine:
             digest=self.ruleset.digest,
         )
 
-    def _components(self, value: float | None, milestones: tuple[Milestone, ...]) -> dict[str, float | None]:
+    def _components(
+        self, value: float | None, milestones: tuple[Milestone, ...]
+    ) -> dict[str, float | None]:
         names = self.ruleset.components
         if value is None or not milestones:
             return dict.fromkeys(names, None if value is None else 0.0)  # as most steps go
@@ -364,7 +412,11 @@ def _part(milestones: tuple[Milestone, ...], component: str) -> float:
 
 def _blindness(state: State) -> str:
     return "; ".join(
-        f"event {seq}: {why}" if source == "rules" else f"{source} saw nothing from event {seq}: {why}"
+        (
+            f"event {seq}: {why}"
+            if source == "rules"
+            else f"{source} saw nothing from event {seq}: {why}"
+        )
         for source, (seq, why) in sorted(state.blind.items())
     )
 

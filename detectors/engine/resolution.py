@@ -1,9 +1,9 @@
 """What is asked beyond the rules, and the final reward of what was answered: both pure.
 
-The final value of a step is a fold of the rules' reward and of the verdicts that were recorded, in their order. A tier
-that abstained, or was never reached, weighs nothing; where nobody is sure the reward is null. What a tier may add is
-known when the step is sealed (detectors/engine/stakes.py), so it matters not which answer comes first. See
-docs/cascade.md.
+The final value of a step is a fold of the rules' reward and of the verdicts that were recorded, in
+their order. A tier that abstained, or was never reached, weighs nothing; where nobody is sure the
+reward is null. What a tier may add is known when the step is sealed (detectors/engine/stakes.py),
+so it matters not which answer comes first. See docs/cascade.md.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What an item was found to be: a score in [0, 1] or None, by whom, and why not. ``adds``: what that adds to the
-    rules' pay, where it is not the score's part of the stake; ``note``: how weights were renormalised."""
+    """What an item was found to be: a score in [0, 1] or None, by whom, and why not. ``adds``: what
+    that adds to the rules' pay, where it is not the score's part of the stake; ``note``: how
+    weights were renormalised."""
 
     score: float | None
     by: str
@@ -48,15 +49,19 @@ class _Found:
 
 
 def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) -> tuple[Ask, ...]:
-    """What is asked about ``reward``, which is about to be sealed in ``state``; nothing where it is not known.
+    """What is asked about ``reward``, which is about to be sealed in ``state``; nothing where it is
+    not known.
 
-    ``acted``: the step is the agent's, and not the close after the last one, which has no deed to look at.
+    ``acted``: the step is the agent's, and not the close after the last one, which has no deed to
+    look at.
     """
     policy = rules.task.escalation
     if policy is None or reward.reward is None or reward.reason is not None:
         return ()  # not known, or in part
     found = [
-        Ask(reward.step, m.id, (m.when.rule,)) for n, m in enumerate(rules.task.milestones) if _due(rules, state, n)
+        Ask(reward.step, m.id, (m.when.rule,))
+        for n, m in enumerate(rules.task.milestones)
+        if _due(rules, state, n)
     ]
     items = ("step", "goal") if acted else ("goal",)
     stake = step_stake(rules, state) if acted and _takes_stake(rules, policy, reward) else 0.0
@@ -66,7 +71,13 @@ def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) ->
     tiers = _tiers_of(policy)
     found += [Ask(reward.step, item, tiers, stake=stakes[item]) for item in wanted]
     item = "goal" if reward.done and rules.has_goal else "step"
-    if policy.route == "cascade" and not wanted and item in items and policy.audit and _drawn(policy.audit, reward):
+    if (
+        policy.route == "cascade"
+        and not wanted
+        and item in items
+        and policy.audit
+        and _drawn(policy.audit, reward)
+    ):
         found.append(Ask(reward.step, item, policy.tiers, audit=True))
     return tuple(found)
 
@@ -91,14 +102,20 @@ def word_of_rules(rules: Ruleset, reward: Reward, item: str) -> Verdict:
         return Verdict("rule", None, 0.0, reward.reason or "", rules.digest)
     if item == "goal":
         met = reward.success is True
-        sure = all(_proof(m.decisive or policy.decisive, met) for m in rules.task.milestones if m.when.rule == "goal")
+        sure = all(
+            _proof(m.decisive or policy.decisive, met)
+            for m in rules.task.milestones
+            if m.when.rule == "goal"
+        )
         why = "the goal's rules are met" if met else "the goal's rules are not met"
         return Verdict("rule", float(met), 1.0 if sure else SOFT, why, rules.digest)
     said = _reached_milestones(rules, reward)
     specs = [rules.task.milestones[rules.index[m.id]] for m in said]
     if said:
         sure = all(_proof(spec.decisive or policy.decisive, met=True) for spec in specs)
-        return Verdict("rule", reward.reward, 1.0 if sure else SOFT, reward.verdicts[0].why, rules.digest)
+        return Verdict(
+            "rule", reward.reward, 1.0 if sure else SOFT, reward.verdicts[0].why, rules.digest
+        )
     ruled = [m for m in rules.task.milestones if not _tier(rules, m.id)]
     sure = bool(ruled) and all(_proof(m.decisive or policy.decisive, met=False) for m in ruled)
     why = "nothing happened that the rules look for" if sure else "the rules are silent"
@@ -106,7 +123,8 @@ def word_of_rules(rules: Ruleset, reward: Reward, item: str) -> Verdict:
 
 
 def escalating(rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
-    """What is told while the step waits for answers: nothing is known, so nothing is paid and the step is masked."""
+    """What is told while the step waits for answers: nothing is known, so nothing is paid and the
+    step is masked."""
     items = ", ".join(f"{ask.item} ({' then '.join(ask.tiers)})" for ask in asked if not ask.audit)
     goal = any(ask.item == "goal" and not ask.audit for ask in asked)
     return reward._replace(
@@ -122,11 +140,16 @@ def escalating(rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
 
 
 def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence[Word]) -> Reward:
-    """The final reward of a step whose asks are answered: ``reward`` is the rules', ``words`` came in this order."""
+    """The final reward of a step whose asks are answered: ``reward`` is the rules', ``words`` came
+    in this order."""
     if not waits(asked):
         return unasked(rules, reward)
     goal_asked = any(ask.item == "goal" for ask in asked)
-    found = {ask.item: _find(rules, reward, ask, words, goal_asked=goal_asked) for ask in asked if not ask.audit}
+    found = {
+        ask.item: _find(rules, reward, ask, words, goal_asked=goal_asked)
+        for ask in asked
+        if not ask.audit
+    }
     verdicts = (*_rule_words(rules, reward, asked), *(w.verdict for w in words if w.item in found))
     unsure = [f"{item}: {f.why}" for item, f in found.items() if f.score is None]
     success = reward.success
@@ -145,13 +168,16 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
             success=success,
         )
     stakes = {ask.item: ask.stake for ask in asked}
-    paid = [m for item, f in found.items() if (m := _paid(rules, reward, item, f, stakes)) is not None]
+    paid = [
+        m for item, f in found.items() if (m := _paid(rules, reward, item, f, stakes)) is not None
+    ]
     weighed = None if "step" in found else _weighed(rules, reward, goal_asked="goal" in found)
     milestones = (*reward.milestones, *([weighed] if weighed else []), *paid)
     return reward._replace(
         status="sealed",
         reward=total(m.worth for m in milestones),
-        reason="; ".join(f"{item}: {f.note}" for item, f in found.items() if f.note) or reward.reason,
+        reason="; ".join(f"{item}: {f.note}" for item, f in found.items() if f.note)
+        or reward.reason,
         components=_components(rules, milestones),
         milestones=milestones,
         verdicts=verdicts,
@@ -161,7 +187,8 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
 
 
 def unasked(rules: Ruleset, reward: Reward) -> Reward:
-    """The final reward of a step that nobody is asked about: the rules' own; in a blend, by the rules' weight.
+    """The final reward of a step that nobody is asked about: the rules' own; in a blend, by the
+    rules' weight.
 
     That is a closing step, in which the agent did nothing that a tier could look at.
     """
@@ -170,12 +197,15 @@ def unasked(rules: Ruleset, reward: Reward) -> Reward:
         return reward
     milestones = (*reward.milestones, weighed)
     return reward._replace(
-        reward=total(m.worth for m in milestones), components=_components(rules, milestones), milestones=milestones
+        reward=total(m.worth for m in milestones),
+        components=_components(rules, milestones),
+        milestones=milestones,
     )
 
 
 def next_tier(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word]) -> str | None:
-    """Which of the ask's tiers is asked next; None: no more. In a cascade a confident word is the last one.
+    """Which of the ask's tiers is asked next; None: no more. In a cascade a confident word is the
+    last one.
 
     An audit asks all of them.
     """
@@ -204,7 +234,10 @@ def _due(rules: Ruleset, state: State, n: int) -> bool:
     spec, node = rules.task.milestones[n], rules.nodes[rules.tops[n]]
     if not is_judged(node.rule):
         return False
-    met = [award.met if (award := state.awards.get(rules.index[name])) is not None else 0 for name in spec.after]
+    met = [
+        award.met if (award := state.awards.get(rules.index[name])) is not None else 0
+        for name in spec.after
+    ]
     if node.args.ask == "after":
         return all(met) and max(met) > state.sealed_at
     return state.closed and all(met)
@@ -218,13 +251,18 @@ def _tiers_of(policy: Escalation) -> tuple[str, ...]:
 
 
 def _takes_stake(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
-    """Whether a tier may add to the step: to each of a blend, in a cascade to those of which the rules say nothing."""
+    """Whether a tier may add to the step: to each of a blend, in a cascade to those of which the
+    rules say nothing."""
     return policy.route == "blend" or not _reached_milestones(rules, reward)
 
 
 def _escalates(rules: Ruleset, policy: Escalation, reward: Reward, item: str, stake: float) -> bool:
     if policy.route == "blend":
-        return "goal" in policy.escalate and reward.done if item == "goal" else bool(stake or reward.reward)
+        return (
+            "goal" in policy.escalate and reward.done
+            if item == "goal"
+            else bool(stake or reward.reward)
+        )
     word = word_of_rules(rules, reward, item)
     if item == "goal":
         return "goal" in policy.escalate and reward.done and word.confidence < 1.0
@@ -252,7 +290,9 @@ def _confident(policy: Escalation, verdict: Verdict) -> bool:
     return verdict.score is not None and verdict.confidence >= policy.confident
 
 
-def _find(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word], *, goal_asked: bool) -> _Found:
+def _find(
+    rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word], *, goal_asked: bool
+) -> _Found:
     """What an item is, by the route that the task names. A person's word is above all others."""
     policy = rules.task.escalation or Escalation()
     of = [w for w in words if w.item == ask.item]
@@ -267,9 +307,12 @@ def _find(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word], *, go
     return _Found(None, "", _nobody(of, policy))
 
 
-def _blended(rules: Ruleset, reward: Reward, ask: Ask, of: Sequence[Word], *, goal_asked: bool) -> _Found:
-    """r = α·r_rule + β·R + γ·r_judge. Of a step r_rule is what the rules pay in it, and R and r_judge are parts of its
-    stake; of the goal each is a part of the goal's stake. Of who abstained the weight goes to the others."""
+def _blended(
+    rules: Ruleset, reward: Reward, ask: Ask, of: Sequence[Word], *, goal_asked: bool
+) -> _Found:
+    """r = α·r_rule + β·R + γ·r_judge. Of a step r_rule is what the rules pay in it, and R and
+    r_judge are parts of its stake; of the goal each is a part of the goal's stake. Of who abstained
+    the weight goes to the others."""
     policy = rules.task.escalation or Escalation()
     rule = word_of_rules(rules, reward, ask.item)
     answered = [w.verdict for w in of if w.verdict.score is not None]
@@ -284,7 +327,9 @@ def _blended(rules: Ruleset, reward: Reward, ask: Ask, of: Sequence[Word], *, go
     scaled = [v._replace(score=(v.score or 0.0) * ask.stake) for v in answered]
     value = blend([rule._replace(score=number), *scaled], policy.weights)
     assert value is not None
-    return _Found(blend(answered, policy.weights) or 0.0, by, "", evidence, total((value, -number)), note)
+    return _Found(
+        blend(answered, policy.weights) or 0.0, by, "", evidence, total((value, -number)), note
+    )
 
 
 def _renormalised(policy: Escalation, ask: Ask, answered: Sequence[Verdict]) -> str:
@@ -293,22 +338,31 @@ def _renormalised(policy: Escalation, ask: Ask, answered: Sequence[Verdict]) -> 
     silent = [tier for tier in ask.tiers if tier not in there]
     if not silent:
         return ""
-    parts = {name: policy.weights[name] for name in ("rule", *(tier for tier in ask.tiers if tier in there))}
-    weights = ", ".join(f"{name} {weight / sum(parts.values()):.4g}" for name, weight in parts.items())
+    parts = {
+        name: policy.weights[name]
+        for name in ("rule", *(tier for tier in ask.tiers if tier in there))
+    }
+    weights = ", ".join(
+        f"{name} {weight / sum(parts.values()):.4g}" for name, weight in parts.items()
+    )
     return f"renormalised without {' and '.join(silent)}: {weights}"
 
 
 def _nobody(of: Sequence[Word], policy: Escalation) -> str:
     said = [
-        f"{w.verdict.stage}: {w.verdict.why}"
-        if w.verdict.score is None
-        else f"{w.verdict.stage}: {w.verdict.confidence:g} sure, wanted {policy.confident:g}"
+        (
+            f"{w.verdict.stage}: {w.verdict.why}"
+            if w.verdict.score is None
+            else f"{w.verdict.stage}: {w.verdict.confidence:g} sure, wanted {policy.confident:g}"
+        )
         for w in of
     ]
     return "; ".join(said) or "nobody was asked"
 
 
-def _paid(rules: Ruleset, reward: Reward, item: str, found: _Found, stakes: Mapping[str, float]) -> Milestone | None:
+def _paid(
+    rules: Ruleset, reward: Reward, item: str, found: _Found, stakes: Mapping[str, float]
+) -> Milestone | None:
     """What the score adds to the rules' pay, as a milestone: no unit of reward is without one."""
     assert found.score is not None
     score, seqs = round(found.score, 12), found.evidence or (reward.through,)
@@ -319,17 +373,26 @@ def _paid(rules: Ruleset, reward: Reward, item: str, found: _Found, stakes: Mapp
             worth = total((score * (earned or stakes[item]), -earned))
         return _milestone(f"({found.by})", found.by, found.by, reward.step, score, worth, seqs)
     if item == "goal":
-        # A success of the rules was paid in full. Of what is none, some of the goal's milestones may have been.
-        worth = (score - 1.0) * _goal_paid(rules, reward) if reward.success is True else score * stakes[item]
-        return _milestone("(goal)", found.by, "goal", reward.step, score, round(worth, 12) + 0.0, seqs)
+        # A success of the rules was paid in full. Of what is none, some of the goal's milestones
+        # may have been.
+        worth = (
+            (score - 1.0) * _goal_paid(rules, reward)
+            if reward.success is True
+            else score * stakes[item]
+        )
+        return _milestone(
+            "(goal)", found.by, "goal", reward.step, score, round(worth, 12) + 0.0, seqs
+        )
     n = rules.index[item]
     worth = round(score * rules.share[n], 12)
-    return _milestone(item, found.by, rules.task.milestones[n].component, reward.step, score, worth, seqs)
+    return _milestone(
+        item, found.by, rules.task.milestones[n].component, reward.step, score, worth, seqs
+    )
 
 
 def _goal_paid(rules: Ruleset, reward: Reward) -> float:
-    """Of a success of the rules: what they paid for it, in a blend in this step, and how much more the outcome is worth
-    than that of a failure."""
+    """Of a success of the rules: what they paid for it, in a blend in this step, and how much more
+    the outcome is worth than that of a failure."""
     if rule_weight(rules.task.escalation or Escalation()) == 1.0:
         return total((*(rules.share[n] for n in goals(rules)), outcome_worth(rules)))
     ids = {rules.task.milestones[n].id for n in goals(rules)}
@@ -343,7 +406,8 @@ def _number(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> float:
 
 
 def _weighed(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> Milestone | None:
-    """The rules' weight in a step of a blend that has no other term, as what it takes from the step."""
+    """The rules' weight in a step of a blend that has no other term, as what it takes from the
+    step."""
     less = rule_weight(rules.task.escalation or Escalation()) - 1.0
     if reward.reward is None:
         return None
@@ -358,12 +422,14 @@ def _milestone(
 
 
 def _reached_milestones(rules: Ruleset, reward: Reward) -> list[Milestone]:
-    """What the rules say of the step: the milestones that were reached in it, penalties among them."""
+    """What the rules say of the step: the milestones that were reached in it, penalties among
+    them."""
     return [m for m in reward.milestones if m.id in rules.index and (m.worth or m.value)]
 
 
 def _earned(rules: Ruleset, reward: Reward, *, but_goals: bool = False) -> float:
-    """What the step's milestones pay, without penalties and what the end is worth; ``but_goals``: nor the goal."""
+    """What the step's milestones pay, without penalties and what the end is worth; ``but_goals``:
+    nor the goal."""
     others = {rules.task.milestones[n].id for n in goals(rules)} if but_goals else set()
     paid = [m for m in reward.milestones if m.worth > 0 and m.id in rules.index]
     return total(m.worth for m in paid if m.id not in others)

@@ -1,7 +1,8 @@
-"""What a tier's word may be worth: a bounded share of what the rules leave unpaid, so that silence never beats work.
+"""What a tier's word may be worth: a bounded share of what the rules leave unpaid, so that silence
+never beats work.
 
-All of it follows from the ruleset and the log up to the seal, never from what a tier answered or when. See
-docs/decisions/0025-what-tiers-may-pay.md.
+All of it follows from the ruleset and the log up to the seal, never from what a tier answered or
+when. See docs/decisions/0025-what-tiers-may-pay.md.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ DEFAULT_STEPS = 50
 
 def goals(rules: Ruleset) -> list[int]:
     """The indices of the milestones that say what success is."""
-    return [n for n, m in enumerate(rules.task.milestones) if m.when.rule == "goal" and m.penalty is None]
+    return [
+        n
+        for n, m in enumerate(rules.task.milestones)
+        if m.when.rule == "goal" and m.penalty is None
+    ]
 
 
 def outcome_worth(rules: Ruleset) -> float:
@@ -27,20 +32,27 @@ def outcome_worth(rules: Ruleset) -> float:
 
 
 def _success_worth(rules: Ruleset) -> float:
-    """The part of `outcome_worth` that does not rest on a failure being fined: the fine of a step that nobody could
-    score is not known, so it makes no room."""
+    """The part of `outcome_worth` that does not rest on a failure being fined: the fine of a step
+    that nobody could score is not known, so it makes no room."""
     outcome = rules.task.outcome
     return min(outcome.success * outcome.scale, outcome_worth(rules)) if outcome else 0.0
 
 
 def goal_worth(rules: Ruleset) -> float:
-    """What the rules pay at least for reaching the goal; of a task without one, for all of its milestones."""
+    """What the rules pay at least for reaching the goal; of a task without one, for all of its
+    milestones."""
     at_goal = goals(rules)
-    return total((*(rules.share[n] for n in at_goal or _paying(rules)), _success_worth(rules) if at_goal else 0.0))
+    return total(
+        (
+            *(rules.share[n] for n in at_goal or _paying(rules)),
+            _success_worth(rules) if at_goal else 0.0,
+        )
+    )
 
 
 def unpaid_goals(rules: Ruleset, state: State) -> float:
-    """What the goal's milestones are worth that were not earned, less what was paid for a part of one."""
+    """What the goal's milestones are worth that were not earned, less what was paid for a part of
+    one."""
     return _unpaid(rules, state, goals(rules))
 
 
@@ -77,20 +89,29 @@ def step_stake(rules: Ruleset, state: State) -> float:
 def most_of_steps(rules: Ruleset) -> float:
     """The most that all steps of an episode together can be worth by the tiers' words on them."""
     policy = rules.task.escalation
-    return 0.0 if policy is None else total((policy.share * rule_weight(policy) * goal_worth(rules),))
+    return (
+        0.0 if policy is None else total((policy.share * rule_weight(policy) * goal_worth(rules),))
+    )
 
 
 def goal_stake(rules: Ruleset, state: State, offered: float) -> float:
-    """What a tier's yes to the goal is worth: what the rules left unpaid of it, less what steps were ``offered``."""
+    """What a tier's yes to the goal is worth: what the rules left unpaid of it, less what steps
+    were ``offered``."""
     return max(0.0, total((unpaid_goals(rules, state), outcome_worth(rules), -offered)))
 
 
 def _paying(rules: Ruleset) -> list[int]:
     """The milestones that pay as they are reached."""
     shaped = rules.task.shaped
-    return [n for n, m in enumerate(rules.task.milestones) if m.penalty is None and m.component not in shaped]
+    return [
+        n
+        for n, m in enumerate(rules.task.milestones)
+        if m.penalty is None and m.component not in shaped
+    ]
 
 
 def _unpaid(rules: Ruleset, state: State, which: list[int]) -> float:
     awards = [(n, state.awards.get(n)) for n in which]
-    return total(rules.share[n] - (a.paid if a else 0.0) for n, a in awards if a is None or not a.earned)
+    return total(
+        rules.share[n] - (a.paid if a else 0.0) for n, a in awards if a is None or not a.earned
+    )

@@ -18,10 +18,10 @@ STATE_VERSION = 8
 
 @dataclass(slots=True)
 class Award:
-    """How a milestone stands: ``base`` level at the baseline, ``best`` level credited so far, ``paid`` in rewards
-    that are known, ``keys`` already paid (repeat) or nobody's, ``nobodys`` those that were so at the baseline, ``met``
-    the seq at which it was first full (0: not yet), with its time (ns) and the steps begun then; ``revoked`` how often
-    it was taken back."""
+    """How a milestone stands: ``base`` level at the baseline, ``best`` level credited so far,
+    ``paid`` in rewards that are known, ``keys`` already paid (repeat) or nobody's, ``nobodys``
+    those that were so at the baseline, ``met`` the seq at which it was first full (0: not yet),
+    with its time (ns) and the steps begun then; ``revoked`` how often it was taken back."""
 
     base: float = 0.0
     best: float = 0.0
@@ -37,11 +37,12 @@ class Award:
 
 @dataclass(slots=True)
 class State:
-    """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at`` and ``step_at`` the
-    times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those of this step; ``potential`` is Φ at the
-    latest seal; ``spent`` units of `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last
-    (id → [seq, why]), ``supposed`` the other stories (detectors/engine/counterfactual.py); ``offered`` is the most
-    that tiers could add to the steps that they were asked about."""
+    """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at``
+    and ``step_at`` the times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those
+    of this step; ``potential`` is Φ at the latest seal; ``spent`` units of
+    `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
+    why]), ``supposed`` the other stories (detectors/engine/counterfactual.py); ``offered`` is the
+    most that tiers could add to the steps that they were asked about."""
 
     episode: str
     digest: str
@@ -73,11 +74,13 @@ class State:
     supposed: list[State] = field(default_factory=list)
 
     def is_live(self, event: Event) -> bool:
-        """Whether the event came after the first step began, and not as what a source found on attaching."""
+        """Whether the event came after the first step began, and not as what a source found on
+        attaching."""
         return self.began and event.data.get("baseline") is not True
 
     def dump(self) -> bytes:
-        """Encode; insertion order is kept, since the world's tables forget their oldest entry first."""
+        """Encode; insertion order is kept, since the world's tables forget their oldest entry
+        first."""
         return orjson.dumps(self._flat())
 
     def _flat(self) -> dict[str, Any]:
@@ -101,9 +104,13 @@ class State:
     @classmethod
     def _from_flat(cls, flat: dict[str, Any], digest: str) -> State:
         if flat.get("v") != STATE_VERSION:
-            raise StateError(f"state: version is {flat.get('v')!r}, this build wants {STATE_VERSION}")
+            raise StateError(
+                f"state: version is {flat.get('v')!r}, this build wants {STATE_VERSION}"
+            )
         if flat["digest"] != digest:
-            raise StateError(f"state: made under ruleset {flat['digest'][:12]}, wanted {digest[:12]}")
+            raise StateError(
+                f"state: made under ruleset {flat['digest'][:12]}, wanted {digest[:12]}"
+            )
         state = cls(**{name: flat[name] for name in _PLAIN})
         state.pending = [milestone_from_json(m) for m in flat["pending"]]
         state.world = World(*flat["world"])
@@ -116,6 +123,6 @@ class State:
 
 
 _PLAIN = (
-    "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind "
-    "steps began_at step_at potential offered hidden spent"
+    "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
+    " unseen gaps blind steps began_at step_at potential offered hidden spent"
 ).split()

@@ -1,4 +1,5 @@
-"""Typed matchers. What they compare *with* comes from the task's author; nothing from agent or page is a pattern."""
+"""Typed matchers. What they compare *with* comes from the task's author; nothing from agent or page
+is a pattern."""
 
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.call import AddressesMatch, ContentMatch

@@ -22,7 +22,11 @@ class NumberRange:
 
     def matches(self, value: Any) -> bool:
         """Whether ``value`` is a number in the range; true and false are none."""
-        return isinstance(value, int | float) and not isinstance(value, bool) and self.least <= value <= self.most
+        return (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and self.least <= value <= self.most
+        )
 
 
 Wanted = bool | None | NumberRange | TextMatch
@@ -35,7 +39,8 @@ class FactsMatch:
     facts: tuple[tuple[tuple[str, ...], Wanted], ...]
 
     WANTED: ClassVar[str] = (
-        "an object of dotted paths, such as widget.name, and for each a text, a number, {min, max}, true, false or null"
+        "an object of dotted paths, such as widget.name, and for each a text, a number, {min, max},"
+        " true, false or null"
     )
 
     @classmethod
@@ -44,7 +49,10 @@ class FactsMatch:
         if not isinstance(spec, dict) or not spec:
             raise SpecError(path, spec, cls.WANTED)
         return cls(
-            tuple((_path(name, (*path, name)), _parse_expected(spec[name], (*path, name))) for name in sorted(spec))
+            tuple(
+                (_path(name, (*path, name)), _parse_expected(spec[name], (*path, name)))
+                for name in sorted(spec)
+            )
         )
 
     @answers(False)
@@ -54,11 +62,16 @@ class FactsMatch:
 
     @answers(False)
     def judged(self, data: Any, is_hidden: Callable[[tuple[str, ...]], bool]) -> bool | None:
-        """As `matches`; None where that hangs on what stands at a path that ``is_hidden``, a text or number unknown."""
+        """As `matches`; None where that hangs on what stands at a path that ``is_hidden``, a text
+        or number unknown."""
         hidden = [wanted for steps, wanted in self.facts if is_hidden(steps)]
         if any(wanted is None or isinstance(wanted, bool) for wanted in hidden):
             return False
-        known = all(_holds(wanted, value_at(data, steps)) for steps, wanted in self.facts if not is_hidden(steps))
+        known = all(
+            _holds(wanted, value_at(data, steps))
+            for steps, wanted in self.facts
+            if not is_hidden(steps)
+        )
         return None if known and hidden else known
 
     def names(self, first: str) -> bool:
@@ -70,7 +83,11 @@ def value_at(data: Any, steps: tuple[str, ...]) -> Any:
     """What stands at a path of keys and list indices; None where it leads nowhere."""
     for step in steps:
         if isinstance(data, list | tuple):
-            data = data[int(step)] if step.isdecimal() and len(step) < 7 and int(step) < len(data) else None
+            data = (
+                data[int(step)]
+                if step.isdecimal() and len(step) < 7 and int(step) < len(data)
+                else None
+            )
         elif isinstance(data, dict):
             data = data.get(step)
         else:
@@ -81,7 +98,11 @@ def value_at(data: Any, steps: tuple[str, ...]) -> Any:
 def leads(data: Any, steps: tuple[str, ...]) -> bool:
     """Whether something stands at a path, be it null."""
     parent = value_at(data, steps[:-1])
-    return not steps or value_at(parent, steps[-1:]) is not None or (isinstance(parent, dict) and steps[-1] in parent)
+    return (
+        not steps
+        or value_at(parent, steps[-1:]) is not None
+        or (isinstance(parent, dict) and steps[-1] in parent)
+    )
 
 
 def dotted(text: str) -> tuple[str, ...]:
@@ -92,7 +113,9 @@ def dotted(text: str) -> tuple[str, ...]:
 def _path(name: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
     steps = dotted(str(name))
     if not all(steps) or len(steps) > MAX_PATH_LENGTH:
-        raise SpecError(path, name, f"a dotted path of at most {MAX_PATH_LENGTH} names, such as widget.name")
+        raise SpecError(
+            path, name, f"a dotted path of at most {MAX_PATH_LENGTH} names, such as widget.name"
+        )
     return steps
 
 
@@ -103,7 +126,9 @@ def _parse_expected(spec: Any, path: tuple[str | int, ...]) -> Wanted:
         return NumberRange(spec, spec)
     if isinstance(spec, dict) and spec and not set(spec) - {"min", "max"}:
         least, most = spec.get("min", float("-inf")), spec.get("max", float("inf"))
-        good = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (least, most))
+        good = all(
+            isinstance(end, int | float) and not isinstance(end, bool) for end in (least, most)
+        )
         if not good or not least <= most:
             raise SpecError(path, spec, "{min?, max?} of numbers, min not above max")
         return NumberRange(least, most)

@@ -1,7 +1,9 @@
-"""What a matcher throws on a text from agent or page: it does not match, and whoever runs the rules is told.
+"""What a matcher throws on a text from agent or page: it does not match, and whoever runs the rules
+is told.
 
-A text that could make a matcher fail would else be a way to make a step null: an agent could choose which of its steps
-are paid. So every public method of a matcher that is asked about such text stands under `answers`.
+A text that could make a matcher fail would else be a way to make a step null: an agent could choose
+which of its steps are paid. So every public method of a matcher that is asked about such text
+stands under `answers`.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def answers(otherwise: Any) -> Callable[[Method], Method]:
             try:
                 return method(self, *values, **options)
             except (MemoryError, ImportError, BudgetError):
-                raise  # the first are the machine's, and another's replay would not have it; of the last nobody knows
+                # the first are the machine's, and another's replay would not have it; of the last
+                # nobody knows
+                raise
             except Exception as error:  # noqa: BLE001 - a parser met a text that it was not made for
                 found = _COLLECTED.get()
                 if found is not None:

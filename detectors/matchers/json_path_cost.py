@@ -1,8 +1,8 @@
 """A compiled JSON Path, evaluated node by node against a budget.
 
-The library's segments and selectors are generators over nodes that make their own children: handed nodes that count
-their children, they stop where the budget does, and nothing is held but what was found. Queries and comparisons inside
-filters are counted too.
+The library's segments and selectors are generators over nodes that make their own children: handed
+nodes that count their children, they stop where the budget does, and nothing is held but what was
+found. Queries and comparisons inside filters are counted too.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ MAX_DESCENTS = 4
 """Descendant segments (``..``) of one path, those in its filters too."""
 
 
-class Node:
-    """A value on the way of a path, as the library's segments want one; where it stands is not kept."""
+class PathNode:
+    """A value on the way of a path, as the library's segments want one; where it stands is not
+    kept."""
 
     __slots__ = ("meter", "root", "value")
 
     def __init__(self, value: Any, root: Any, spent: Meter) -> None:
         self.value, self.root, self.meter = value, root, spent
 
-    def new_child(self, value: Any, key: int | str, parent: Any) -> Node:
+    def new_child(self, value: Any, key: int | str, parent: Any) -> PathNode:
         """A value in this one, counted."""
         self.meter.spend(1, WHAT)
-        return Node(value, self.root, self.meter)
+        return PathNode(value, self.root, self.meter)
 
 
 class Query:
@@ -43,9 +44,9 @@ class Query:
                 if hasattr(selector, "expression"):
                     self.descents += _count_in(selector)
 
-    def find(self, value: Any) -> list[Node]:
+    def find(self, value: Any) -> list[PathNode]:
         """The nodes that are found. Raises `BudgetError`."""
-        nodes: Iterable[Any] = [Node(value, value, meter())]
+        nodes: Iterable[Any] = [PathNode(value, value, meter())]
         for segment in self._segments:
             nodes = segment.resolve(nodes)
         return list(nodes)
@@ -59,8 +60,9 @@ class Query:
         return bool(self._query.singular_query())
 
 
-class Counted:
-    """An expression of a filter, which is asked once for each candidate; ``weighed``: what it finds is compared."""
+class CountedExpression:
+    """An expression of a filter, which is asked once for each candidate; ``weighed``: what it finds
+    is compared."""
 
     def __init__(self, expression: Any, weighed: bool) -> None:
         self._expression, self._weighed = expression, weighed
@@ -90,7 +92,7 @@ def _count_in(selector: Any) -> int:
             if hasattr(one, name):
                 waiting.append(getattr(one, name))
                 if name != "expression":
-                    setattr(one, name, Counted(getattr(one, name), compares))
+                    setattr(one, name, CountedExpression(getattr(one, name), compares))
         waiting.extend(getattr(one, "args", ()))
-    selector.expression = Counted(selector.expression, False)
+    selector.expression = CountedExpression(selector.expression, False)
     return descents

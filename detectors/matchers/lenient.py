@@ -1,9 +1,11 @@
-"""Values as people write them, compared the way WebArena-Verified compares its own (its data types, version 1.2.3).
+"""Values as people write them, compared the way WebArena-Verified compares its own (its data types,
+version 1.2.3).
 
-More is let go here than in the typed text forms: case, marks such as ™, quotes and points around a text, a tenth of a
-unit of money, a tenth of a duration. What is compared *with* comes from the task's author alone. Otherwise than there,
-nothing that an agent or a page says is a pattern, letters of other scripts are not taken for Latin ones, and a list is
-no set of alternatives to choose from.
+More is let go here than in the typed text forms: case, marks such as ™, quotes and points around a
+text, a tenth of a unit of money, a tenth of a duration. What is compared *with* comes from the
+task's author alone. Otherwise than there, nothing that an agent or a page says is a pattern,
+letters of other scripts are not taken for Latin ones, and a list is no set of alternatives to
+choose from.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _NONE = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class LenientPatterns:
     """The author's patterns: ``all`` of them match the whole text, ``none`` of those."""
 
     all: tuple[Any, ...]
@@ -33,7 +35,8 @@ class Pattern:
         return self.matches_any((text,))
 
     def matches_any(self, writings: Iterable[str]) -> bool:
-        """Whether one of several writings of the same thing is so, and none of them is what it must not be."""
+        """Whether one of several writings of the same thing is so, and none of them is what it must
+        not be."""
         texts = tuple(writings)
         try:
             right = any(all(one.fullmatch(text) for one in self.all) for text in texts)
@@ -42,16 +45,25 @@ class Pattern:
             return False
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...]) -> Pattern:
-        """A pattern, or {all: patterns, none: patterns}; case does not count. Raises `SpecError`."""
+    def parse(cls, spec: Any, path: tuple[str | int, ...]) -> LenientPatterns:
+        """A pattern, or {all: patterns, none: patterns}; case does not count. Raises
+        `SpecError`."""
         given = {"all": [spec]} if isinstance(spec, str) else spec
         lists: list[Any] = (
-            [given.get(name, []) for name in ("all", "none")] if isinstance(given, dict) else [None, None]
+            [given.get(name, []) for name in ("all", "none")]
+            if isinstance(given, dict)
+            else [None, None]
         )
-        if any(not isinstance(one, list) for one in lists) or not any(lists) or set(given) - {"all", "none"}:
+        if (
+            any(not isinstance(one, list) for one in lists)
+            or not any(lists)
+            or set(given) - {"all", "none"}
+        ):
             raise SpecError(path, spec, "a pattern, or {all: [patterns], none: [patterns]}")
         try:
-            return cls(*(tuple(third_party.regex(f"(?s:{text})", True) for text in one) for one in lists))
+            return cls(
+                *(tuple(third_party.regex(f"(?s:{text})", True) for text in one) for one in lists)
+            )
         except (ValueError, TypeError) as error:
             raise SpecError(path, spec, str(error)) from None
 
@@ -62,14 +74,22 @@ class Lenient:
 
     kind: str
     wanted: tuple[Any, ...]
-    patterns: tuple[Pattern, ...] = ()
+    patterns: tuple[LenientPatterns, ...] = ()
 
     @classmethod
     def parse(cls, spec: Any, path: tuple[str | int, ...]) -> Lenient:
         """``{currency: [12.5, 13]}``, ``{string: […], pattern: […]}``. Raises `SpecError`."""
         names = [name for name in spec if name in KINDS] if isinstance(spec, dict) else []
-        if len(names) != 1 or set(spec) - {names[0], "pattern"} or not isinstance(spec[names[0]], list):
-            raise SpecError(path, spec, f"an object with one of {', '.join(KINDS)}: a list of values; and pattern?")
+        if (
+            len(names) != 1
+            or set(spec) - {names[0], "pattern"}
+            or not isinstance(spec[names[0]], list)
+        ):
+            raise SpecError(
+                path,
+                spec,
+                f"an object with one of {', '.join(KINDS)}: a list of values; and pattern?",
+            )
         kind, patterns = names[0], spec.get("pattern", [])
         if not isinstance(patterns, list) or not (patterns or spec[kind]):
             raise SpecError((*path, "pattern"), patterns, "a list of patterns")
@@ -77,10 +97,13 @@ class Lenient:
             wanted = tuple(KINDS[kind].read(value) for value in spec[kind])
         except ValueError as error:
             raise SpecError((*path, kind), spec[kind], str(error)) from None
-        return cls(kind, wanted, tuple(Pattern.parse(one, (*path, "pattern")) for one in patterns))
+        return cls(
+            kind, wanted, tuple(LenientPatterns.parse(one, (*path, "pattern")) for one in patterns)
+        )
 
     def matches(self, value: Any, read: Read | None = None) -> bool:
-        """Whether ``value``, whatever JSON it is, is one of the wanted; a text in ``read`` is not read again."""
+        """Whether ``value``, whatever JSON it is, is one of the wanted; a text in ``read`` is not
+        read again."""
         if read is None or not isinstance(value, str):
             found = self._read(value)
         elif (found := read.get((self.kind, value))) is None:

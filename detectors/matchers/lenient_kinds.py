@@ -41,15 +41,22 @@ _METRES = {
     **dict.fromkeys("in inch inches".split(), 0.0254),
 }  # fmt: skip
 _LENGTH = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?) ?([a-z]+)")
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
 _TRUE, _FALSE = {"true", "yes", "y", "1", "t", "on"}, {"false", "no", "n", "0", "f", "off"}
 
 
 def text_key(raw: Any) -> str:
-    """A text without case, marks, accents, control characters and hyphens between letters; white space folded."""
+    """A text without case, marks, accents, control characters and hyphens between letters; white
+    space folded."""
     text = str(raw)[:MAX_CHARACTERS].translate(_MARKS)
     text = _HYPHENS.sub(" ", unicodedata.normalize("NFKC", text))
-    kept = (c if c not in "\t\n\r" else " " for c in text if c in "\t\n\r" or unicodedata.category(c)[0] != "C")
+    kept = (
+        c if c not in "\t\n\r" else " "
+        for c in text
+        if c in "\t\n\r" or unicodedata.category(c)[0] != "C"
+    )
     bare = unicodedata.normalize("NFKD", "".join(kept))
     return " ".join("".join(c for c in bare if not unicodedata.combining(c)).casefold().split())
 
@@ -63,7 +70,8 @@ def _string(raw: Any) -> str:
 
 
 def _url(raw: Any) -> str:
-    """An address in one writing. Its letters are not folded: an accent, a dash, a full-width digit is another place."""
+    """An address in one writing. Its letters are not folded: an accent, a dash, a full-width digit
+    is another place."""
     text = raw.strip() if isinstance(raw, str) and len(raw) <= MAX_URL else ""
     found = location_key(text) or text_key(text)
     if not text or (found != location_key(text) and "://" in found):
@@ -72,7 +80,9 @@ def _url(raw: Any) -> str:
 
 
 def _same_string(one: str, other: str) -> bool:
-    near = len(other) <= len(one) + SHORT  # as many as anybody puts around a text; stripping more costs time
+    near = (
+        len(other) <= len(one) + SHORT
+    )  # as many as anybody puts around a text; stripping more costs time
     return one == other or (near and one.strip(_QUOTES) == other.strip(_QUOTES))
 
 
@@ -94,7 +104,8 @@ def _number(raw: Any) -> float:
 
 
 def _currency(raw: Any) -> float:
-    """One amount, whatever stands around it; of point and comma the last is the decimal one, but 1,234 is 1234."""
+    """One amount, whatever stands around it; of point and comma the last is the decimal one, but
+    1,234 is 1234."""
     if isinstance(raw, int | float):
         return float(raw)
     text = _short(raw)
@@ -174,7 +185,10 @@ def _coordinates(raw: Any) -> tuple[float, float]:
         if len(raw) > SHORT:
             raise ValueError("one value")
         keys = {str(key).lower(): value for key, value in raw.items()}
-        pair = [next((keys[k] for k in keys if _names(k, word)), None) for word in ("latitude", "longitude")]
+        pair = [
+            next((keys[k] for k in keys if _names(k, word)), None)
+            for word in ("latitude", "longitude")
+        ]
     elif isinstance(raw, list):
         pair = list(raw)
     else:
@@ -226,8 +240,9 @@ def _markdown(raw: Any) -> str:
     return plain_markdown(raw[:MAX_CHARACTERS])
 
 
-class Kind(NamedTuple):
-    """How a value of a type is read (raises `ValueError` for what is none), and when two are the same."""
+class LenientType(NamedTuple):
+    """How a value of a type is read (raises `ValueError` for what is none), and when two are the
+    same."""
 
     read: Callable[[Any], Any]
     same: Callable[[Any, Any], bool]
@@ -237,20 +252,20 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-KINDS: dict[str, Kind] = {
-    "string": Kind(_string, _same_string),
-    "number": Kind(_number, _equal),
-    "integer": Kind(_number, _equal),
-    "currency": Kind(_currency, _near_price),
-    "boolean": Kind(_boolean, _equal),
-    "duration": Kind(_duration, _near_time),
-    "distance": Kind(_distance, _near_place),
-    "date": Kind(_date, _equal),
-    "month": Kind(_month, _equal),
-    "coordinates": Kind(_coordinates, _near_point),
-    "location-name": Kind(_string, _like_name),
-    "json": Kind(_json, _equal),
-    "markdown": Kind(_markdown, _equal),
-    "url": Kind(_url, _equal),
-    "string_list": Kind(_string_list, _equal),
+KINDS: dict[str, LenientType] = {
+    "string": LenientType(_string, _same_string),
+    "number": LenientType(_number, _equal),
+    "integer": LenientType(_number, _equal),
+    "currency": LenientType(_currency, _near_price),
+    "boolean": LenientType(_boolean, _equal),
+    "duration": LenientType(_duration, _near_time),
+    "distance": LenientType(_distance, _near_place),
+    "date": LenientType(_date, _equal),
+    "month": LenientType(_month, _equal),
+    "coordinates": LenientType(_coordinates, _near_point),
+    "location-name": LenientType(_string, _like_name),
+    "json": LenientType(_json, _equal),
+    "markdown": LenientType(_markdown, _equal),
+    "url": LenientType(_url, _equal),
+    "string_list": LenientType(_string_list, _equal),
 }

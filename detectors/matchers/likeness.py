@@ -28,11 +28,16 @@ def mirrored(data: bytes) -> bytes:
 def ssim(one: bytes, other: bytes) -> float:
     """The mean structural similarity of two brightness grids, in [-1, 1]; 1 is the same.
 
-    Over windows of 8 × 8 cells, 4 apart: (2μxμy + C1)(2σxy + C2) / ((μx² + μy² + C1)(σx² + σy² + C2)), with
-    C1 = (0.01·255)², C2 = (0.03·255)². Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment", 2004.
+    Over windows of 8 × 8 cells, 4 apart: (2μxμy + C1)(2σxy + C2) / ((μx² + μy² + C1)(σx² + σy² +
+    C2)), with C1 = (0.01·255)², C2 = (0.03·255)². Wang, Bovik, Sheikh and Simoncelli, "Image
+    quality assessment", 2004.
     """
     places = range(0, GRID - WINDOW + 1, STRIDE)
-    found = [_window(_cells(one, row, column), _cells(other, row, column)) for row in places for column in places]
+    found = [
+        _window(_cells(one, row, column), _cells(other, row, column))
+        for row in places
+        for column in places
+    ]
     return sum(found) / len(found)
 
 
@@ -46,7 +51,10 @@ def _window(x: Sequence[int], y: Sequence[int]) -> float:
     sx, sy = sum(x), sum(y)
     mx, my = sx / n, sy / n
     # Whole numbers as long as possible: the same on any machine.
-    vx, vy = (n * sum(a * a for a in x) - sx * sx) / n**2, (n * sum(b * b for b in y) - sy * sy) / n**2
+    vx, vy = (
+        (n * sum(a * a for a in x) - sx * sx) / n**2,
+        (n * sum(b * b for b in y) - sy * sy) / n**2,
+    )
     both = (n * sum(a * b for a, b in zip(x, y, strict=True)) - sx * sy) / n**2
     return ((2 * mx * my + _C1) * (2 * both + _C2)) / ((mx * mx + my * my + _C1) * (vx + vy + _C2))
 

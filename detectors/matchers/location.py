@@ -1,4 +1,5 @@
-"""Addresses as requests to a site are compared: case, a slash at the end and %61 for a do not count."""
+"""Addresses as requests to a site are compared: case, a slash at the end and %61 for a do not
+count."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def query_of(url: str, encoded: bool = False) -> Mapping[str, str]:
         parts = urlsplit(url)
     except ValueError:
         return {}
-    queries = [hidden for one in parts.path.split("/") if encoded and (hidden := _hidden(one)) is not None]
+    queries = [
+        hidden for one in parts.path.split("/") if encoded and (hidden := _hidden(one)) is not None
+    ]
     # No limit of fields: an address that is looked at has at most MAX_URL characters.
     pairs = parse_qs("&".join([*queries, parts.query]), keep_blank_values=True)
     return {name: values[-1].lower().strip() for name, values in pairs.items()}

@@ -28,7 +28,9 @@ class Boolean(Form):
 
     def matches_json(self, value: Any) -> bool:
         """Whether a JSON value says so: true or false, 1 or 0."""
-        return isinstance(value, bool | int | float) and value in (0, 1) and bool(value) is self.wanted
+        return (
+            isinstance(value, bool | int | float) and value in (0, 1) and bool(value) is self.wanted
+        )
 
 
 def boolean(value: Any, options: Mapping[str, Any], path: Path) -> Boolean:
@@ -39,8 +41,9 @@ def boolean(value: Any, options: Mapping[str, Any], path: Path) -> Boolean:
 
 
 @dataclass(frozen=True, slots=True)
-class Address(Form):
-    """An address in a text. Browsers read one with a backslash, blanks or a user's name otherwise than it looks."""
+class AddressText(Form):
+    """An address in a text. Browsers read one with a backslash, blanks or a user's name otherwise
+    than it looks."""
 
     wanted: UrlMatch
 
@@ -51,9 +54,10 @@ class Address(Form):
         return self.wanted.matches(text)
 
 
-def url(value: Any, options: Mapping[str, Any], path: Path) -> Address:
-    """``{url: {path, origin, …}}``: an address, as rules about pages match it; whole, since a text has no origin."""
-    return Address(UrlMatch.parse(value, path))
+def url(value: Any, options: Mapping[str, Any], path: Path) -> AddressText:
+    """``{url: {path, origin, …}}``: an address, as rules about pages match it; whole, since a text
+    has no origin."""
+    return AddressText(UrlMatch.parse(value, path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +91,16 @@ def path_glob(value: Any, options: Mapping[str, Any], path: Path) -> PathGlob:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern(Form):
-    """A regular expression of the task's author, in linear time (RE2). ``exact``: it is about an address."""
+class RegexPattern(Form):
+    """A regular expression of the task's author, in linear time (RE2). ``exact``: it is about an
+    address."""
 
     compiled: Any
     exact: bool
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text is of the pattern, its dashes and quotation marks as they are or as on a keyboard."""
+        """Whether the whole text is of the pattern, its dashes and quotation marks as they are or
+        as on a keyboard."""
         writings = (literal(text),) if self.exact else dict.fromkeys((composed(text), normal(text)))
         try:
             return any(self.compiled.fullmatch(writing) is not None for writing in writings)
@@ -102,13 +108,14 @@ class Pattern(Form):
             return False
 
     def matches_json(self, value: Any) -> bool:
-        """Whether the JSON of a value is, be it a list or an object: so that nothing hides in one."""
+        """Whether the JSON of a value is, be it a list or an object: so that nothing hides in
+        one."""
         return self.matches(json_text(value))
 
 
-def regex(value: Any, options: Mapping[str, Any], path: Path) -> Pattern:
-    """``{regex: "[A-Z]{2}-\\d+", ignore_case: false}``: the whole text, in RE2's syntax (no look-around, no
-    back-references)."""
+def regex(value: Any, options: Mapping[str, Any], path: Path) -> RegexPattern:
+    """``{regex: "[A-Z]{2}-\\d+", ignore_case: false}``: the whole text, in RE2's syntax (no
+    look-around, no back-references)."""
     pattern = text_of(value, path, f"a regular expression of at most {MAX_PATTERN} characters")
     if len(pattern) > MAX_PATTERN:
         raise SpecError(path, value, f"a regular expression of at most {MAX_PATTERN} characters")
@@ -118,7 +125,7 @@ def regex(value: Any, options: Mapping[str, Any], path: Path) -> Pattern:
         raise SpecError(path, value, str(error)) from None
     if compiled.fullmatch("") is not None:
         raise SpecError(path, value, "a pattern that an empty text does not fulfil")
-    return Pattern(compiled, "://" in pattern.replace("\\", ""))
+    return RegexPattern(compiled, "://" in pattern.replace("\\", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +136,8 @@ class Fuzzy(Form):
     threshold: float
 
     def matches(self, text: str) -> bool:
-        """Whether the likeness reaches the threshold; case does not count, look-alike letters do."""
+        """Whether the likeness reaches the threshold; case does not count, look-alike letters
+        do."""
         folded = normal(text).casefold()
         if not len(self.text) / 2 <= len(folded) <= 2 * len(self.text):
             return False
@@ -137,9 +145,14 @@ class Fuzzy(Form):
 
 
 def fuzzy(value: Any, options: Mapping[str, Any], path: Path) -> Fuzzy:
-    """``{fuzzy: "Quest Lumaflex Band", threshold: 0.9}``; the threshold must be given, from 0.5 to 1."""
+    """``{fuzzy: "Quest Lumaflex Band", threshold: 0.9}``; the threshold must be given, from 0.5 to
+    1."""
     text = normal(text_of(value, path, "a text")).casefold()
-    threshold = plain(options.get("threshold"), (*path[:-1], "threshold"), "a number from 0.5 to 1; it must be given")
+    threshold = plain(
+        options.get("threshold"),
+        (*path[:-1], "threshold"),
+        "a number from 0.5 to 1; it must be given",
+    )
     if not 0.5 <= threshold <= 1:
         raise SpecError((*path[:-1], "threshold"), threshold, "a number from 0.5 to 1")
     return Fuzzy(text, threshold)
@@ -186,7 +199,9 @@ def all_of(value: Any, options: Mapping[str, Any], path: Path) -> AllOf:
 
 
 def _matchers(value: Any, path: Path) -> tuple[Any, ...]:
-    from detectors.matchers.text import TextMatch  # texts are made of typed forms, and this of texts
+    from detectors.matchers.text import (
+        TextMatch,  # texts are made of typed forms, and this of texts
+    )
 
     if not isinstance(value, list) or not value:
         raise SpecError(path, value, "a list of texts or their matchers")

@@ -18,9 +18,13 @@ _DAY = 86_400
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?(?::([0-5]\d))?(?: ?([AaPp])\.?[Mm]\.?)?")
 _YEAR = re.compile(r"(?<![+\d])\d{4}(?!\d)")
 _WORD = re.compile(r"[^\W\d_]+")
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_BESIDE = frozenset((*_MONTHS, *(name[:3] for name in _MONTHS), "sept", *"st nd rd th of t z am pm utc gmt".split()))
+_BESIDE = frozenset(
+    (*_MONTHS, *(name[:3] for name in _MONTHS), "sept", *"st nd rd th of t z am pm utc gmt".split())
+)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -32,7 +36,8 @@ class Date(Form):
     day_first: bool
 
     def matches(self, text: str) -> bool:
-        """Whether the text is that day: year, month and day, and no more than a time beside them."""
+        """Whether the text is that day: year, month and day, and no more than a time beside
+        them."""
         folded = normal(text)
         return len(folded) <= MAX_DATE and whole_day(folded, self.day_first) == self.day
 
@@ -54,7 +59,9 @@ def _names_of(day: tuple[int, int, int]) -> set[str]:
     year, month, date = day
     if month < 3:
         year, month = year - 1, month + 12
-    saturday_first = (date + 13 * (month + 1) // 5 + year + year // 4 - year // 100 + year // 400) % 7
+    saturday_first = (
+        date + 13 * (month + 1) // 5 + year + year // 4 - year // 100 + year // 400
+    ) % 7
     name = _WEEKDAYS[(saturday_first + 5) % 7]
     return {name, name[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(name[:3], name)}
 

@@ -13,7 +13,8 @@ from detectors.model.errors import SpecError
 
 _DECIMAL = re.compile(r"\(?([+-]?\d{1,3}(?:\.\d+)?)°?[, ] ?([+-]?\d{1,3}(?:\.\d+)?)°?\)?")
 _MARKED = re.compile(
-    r"(\d{1,3}(?:\.\d+)?)° ?(?:(\d{1,2}(?:\.\d+)?)['′’] ?)?(?:(\d{1,2}(?:\.\d+)?)[\"″”] ?)?([NSEW])[, ]*"
+    r"(\d{1,3}(?:\.\d+)?)° ?(?:(\d{1,2}(?:\.\d+)?)['′’] ?)?(?:(\d{1,2}(?:\.\d+)?)[\"″”]"
+    r" ?)?([NSEW])[, ]*"
 )
 _WORDS = re.compile(r"[^\W_]+")
 # The commonest of the US Postal Service's (Publication 28, appendices B and C).
@@ -39,13 +40,19 @@ class Coordinates(Form):
 
     def matches_json(self, value: Any) -> bool:
         """Whether a JSON value is that place: a list of two numbers, latitude first."""
-        parts = [number_of(part) for part in value] if isinstance(value, list) and len(value) == 2 else []
+        parts = (
+            [number_of(part) for part in value]
+            if isinstance(value, list) and len(value) == 2
+            else []
+        )
         known = [part for part in parts if part is not None]
         return len(known) == 2 and abs(known[0]) <= 90 and abs(known[1]) <= 180 and self._is(*known)
 
     def _is(self, latitude: float, longitude: float) -> bool:
         turned = (longitude, longitude - 360, longitude + 360)
-        return self.latitude.matches(latitude) and any(self.longitude.matches(one) for one in turned)
+        return self.latitude.matches(latitude) and any(
+            self.longitude.matches(one) for one in turned
+        )
 
 
 def _read(text: str) -> str:
@@ -59,7 +66,12 @@ def degrees(text: str) -> tuple[float, float] | None:
         found = float(plain_[1]), float(plain_[2])
     else:
         parts = list(_MARKED.finditer(text))
-        if len(parts) != 2 or parts[0].start() or parts[0].end() != parts[1].start() or parts[1].end() != len(text):
+        if (
+            len(parts) != 2
+            or parts[0].start()
+            or parts[0].end() != parts[1].start()
+            or parts[1].end() != len(text)
+        ):
             return None
         by_side = {part[4] in "NS": _marked(part) for part in parts}
         if len(by_side) != 2:
@@ -74,7 +86,8 @@ def _marked(part: re.Match[str]) -> float:
 
 
 def coordinates(value: Any, options: Mapping[str, Any], path: Path) -> Coordinates:
-    """``{coordinates: [48.8566, 2.3522], tolerance: 0.001}``; latitude first, in degrees, 0.0005 of them by default."""
+    """``{coordinates: [48.8566, 2.3522], tolerance: 0.001}``; latitude first, in degrees, 0.0005 of
+    them by default."""
     if not isinstance(value, list) or len(value) != 2:
         raise SpecError(path, value, "a list of latitude and longitude")
     near = tolerance(options, path, 0.0005)
@@ -85,8 +98,9 @@ def coordinates(value: Any, options: Mapping[str, Any], path: Path) -> Coordinat
 
 
 @dataclass(frozen=True, slots=True)
-class Address(Form):
-    """A postal address as its words: punctuation, case and usual abbreviations do not count, order does."""
+class PostalAddress(Form):
+    """A postal address as its words: punctuation, case and usual abbreviations do not count, order
+    does."""
 
     words: tuple[str, ...]
 
@@ -100,9 +114,10 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_SHORT.get(word, word) for word in found)
 
 
-def address(value: Any, options: Mapping[str, Any], path: Path) -> Address:
-    """``{address: "5000 Forbes Avenue, Pittsburgh, PA 15213"}``: "5000 Forbes Ave. Pittsburgh PA 15213"."""
+def address(value: Any, options: Mapping[str, Any], path: Path) -> PostalAddress:
+    """``{address: "5000 Forbes Avenue, Pittsburgh, PA 15213"}``: "5000 Forbes Ave. Pittsburgh PA
+    15213"."""
     words = _words(text_of(value, path, "an address"))
     if not words:
         raise SpecError(path, value, "an address")
-    return Address(words)
+    return PostalAddress(words)

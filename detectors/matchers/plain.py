@@ -1,4 +1,5 @@
-"""Texts as such: their normal form, the number that one is, and the glob. Everything here takes bounded time."""
+"""Texts as such: their normal form, the number that one is, and the glob. Everything here takes
+bounded time."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# A plain decimal number, with thousands commas or without: "1,234.50", "-3", ".5". The pattern is ours.
+# A plain decimal number, with thousands commas or without: "1,234.50", "-3", ".5". The pattern is
+# ours.
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
 
 
@@ -57,7 +59,8 @@ def number(text: str) -> float | None:
 
 
 def glob(pattern: str, text: str) -> bool:
-    """``*`` any run, ``?`` one character, all else itself; O(len(pattern) · len(text)) at the worst."""
+    """``*`` any run, ``?`` one character, all else itself; O(len(pattern) · len(text)) at the
+    worst."""
     head, *parts = pattern.split("*")
     if not parts:
         return len(text) == len(head) and _stands(head, text, 0)

@@ -31,8 +31,8 @@ METRES = {
     1609.344: "mi mile miles",
     1852.0: "nmi nm",
 }
-# By hand: seven units are a table, and what a library of units adds (prefixes, algebra, files of definitions) is not
-# wanted in a text that an agent wrote.
+# By hand: seven units are a table, and what a library of units adds (prefixes, algebra, files of
+# definitions) is not wanted in a text that an agent wrote.
 MAX_WHOLE = 40
 MAX_AMOUNT = 40
 """Characters from the first digit of an amount to its last: a decimal has 28 digits before it is rounded."""
@@ -50,7 +50,8 @@ _SECONDS, _METRES = _by_name(SECONDS), _by_name(METRES)
 
 @dataclass(frozen=True, slots=True)
 class Quantity(Form):
-    """A number that a reader finds in the text; ``bare``: a number without a sign or unit is one."""
+    """A number that a reader finds in the text; ``bare``: a number without a sign or unit is
+    one."""
 
     wanted: About
     read: Callable[[str], float | None]
@@ -107,21 +108,27 @@ def _percent(text: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Money(Form):
-    """An amount in a currency, written as in one locale: before or after the number, sign, code or name."""
+    """An amount in a currency, written as in one locale: before or after the number, sign, code or
+    name."""
 
     wanted: About
     locale: str
     names: frozenset[str]
 
     def matches(self, text: str) -> bool:
-        """Whether the text is that much of that currency; where none was asked for, a number alone."""
+        """Whether the text is that much of that currency; where none was asked for, a number
+        alone."""
         folded = normal(text)
         bare = (folded[1:] if folded[:1] in ("+", "-") else folded).lstrip()
         minus = "-" if folded.startswith("-") else ""
         digits = [at for at, c in enumerate(bare) if c.isdecimal()]
         if not digits or any(c.isalpha() or c == "_" for c in bare[digits[0] : digits[-1] + 1]):
             return False
-        before, amount, after = bare[: digits[0]], bare[digits[0] : digits[-1] + 1], bare[digits[-1] + 1 :]
+        before, amount, after = (
+            bare[: digits[0]],
+            bare[digits[0] : digits[-1] + 1],
+            bare[digits[-1] + 1 :],
+        )
         said = [part.strip().casefold() for part in (before, after) if part.strip()]
         if len(said) > 1 or (said and said[0] not in self.names) or (self.names and not said):
             return False
@@ -131,13 +138,14 @@ class Money(Form):
         return found is not None and self.wanted.matches(float(found))
 
     def matches_json(self, value: Any) -> bool:
-        """Whether a JSON number is that much; where a currency was asked for, a number says too little."""
+        """Whether a JSON number is that much; where a currency was asked for, a number says too
+        little."""
         return not self.names and self.wanted.matches(number_of(value))
 
 
 def money(value: Any, options: Mapping[str, Any], path: Path) -> Money:
-    """``{money: 1234.5, currency: USD, locale: en}``: "$1,234.50", "1,234.50 USD"; a text without currency if none
-    is asked for."""
+    """``{money: 1234.5, currency: USD, locale: en}``: "$1,234.50", "1,234.50 USD"; a text without
+    currency if none is asked for."""
     locale, code = options.get("locale", "en"), options.get("currency")
     if not isinstance(locale, str) or not third_party.locale_ok(locale):
         raise SpecError((*path[:-1], "locale"), locale, "a locale such as en or de_DE")
@@ -148,8 +156,9 @@ def money(value: Any, options: Mapping[str, Any], path: Path) -> Money:
 
 
 def _summed(units: Mapping[str, float]) -> Callable[[str], float | None]:
-    """A reader of "1 h 30 min": numbers with units, one after the other, and nothing else; each unit once. A sign
-    stands before the whole alone: "1 h -30 min" is nothing that anybody writes."""
+    """A reader of "1 h 30 min": numbers with units, one after the other, and nothing else; each
+    unit once. A sign stands before the whole alone: "1 h -30 min" is nothing that anybody writes.
+    """
 
     def read(signed: str) -> float | None:
         text = signed[1:] if signed[:1] in ("+", "-") else signed
@@ -173,21 +182,31 @@ def _lasting(text: str) -> float | None:
         hours, minutes, seconds = (int(part or 0) for part in clock.groups())
         return hours * 3600.0 + minutes * 60 + seconds
     if (iso := _ISO.fullmatch(text)) and any(iso.groups()):
-        return sum(float(part or 0) * factor for part, factor in zip(iso.groups(), (86400, 3600, 60, 1), strict=True))
+        return sum(
+            float(part or 0) * factor
+            for part, factor in zip(iso.groups(), (86400, 3600, 60, 1), strict=True)
+        )
     return _summed(_SECONDS)(text)
 
 
 def _of_units(
-    value: Any, options: Mapping[str, Any], path: Path, read: Callable[[str], float | None], unit: str
+    value: Any,
+    options: Mapping[str, Any],
+    path: Path,
+    read: Callable[[str], float | None],
+    unit: str,
 ) -> Quantity:
-    wanted = read(normal(value)) if isinstance(value, str) else plain(value, path, f"a text, or {unit}")
+    wanted = (
+        read(normal(value)) if isinstance(value, str) else plain(value, path, f"a text, or {unit}")
+    )
     if wanted is None:
         raise SpecError(path, value, f"a text with units that are known, or {unit}")
     return Quantity(About(wanted, tolerance(options, path)), read)
 
 
 def duration(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
-    """ "1 h 30 min", "90 minutes", "1:30:00", "PT1H30M"; a number is in seconds, as is the tolerance."""
+    """ "1 h 30 min", "90 minutes", "1:30:00", "PT1H30M"; a number is in seconds, as is the
+    tolerance."""
     return _of_units(value, options, path, _lasting, "a number of seconds")
 
 

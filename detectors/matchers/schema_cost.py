@@ -1,9 +1,10 @@
 """What a JSON Schema costs over a value, counted before the library validates.
 
-The library follows references without a bound: a few of them that stand side by side, each naming the one before twice,
-take it 2^n evaluations. So a schema is read here into places, each pair of a place and a value that it is applied to is
-counted once, and the evaluations of a pair are those of all that it applies, added up: more than the library makes, for
-it stops at the first that fails and remembers some, but never fewer.
+The library follows references without a bound: a few of them that stand side by side, each naming
+the one before twice, take it 2^n evaluations. So a schema is read here into places, each pair of a
+place and a value that it is applied to is counted once, and the evaluations of a pair are those of
+all that it applies, added up: more than the library makes, for it stops at the first that fails and
+remembers some, but never fewer.
 """
 
 from __future__ import annotations
@@ -80,14 +81,16 @@ class Place:
             keys = sum(1 + (len(key) >> 5) for key in value) if self.key_text else 0
             return self.own + len(value) + self.key_text * keys
         if isinstance(value, list | tuple):
-            compared = weight(value, MAX_EVENT)[0] * 16 if self.unique else 0  # up to 15 items, each with each
+            compared = (
+                weight(value, MAX_EVENT)[0] * 16 if self.unique else 0
+            )  # up to 15 items, each with each
             return self.own + len(value) + compared
         return self.own
 
 
 def places_of(schema: Any, pattern_units: PatternUnits) -> Place:
-    """A schema's root. Raises `ValueError` for what has no bound: references to elsewhere, and those that come back to
-    where they stand."""
+    """A schema's root. Raises `ValueError` for what has no bound: references to elsewhere, and
+    those that come back to where they stand."""
     _check_words(schema)
     made: dict[int, Place] = {}
     waiting = [schema]
@@ -108,7 +111,9 @@ def places_of(schema: Any, pattern_units: PatternUnits) -> Place:
 def charge(root: Place, value: Any, spent: Meter) -> None:
     """Count what the schema takes over ``value``. Raises `BudgetError`."""
     spent.spend(weight(value, spent.left)[0], WHAT)
-    counted: dict[tuple[int, int], tuple[int, int]] = {}  # evaluations of a pair, and how deep they go
+    counted: dict[
+        tuple[int, int], tuple[int, int]
+    ] = {}  # evaluations of a pair, and how deep they go
     waiting: list[tuple[Place, Any, list[tuple[Place, Any]] | None]] = [(root, value, None)]
     while waiting:
         place, one, applied = waiting.pop()
@@ -158,7 +163,9 @@ def _check_words(schema: Any) -> None:
 
 
 def _applied_by(spec: dict[str, Any], schema: Any) -> list[Any]:
-    found = _same(spec, schema) + [spec[word] for word in (*_VALUES, "propertyNames") if word in spec]
+    found = _same(spec, schema) + [
+        spec[word] for word in (*_VALUES, "propertyNames") if word in spec
+    ]
     for word in ("properties", "patternProperties"):
         found += _members(spec, word).values()
     return found + _prefix(spec) + _items(spec)
@@ -167,7 +174,12 @@ def _applied_by(spec: dict[str, Any], schema: Any) -> list[Any]:
 def _same(spec: dict[str, Any], schema: Any) -> list[Any]:
     found = [spec[word] for word in _ONE if word in spec]
     found += [one for word in _LISTS if isinstance(spec.get(word), list) for one in spec[word]]
-    found += [one for word in _MAPS for one in _members(spec, word).values() if isinstance(one, dict | bool)]
+    found += [
+        one
+        for word in _MAPS
+        for one in _members(spec, word).values()
+        if isinstance(one, dict | bool)
+    ]
     return found + ([_target(spec["$ref"], schema)] if isinstance(spec.get("$ref"), str) else [])
 
 
@@ -177,7 +189,12 @@ def _members(spec: dict[str, Any], word: str) -> dict[str, Any]:
 
 
 def _prefix(spec: dict[str, Any]) -> list[Any]:
-    return [one for word in ("prefixItems", "items") if isinstance(spec.get(word), list) for one in spec[word]]
+    return [
+        one
+        for word in ("prefixItems", "items")
+        if isinstance(spec.get(word), list)
+        for one in spec[word]
+    ]
 
 
 def _items(spec: dict[str, Any]) -> list[Any]:
@@ -188,7 +205,9 @@ def _target(reference: str, schema: Any) -> Any:
     """What a local reference names. Raises `ValueError`."""
     name = unquote(reference[1:])
     if name and not name.startswith("/"):
-        found = [one for one in _dicts(schema) if name in (one.get("$anchor"), one.get("$dynamicAnchor"))]
+        found = [
+            one for one in _dicts(schema) if name in (one.get("$anchor"), one.get("$dynamicAnchor"))
+        ]
         if len(found) == 1:
             return found[0]
         raise ValueError(f"a JSON Schema whose references are there once: {reference}")
@@ -206,7 +225,9 @@ def _target(reference: str, schema: Any) -> Any:
     return at
 
 
-def _fill(place: Place, spec: dict[str, Any], schema: Any, made: dict[int, Place], units: PatternUnits) -> None:
+def _fill(
+    place: Place, spec: dict[str, Any], schema: Any, made: dict[int, Place], units: PatternUnits
+) -> None:
     place.same = [made[id(one)] for one in _same(spec, schema)]
     place.names = {key: made[id(one)] for key, one in _members(spec, "properties").items()}
     place.patterns = [made[id(one)] for one in _members(spec, "patternProperties").values()]
@@ -223,7 +244,8 @@ def _fill(place: Place, spec: dict[str, Any], schema: Any, made: dict[int, Place
 
 
 def _check_cycles(places: Any) -> None:
-    """Raises `ValueError` for a place that is applied to the value that it is applied to already."""
+    """Raises `ValueError` for a place that is applied to the value that it is applied to
+    already."""
     done: set[int] = set()
     for start in places:
         open_: set[int] = set()
@@ -234,7 +256,10 @@ def _check_cycles(places: Any) -> None:
                 open_.discard(id(place))
                 done.add(id(place))
             elif id(place) in open_:
-                raise ValueError("a JSON Schema whose references do not come back before they descend into the value")
+                raise ValueError(
+                    "a JSON Schema whose references do not come back before they descend into the"
+                    " value"
+                )
             elif id(place) not in done:
                 open_.add(id(place))
                 waiting.append((place, True))

@@ -1,4 +1,5 @@
-"""Facts of a JSON document that an application sends as its state, each at a JSON Path (RFC 9535)."""
+"""Facts of a JSON document that an application sends as its state, each at a JSON Path (RFC
+9535)."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ _KEYS = frozenset(("path", "value", *_LISTS))
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What stands at ``path``: ``value`` there and nothing else; or ``all`` of these values among it, ``none`` of
-    those, and objects ``without`` those keys; or anything. Values are compared as canonical JSON: 1 is 1.0, not "1"."""
+    """What stands at ``path``: ``value`` there and nothing else; or ``all`` of these values among
+    it, ``none`` of those, and objects ``without`` those keys; or anything. Values are compared as
+    canonical JSON: 1 is 1.0, not "1"."""
 
     path: str
     value: bytes | None
@@ -35,10 +37,20 @@ class Fact:
         values = third_party.json_values(self.path, document)
         if not values:
             return False
-        if self.without and any(not isinstance(one, dict) or self.without & one.keys() for one in values):
+        if self.without and any(
+            not isinstance(one, dict) or self.without & one.keys() for one in values
+        ):
             return False
-        found = {_compared(one) for one in values} if self.value is not None or self.all or self.none else set()
-        return found == {self.value} if self.value is not None else self.all <= found and not self.none & found
+        found = (
+            {_compared(one) for one in values}
+            if self.value is not None or self.all or self.none
+            else set()
+        )
+        return (
+            found == {self.value}
+            if self.value is not None
+            else self.all <= found and not self.none & found
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +60,8 @@ class StateMatch:
     facts: tuple[Fact, ...]
 
     WANTED: ClassVar[str] = (
-        f"a list of at most {MAX_FACTS} facts {{path: a JSON Path, value? or all?, none?, without?: lists}}"
+        f"a list of at most {MAX_FACTS} facts {{path: a JSON Path, value? or all?, none?, without?:"
+        " lists}"
     )
 
     @classmethod
@@ -60,8 +73,13 @@ class StateMatch:
 
     @answers(0.0)
     def share(self, body: Any) -> float:
-        """The part of the facts that hold in ``body``, as in ``request.finished``; a cut one fulfils none."""
-        if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
+        """The part of the facts that hold in ``body``, as in ``request.finished``; a cut one
+        fulfils none."""
+        if (
+            not isinstance(body, Mapping)
+            or body.get("cut")
+            or not isinstance(body.get("text"), str)
+        ):
             return 0.0
         document = _document(body["text"])
         return sum(fact.holds(document) for fact in self.facts) / len(self.facts)
@@ -82,7 +100,11 @@ def _compared(value: Any) -> bytes:
 
 def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
     if not isinstance(spec, Mapping) or set(spec) - _KEYS or not isinstance(spec.get("path"), str):
-        raise SpecError(path, spec, "an object with path, and value, or some of all, none and without, or nothing else")
+        raise SpecError(
+            path,
+            spec,
+            "an object with path, and value, or some of all, none and without, or nothing else",
+        )
     if "value" in spec and set(spec) & set(_LISTS):
         raise SpecError(path, spec, "value, or all, none and without; not both")
     try:
@@ -91,8 +113,12 @@ def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
         raise SpecError((*path, "path"), spec["path"], str(error)) from None
     lists = {name: spec.get(name, []) for name in _LISTS}
     for name, values in lists.items():
-        if not isinstance(values, list) or (name == "without" and not all(isinstance(one, str) for one in values)):
-            raise SpecError((*path, name), values, "a list of keys" if name == "without" else "a list of values")
+        if not isinstance(values, list) or (
+            name == "without" and not all(isinstance(one, str) for one in values)
+        ):
+            raise SpecError(
+                (*path, name), values, "a list of keys" if name == "without" else "a list of values"
+            )
     value = _compared(spec["value"]) if "value" in spec else None
     present, absent = (frozenset(map(_compared, lists[name])) for name in ("all", "none"))
     return Fact(spec["path"], value, present, absent, frozenset(lists["without"]))

@@ -1,4 +1,5 @@
-"""JSON of a known shape whose values are compared leniently: objects, lists, null, values of a kind."""
+"""JSON of a known shape whose values are compared leniently: objects, lists, null, values of a
+kind."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ class Items:
         if len(found) != len(self.items) or len(found) > MAX_ITEMS:
             return False
         if self.ordered:
-            return all(wanted.matches(one, read) for wanted, one in zip(self.items, found, strict=True))
+            return all(
+                wanted.matches(one, read) for wanted, one in zip(self.items, found, strict=True)
+            )
         seen: Read = {} if read is None else read
         return assigned(self.items, found, lambda wanted, one: wanted.matches(one, seen))
 
@@ -67,7 +70,8 @@ class StructureMatch:
     root: Any
 
     WANTED: ClassVar[str] = (
-        "null, {object: {key: …}, more?}, {items: […], ordered?}, or values of a kind such as {string: [texts]}"
+        "null, {object: {key: …}, more?}, {items: […], ordered?}, or values of a kind such as"
+        " {string: [texts]}"
     )
 
     @classmethod
@@ -92,13 +96,18 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
         keys, more = spec["object"], spec.get("more", False)
         if not isinstance(keys, Mapping) or not keys or not isinstance(more, bool):
             raise SpecError(path, spec, "{object: {key: …}, more: true or false}")
-        return Object({name: part(one, (*path, "object", name), depth + 1) for name, one in keys.items()}, more)
+        return Object(
+            {name: part(one, (*path, "object", name), depth + 1) for name, one in keys.items()},
+            more,
+        )
     if "items" in spec:
         _check_keys(spec, {"items", "ordered"}, path)
         items, ordered = spec["items"], spec.get("ordered", False)
         if not isinstance(items, list) or len(items) > MAX_ITEMS or not isinstance(ordered, bool):
             raise SpecError(path, spec, "{items: […], ordered: true or false}")
-        return Items(tuple(part(one, (*path, "items", n), depth + 1) for n, one in enumerate(items)), ordered)
+        return Items(
+            tuple(part(one, (*path, "items", n), depth + 1) for n, one in enumerate(items)), ordered
+        )
     return Lenient.parse(spec, path)
 
 

@@ -18,7 +18,8 @@ MAX_ITEMS = 256
 
 
 def assigned(wanted: Sequence[Any], found: Sequence[Any], matches: Any) -> bool:
-    """Whether each of ``wanted`` can have one of ``found`` of its own, none left over (bipartite matching)."""
+    """Whether each of ``wanted`` can have one of ``found`` of its own, none left over (bipartite
+    matching)."""
     if len(wanted) != len(found):
         return False
     fits: list[list[int]] = []
@@ -42,7 +43,9 @@ def assigned(wanted: Sequence[Any], found: Sequence[Any], matches: Any) -> bool:
 
 def _same(wanted: Sequence[Any], found: Sequence[Any], ordered: bool, matches: Any) -> bool:
     if ordered:
-        return len(wanted) == len(found) and all(matches(w, f) for w, f in zip(wanted, found, strict=True))
+        return len(wanted) == len(found) and all(
+            matches(w, f) for w, f in zip(wanted, found, strict=True)
+        )
     return assigned(wanted, found, matches)
 
 
@@ -54,7 +57,8 @@ def _json(text: str) -> Any:
 
 
 def _cell(wanted: Any, found: Any) -> bool:
-    """Whether an item is as wanted; of what is no text its JSON may be, too, since of CSV there are texts alone."""
+    """Whether an item is as wanted; of what is no text its JSON may be, too, since of CSV there are
+    texts alone."""
     if isinstance(found, str):
         return bool(wanted.matches(found))
     if found is None or isinstance(found, dict | list):
@@ -79,7 +83,11 @@ class Listing(Form):
         """Whether the text is a list of these and no others; a repeated one counts each time."""
         found = _json(text) if text.lstrip().startswith("[") else None
         if not isinstance(found, list):
-            found = [part.strip() for line in text.strip().splitlines() for part in line.split(self.separator)]
+            found = [
+                part.strip()
+                for line in text.strip().splitlines()
+                for part in line.split(self.separator)
+            ]
         return self._is(found)
 
     def matches_json(self, value: Any) -> bool:
@@ -106,11 +114,16 @@ class Table(Form):
     header: bool
 
     def matches(self, text: str) -> bool:
-        """Whether the text is a table of these rows and no others, but for its header if it has one."""
+        """Whether the text is a table of these rows and no others, but for its header if it has
+        one."""
         found = _json(text) if text.lstrip().startswith("[") else None
         if not isinstance(found, list):
             try:
-                found = list(csv.reader(text.strip().splitlines(), delimiter=self.separator, skipinitialspace=True))
+                found = list(
+                    csv.reader(
+                        text.strip().splitlines(), delimiter=self.separator, skipinitialspace=True
+                    )
+                )
             except csv.Error:
                 return False
         return self._is(found)
@@ -128,7 +141,10 @@ def table(value: Any, options: Mapping[str, Any], path: Path) -> Table:
     """``{table: [[Lamp, {money: 12.5}], …], ordered: true, header: false}``."""
     if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
         raise SpecError(path, value, f"a list of 1 to {MAX_ITEMS} rows")
-    rows = tuple(_texts(row, (*path, n), "a row: a list of texts or their matchers") for n, row in enumerate(value))
+    rows = tuple(
+        _texts(row, (*path, n), "a row: a list of texts or their matchers")
+        for n, row in enumerate(value)
+    )
     ordered, header = flag(options, "ordered", path, True), flag(options, "header", path)
     return Table(rows, _separator(options, path), ordered, header)
 
@@ -142,7 +158,8 @@ class JsonPath(Form):
     every: bool
 
     def matches(self, text: str) -> bool:
-        """Whether one of the values there, or with `every` each of at least one, is what is wanted."""
+        """Whether one of the values there, or with `every` each of at least one, is what is
+        wanted."""
         return self.matches_json(_json(text))
 
     def matches_json(self, value: Any) -> bool:
@@ -153,8 +170,11 @@ class JsonPath(Form):
 
 
 def json_path(value: Any, options: Mapping[str, Any], path: Path) -> JsonPath:
-    """``{json: "$.items[0].price", value: {min: 3}}``: a JSON Path (RFC 9535), and what must stand there."""
-    from detectors.matchers.answer import ValueMatch  # values are made of texts, which are made of typed forms
+    """``{json: "$.items[0].price", value: {min: 3}}``: a JSON Path (RFC 9535), and what must stand
+    there."""
+    from detectors.matchers.answer import (
+        ValueMatch,  # values are made of texts, which are made of typed forms
+    )
 
     if not isinstance(value, str) or "value" not in options:
         raise SpecError(path, value, "a JSON Path such as $.items[0].id, and value beside it")
@@ -162,13 +182,19 @@ def json_path(value: Any, options: Mapping[str, Any], path: Path) -> JsonPath:
         third_party.json_path(value)
     except ValueError as error:
         raise SpecError(path, value, str(error)) from None
-    return JsonPath(value, ValueMatch.parse(options["value"], (*path[:-1], "value")), flag(options, "every", path))
+    return JsonPath(
+        value,
+        ValueMatch.parse(options["value"], (*path[:-1], "value")),
+        flag(options, "every", path),
+    )
 
 
 def _separator(options: Mapping[str, Any], path: Path) -> str:
     found = options.get("separator", ",")
     if not isinstance(found, str) or len(found) != 1 or found.isalnum():
-        raise SpecError((*path[:-1], "separator"), found, "one character that is no letter or digit")
+        raise SpecError(
+            (*path[:-1], "separator"), found, "one character that is no letter or digit"
+        )
     return found
 
 

@@ -1,9 +1,11 @@
-"""Text against what the author wrote: equality after normalisation, or one declared relaxation of it.
+"""Text against what the author wrote: equality after normalisation, or one declared relaxation of
+it.
 
-Normalisation is Unicode NFKC, typographic dashes and quotation marks as on a keyboard, white space folded to single
-blanks and stripped; case is kept unless ``ignore_case``. Where the author's text has an address (``://``) only white
-space is folded: a full-width digit there is another place. Matching takes time linear in the text for all forms but
-``glob``, which is bounded by text times pattern length; no form compiles anything.
+Normalisation is Unicode NFKC, typographic dashes and quotation marks as on a keyboard, white space
+folded to single blanks and stripped; case is kept unless ``ignore_case``. Where the author's text
+has an address (``://``) only white space is folded: a full-width digit there is another place.
+Matching takes time linear in the text for all forms but ``glob``, which is bounded by text times
+pattern length; no form compiles anything.
 """
 
 from __future__ import annotations
@@ -16,8 +18,18 @@ from detectors.matchers.plain import glob, literal, normal, number, text_key
 from detectors.matchers.typed_base import number_of
 from detectors.model.errors import SpecError
 
-Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"]
-MODES: tuple[Mode, ...] = ("equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number")
+Mode = Literal[
+    "equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"
+]
+MODES: tuple[Mode, ...] = (
+    "equals",
+    "contains",
+    "starts_with",
+    "ends_with",
+    "glob",
+    "one_of",
+    "number",
+)
 
 MAX_TYPED_CHARACTERS = 20_000
 """Characters of a text, its white space folded, that a typed form reads; a longer one is no date and no amount."""
@@ -66,7 +78,9 @@ class TextMatch:
             form = _typed().parse_typed(typed[0], spec, path)
             return cls("typed", typed=form, linear=typed[0] in _typed().LINEAR)
         modes = [m for m in MODES if m in spec] if isinstance(spec, dict) else []
-        extra = set(spec) - {*modes, "ignore_case", "tolerance"} if isinstance(spec, dict) else set()
+        extra = (
+            set(spec) - {*modes, "ignore_case", "tolerance"} if isinstance(spec, dict) else set()
+        )
         if len(modes) != 1 or extra:
             raise SpecError(path, spec, cls.WANTED)
         return cls._of_mode(modes[0], spec, path)
@@ -79,27 +93,52 @@ class TextMatch:
         if mode == "number":
             tolerance = spec.get("tolerance", 0.0)
             for name, part in (("number", value), ("tolerance", tolerance)):
-                if isinstance(part, bool) or not isinstance(part, (int, float)) or not abs(part) < 1e15:
+                if (
+                    isinstance(part, bool)
+                    or not isinstance(part, (int, float))
+                    or not abs(part) < 1e15
+                ):
                     raise SpecError((*path, name), part, "a number")
             if tolerance < 0:
                 raise SpecError((*path, "tolerance"), tolerance, "a number from 0")
             return cls(mode, (), float(value), float(tolerance))
         if "tolerance" in spec:
-            raise SpecError((*path, "tolerance"), spec["tolerance"], "no tolerance: it goes with number only")
+            raise SpecError(
+                (*path, "tolerance"), spec["tolerance"], "no tolerance: it goes with number only"
+            )
         listed = value if mode == "one_of" else [value]
-        if not isinstance(listed, list) or not listed or not all(isinstance(v, str) for v in listed):
-            raise SpecError((*path, mode), value, "a list of texts" if mode == "one_of" else "a text")
+        if (
+            not isinstance(listed, list)
+            or not listed
+            or not all(isinstance(v, str) for v in listed)
+        ):
+            raise SpecError(
+                (*path, mode), value, "a list of texts" if mode == "one_of" else "a text"
+            )
         if mode != "one_of" and not normal(value) and mode != "equals":
-            raise SpecError((*path, mode), value, "a text that is not empty: an empty one would match everything")
+            raise SpecError(
+                (*path, mode),
+                value,
+                "a text that is not empty: an empty one would match everything",
+            )
         exact = any("://" in v for v in listed)
         texts = tuple(map(literal if exact else normal, listed))
-        return cls(mode, tuple(t.casefold() for t in texts) if fold else texts, ignore_case=fold, exact=exact)
+        return cls(
+            mode,
+            tuple(t.casefold() for t in texts) if fold else texts,
+            ignore_case=fold,
+            exact=exact,
+        )
 
     @answers(False)
     def matches(self, text: str) -> bool:
         """Whether ``text``, which is data and nothing else, is what the author asked for."""
         if self.mode == "typed":
-            short = len(text) <= MAX_TYPED_CHARACTERS or self.linear or len(normal(text)) <= MAX_TYPED_CHARACTERS
+            short = (
+                len(text) <= MAX_TYPED_CHARACTERS
+                or self.linear
+                or len(normal(text)) <= MAX_TYPED_CHARACTERS
+            )
             return short and len(text) <= MAX_LINEAR_CHARACTERS and bool(self.typed.matches(text))
         if self.mode == "number":
             return self._is_number(number(text))
@@ -123,8 +162,9 @@ class TextMatch:
 
     @answers(False)
     def matches_json(self, value: Any) -> bool:
-        """Whether a JSON value is what the author asked for. A text is as `matches` has it, null is nothing; any other
-        value is read by ``number`` and the typed forms alone: to the others a number is no text."""
+        """Whether a JSON value is what the author asked for. A text is as `matches` has it, null is
+        nothing; any other value is read by ``number`` and the typed forms alone: to the others a
+        number is no text."""
         if isinstance(value, str):
             return self.matches(value)
         if self.mode == "number":

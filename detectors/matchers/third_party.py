@@ -1,8 +1,10 @@
-"""The one door to libraries of others: parsers and matchers that are pure, each made so here (decision 0014).
+"""The one door to libraries of others: parsers and matchers that are pure, each made so here
+(decision 0014).
 
-No clock, no locale of the machine, no I/O but their own package data, no backtracking; what is matched *with* comes
-from the task's author. Imported when first used: the daemon, which scores nothing, does not need them. Their versions
-are part of the ruleset's digest, since another version may read another way.
+No clock, no locale of the machine, no I/O but their own package data, no backtracking; what is
+matched *with* comes from the task's author. Imported when first used: the daemon, which scores
+nothing, does not need them. Their versions are part of the ruleset's digest, since another version
+may read another way.
 """
 
 from __future__ import annotations
@@ -69,16 +71,23 @@ def _needed(spec: Any) -> set[str]:
     if isinstance(spec, dict):
         own = {LIBRARIES[key] for key in spec if key in LIBRARIES}
         return own.union(*(_needed(value) for value in spec.values()))
-    return set().union(*(_needed(item) for item in spec)) if isinstance(spec, list | tuple) else set()
+    return (
+        set().union(*(_needed(item) for item in spec)) if isinstance(spec, list | tuple) else set()
+    )
 
 
 @lru_cache(maxsize=1024)
 def regex(pattern: str, ignore_case: bool) -> Any:
-    """A pattern of the task's author, compiled by RE2: linear time, bounded memory. Raises `ValueError`."""
+    """A pattern of the task's author, compiled by RE2: linear time, bounded memory. Raises
+    `ValueError`."""
     import re2  # untyped
 
     options = re2.Options()
-    options.max_mem, options.log_errors, options.case_sensitive = MAX_REGEX_MEMORY, False, not ignore_case
+    options.max_mem, options.log_errors, options.case_sensitive = (
+        MAX_REGEX_MEMORY,
+        False,
+        not ignore_case,
+    )
     try:
         return re2.compile(pattern, options=options)
     except re2.error as error:
@@ -96,7 +105,9 @@ def _validator(spec: Any, max_pattern: int) -> Any:
     import jsonschema_rs
 
     options = jsonschema_rs.RegexOptions(size_limit=max_pattern)
-    return jsonschema_rs.Draft202012Validator(spec, offline=True, validate_formats=False, pattern_options=options)
+    return jsonschema_rs.Draft202012Validator(
+        spec, offline=True, validate_formats=False, pattern_options=options
+    )
 
 
 def _pattern_units(pattern: str) -> int:
@@ -109,12 +120,14 @@ def _pattern_units(pattern: str) -> int:
             continue
         return units
     raise ValueError(
-        f"a JSON Schema whose patterns are of at most {MAX_REGEX_MEMORY >> 20} MiB when compiled: {pattern!r}"
+        f"a JSON Schema whose patterns are of at most {MAX_REGEX_MEMORY >> 20} MiB when compiled:"
+        f" {pattern!r}"
     )
 
 
 def check_schema(text: bytes) -> None:
-    """Raises `ValueError` unless ``text`` is a JSON Schema that refers to nothing elsewhere and has a bound."""
+    """Raises `ValueError` unless ``text`` is a JSON Schema that refers to nothing elsewhere and has
+    a bound."""
     import jsonschema_rs
 
     try:
@@ -143,14 +156,16 @@ def cel(expression: str) -> Any:
 
 
 def likeness(one: str, other: str) -> float:
-    """How alike two texts are, in [0, 1]: 2·common / both lengths, by longest common subsequence (Indel)."""
+    """How alike two texts are, in [0, 1]: 2·common / both lengths, by longest common subsequence
+    (Indel)."""
     from rapidfuzz import fuzz
 
     return float(fuzz.ratio(one, other)) / 100
 
 
 def likeness_of_words(one: str, other: str) -> float:
-    """How alike two texts are, in [0, 1], whatever the order of their words; in whole hundredths."""
+    """How alike two texts are, in [0, 1], whatever the order of their words; in whole
+    hundredths."""
     from rapidfuzz import fuzz, utils
 
     return round(fuzz.token_sort_ratio(one, other, processor=utils.default_process)) / 100
@@ -179,13 +194,15 @@ def _info(day_first: bool) -> Any:
     from dateutil import parser
 
     info: Any = parser.parserinfo(dayfirst=day_first)
-    # The library takes the century of a year such as 24 from the clock; here it is always 2000 ± 50.
+    # The library takes the century of a year such as 24 from the clock; here it is always 2000 ±
+    # 50.
     info._year, info._century = 2000, 2000
     return info
 
 
 def decimal(text: str, locale: str) -> Decimal | None:
-    """The number that the whole text is, as CLDR has them written in ``locale``; grouping must be right."""
+    """The number that the whole text is, as CLDR has them written in ``locale``; grouping must be
+    right."""
     from babel.numbers import NumberFormatError, parse_decimal
 
     try:
@@ -207,7 +224,8 @@ def locale_ok(locale: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def currency(code: str, locale: str) -> frozenset[str] | None:
-    """The ways in which ``locale`` writes the currency (casefolded), its code first; None for no currency."""
+    """The ways in which ``locale`` writes the currency (casefolded), its code first; None for no
+    currency."""
     from babel.numbers import get_currency_name, get_currency_symbol, is_currency
 
     if not is_currency(code):
@@ -218,14 +236,17 @@ def currency(code: str, locale: str) -> frozenset[str] | None:
 
 @lru_cache(maxsize=256)
 def json_path(path: str) -> Callable[[Any], list[Any]]:
-    """What stands in a JSON value at the places that a JSON Path (RFC 9535) names; its two functions that match
-    patterns are left out. Raises `ValueError`; what it gives raises `BudgetError`."""
+    """What stands in a JSON value at the places that a JSON Path (RFC 9535) names; its two
+    functions that match patterns are left out. Raises `ValueError`; what it gives raises
+    `BudgetError`."""
     depth = deepest = 0
     for letter in path:
         depth += (letter in "([") - (letter in ")]")
         deepest = max(deepest, depth)
     if len(path) > MAX_PATH or deepest > MAX_NESTING:
-        raise ValueError(f"a JSON Path of at most {MAX_PATH} characters, {MAX_NESTING} brackets deep")
+        raise ValueError(
+            f"a JSON Path of at most {MAX_PATH} characters, {MAX_NESTING} brackets deep"
+        )
     if _NAMES.fullmatch(path):
         return partial(_resolve, tuple(path.split(".")[1:]))
     import jsonpath_rfc9535

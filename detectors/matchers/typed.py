@@ -1,8 +1,9 @@
-"""Texts that mean something: a date, an amount of money, a distance, a list. The table of the typed forms.
+"""Texts that mean something: a date, an amount of money, a distance, a list. The table of the typed
+forms.
 
-A typed form is ``{name: value, options…}`` wherever a task has a text. Each reads the *whole* text, after the
-normalisation of `text`, and compares what it means: "$1,234.50" and "1234.5 USD" are one amount, "$1,234.50 or so" is
-none. What comes from agent or page is only read, never compiled.
+A typed form is ``{name: value, options…}`` wherever a task has a text. Each reads the *whole* text,
+after the normalisation of `text`, and compares what it means: "$1,234.50" and "1234.5 USD" are one
+amount, "$1,234.50 or so" is none. What comes from agent or page is only read, never compiled.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def parse_typed(name: str, spec: Mapping[str, Any], path: Path) -> Form:
     for key in options:
         if key not in allowed:
             raise SpecError(
-                (*path, key), spec[key], f"no such option; {name} has {', '.join(sorted(allowed)) or 'none'}"
+                (*path, key),
+                spec[key],
+                f"no such option; {name} has {', '.join(sorted(allowed)) or 'none'}",
             )
     return parse(spec[name], options, (*path, name))

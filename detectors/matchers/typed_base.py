@@ -24,14 +24,14 @@ class Form:
         raise NotImplementedError
 
     def matches_json(self, value: Any) -> bool:
-        """Whether a JSON value that is neither a text nor null does: a number, true or false by its JSON text, unless
-        the form reads values."""
+        """Whether a JSON value that is neither a text nor null does: a number, true or false by its
+        JSON text, unless the form reads values."""
         return not isinstance(value, list | dict) and self.matches(json_text(value))
 
 
 def json_text(value: Any) -> str:
-    """A JSON value as JSON; 42.0 is 42, since JSON has one type of number. "" for what is nested too deep to write
-    (254 levels)."""
+    """A JSON value as JSON; 42.0 is 42, since JSON has one type of number. "" for what is nested
+    too deep to write (254 levels)."""
     try:
         return canonical(_whole(value)).decode()
     except (TypeError, RecursionError):
@@ -60,7 +60,9 @@ class About:
 
     def matches(self, found: float | None) -> bool:
         """Whether ``found`` is near enough; a hair is given for what binary fractions can't say."""
-        return found is not None and abs(found - self.value) <= self.tolerance + 1e-12 * max(1.0, abs(self.value))
+        return found is not None and abs(found - self.value) <= self.tolerance + 1e-12 * max(
+            1.0, abs(self.value)
+        )
 
 
 def plain(value: Any, path: Path, wanted: str = "a number") -> float:

@@ -1,8 +1,9 @@
 """Addresses: scheme, host, path, query and fragment, each compared on its own after normalisation.
 
-A text is a whole address, or a path that resolves against the task's ``origin``. ``*`` in the path is a run of
-any characters. What the text leaves out (query, fragment) is not compared; a query that it names is compared
-as a multiset. Host and scheme are always compared: a path alone on any host would be paid on any host.
+A text is a whole address, or a path that resolves against the task's ``origin``. ``*`` in the path
+is a run of any characters. What the text leaves out (query, fragment) is not compared; a query that
+it names is compared as a multiset. Host and scheme are always compared: a path alone on any host
+would be paid on any host.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _KEYS = frozenset(("origin", "path", "query", "fragment", "hosts", "ignore"))
 
 
 class Url(NamedTuple):
-    """A parsed address; ``origin`` is ``scheme://host[:port]``, lower case, default port left out."""
+    """A parsed address; ``origin`` is ``scheme://host[:port]``, lower case, default port left
+    out."""
 
     origin: str
     path: str
@@ -76,8 +78,8 @@ class UrlMatch:
     """Parameters that do not count, as globs."""
 
     WANTED: ClassVar[str] = (
-        "an address, a path below the task's origin, or {origin?, path, query?: {name: text}, fragment?, "
-        "hosts?: [origins], ignore?: [parameters]}"
+        "an address, a path below the task's origin, or {origin?, path, query?: {name: text},"
+        " fragment?, hosts?: [origins], ignore?: [parameters]}"
     )
 
     @classmethod
@@ -92,7 +94,8 @@ class UrlMatch:
         if not isinstance(query, Mapping):
             raise SpecError((*path, "query"), query, "an object of parameter names and texts")
         parameters = tuple(
-            (str(name), TextMatch.parse(value, (*path, "query", name))) for name, value in sorted(query.items())
+            (str(name), TextMatch.parse(value, (*path, "query", name)))
+            for name, value in sorted(query.items())
         )
         fragment = spec.get("fragment")
         return cls(
@@ -102,7 +105,10 @@ class UrlMatch:
             base.query,
             parameters,
             None if fragment is None else TextMatch.parse(fragment, (*path, "fragment")),
-            frozenset(cls._of_text(f"{host}/", (*path, "hosts"), None).origin for host in _listed(spec, "hosts", path)),
+            frozenset(
+                cls._of_text(f"{host}/", (*path, "hosts"), None).origin
+                for host in _listed(spec, "hosts", path)
+            ),
             _listed(spec, "ignore", path),
         )
 
@@ -110,19 +116,38 @@ class UrlMatch:
     def _of_text(cls, text: str, path: tuple[str | int, ...], origin: str | None) -> UrlMatch:
         if text.startswith("/") and not text.startswith("//"):
             if not isinstance(origin, str):
-                raise SpecError(path, text, "a whole address, or an `origin` in the task that a path resolves against")
+                raise SpecError(
+                    path,
+                    text,
+                    "a whole address, or an `origin` in the task that a path resolves against",
+                )
             text = origin.rstrip("/") + text
         url = parse_url(text)
-        if url is None or "://" not in text or (not url.origin.split("://")[1] and not text.startswith("file:")):
-            raise SpecError(path, text, "a whole address such as https://shop.example/cart, or a path such as /cart")
+        if (
+            url is None
+            or "://" not in text
+            or (not url.origin.split("://")[1] and not text.startswith("file:"))
+        ):
+            raise SpecError(
+                path,
+                text,
+                "a whole address such as https://shop.example/cart, or a path such as /cart",
+            )
         raw = urlsplit(text)
         fragment = TextMatch("equals", (url.fragment,)) if raw.fragment else None
-        return cls(url.origin, url.path, "*" in url.path, url.query if raw.query else None, (), fragment)
+        return cls(
+            url.origin, url.path, "*" in url.path, url.query if raw.query else None, (), fragment
+        )
 
     @answers(False)
     def matches(self, text: str) -> bool:
         """Whether the address ``text`` is the wanted one."""
-        if self._by_place and len(text) <= MAX_URL and (plain := _PLAIN.match(text)) and plain[1] == self.origin:
+        if (
+            self._by_place
+            and len(text) <= MAX_URL
+            and (plain := _PLAIN.match(text))
+            and plain[1] == self.origin
+        ):
             return (plain[2].rstrip("/") or "/") == self.path
         url = parse_url(text)
         if url is None or (url.origin != self.origin and url.origin not in self.hosts):
@@ -136,23 +161,34 @@ class UrlMatch:
         return all(self._has(url.query, name, wanted) for name, wanted in self.parameters)
 
     def _has(self, query: tuple[tuple[str, str], ...], name: str, wanted: TextMatch) -> bool:
-        """Whether the parameter is as wanted: each value that it has, or one of them where its name makes it a list."""
+        """Whether the parameter is as wanted: each value that it has, or one of them where its name
+        makes it a list."""
         values = [value for one, value in query if one == name]
-        return bool(values) and (any if name.endswith("[]") else all)(wanted.matches(value) for value in values)
+        return bool(values) and (any if name.endswith("[]") else all)(
+            wanted.matches(value) for value in values
+        )
 
     @property
     def _by_place(self) -> bool:
         """Whether origin and path alone tell it from all others."""
-        return self.query is None and not self.globbed and self.fragment is None and not self.parameters
+        return (
+            self.query is None
+            and not self.globbed
+            and self.fragment is None
+            and not self.parameters
+        )
 
     def _counted(self, query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         if not self.ignored:
             return query
-        return tuple(pair for pair in query if not any(glob(name, pair[0]) for name in self.ignored))
+        return tuple(
+            pair for pair in query if not any(glob(name, pair[0]) for name in self.ignored)
+        )
 
     @property
     def address(self) -> dict[str, str]:
-        """Origin and path alone, as a spec: what a daemon may know, without the values that the author wants."""
+        """Origin and path alone, as a spec: what a daemon may know, without the values that the
+        author wants."""
         return {"origin": self.origin, "path": quote(self.path, safe="/*")}
 
     def keys(self) -> tuple[str, ...] | None:
@@ -168,8 +204,10 @@ def _listed(spec: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> t
 
 
 def url_key(text: str) -> str:
-    """The index key under which a matcher for the address ``text`` stands: its path, as `parse_url` gives it."""
-    # Every event with an address is asked for it, and most addresses are told from all others by it.
+    """The index key under which a matcher for the address ``text`` stands: its path, as `parse_url`
+    gives it."""
+    # Every event with an address is asked for it, and most addresses are told from all others by
+    # it.
     plain = _PLAIN.match(text)
     if plain is not None and len(text) <= MAX_URL:
         return plain[2].rstrip("/") or "/"
@@ -178,7 +216,8 @@ def url_key(text: str) -> str:
 
 
 def writings(text: str) -> tuple[str, ...]:
-    """An address as it is, and with its path decoded and without a slash at its end: a pattern may mean either."""
+    """An address as it is, and with its path decoded and without a slash at its end: a pattern may
+    mean either."""
     place = len(text)
     for mark in "?#":
         place = min(place, text.find(mark) % (len(text) + 1))
@@ -192,5 +231,6 @@ def _compiled(spec: bytes, origin: str | None) -> UrlMatch:
 
 
 def url_matches(spec: Any, url: str, origin: str | None) -> bool:
-    """Whether ``url`` matches a plan's url spec (JSON); raises `SpecError` for a spec that is none."""
+    """Whether ``url`` matches a plan's url spec (JSON); raises `SpecError` for a spec that is
+    none."""
     return _compiled(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), origin).matches(url)

@@ -56,7 +56,9 @@ class StatusMatch:
     WANTED: ClassVar[str] = "a status such as 201, a class such as 2xx, or a list of them"
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> StatusMatch:
+    def parse(
+        cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None
+    ) -> StatusMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         listed = spec if isinstance(spec, list) and spec else [spec]
         return cls(tuple(cls._parse_item(item, spec, path) for item in listed))
@@ -79,8 +81,8 @@ class StatusMatch:
 class BodyMatch:
     """Named fields that a request's body must carry; others may stand beside them.
 
-    A name is a form field, a key of a JSON object, or a dotted path into one (``customer.name``, ``items.0.id``).
-    A JSON array there matches as a whole, or if one of its items does.
+    A name is a form field, a key of a JSON object, or a dotted path into one (``customer.name``,
+    ``items.0.id``). A JSON array there matches as a whole, or if one of its items does.
     """
 
     fields: tuple[tuple[str, TextMatch], ...]
@@ -95,10 +97,17 @@ class BodyMatch:
         return cls(tuple((str(n), TextMatch.parse(v, (*path, n))) for n, v in sorted(spec.items())))
 
     @answers(False)
-    def matches(self, body: Any, read_as: BodyType | None = None, repeated: Repeated = "last") -> bool:
-        """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing, and one that its
-        content type does not call a form or JSON neither, unless ``read_as`` says what it is."""
-        if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
+    def matches(
+        self, body: Any, read_as: BodyType | None = None, repeated: Repeated = "last"
+    ) -> bool:
+        """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing, and
+        one that its content type does not call a form or JSON neither, unless ``read_as`` says what
+        it is."""
+        if (
+            not isinstance(body, Mapping)
+            or body.get("cut")
+            or not isinstance(body.get("text"), str)
+        ):
             return False
         values = body_fields(body["text"], str(body.get("mime") or ""), read_as, repeated)
         return all(any(_is(m, v) for v in values(name)) for name, m in self.fields)
@@ -109,20 +118,26 @@ def body_type(mime: str) -> BodyType | None:
     essence = mime.partition(";")[0].strip().lower()
     if essence in ("application/x-www-form-urlencoded", "multipart/form-data"):
         return "form"
-    return "json" if essence in ("application/json", "text/json") or essence.endswith("+json") else None
+    return (
+        "json"
+        if essence in ("application/json", "text/json") or essence.endswith("+json")
+        else None
+    )
 
 
 def answer_type(body: Any) -> BodyType | None:
-    """What the body of an answer is read as. It is the server's own word, and servers call JSON by other names: where
-    the content type says neither, JSON is told by its first character."""
+    """What the body of an answer is read as. It is the server's own word, and servers call JSON by
+    other names: where the content type says neither, JSON is told by its first character."""
     known = body if isinstance(body, Mapping) else {}
     looks = str(known.get("text") or "").lstrip()[:1] in ("{", "[")
     return body_type(str(known.get("mime") or "")) or ("json" if looks else None)
 
 
-def body_fields(text: str, mime: str, read_as: BodyType | None = None, repeated: Repeated = "last") -> Any:
-    """A function from a field's name to the values that the body has for it and that count: texts of a form, values of
-    JSON."""
+def body_fields(
+    text: str, mime: str, read_as: BodyType | None = None, repeated: Repeated = "last"
+) -> Any:
+    """A function from a field's name to the values that the body has for it and that count: texts
+    of a form, values of JSON."""
     kind = read_as or body_type(mime)
     if kind == "json":
         try:
@@ -135,7 +150,8 @@ def body_fields(text: str, mime: str, read_as: BodyType | None = None, repeated:
 
 
 def counted(name: str, values: tuple[str, ...], repeated: Repeated) -> tuple[str, ...]:
-    """Which of the values that one name has in a form count; those of a name that ends in [] are a list, and all do."""
+    """Which of the values that one name has in a form count; those of a name that ends in [] are a
+    list, and all do."""
     if repeated == "any" or name.endswith("[]"):
         return values
     return values[-1:] if repeated == "last" else values[:1]
@@ -143,15 +159,22 @@ def counted(name: str, values: tuple[str, ...], repeated: Repeated) -> tuple[str
 
 def form_pairs(text: str, mime: str) -> list[tuple[str, str]]:
     """Names and values of a form's body, in order; files left out."""
-    return _multipart(text) if "multipart/form-data" in mime.lower() else parse_qsl(text, keep_blank_values=True)
+    return (
+        _multipart(text)
+        if "multipart/form-data" in mime.lower()
+        else parse_qsl(text, keep_blank_values=True)
+    )
 
 
 def _is(wanted: TextMatch, value: Any) -> bool:
-    """Whether a form's text or a JSON value is as wanted; 7 is "7" too, since in a form it would be."""
+    """Whether a form's text or a JSON value is as wanted; 7 is "7" too, since in a form it would
+    be."""
     if isinstance(value, str):
         return wanted.matches(value)
     scalar = not isinstance(value, dict | list)
-    return wanted.matches_json(value) or (scalar and wanted.matches("null" if value is None else json_text(value)))
+    return wanted.matches_json(value) or (
+        scalar and wanted.matches("null" if value is None else json_text(value))
+    )
 
 
 def _json_values(root: Any, name: str) -> tuple[Any, ...]:

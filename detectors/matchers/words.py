@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 _SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_VALUES = {word: n for n, word in enumerate(_SMALL)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_VALUES = {word: n for n, word in enumerate(_SMALL)} | {
+    word: 10 * n for n, word in enumerate(_TENS, 2)
+}
 _SCALES = {"thousand": 1_000, "million": 1_000_000}
 
 

@@ -1,8 +1,10 @@
-"""How much an expression of a task's author may cost over what agent or page sent, counted and never timed.
+"""How much an expression of a task's author may cost over what agent or page sent, counted and
+never timed.
 
-A unit is about a microsecond of work: a value looked at, copied or made. What is counted depends on the expression and
-the event alone, so that the same log exceeds the same budget on every machine. A rule that would exceed it raises
-`BudgetError` before or while it works, and the step that it could have paid in is null.
+A unit is about a microsecond of work: a value looked at, copied or made. What is counted depends on
+the expression and the event alone, so that the same log exceeds the same budget on every machine. A
+rule that would exceed it raises `BudgetError` before or while it works, and the step that it could
+have paid in is null.
 """
 
 from __future__ import annotations
@@ -56,8 +58,9 @@ def meter() -> Meter:
 
 
 def weight(value: Any, most: int) -> tuple[int, int]:
-    """(units, longest list or object) of a JSON value: one unit a value, and one for each 256 characters of text. It
-    stops, with more units than ``most``, as soon as there are more. Without recursion."""
+    """(units, longest list or object) of a JSON value: one unit a value, and one for each 256
+    characters of text. It stops, with more units than ``most``, as soon as there are more. Without
+    recursion."""
     units = longest = 0
     waiting = [value]
     while waiting and units <= most:

@@ -1,8 +1,9 @@
 """The one format of the log: segments as JSON lines, chained by sha256.
 
-What the journal ships is what the log stores is what a recording file holds. A segment's text is a header
-line and one line an event; its digest is the sha256 of that text. The header names the digest before it, so
-changing, adding, removing or swapping any byte breaks the chain. Compression is the edges' business.
+What the journal ships is what the log stores is what a recording file holds. A segment's text is a
+header line and one line an event; its digest is the sha256 of that text. The header names the
+digest before it, so changing, adding, removing or swapping any byte breaks the chain. Compression
+is the edges' business.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _HEADER = ("wire", "episode", "first", "count", "prev")
 
 
 class CodecError(ValueError):
-    """A segment's text is not one; the message names the line, the field, the value and what was wanted."""
+    """A segment's text is not one; the message names the line, the field, the value and what was
+    wanted."""
 
 
 def canonical(value: Any) -> bytes:
@@ -57,7 +59,9 @@ def encode_event(seq: int, source: str, kind: str, at: int, data: Mapping[str, A
 
 def join_segment(episode: str, first: int, lines: Sequence[bytes], prev: str) -> bytes:
     """The text of a segment from lines that `encode_event` made."""
-    header = canonical({"wire": WIRE, "episode": episode, "first": first, "count": len(lines), "prev": prev})
+    header = canonical(
+        {"wire": WIRE, "episode": episode, "first": first, "count": len(lines), "prev": prev}
+    )
     return b"\n".join((header, *lines, b""))
 
 
@@ -68,9 +72,9 @@ def encode_segment(events: Sequence[Event], prev: str) -> bytes:
 
 
 def values_bytes(text: bytes) -> int:
-    """About how many bytes the values of the JSON in ``text`` take once they are read: up to thirty times their text.
-    What texts take beyond their own length is in it, their length is not; beyond `MAX_VALUES_BYTES` it is not counted
-    to the end."""
+    """About how many bytes the values of the JSON in ``text`` take once they are read: up to thirty
+    times their text. What texts take beyond their own length is in it, their length is not; beyond
+    `MAX_VALUES_BYTES` it is not counted to the end."""
     estimate = text.count(b'"') // 2 * _VALUE_BYTES + _values_bytes(text, 0, len(text))
     if estimate <= MAX_VALUES_BYTES:
         return estimate
@@ -84,17 +88,25 @@ def values_bytes(text: bytes) -> int:
 
 
 def _values_bytes(text: bytes, start: int, end: int) -> int:
-    objects, others = text.count(b"{", start, end), text.count(b"[", start, end) + text.count(b",", start, end)
+    objects, others = (
+        text.count(b"{", start, end),
+        text.count(b"[", start, end) + text.count(b",", start, end),
+    )
     return objects * _OBJECT_BYTES + others * _VALUE_BYTES
 
 
 def decode_segment(text: bytes) -> Segment:
-    """Decode and check one segment's text. Raises `CodecError`; the chain itself is the caller's to check."""
+    """Decode and check one segment's text. Raises `CodecError`; the chain itself is the caller's to
+    check."""
     if len(text) > LIGHT_BYTES and (values := values_bytes(text)) > MAX_VALUES_BYTES:
-        raise CodecError(f"its values would take {values} bytes and more; wanted at most {MAX_VALUES_BYTES}")
+        raise CodecError(
+            f"its values would take {values} bytes and more; wanted at most {MAX_VALUES_BYTES}"
+        )
     lines = text.split(b"\n")
     if len(lines) < 3 or lines[-1] != b"":
-        raise CodecError("a segment is a header line and at least one event line, each ended by a newline")
+        raise CodecError(
+            "a segment is a header line and at least one event line, each ended by a newline"
+        )
     header = _header(lines[0])
     episode, first, count = header["episode"], header["first"], header["count"]
     if len(lines) - 2 != count:
@@ -104,8 +116,9 @@ def decode_segment(text: bytes) -> Segment:
 
 
 def checksum_frame(digest: bytes) -> bytes:
-    """The frame that ends a recording file; ``digest``: the sha256 of all bytes before it. The chain names no digest of
-    the last segment, and of a frame's own bytes some say nothing of its text: this finds each of them changed."""
+    """The frame that ends a recording file; ``digest``: the sha256 of all bytes before it. The
+    chain names no digest of the last segment, and of a frame's own bytes some say nothing of its
+    text: this finds each of them changed."""
     return CHECKSUM_MAGIC.to_bytes(4, "little") + len(digest).to_bytes(4, "little") + digest
 
 
@@ -120,12 +133,16 @@ def split_segments(text: bytes) -> Iterable[bytes]:
     while start < len(text):
         end = text.find(b"\n", start)
         if end < 0:
-            raise CodecError(f"byte {start}: a header line without a newline; the recording is cut short")
+            raise CodecError(
+                f"byte {start}: a header line without a newline; the recording is cut short"
+            )
         stop = end + 1
         for _ in range(_header(text[start:end])["count"]):
             stop = text.find(b"\n", stop) + 1
             if stop == 0:
-                raise CodecError(f"byte {start}: the segment ends before its count; the recording is cut short")
+                raise CodecError(
+                    f"byte {start}: the segment ends before its count; the recording is cut short"
+                )
         yield text[start:stop]
         start = stop
 
@@ -138,12 +155,19 @@ def _header(line: bytes) -> dict[str, Any]:
     if not isinstance(header, dict) or any(name not in header for name in _HEADER):
         raise CodecError(f"header: wanted an object with {', '.join(_HEADER)}, got {line[:120]!r}")
     if not _whole(header["wire"], 1) or header["wire"] > WIRE:
-        raise CodecError(f"header: wire is {header['wire']!r}, but this build reads up to {WIRE}: upgrade it")
-    if not isinstance(header["episode"], str) or not isinstance(header["prev"], str) or len(header["prev"]) != 64:
+        raise CodecError(
+            f"header: wire is {header['wire']!r}, but this build reads up to {WIRE}: upgrade it"
+        )
+    if (
+        not isinstance(header["episode"], str)
+        or not isinstance(header["prev"], str)
+        or len(header["prev"]) != 64
+    ):
         raise CodecError("header: episode and prev must be strings, prev a hex sha256")
     if not _whole(header["first"], 1) or not _whole(header["count"], 1):
         raise CodecError(
-            f"header: first and count must be integers from 1, got {header['first']!r}, {header['count']!r}"
+            f"header: first and count must be integers from 1, got {header['first']!r},"
+            f" {header['count']!r}"
         )
     return header
 
@@ -153,7 +177,9 @@ def _whole(value: Any, least: int) -> bool:
 
 
 def _events(episode: str, first: int, lines: Sequence[bytes]) -> Iterable[Event]:
-    make = tuple.__new__  # what Event(…) comes to, without a call in between: an eighth of the decoding
+    make = (
+        tuple.__new__
+    )  # what Event(…) comes to, without a call in between: an eighth of the decoding
     for seq, line in enumerate(lines, first):
         try:
             row = orjson.loads(line)
@@ -161,9 +187,18 @@ def _events(episode: str, first: int, lines: Sequence[bytes]) -> Iterable[Event]
         except orjson.JSONDecodeError as error:
             raise CodecError(f"event {seq}: not JSON: {error}") from None
         except (TypeError, ValueError):
-            raise CodecError(f"event {seq}: wanted [seq, at, source, kind, data], got {str(row)[:120]}") from None
+            raise CodecError(
+                f"event {seq}: wanted [seq, at, source, kind, data], got {str(row)[:120]}"
+            ) from None
         if number != seq:
             raise CodecError(f"event {seq}: seq is {number!r}, wanted {seq}: events are contiguous")
-        if type(at) is not int or type(source) is not str or type(kind) is not str or type(data) is not dict:
-            raise CodecError(f"event {seq}: wanted [int, int, string, string, object], got {str(row)[:120]}")
+        if (
+            type(at) is not int
+            or type(source) is not str
+            or type(kind) is not str
+            or type(data) is not dict
+        ):
+            raise CodecError(
+                f"event {seq}: wanted [int, int, string, string, object], got {str(row)[:120]}"
+            )
         yield make(Event, (episode, seq, source, kind, at, data))

@@ -13,7 +13,8 @@ class DetectorError(Exception):
 
 
 class SpecError(DetectorError):
-    """A part of a task is not what it should be: ``path`` (keys and indices), ``value``, ``wanted``."""
+    """A part of a task is not what it should be: ``path`` (keys and indices), ``value``,
+    ``wanted``."""
 
     def __init__(self, path: tuple[str | int, ...], value: Any, wanted: str) -> None:
         self.path, self.value, self.wanted = path, value, wanted
@@ -21,28 +22,36 @@ class SpecError(DetectorError):
 
 
 class GapError(DetectorError):
-    """The engine was handed an event that is not the next one; ``wanted`` is the seq that it waits for."""
+    """The engine was handed an event that is not the next one; ``wanted`` is the seq that it waits
+    for."""
 
     def __init__(self, wanted: int, got: int) -> None:
         self.wanted, self.got = wanted, got
-        super().__init__(f"event {got} came, but event {wanted} is the next one: the log has a gap or a repeat")
+        super().__init__(
+            f"event {got} came, but event {wanted} is the next one: the log has a gap or a repeat"
+        )
 
 
 class UnseenError(DetectorError):
-    """Raised by a rule that can't know what it is asked of an event, through no doing of the agent's (a secret kept
-    back, a file that the machine did not let be read): a step that it could have made worth more is null, not less.
-    Its words are the reason's, and none of them a page's or a file's; ``could`` is the reading if what nobody saw is
-    as wanted, ``known`` the one that holds in any case, ``since`` the seq of the event that hid it if not the one at
-    hand."""
+    """Raised by a rule that can't know what it is asked of an event, through no doing of the
+    agent's (a secret kept back, a file that the machine did not let be read): a step that it could
+    have made worth more is null, not less. Its words are the reason's, and none of them a page's or
+    a file's; ``could`` is the reading if what nobody saw is as wanted, ``known`` the one that holds
+    in any case, ``since`` the seq of the event that hid it if not the one at hand."""
 
-    def __init__(self, words: str, could: Reading, known: Reading | None = None, since: int | None = None) -> None:
+    def __init__(
+        self, words: str, could: Reading, known: Reading | None = None, since: int | None = None
+    ) -> None:
         self.could, self.known, self.since = could, known, since
-        self.level = could.level  # what is no reading is the rule's own fault, and found while it is asked
+        self.level = (
+            could.level
+        )  # what is no reading is the rule's own fault, and found while it is asked
         super().__init__(words)
 
 
 class BudgetError(DetectorError):
-    """What a rule is asked of an event would cost more than `detectors.model.budget` allows; ``what`` would, as CEL."""
+    """What a rule is asked of an event would cost more than `detectors.model.budget` allows;
+    ``what`` would, as CEL."""
 
     def __init__(self, what: str) -> None:
         self.what = what

@@ -1,4 +1,5 @@
-"""Rewards as values: how tiers are blended, what the wire carries, what is answered while nothing is final."""
+"""Rewards as values: how tiers are blended, what the wire carries, what is answered while nothing
+is final."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ PARTLY = "only what a penalty was seen for is paid, the rest is not known: "
 
 
 def total(parts: Iterable[float]) -> float:
-    """The sum, correctly rounded (so that order does not matter) and then to 12 digits (so that 0.3 reads 0.3)."""
+    """The sum, correctly rounded (so that order does not matter) and then to 12 digits (so that 0.3
+    reads 0.3)."""
     return round(math.fsum(parts), 12) + 0.0
 
 
@@ -26,8 +28,24 @@ def blend(verdicts: Iterable[Verdict], weights: Mapping[str, float]) -> float | 
 
 
 def settling(episode: str, step: int, through: int, digest: str, reason: str) -> Reward:
-    """The answer while a step is not sealed: nothing is known, so nothing is paid and the step is masked."""
-    return Reward(episode, step, "settling", None, True, reason, {}, (), (), None, False, None, through, digest)
+    """The answer while a step is not sealed: nothing is known, so nothing is paid and the step is
+    masked."""
+    return Reward(
+        episode,
+        step,
+        "settling",
+        None,
+        True,
+        reason,
+        {},
+        (),
+        (),
+        None,
+        False,
+        None,
+        through,
+        digest,
+    )
 
 
 def milestone_to_json(m: Milestone) -> dict[str, Any]:
@@ -54,7 +72,13 @@ def milestone_from_json(spec: Mapping[str, Any]) -> Milestone:
 def reward_from_json(spec: Mapping[str, Any]) -> Reward:
     """The reward again."""
     milestones = tuple(milestone_from_json(m) for m in spec["milestones"])
-    return Reward(**{**spec, "milestones": milestones, "verdicts": tuple(Verdict(**v) for v in spec["verdicts"])})
+    return Reward(
+        **{
+            **spec,
+            "milestones": milestones,
+            "verdicts": tuple(Verdict(**v) for v in spec["verdicts"]),
+        }
+    )
 
 
 def episode_total(values: Iterable[float | None]) -> float | None:
@@ -76,7 +100,14 @@ def reward_to_json(r: Reward) -> dict[str, Any]:
         "components": dict(r.components),
         "milestones": [milestone_to_json(m) for m in r.milestones],
         "verdicts": [
-            {"stage": v.stage, "score": v.score, "confidence": v.confidence, "why": v.why, "by": v.by, "cost": v.cost}
+            {
+                "stage": v.stage,
+                "score": v.score,
+                "confidence": v.confidence,
+                "why": v.why,
+                "by": v.by,
+                "cost": v.cost,
+            }
             for v in r.verdicts
         ],
         "decided_by": r.decided_by,

@@ -1,7 +1,8 @@
 """The vocabulary that the daemon, the service and replay share; a leaf, it imports nothing of ours.
 
-Numbers: ``at`` is in nanoseconds since the episode opened (monotonic), ``seq`` counts from 1 without gaps
-within an episode, steps count from 0, ``level`` and ``confidence`` lie in [0, 1], rewards are unitless.
+Numbers: ``at`` is in nanoseconds since the episode opened (monotonic), ``seq`` counts from 1
+without gaps within an episode, steps count from 0, ``level`` and ``confidence`` lie in [0, 1],
+rewards are unitless.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ Decisive = Literal["positive", "negative", "both", "none"]
 
 
 class Observation(NamedTuple):
-    """What a source saw: ``kind`` is one of `detectors.model.kinds.KINDS`, ``data`` has that kind's fields."""
+    """What a source saw: ``kind`` is one of `detectors.model.kinds.KINDS`, ``data`` has that kind's
+    fields."""
 
     source: str
     kind: str
@@ -43,7 +45,8 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Contiguous events of one episode; ``digest`` = sha256 of the encoded text, which contains ``prev``."""
+    """Contiguous events of one episode; ``digest`` = sha256 of the encoded text, which contains
+    ``prev``."""
 
     episode: str
     first: int
@@ -61,7 +64,8 @@ class Segment:
 class Reading(NamedTuple):
     """What a rule says of one event: how true its fact is now (``level``), about what (``key``).
 
-    ``evidence`` names events beside the one at hand, ``cause`` the step that set the fact in motion.
+    ``evidence`` names events beside the one at hand, ``cause`` the step that set the fact in
+    motion.
     """
 
     level: float
@@ -72,7 +76,8 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A rule with its arguments as canonical JSON, or a composite over further conditions (``of``)."""
+    """A rule with its arguments as canonical JSON, or a composite over further conditions
+    (``of``)."""
 
     rule: str
     args: Mapping[str, Json] = field(default_factory=dict)
@@ -81,7 +86,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How far apart two moments may be: at most so many steps, and so many seconds; None: any number."""
+    """How far apart two moments may be: at most so many steps, and so many seconds; None: any
+    number."""
 
     steps: int | None = None
     seconds: float | None = None
@@ -93,7 +99,8 @@ class Window:
         )
 
     def passed(self, steps: int, nanoseconds: int) -> bool:
-        """Whether a distance of ``steps`` and ``nanoseconds`` is at least it, in all that it says."""
+        """Whether a distance of ``steps`` and ``nanoseconds`` is at least it, in all that it
+        says."""
         return (self.steps is None or steps >= self.steps) and (
             self.seconds is None or nanoseconds >= self.seconds * SECOND
         )
@@ -105,7 +112,8 @@ SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the end is worth, beside the way there: r = α·process + (1 − α)·[t = T]·outcome; both whole without α."""
+    """What the end is worth, beside the way there: r = α·process + (1 − α)·[t = T]·outcome; both
+    whole without α."""
 
     alpha: float | None = None
     success: float = 1.0
@@ -119,7 +127,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Efficiency:
-    """A bonus for success: ``weight`` whole up to ``best`` steps, nothing from ``worst`` on, linear in between."""
+    """A bonus for success: ``weight`` whole up to ``best`` steps, nothing from ``worst`` on, linear
+    in between."""
 
     weight: float
     best: int
@@ -136,7 +145,8 @@ class Shaping:
 
 @dataclass(frozen=True, slots=True)
 class MilestoneSpec:
-    """One declared milestone of a task. ``weight`` is relative within its component; see docs/tasks.md."""
+    """One declared milestone of a task. ``weight`` is relative within its component; see
+    docs/tasks.md."""
 
     id: str
     when: Condition
@@ -177,11 +187,12 @@ class Line:
 class Escalation:
     """Which steps go beyond the rules, to whom, and who of them decides (docs/cascade.md).
 
-    ``escalate``: of unscored, goal, low_confidence; ``audit``: the share of others that are judged as well, without
-    effect; ``confident``: from which confidence on a word decides; ``weights``: the tiers' in a blend; ``decisive``:
-    of milestones that do not say it; ``share``: the part of the goal's worth that tiers may add by their words on
-    steps, all steps of an episode together (detectors/engine/stakes.py); ``patience_s``: after which a stage that
-    can't be reached counts as one that abstains.
+    ``escalate``: of unscored, goal, low_confidence; ``audit``: the share of others that are judged
+    as well, without effect; ``confident``: from which confidence on a word decides; ``weights``:
+    the tiers' in a blend; ``decisive``: of milestones that do not say it; ``share``: the part of
+    the goal's worth that tiers may add by their words on steps, all steps of an episode together
+    (detectors/engine/stakes.py); ``patience_s``: after which a stage that can't be reached counts
+    as one that abstains.
     """
 
     route: Literal["cascade", "blend"] = "cascade"
@@ -189,7 +200,9 @@ class Escalation:
     audit: float = 0.01
     confident: float = 0.7
     tiers: tuple[str, ...] = ("model", "judge")
-    weights: Mapping[str, float] = field(default_factory=lambda: {"rule": 0.5, "model": 0.3, "judge": 0.2})
+    weights: Mapping[str, float] = field(
+        default_factory=lambda: {"rule": 0.5, "model": 0.3, "judge": 0.2}
+    )
     decisive: Decisive = "positive"
     share: float = 0.2
     patience_s: float = 900.0
@@ -199,8 +212,8 @@ class Escalation:
 
 
 class Alarm(NamedTuple):
-    """A matcher of ``rule`` failed on what event ``seq`` has from agent or page: it counted as no match. The names of
-    matcher and error; no word of the text."""
+    """A matcher of ``rule`` failed on what event ``seq`` has from agent or page: it counted as no
+    match. The names of matcher and error; no word of the text."""
 
     seq: int
     rule: str
@@ -209,10 +222,12 @@ class Alarm(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """What is asked about a sealed step: ``item`` is ``step``, ``goal`` or the id of a milestone that a tier decides.
+    """What is asked about a sealed step: ``item`` is ``step``, ``goal`` or the id of a milestone
+    that a tier decides.
 
-    ``audit``: the rules have decided; what is said changes nothing. ``stake``, of a step and a goal: what a score of 1
-    is worth beyond what the rules paid, known when the step is sealed (detectors/engine/stakes.py).
+    ``audit``: the rules have decided; what is said changes nothing. ``stake``, of a step and a
+    goal: what a score of 1 is worth beyond what the rules paid, known when the step is sealed
+    (detectors/engine/stakes.py).
     """
 
     step: int
@@ -224,7 +239,8 @@ class Ask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProbeSpec:
-    """One fact that the daemon reads for the task: ``kind`` says how, ``args`` what (detectors/task/probes.py)."""
+    """One fact that the daemon reads for the task: ``kind`` says how, ``args`` what
+    (detectors/task/probes.py)."""
 
     id: str
     kind: Literal["script", "get", "file", "command"]
@@ -273,7 +289,8 @@ class Task:
 
 
 class Milestone(NamedTuple):
-    """What was earned. ``value``: newly credited level; ``worth``: what it adds to the step's reward."""
+    """What was earned. ``value``: newly credited level; ``worth``: what it adds to the step's
+    reward."""
 
     id: str
     rule: str
@@ -299,7 +316,8 @@ class Verdict(NamedTuple):
 
 
 class Reward(NamedTuple):
-    """What the trainer gets for one step; ``reward`` is None wherever it is not known, and then ``mask``."""
+    """What the trainer gets for one step; ``reward`` is None wherever it is not known, and then
+    ``mask``."""
 
     episode: str
     step: int

@@ -10,8 +10,9 @@ from detectors.model.errors import SpecError
 Path = tuple[str | int, ...]
 
 
-class Reader:
-    """Collects the problems of one task. ``stored``: it was taken before, maybe by a build that asked for less."""
+class TaskReader:
+    """Collects the problems of one task. ``stored``: it was taken before, maybe by a build that
+    asked for less."""
 
     def __init__(self, *, stored: bool = False) -> None:
         self.stored = stored
@@ -22,14 +23,22 @@ class Reader:
         self.problems.append(SpecError(path, value, wanted))
 
     def note_new(self, path: Path, value: Any, wanted: str) -> None:
-        """Remember a problem that older builds did not find: who has taken the task goes on with it."""
+        """Remember a problem that older builds did not find: who has taken the task goes on with
+        it."""
         if not self.stored:
             self.note(path, value, wanted)
 
     def get(
-        self, spec: Mapping[str, Any], key: str, path: Path, ok: Callable[[Any], bool], wanted: str, default: Any = None
+        self,
+        spec: Mapping[str, Any],
+        key: str,
+        path: Path,
+        ok: Callable[[Any], bool],
+        wanted: str,
+        default: Any = None,
     ) -> Any:
-        """What stands under ``key`` if it is ``ok``; else the default, with a problem if something stood there."""
+        """What stands under ``key`` if it is ``ok``; else the default, with a problem if something
+        stood there."""
         if key not in spec:
             return default
         if ok(spec[key]):
@@ -41,7 +50,11 @@ class Reader:
         """Note every key that is none of the ``known``."""
         for key in spec:
             if key not in known:
-                self.note((*path, str(key)), spec[key], f"no such key; there are {', '.join(sorted(known))}")
+                self.note(
+                    (*path, str(key)),
+                    spec[key],
+                    f"no such key; there are {', '.join(sorted(known))}",
+                )
 
     def attempt(self, parse: Callable[..., Any], value: Any, path: Path) -> Any:
         """What ``parse(value, path)`` gives; None, with a problem, where it raises `SpecError`."""

@@ -15,19 +15,24 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    text: TextMatch = arg("The whole address as a text, such as {contains: id=7}; several at once by `all_of`.")
+    text: TextMatch = arg(
+        "The whole address as a text, such as {contains: id=7}; several at once by `all_of`."
+    )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
 
 @rule(component="nav", hears=("page.navigated",), args=Args)
 def address_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The main frame of any tab commits an address that says what is wanted: one address all of it. Its path counts
-    as it is written and as it reads: with %61 or a, with a slash at its end or without.
+    """The main frame of any tab commits an address that says what is wanted: one address all of it.
+    Its path counts as it is written and as it reads: with %61 or a, with a slash at its end or
+    without.
 
-    Stays true until that tab goes elsewhere. url_reached compares an address by its parts, which is safer wherever
-    they are known: a page of another site can have any text in its query.
+    Stays true until that tab goes elsewhere. url_reached compares an address by its parts, which is
+    safer wherever they are known: a page of another site can have any text in its query.
     """
     if event.data.get("main") and any(map(args.text.matches, writings(str(event.data.get("url"))))):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

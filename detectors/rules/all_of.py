@@ -12,15 +12,22 @@ from detectors.sdk.registry import Moment, Standing, composite
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    holding: bool = arg("Whether all must be true at the same time; else each need only have been true once.", False)
+    holding: bool = arg(
+        "Whether all must be true at the same time; else each need only have been true once.", False
+    )
     within: Window | None = arg(
-        "How far apart their events may be: {steps: 0} is in one step, {seconds: 5} within five seconds.", None
+        "How far apart their events may be: {steps: 0} is in one step, {seconds: 5} within five"
+        " seconds.",
+        None,
     )
 
 
 @composite(args=Args, present=min)
-def all_of(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
-    """Every condition in `of` has been true, in any order; the level is that of the least fulfilled one.
+def all_of(
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+) -> float:
+    """Every condition in `of` has been true, in any order; the level is that of the least fulfilled
+    one.
 
     With `within`, the latest events that made them true must be that close to each other.
     """

@@ -14,14 +14,17 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    text: TextMatch = arg("The whole answer: a text, {one_of: [...]}, {number: 42, tolerance: 0.5}, {contains: ...}.")
+    text: TextMatch = arg(
+        "The whole answer: a text, {one_of: [...]}, {number: 42, tolerance: 0.5}, {contains: ...}."
+    )
 
 
 @answer_rule(version=2, args=Args)
 def answer_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent's answer equals the text. The answer is data: nothing in it is a pattern.
 
-    The latest answer counts; an earlier right one that was taken back by a wrong one is not true any more.
-    An answer proves only that it was said: gate it with `after` where the world must have changed too.
+    The latest answer counts; an earlier right one that was taken back by a wrong one is not true
+    any more. An answer proves only that it was said: gate it with `after` where the world must have
+    changed too.
     """
     yield Reading(1.0 if args.text.matches(str(event.data.get("text"))) else 0.0, "answer")

@@ -20,10 +20,12 @@ class Args:
 
 @answer_rule(version=2, args=Args)
 def answer_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The agent's answer is JSON, by itself or in a fence, of the shape and with the values that are wanted, as people
-    write them: case, currency signs, units and a little tolerance do not count.
+    """The agent's answer is JSON, by itself or in a fence, of the shape and with the values that
+    are wanted, as people write them: case, currency signs, units and a little tolerance do not
+    count.
 
-    The latest answer counts. The answer is data: nothing in it is a pattern, and a list in it is no choice.
+    The latest answer counts. The answer is data: nothing in it is a pattern, and a list in it is no
+    choice.
     """
     said = json_in(str(event.data.get("text")))
     yield Reading(1.0 if said is not None and args.value.matches(said) else 0.0, "answer")

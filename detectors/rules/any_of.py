@@ -14,6 +14,8 @@ class Args:
 
 
 @composite(args=Args, present=max)
-def any_of(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
+def any_of(
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+) -> float:
     """At least one condition in `of` is true; the level is that of the most fulfilled one."""
     return max(c.now for c in children)

@@ -19,19 +19,29 @@ class Args(ReadArgs):
     only: bool = arg("Whether no other file may be in it; folders do not count.", False)
 
 
-@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(
+    version=2,
+    component="file",
+    hears=("file.read",),
+    args=Args,
+    index_args=read_index,
+    index_event=read_keys,
+)
 def archive_lists(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A zip or tar archive lists all these files, and with `only` no other. It is listed, never unpacked.
+    """A zip or tar archive lists all these files, and with `only` no other. It is listed, never
+    unpacked.
 
-    `./a` and `a` are the same path. An empty file counts; a link, a pipe or a device does not. True until the archive
-    is read with another list, or is gone.
+    `./a` and `a` are the same path. An empty file counts; a link, a pipe or a device does not. True
+    until the archive is read with another list, or is gone.
     """
     facts = facts_of(event, args)
     if facts is None or "entries" not in facts:
         return
     entries = [one for one in listed(facts["entries"]) if isinstance(one, Mapping)]
     whole = event.data.get("cut") is not True and facts.get("count") == len(entries)
-    files = {_plain(one.get("name")) for one in entries if not _no_file(one) and not one.get("folder")}
+    files = {
+        _plain(one.get("name")) for one in entries if not _no_file(one) and not one.get("folder")
+    }
     links = any(map(_no_file, entries))
     wanted = {_plain(name) for name in args.names}
     if wanted <= files and (not args.only or (whole and not links and files == wanted)):

@@ -35,11 +35,16 @@ _LOOPS = re.compile(r"\b(?:all|exists|exists_one|map|filter)\s*\(")
 class Args:
     kind: str = arg("The kind of event, such as request.finished; docs/events.md lists them.")
     expression: str = arg(
-        "A CEL expression that must be true: `data` is the event's data, `kind` its kind, `url` its frame's address."
+        "A CEL expression that must be true: `data` is the event's data, `kind` its kind, `url` its"
+        " frame's address."
     )
-    distinct: str | None = arg("A CEL expression whose value tells one occurrence from another, for `repeat`.", None)
+    distinct: str | None = arg(
+        "A CEL expression whose value tells one occurrence from another, for `repeat`.", None
+    )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
     def __post_init__(self) -> None:
@@ -73,8 +78,8 @@ def _check(text: str) -> None:
     loops = len(_LOOPS.findall(text))
     if len(text) > MAX_EXPRESSION or most > MAX_NESTING or loops > MAX_LOOPS:
         raise ValueError(
-            f"a CEL expression of at most {MAX_EXPRESSION} characters, {MAX_NESTING} brackets deep, "
-            f"with at most {MAX_LOOPS} of all, exists, exists_one, map, filter"
+            f"a CEL expression of at most {MAX_EXPRESSION} characters, {MAX_NESTING} brackets deep,"
+            f" with at most {MAX_LOOPS} of all, exists, exists_one, map, filter"
         )
     program = third_party.cel(text)
     if unknown := set(program.variables()) - KNOWN - set(_LOOP.findall(text)):
@@ -87,16 +92,17 @@ def _check(text: str) -> None:
 
 @kind_rule(args=Args, version=4)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A CEL expression (Common Expression Language) is true of the event. What page script did (`trusted: false`) does
-    not count, unless the expression itself reads `data.trusted`; nor does what stood in a window when it opened
-    (`initial`), unless it reads `data.initial`.
+    """A CEL expression (Common Expression Language) is true of the event. What page script did
+    (`trusted: false`) does not count, unless the expression itself reads `data.trusted`; nor does
+    what stood in a window when it opened (`initial`), unless it reads `data.initial`.
 
-    It sees one event and nothing else: no clock, no other event, no file. One that fails, as on a missing key, is not
-    true; `has(data.key)` asks first. What it may cost over an event is bounded beforehand, by the expression and the
-    size of the event: 500,000 values looked at or copied, for all rules of a task together. A `map` or `filter` whose
-    body is about its element alone costs as much as its elements; one that looks at more copies what it has made for
-    each of them. Where that is not enough, the step in which it could have paid is null; so it is where the
-    expression hangs on the `size` of a file in a request's body, or asks for it, and nobody knows that size.
+    It sees one event and nothing else: no clock, no other event, no file. One that fails, as on a
+    missing key, is not true; `has(data.key)` asks first. What it may cost over an event is bounded
+    beforehand, by the expression and the size of the event: 500,000 values looked at or copied, for
+    all rules of a task together. A `map` or `filter` whose body is about its element alone costs as
+    much as its elements; one that looks at more copies what it has made for each of them. Where
+    that is not enough, the step in which it could have paid is null; so it is where the expression
+    hangs on the `size` of a file in a request's body, or asks for it, and nobody knows that size.
     """
     data = event.data
     if by_script(event) and not args.reads.names("trusted"):
@@ -117,8 +123,9 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 
 def _hangs(kind: str, expression: str, value: Any, hidden: tuple[Path, ...]) -> bool:
-    """Whether what the expression gave (``value``, None where it failed) may be another with the numbers that are
-    ``hidden``. One that reads such a number fails, if `&&` or `||` did not decide without it."""
+    """Whether what the expression gave (``value``, None where it failed) may be another with the
+    numbers that are ``hidden``. One that reads such a number fails, if `&&` or `||` did not decide
+    without it."""
     if not hidden:
         return False
     places = _reads(kind, expression, None).places
@@ -127,7 +134,8 @@ def _hangs(kind: str, expression: str, value: Any, hidden: tuple[Path, ...]) -> 
 
 
 def _key(value: Any) -> Any:
-    """What tells one value from another: the library gives the members of a map in an order of chance."""
+    """What tells one value from another: the library gives the members of a map in an order of
+    chance."""
     if not isinstance(value, dict | list):
         return value
     try:

@@ -22,8 +22,8 @@ class Args:
 
 @rule(version=2, component="ui", hears=("clipboard.changed",), args=Args, single=lambda args: True)
 def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The clipboard comes to hold the text. True until something else is copied. Of a text that a program called a
-    secret nobody knows whether it is this one: the step is null."""
+    """The clipboard comes to hold the text. True until something else is copied. Of a text that a
+    program called a secret nobody knows whether it is this one: the step is null."""
     data = event.data
     if data.get("selection") != args.selection:
         return
@@ -32,5 +32,7 @@ def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]
     reading = Reading(1.0, f"clipboard:{args.selection}")
     if data.get("unread") == "secret":
         raise UnseenError("what was copied is a secret, kept back", reading)
-    if (data.get("cut") is not True or args.text.by_beginning) and args.text.matches(str(data.get("text") or "")):
+    if (data.get("cut") is not True or args.text.by_beginning) and args.text.matches(
+        str(data.get("text") or "")
+    ):
         yield reading

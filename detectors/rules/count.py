@@ -17,8 +17,8 @@ class Args:
     at_least: int = arg("How often; the level is the part of it that was reached.")
     at_most: int | None = arg("More than that, and it is not true.", None)
     distinct: bool = arg(
-        "Distinct things that are so now (files, fields, buttons, requests: docs/tasks.md), up to 64; "
-        "false: every event counts.",
+        "Distinct things that are so now (files, fields, buttons, requests: docs/tasks.md), up to"
+        " 64; false: every event counts.",
         True,
     )
 
@@ -30,11 +30,14 @@ class Args:
 
 
 @composite(args=Args, absent=lambda args: args.at_most is not None)
-def count(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
-    """The conditions in `of` come true so many times, taken together: three files, two different buttons.
+def count(
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+) -> float:
+    """The conditions in `of` come true so many times, taken together: three files, two different
+    buttons.
 
-    `at_most` rests on something not happening: it can become untrue again, and needs `must_hold_at_end` or a goal
-    that is decided late to be of use.
+    `at_most` rests on something not happening: it can become untrue again, and needs
+    `must_hold_at_end` or a goal that is decided late to be of use.
     """
     if args.distinct:
         found = sum(level >= 1.0 for c in children for level in (c.keys or {}).values())

@@ -15,12 +15,18 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    accepted: bool | None = arg("Whether the answer was yes (OK) or no (Cancel); either if left out.", None)
-    type: Literal["alert", "confirm", "prompt", "beforeunload"] | None = arg("The dialog's type.", None)
+    accepted: bool | None = arg(
+        "Whether the answer was yes (OK) or no (Cancel); either if left out.", None
+    )
+    type: Literal["alert", "confirm", "prompt", "beforeunload"] | None = arg(
+        "The dialog's type.", None
+    )
     message: TextMatch | None = arg("The dialog's message.", None)
     input: TextMatch | None = arg("What was typed into a prompt.", None)
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
 
@@ -34,5 +40,7 @@ def dialog_answered(event: Event, world: World, args: Args) -> Iterator[Reading]
         return
     if args.message is not None and not args.message.matches(str(data.get("message"))):
         return
-    if args.input is None or (data.get("accepted") is True and args.input.matches(str(data.get("input")))):
+    if args.input is None or (
+        data.get("accepted") is True and args.input.matches(str(data.get("input")))
+    ):
         yield Reading(1.0, f"dialog:{data.get('type')}:{str(data.get('message'))[:80]}")

@@ -25,16 +25,27 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Args(ReadArgs):
-    has: FactsMatch = arg("What it has, such as {text: Agenda, style: Heading 1, bold: true, align: center}.")
+    has: FactsMatch = arg(
+        "What it has, such as {text: Agenda, style: Heading 1, bold: true, align: center}."
+    )
     unit: Literal["paragraph", "slide"] = arg("What must have it.", "paragraph")
     number: int | None = arg("Which one, from 1; without it, any.", None)
 
 
-@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(
+    version=2,
+    component="file",
+    hears=("file.read",),
+    args=Args,
+    index_args=read_index,
+    index_event=read_keys,
+)
 def document_part(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """One paragraph of a text document, or one slide of a presentation, has all that is wanted: text, style, look.
+    """One paragraph of a text document, or one slide of a presentation, has all that is wanted:
+    text, style, look.
 
-    docs/readers.md lists what is told of each. True until the file is read and has no such part any more, or is gone.
+    docs/readers.md lists what is told of each. True until the file is read and has no such part any
+    more, or is gone.
     """
     facts = facts_of(event, args)
     parts = [] if facts is None else listed(facts.get(f"{args.unit}s"))

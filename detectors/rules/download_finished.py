@@ -17,7 +17,9 @@ class Args:
     name: TextMatch | None = arg("The name that the site suggests for the file.", None)
     url: UrlMatch | None = arg("The address that it comes from.", None)
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
     def __post_init__(self) -> None:
@@ -27,7 +29,8 @@ class Args:
 
 @rule(component="file", hears=("download.finished",), args=Args, occurrence=True, alone=True)
 def download_finished(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The browser has the whole file. Where it lies and what is in it is for file_created and file_matches to say."""
+    """The browser has the whole file. Where it lies and what is in it is for file_created and
+    file_matches to say."""
     data = event.data
     if args.name is not None and not args.name.matches(str(data.get("name"))):
         return

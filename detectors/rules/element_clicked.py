@@ -28,17 +28,25 @@ class Args:
     id: TextMatch | None = arg("The HTML id.", None)
     tag: TextMatch | None = arg("The tag, lower case.", None)
     around: TextMatch | None = arg(
-        "The text of what it stands in, where that says more than itself: of a row, a card, a message.", None
+        "The text of what it stands in, where that says more than itself: of a row, a card, a"
+        " message.",
+        None,
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
-    presses: bool = arg("A press that no click followed, as on what the page replaces meanwhile, counts too.", False)
+    presses: bool = arg(
+        "A press that no click followed, as on what the page replaces meanwhile, counts too.", False
+    )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
     def __post_init__(self) -> None:
         if all(part is None for part in (self.name, self.role, self.text, self.id, self.tag)):
-            raise ValueError("at least one of name, role, text, id, tag: without one, every click would count")
+            raise ValueError(
+                "at least one of name, role, text, id, tag: without one, every click would count"
+            )
 
     def asks(self) -> dict[str, list[Any]]:
         """What an element stands in is page text: told where a rule needs it."""
@@ -55,7 +63,9 @@ def _index_keys(args: Args) -> Keys | None:
 
 def _event_keys(event: Event) -> Keys:
     element = mapping(event.data.get("element"))
-    return tuple([f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")])
+    return tuple(
+        [f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")]
+    )
 
 
 def _hears(args: Args) -> tuple[str, ...]:
@@ -73,16 +83,29 @@ def _hears(args: Args) -> tuple[str, ...]:
     occurrence=True,
 )
 def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A trusted click on the element. A click that page script makes (`isTrusted: false`) never counts."""
-    if event.data.get("trusted") is not True or (event.kind == "element.pressed" and not args.presses):
+    """A trusted click on the element. A click that page script makes (`isTrusted: false`) never
+    counts."""
+    if event.data.get("trusted") is not True or (
+        event.kind == "element.pressed" and not args.presses
+    ):
         return
     element = mapping(event.data.get("element"))
-    pairs = (("name", args.name), ("role", args.role), ("text", args.text), ("id", args.id), ("tag", args.tag))
-    if not all(matcher is None or matcher.matches(str(element.get(part) or "")) for part, matcher in pairs):
+    pairs = (
+        ("name", args.name),
+        ("role", args.role),
+        ("text", args.text),
+        ("id", args.id),
+        ("tag", args.tag),
+    )
+    if not all(
+        matcher is None or matcher.matches(str(element.get(part) or "")) for part, matcher in pairs
+    ):
         return
     if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
         return
-    reading = Reading(1.0, f"click:{element.get('role')}:{element.get('name') or element.get('id')}")
+    reading = Reading(
+        1.0, f"click:{element.get('role')}:{element.get('name') or element.get('id')}"
+    )
     if args.around is not None:
         around = event.data.get("around")
         if around is None:

@@ -10,7 +10,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.form_values import Counted, holds, unseen
+from detectors.sdk.form_values import CountedFields, holds, unseen
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
 
@@ -18,15 +18,23 @@ from detectors.sdk.world import World, field_keys
 @dataclass(frozen=True, slots=True)
 class Args:
     field: TextMatch = arg("The field: its accessible name (label), HTML name or id.")
-    value: TextMatch | None = arg("The text that it holds; for a multiple select, one of the chosen.", None)
+    value: TextMatch | None = arg(
+        "The text that it holds; for a multiple select, one of the chosen.", None
+    )
     checked: bool | None = arg("For a box or radio: whether it is checked.", None)
-    trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
+    trusted: bool = arg(
+        "Only input by a user counts; false: a value that a script fills in counts too.", True
+    )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     hidden: bool = arg(
-        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away, off the page.", False
+        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away,"
+        " off the page.",
+        False,
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
     def __post_init__(self) -> None:
@@ -43,12 +51,14 @@ class Args:
     index_event=field_keys,
 )
 def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A text field, select, box or radio comes to hold the value. Stays true until it holds another.
+    """A text field, select, box or radio comes to hold the value. Stays true until it holds
+    another.
 
-    A password or a card number never reaches the log: whether it is the `value` is not known, and the step is null.
-    Case and white space are as `field` and `value` say; the field is found by any of its names. A text field that
-    nobody can see while it is filled does not count: a second one of the same label pays nothing. Boxes, selects, dates
-    and files always count, since pages lay a transparent one over what they draw.
+    A password or a card number never reaches the log: whether it is the `value` is not known, and
+    the step is null. Case and white space are as `field` and `value` say; the field is found by any
+    of its names. A text field that nobody can see while it is filled does not count: a second one
+    of the same label pays nothing. Boxes, selects, dates and files always count, since pages lay a
+    transparent one over what they draw.
     """
     if not any(args.field.matches(name) for name in _plain_names(event)):
         return
@@ -62,7 +72,7 @@ def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
         "trusted": known is not None and known["trusted"],
         "hidden": known is not None and known.get("hidden", False),
     }
-    counted = Counted(args.trusted, args.hidden)
+    counted = CountedFields(args.trusted, args.hidden)
     if wanted is None:
         return
     reading = Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")

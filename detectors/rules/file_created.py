@@ -15,7 +15,9 @@ from detectors.sdk.world import World, file_key
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    name: TextMatch | None = arg("The file's name, such as report.csv or {glob: 'invoice-*.csv'}.", None)
+    name: TextMatch | None = arg(
+        "The file's name, such as report.csv or {glob: 'invoice-*.csv'}.", None
+    )
     path: TextMatch | None = arg("The path relative to the watched folder.", None)
     root: TextMatch | None = arg("The label of the watched folder.", None)
 
@@ -32,10 +34,12 @@ class Args:
     index_event=file_keys,
 )
 def file_created(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A file of that name appears in a watched folder, its content settled, by writing, download or renaming.
+    """A file of that name appears in a watched folder, its content settled, by writing, download or
+    renaming.
 
-    True until it is deleted or moved away. A file that was there at the start earns nothing, and rewriting it
-    does not create it. An empty file is a file; use file_matches with a size to ask for more.
+    True until it is deleted or moved away. A file that was there at the start earns nothing, and
+    rewriting it does not create it. An empty file is a file; use file_matches with a size to ask
+    for more.
     """
     if named(event.data, args.name, args.path, args.root):
         seqs, step = cause(event, world)

@@ -19,7 +19,9 @@ class Args:
     name: TextMatch | None = arg("The file's name.", None)
     path: TextMatch | None = arg("The path relative to the watched folder.", None)
     root: TextMatch | None = arg("The label of the watched folder.", None)
-    extension: TextMatch | None = arg("What follows the last dot of the name, lower case, without the dot.", None)
+    extension: TextMatch | None = arg(
+        "What follows the last dot of the name, lower case, without the dot.", None
+    )
     size: IntRange | None = arg("The size in bytes.", None)
     sha256: TextMatch | None = arg("The hex sha256 of the content.", None)
 
@@ -37,14 +39,17 @@ class Args:
     index_event=file_keys,
 )
 def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A file in a watched folder, settled, has the name, extension, size and hash that are asked for.
+    """A file in a watched folder, settled, has the name, extension, size and hash that are asked
+    for.
 
-    True until its content changes to another, or it goes. What already matched at the start earns nothing. A file whose
-    hash is asked for and that could not be read (`unread`: slow, denied, busy) makes the step null; one that is too
-    large to be hashed has none.
+    True until its content changes to another, or it goes. What already matched at the start earns
+    nothing. A file whose hash is asked for and that could not be read (`unread`: slow, denied,
+    busy) makes the step null; one that is too large to be hashed has none.
     """
     data = event.data
-    extension = str(data.get("name")).rpartition(".")[2].lower() if "." in str(data.get("name")) else ""
+    extension = (
+        str(data.get("name")).rpartition(".")[2].lower() if "." in str(data.get("name")) else ""
+    )
     if (
         named(data, args.name, args.path, args.root)
         and (args.extension is None or args.extension.matches(extension))

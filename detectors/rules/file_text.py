@@ -25,7 +25,22 @@ from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
 NO_TEXT = frozenset(
-    ("csv", "json", "yaml", "toml", "ini", "prefs", "gimprc", "sqlite", "xlsx", "ods", "zip", "tar", "image", "media")
+    (
+        "csv",
+        "json",
+        "yaml",
+        "toml",
+        "ini",
+        "prefs",
+        "gimprc",
+        "sqlite",
+        "xlsx",
+        "ods",
+        "zip",
+        "tar",
+        "image",
+        "media",
+    )
 )
 """Formats of whose files no text is told."""
 DATA_ENDS = (
@@ -37,7 +52,9 @@ DATA_ENDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Args(ReadArgs):
-    text: TextMatch = arg("What it says, such as {contains: Total}; a plain text is all that it says.")
+    text: TextMatch = arg(
+        "What it says, such as {contains: Total}; a plain text is all that it says."
+    )
     unit: Literal["whole", "line", "paragraph", "page", "slide"] = arg(
         "What must say it: all, or one of these.", "whole"
     )
@@ -47,26 +64,35 @@ class Args(ReadArgs):
         ReadArgs.__post_init__(self)
         if self.format in NO_TEXT:
             raise ValueError(
-                f"format: {self.format} has no text; wanted text, to read the file as it is written, or a format of "
-                f"documents and pages"
+                f"format: {self.format} has no text; wanted text, to read the file as it is"
+                " written, or a format of documents and pages"
             )
 
     @property
     def read_as(self) -> Format | None:
-        """As text where the path's end says that the file is data written as text: read as data, it has none."""
+        """As text where the path's end says that the file is data written as text: read as data, it
+        has none."""
         data = self.format is None and self.path.lower().endswith(DATA_ENDS)
         return "text" if data and self.unit in ("whole", "line") else self.format
 
 
-@rule(version=3, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(
+    version=3,
+    component="file",
+    hears=("file.read",),
+    args=Args,
+    index_args=read_index,
+    index_event=read_keys,
+)
 def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A text file, document, page or PDF says what is wanted: all of it, or one line, paragraph, page or slide.
+    """A text file, document, page or PDF says what is wanted: all of it, or one line, paragraph,
+    page or slide.
 
-    A file of data (.csv, .json, .yaml, .toml, .ini and the like) is read as it is written, by its path's end; where
-    that is a `*`, say `format: text`.
+    A file of data (.csv, .json, .yaml, .toml, .ini and the like) is read as it is written, by its
+    path's end; where that is a `*`, say `format: text`.
 
-    True until the file is read with another text, or is gone. What it said at the start earns nothing. Of a text that
-    was cut only its beginning is known: it contains, or starts with.
+    True until the file is read with another text, or is gone. What it said at the start earns
+    nothing. Of a text that was cut only its beginning is known: it contains, or starts with.
     """
     facts = facts_of(event, args)
     if facts is None:
@@ -81,12 +107,20 @@ def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
 def _parts(facts: Mapping[str, Any], unit: str, cut: bool) -> list[tuple[str, bool]]:
     """Each with whether it may go on."""
     if unit == "paragraph":
-        texts = [str(one.get("text")) for one in listed(facts.get("paragraphs")) if isinstance(one, Mapping)]
+        texts = [
+            str(one.get("text"))
+            for one in listed(facts.get("paragraphs"))
+            if isinstance(one, Mapping)
+        ]
         return [(text, goes_on(text, cut)) for text in texts]
     if unit == "page":
         return [(str(one), goes_on(one, cut)) for one in listed(facts.get("pages"))]
     if unit == "slide":
-        slides = (listed(one.get("texts")) for one in listed(facts.get("slides")) if isinstance(one, Mapping))
+        slides = (
+            listed(one.get("texts"))
+            for one in listed(facts.get("slides"))
+            if isinstance(one, Mapping)
+        )
         return [("\n".join(map(str, texts)), cut) for texts in slides]
     text = facts.get("text")
     if not isinstance(text, str):

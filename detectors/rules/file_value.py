@@ -24,16 +24,29 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Args(ReadArgs):
-    at: tuple[str, ...] = arg("The keys that lead there, one after the other; of a list, its index from 0.")
-    value: ValueMatch = arg("What stands there: a text or its matcher, a number, {min, max}, true, false or null.")
+    at: tuple[str, ...] = arg(
+        "The keys that lead there, one after the other; of a list, its index from 0."
+    )
+    value: ValueMatch = arg(
+        "What stands there: a text or its matcher, a number, {min, max}, true, false or null."
+    )
 
 
-@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(
+    version=2,
+    component="file",
+    hears=("file.read",),
+    args=Args,
+    index_args=read_index,
+    index_event=read_keys,
+)
 def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """JSON, YAML, TOML, XML, ini, preferences: what stands at one place of the file is what is wanted.
+    """JSON, YAML, TOML, XML, ini, preferences: what stands at one place of the file is what is
+    wanted.
 
-    A key may have dots in it. Values of ini files and attributes are texts, so that 1 is "1" or {number: 1}. Null is
-    what is not there, unless the file was told cut. True until the file is read with another value, or is gone.
+    A key may have dots in it. Values of ini files and attributes are texts, so that 1 is "1" or
+    {number: 1}. Null is what is not there, unless the file was told cut. True until the file is
+    read with another value, or is gone.
     """
     facts = facts_of(event, args)
     if facts is None or "value" not in facts:

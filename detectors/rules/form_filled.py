@@ -10,21 +10,29 @@ from detectors.matchers import UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
-from detectors.sdk.form_values import Counted, holds, unseen
+from detectors.sdk.form_values import CountedFields, holds, unseen
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
 
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    fields: FieldsMatch = arg("Each expected field, by accessible name, HTML name or id, and what it is to hold.")
-    trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
+    fields: FieldsMatch = arg(
+        "Each expected field, by accessible name, HTML name or id, and what it is to hold."
+    )
+    trusted: bool = arg(
+        "Only input by a user counts; false: a value that a script fills in counts too.", True
+    )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     hidden: bool = arg(
-        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away, off the page.", False
+        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away,"
+        " off the page.",
+        False,
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
 
@@ -37,21 +45,25 @@ class Args:
     index_event=field_keys,
 )
 def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """Filled / expected: half of the fields right is a level of one half; all fields stand in one frame.
+    """Filled / expected: half of the fields right is a level of one half; all fields stand in one
+    frame.
 
-    A field that is emptied again, or stands in the page no more, takes its part back from the level, but progress once
-    credited is not paid twice. While a form is filled in parts, a field that a later part took the place of counts as
-    it was left, unless another of its name stands there. A text field that nobody can see does not count, as for
-    field_filled. What a password field holds is not known: a step that fills
-    one whose value is asked for is null.
+    A field that is emptied again, or stands in the page no more, takes its part back from the
+    level, but progress once credited is not paid twice. While a form is filled in parts, a field
+    that a later part took the place of counts as it was left, unless another of its name stands
+    there. A text field that nobody can see does not count, as for field_filled. What a password
+    field holds is not known: a step that fills one whose value is asked for is null.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
         return
     fields, keys = args.fields.fields, args.fields.keys
     named = _named(world.fields(frame), set(keys), gone_too=event.kind == "field.filled")
-    counted = Counted(args.trusted, args.hidden)
-    found = [_filled(named.get(key, ()), value, counted) for key, (_, value) in zip(keys, fields, strict=True)]
+    counted = CountedFields(args.trusted, args.hidden)
+    found = [
+        _filled(named.get(key, ()), value, counted)
+        for key, (_, value) in zip(keys, fields, strict=True)
+    ]
     right = [one for one in found if isinstance(one, int)]
     hidden = [one for one in found if isinstance(one, tuple)]
     reading = Reading(len(right) / len(found), f"doc:{frame}", tuple(sorted(set(right))))
@@ -62,8 +74,8 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 
 def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[str, list[Any]]:
-    """The fields of each of these names, in one walk: pages may have many. With ``gone_too`` those that stand in the
-    page no more, where none of their name does."""
+    """The fields of each of these names, in one walk: pages may have many. With ``gone_too`` those
+    that stand in the page no more, where none of their name does."""
     found: dict[str, list[Any]] = {}
     gone: dict[str, list[Any]] = {}
     for data in known.values():
@@ -73,11 +85,17 @@ def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[
     return gone | found if gone_too else found
 
 
-def _filled(named: Sequence[Any], wanted: Any, counted: Counted) -> int | tuple[int, str] | None:
-    """The seq of the field of that name if it holds what is wanted, of several (radios) any of them; with the reason
-    where nobody knows."""
+def _filled(
+    named: Sequence[Any], wanted: Any, counted: CountedFields
+) -> int | tuple[int, str] | None:
+    """The seq of the field of that name if it holds what is wanted, of several (radios) any of
+    them; with the reason where nobody knows."""
     for data in named:
         if holds(data, wanted, counted):
             return int(data["seq"])
-    hidden = ((int(data["seq"]), why) for data in named if (why := unseen(data, wanted, counted)) is not None)
+    hidden = (
+        (int(data["seq"]), why)
+        for data in named
+        if (why := unseen(data, wanted, counted)) is not None
+    )
     return next(hidden, None)

@@ -18,22 +18,32 @@ from detectors.sdk.world import World
 class Args:
     form: TextMatch | None = arg("The form: its accessible name, HTML name or id.", None)
     action: UrlMatch | None = arg("The address that it goes to.", None)
-    fields: FieldsMatch | None = arg("HTML names of fields and what they hold as it is submitted.", None)
+    fields: FieldsMatch | None = arg(
+        "HTML names of fields and what they hold as it is submitted.", None
+    )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
     def __post_init__(self) -> None:
         if self.form is None and self.action is None and self.fields is None:
-            raise ValueError("at least one of form, action, fields: without one, every form would count")
+            raise ValueError(
+                "at least one of form, action, fields: without one, every form would count"
+            )
 
 
-@rule(version=2, component="form", hears=("form.submitted",), args=Args, occurrence=True, alone=True)
+@rule(
+    version=2, component="form", hears=("form.submitted",), args=Args, occurrence=True, alone=True
+)
 def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A form is submitted by a click or key of the user; what the server says is request_accepted's business.
+    """A form is submitted by a click or key of the user; what the server says is request_accepted's
+    business.
 
-    A submit that page script causes never counts, though Chrome calls it trusted. Whether a password is the value that
-    is asked for is not known: the step is null, if all else is as wanted.
+    A submit that page script causes never counts, though Chrome calls it trusted. Whether a
+    password is the value that is asked for is not known: the step is null, if all else is as
+    wanted.
     """
     form = mapping(event.data.get("form"))
     if event.data.get("trusted") is not True:
@@ -52,8 +62,13 @@ def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 
 def _carries(event: Event, wanted: FieldsMatch) -> bool | None:
-    """Whether each field holds what is wanted; None if that is so but for values that nobody knows."""
-    pairs = [pair for pair in listed(event.data.get("fields")) if isinstance(pair, list) and len(pair) == 2]
+    """Whether each field holds what is wanted; None if that is so but for values that nobody
+    knows."""
+    pairs = [
+        pair
+        for pair in listed(event.data.get("fields"))
+        if isinstance(pair, list) and len(pair) == 2
+    ]
     secret = False
     for name, matcher in wanted.fields:
         values = [value for field, value in pairs if field == name]

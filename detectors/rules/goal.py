@@ -15,9 +15,13 @@ class Args:
 
 
 @composite(args=Args, present=min)
-def goal(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
-    """All milestones in `requires` are reached and the conditions in `of` hold; then the episode is a success.
+def goal(
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+) -> float:
+    """All milestones in `requires` are reached and the conditions in `of` hold; then the episode is
+    a success.
 
-    A required milestone that was already true at the start counts as reached; a goal that is, pays nothing.
+    A required milestone that was already true at the start counts as reached; a goal that is, pays
+    nothing.
     """
     return 1.0 if all(c.now >= 1.0 for c in children) else 0.0

@@ -25,34 +25,52 @@ from detectors.sdk.world import World
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Args(ReadArgs):
     to: str | None = arg("The other picture: its `gray`, as `agentd read FILE` prints it.", None)
-    ssim: ValueMatch | None = arg("How alike they must be, as {min: 0.85}, which is what it is by default.", None)
+    ssim: ValueMatch | None = arg(
+        "How alike they must be, as {min: 0.85}, which is what it is by default.", None
+    )
     mirrored: bool = arg("Whether it is the other one left for right.", False)
     phash: str | None = arg("The other picture's `phash`, 16 hex digits, instead of `to`.", None)
     bits: int = arg("In how many of the hash's 64 bits it may differ.", 6)
-    facts: FactsMatch | None = arg("What else it is, such as {width: 800, mode: P, brightness: {max: 90}}.", None)
+    facts: FactsMatch | None = arg(
+        "What else it is, such as {width: 800, mode: P, brightness: {max: 90}}.", None
+    )
 
     def __post_init__(self) -> None:
         ReadArgs.__post_init__(self)
         if (self.to is None) == (self.phash is None):
             raise ValueError("to or phash, one of the two")
         if self.to is not None and grays(self.to) is None:
-            raise ValueError("to: base64 of 64 × 64 brightnesses, as `agentd read FILE` prints under gray")
-        if self.phash is not None and (len(self.phash) != 16 or differing_bits(self.phash, "0") is None):
+            raise ValueError(
+                "to: base64 of 64 × 64 brightnesses, as `agentd read FILE` prints under gray"
+            )
+        if self.phash is not None and (
+            len(self.phash) != 16 or differing_bits(self.phash, "0") is None
+        ):
             raise ValueError("phash: 16 hex digits")
         if not 0 <= self.bits <= 16:
             raise ValueError("bits: 0 to 16 of 64")
 
 
-@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(
+    version=2,
+    component="file",
+    hears=("file.read",),
+    args=Args,
+    index_args=read_index,
+    index_event=read_keys,
+)
 def image_like(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A picture is like the task's reference: by structural similarity (SSIM) of 64 × 64 mean brightnesses, whatever
-    size it has, or by perceptual hash; and has the further facts that are asked for.
+    """A picture is like the task's reference: by structural similarity (SSIM) of 64 × 64 mean
+    brightnesses, whatever size it has, or by perceptual hash; and has the further facts that are
+    asked for.
 
-    The reference travels in the task and is never told to the daemon. Colours alone do not tell two pictures apart: ask
-    for `mean` or `saturation` too where they count.
+    The reference travels in the task and is never told to the daemon. Colours alone do not tell two
+    pictures apart: ask for `mean` or `saturation` too where they count.
     """
     facts = facts_of(event, args)
-    if facts is None or (args.facts is not None and not facts_are(args.facts, facts, is_cut(event))):
+    if facts is None or (
+        args.facts is not None and not facts_are(args.facts, facts, is_cut(event))
+    ):
         return
     if args.phash is not None:
         bits = differing_bits(facts.get("phash"), args.phash)

@@ -18,9 +18,12 @@ def _remaining(levels: Sequence[float]) -> float:
 
 
 @composite(args=Args, initial=1.0, latches=False, present=_remaining, absent=lambda args: True)
-def none_of(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
+def none_of(
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+) -> float:
     """No condition in `of` is true now. For a click, which stays true once made: it was never made.
 
-    What a file does not say is only known of one that was read whole: `file_is` with `whole` belongs beside it.
+    What a file does not say is only known of one that was read whole: `file_is` with `whole`
+    belongs beside it.
     """
     return 1.0 - max(c.now for c in children)

@@ -22,13 +22,18 @@ from detectors.sdk.world import World
 class Args:
     kind: str = arg("The kind of event, such as widget.activated; docs/events.md lists them.")
     where: FactsMatch | None = arg(
-        "Facts that the event must carry: dotted paths into its data, such as {widget.name: Save}.", None
+        "Facts that the event must carry: dotted paths into its data, such as {widget.name: Save}.",
+        None,
     )
     app: TextMatch | None = arg("Only of this application (desktop kinds).", None)
     url: UrlMatch | None = arg("Only in a frame at this address (browser kinds).", None)
-    distinct: str | None = arg("A path whose value tells one occurrence from another, for `repeat`.", None)
+    distinct: str | None = arg(
+        "A path whose value tells one occurrence from another, for `repeat`.", None
+    )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
     def __post_init__(self) -> None:
@@ -38,7 +43,8 @@ class Args:
         for name, given, needed in (("app", self.app, "app"), ("url", self.url, "frame")):
             if given is not None and needed not in fields:
                 raise ValueError(
-                    f"{name}: {self.kind} is not told of {'an application' if name == 'app' else 'a frame'}"
+                    f"{name}: {self.kind} is not told of"
+                    f" {'an application' if name == 'app' else 'a frame'}"
                 )
 
     @property
@@ -53,12 +59,13 @@ class Args:
 
 @kind_rule(args=Args, version=2)
 def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """An event of this kind, with these facts. What page script did (`trusted: false`) does not count, unless
-    `where` itself says something about `trusted`; nor does what stood in a window when it opened (`initial`), unless
-    it says something about that.
+    """An event of this kind, with these facts. What page script did (`trusted: false`) does not
+    count, unless `where` itself says something about `trusted`; nor does what stood in a window
+    when it opened (`initial`), unless it says something about that.
 
-    For what no rule of its own speaks of: a widget activated, a process started, a message received, text pasted.
-    Where it hangs on the `size` of a file in a request's body and nobody knows that, the step is null.
+    For what no rule of its own speaks of: a widget activated, a process started, a message
+    received, text pasted. Where it hangs on the `size` of a file in a request's body and nobody
+    knows that, the step is null.
     """
     data = event.data
     if by_script(event) and not (args.where and args.where.names("trusted")):
@@ -73,7 +80,9 @@ def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
     if judged is False:
         return
-    reading = Reading(1.0, f"observed:{value_at(data, dotted(args.distinct))}" if args.distinct else "observed")
+    reading = Reading(
+        1.0, f"observed:{value_at(data, dotted(args.distinct))}" if args.distinct else "observed"
+    )
     if judged is None or (args.distinct is not None and is_one_of(dotted(args.distinct), hidden)):
         raise UnseenError(NO_SIZE, reading)
     yield reading

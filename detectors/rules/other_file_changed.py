@@ -14,19 +14,29 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    allowed: TextMatch | None = arg("Paths below the watched folder that may change; of a moved file both.", None)
+    allowed: TextMatch | None = arg(
+        "Paths below the watched folder that may change; of a moved file both.", None
+    )
     root: TextMatch | None = arg("Only in the watched folder of this label.", None)
 
 
 @rule(
     version=2,
     component="file",
-    hears=("file.created", "file.modified", "file.moved", "file.deleted", "file.permitted", "file.vanished"),
+    hears=(
+        "file.created",
+        "file.modified",
+        "file.moved",
+        "file.deleted",
+        "file.permitted",
+        "file.vanished",
+    ),
     args=Args,
     occurrence=True,
 )
 def other_file_changed(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A watched file that is not among the `allowed` came, went, or changed in content, name or permissions.
+    """A watched file that is not among the `allowed` came, went, or changed in content, name or
+    permissions.
 
     So did one that came and went before anybody could look at it.
 

@@ -29,12 +29,14 @@ class Args:
 
 @rule(component="form", version=3, hears=ENDS, args=Args, occurrence=True, alone=True)
 def other_request_made(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A request that may change something went to an address that is not among the `allowed`, and was not refused: the
-    server answered below 400, or its answer was cut off by the page, the agent or the end of the episode.
+    """A request that may change something went to an address that is not among the `allowed`, and
+    was not refused: the server answered below 400, or its answer was cut off by the page, the agent
+    or the end of the episode.
 
-    A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else was asked for. What a service worker
-    or DevTools answered without the server was not asked for. Where the answer to what went out was lost on its way,
-    nobody knows: a step that it could have changed is null.
+    A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else was asked for.
+    What a service worker or DevTools answered without the server was not asked for. Where the
+    answer to what went out was lost on its way, nobody knows: a step that it could have changed is
+    null.
     """
     data = event.data
     hops = [mapping(hop) for hop in listed(data.get("hops"))]
@@ -54,7 +56,8 @@ def other_request_made(event: Event, world: World, args: Args) -> Iterator[Readi
 
 def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
     url = str(hop.get("url"))
-    # Nobody hides behind a long query: of what is too long the beginning counts, and only its whole path is allowed.
+    # Nobody hides behind a long query: of what is too long the beginning counts, and only its whole
+    # path is allowed.
     asked = url if len(url) <= MAX_URL else url.partition("#")[0].partition("?")[0]
     return (
         args.method.matches(str(hop.get("method")).upper())

@@ -18,13 +18,19 @@ from detectors.sdk.world import World
 @dataclass(frozen=True, slots=True)
 class Args:
     probe: str = arg("The id of a probe that the task declares.")
-    value: ValueMatch = arg("What it answers: a text or its matcher, a number, {min, max}, true, false or null.")
-    path: str | None = arg("A dotted path into the answer, such as body.items.0.id; without one, the whole.", None)
+    value: ValueMatch = arg(
+        "What it answers: a text or its matcher, a number, {min, max}, true, false or null."
+    )
+    path: str | None = arg(
+        "A dotted path into the answer, such as body.items.0.id; without one, the whole.", None
+    )
 
     def __post_init__(self) -> None:
         steps = dotted(self.path or "x")
         if not all(steps) or len(steps) > MAX_PATH_LENGTH:
-            raise ValueError(f"path: a dotted path of at most {MAX_PATH_LENGTH} names, such as body.items.0.id")
+            raise ValueError(
+                f"path: a dotted path of at most {MAX_PATH_LENGTH} names, such as body.items.0.id"
+            )
 
 
 @rule(
@@ -37,16 +43,19 @@ class Args:
     single=lambda args: True,
 )
 def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The daemon read a fact that the task declares under `probes`, and it is as wanted. True until the probe answers
-    otherwise; what it answered at the start earns nothing.
+    """The daemon read a fact that the task declares under `probes`, and it is as wanted. True until
+    the probe answers otherwise; what it answered at the start earns nothing.
 
-    While a probe fails, or its answer is too long to keep whole, the steps that lean on it are unobserved, not worth 0.
+    While a probe fails, or its answer is too long to keep whole, the steps that lean on it are
+    unobserved, not worth 0.
     """
     data = event.data
     if data.get("probe") != args.probe:
         return
     if data.get("cut") is True:
-        raise UnseenError("the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}"))
+        raise UnseenError(
+            "the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}")
+        )
     value = data.get("value")
     value = value if args.path is None else value_at(value, dotted(args.path))
     if args.value.matches(value):

@@ -19,15 +19,21 @@ from detectors.sdk.world import World
 @dataclass(frozen=True, slots=True)
 class Args:
     probe: str = arg("The id of a probe that the task declares.")
-    path: str | None = arg("A dotted path to the part that is compared; without one, the whole answer.", None)
-    by: str | None = arg("For a list of rows: the key that tells one row from another, such as id.", None)
+    path: str | None = arg(
+        "A dotted path to the part that is compared; without one, the whole answer.", None
+    )
+    by: str | None = arg(
+        "For a list of rows: the key that tells one row from another, such as id.", None
+    )
     rows: tuple[str, ...] = arg("Rows, by the value of `by`, that may come, go or change.", ())
     keys: tuple[str, ...] = arg("Keys of each row, or of the object itself, that may change.", ())
 
     def __post_init__(self) -> None:
         if self.rows and self.by is None:
             raise ValueError("by beside rows")
-        if self.path is not None and (not all(dotted(self.path)) or len(dotted(self.path)) > MAX_PATH_LENGTH):
+        if self.path is not None and (
+            not all(dotted(self.path)) or len(dotted(self.path)) > MAX_PATH_LENGTH
+        ):
             raise ValueError(f"path: a dotted path of at most {MAX_PATH_LENGTH} names")
 
 
@@ -41,21 +47,26 @@ class Args:
     single=lambda args: True,
 )
 def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The rows that a probe reads are those of the start, in any order, but for the `rows` and `keys` that may differ.
+    """The rows that a probe reads are those of the start, in any order, but for the `rows` and
+    `keys` that may differ.
 
-    A guard: in an `only_if` or a goal it says that nothing else changed. By itself it earns nothing: it is true at the
-    start. An answer that was cut, or at the start longer than 8 kB or without anything at `path`, is not known to be as
-    it was: the step is null.
+    A guard: in an `only_if` or a goal it says that nothing else changed. By itself it earns
+    nothing: it is true at the start. An answer that was cut, or at the start longer than 8 kB or
+    without anything at `path`, is not known to be as it was: the step is null.
     """
     data, first = event.data, world.probes.get(args.probe)
     if data.get("probe") != args.probe or not first:
         return
     if data.get("cut") is True:
-        raise UnseenError("the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}"))
+        raise UnseenError(
+            "the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}")
+        )
     steps = dotted(args.path) if args.path is not None else ()
     if not leads(first[0], steps):
         return  # what was not there can't be kept: the engine says that nobody knows
-    if _protected_value(value_at(first[0], steps), args) == _protected_value(value_at(data.get("value"), steps), args):
+    if _protected_value(value_at(first[0], steps), args) == _protected_value(
+        value_at(data.get("value"), steps), args
+    ):
         yield Reading(1.0, f"probe:{args.probe}")
 
 
@@ -65,9 +76,16 @@ def _protected_value(value: Any, args: Args) -> Any:
         return _row(value, args)
     if args.by is None:
         return sorted(canonical(_row(row, args)) for row in value)
-    named = [(str(row.get(args.by)) if isinstance(row, dict) else str(row), _row(row, args)) for row in value]
+    named = [
+        (str(row.get(args.by)) if isinstance(row, dict) else str(row), _row(row, args))
+        for row in value
+    ]
     return sorted((name, canonical(row)) for name, row in named if name not in args.rows)
 
 
 def _row(value: Any, args: Args) -> Any:
-    return {k: v for k, v in sorted(value.items()) if k not in args.keys} if isinstance(value, dict) else value
+    return (
+        {k: v for k, v in sorted(value.items()) if k not in args.keys}
+        if isinstance(value, dict)
+        else value
+    )

@@ -31,17 +31,21 @@ class Args:
     )
     body: BodyMatch | None = arg("Fields that the request's body carries.", None)
     answer: BodyMatch | None = arg("Fields that the answer's body carries.", None)
-    body_as: BodyType | None = arg("What the request's body is read as; without it, what its content type says.", None)
+    body_as: BodyType | None = arg(
+        "What the request's body is read as; without it, what its content type says.", None
+    )
     repeated: Repeated = arg(
-        "Which value counts of a form's field that stands in the body more than once; of one whose name ends in [] "
-        "each does.",
+        "Which value counts of a form's field that stands in the body more than once; of one whose"
+        " name ends in [] each does.",
         "last",
     )
 
     def asks(self) -> dict[str, list[Any]]:
         """Bodies are kept only where a rule needs them."""
         bodies = {"request_bodies": self.body, "response_bodies": self.answer}
-        entry = plan_entry(self.url.address, self.method.keys(), self.status if self.redirect_to is None else _OK)
+        entry = plan_entry(
+            self.url.address, self.method.keys(), self.status if self.redirect_to is None else _OK
+        )
         return {name: [entry] for name, wanted in bodies.items() if wanted is not None}
 
 
@@ -65,12 +69,13 @@ def _paths(event: Event) -> tuple[str, ...]:
 def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request is answered by the server, by a status that means acceptance.
 
-    Not on sending; not on an error status; not when it was blocked or failed; not on a redirect, unless to the address
-    in `redirect_to`, which itself must answer 2xx; not when the browser's cache, a service worker or DevTools answered
-    in the server's place. A worker that passes a request on is judged by what it sent itself and what the server said
-    to that. Once the head of an answer is there, it does not matter whether the page waits for the rest. Of a request
-    that may change something (POST, PUT, ...), that went out, and whose answer was cut off before its head, nobody
-    knows: a step that it could have made worth more, or less, is null.
+    Not on sending; not on an error status; not when it was blocked or failed; not on a redirect,
+    unless to the address in `redirect_to`, which itself must answer 2xx; not when the browser's
+    cache, a service worker or DevTools answered in the server's place. A worker that passes a
+    request on is judged by what it sent itself and what the server said to that. Once the head of
+    an answer is there, it does not matter whether the page waits for the rest. Of a request that
+    may change something (POST, PUT, ...), that went out, and whose answer was cut off before its
+    head, nobody knows: a step that it could have made worth more, or less, is null.
     """
     data = event.data
     hops = [mapping(hop) for hop in listed(data.get("hops"))]
@@ -91,7 +96,11 @@ def _is(hop: Mapping[str, Any], args: Args, *, lost: bool) -> bool:
         args.method.matches(str(hop.get("method")))
         and args.url.matches(str(hop.get("url")))
         and (args.body is None or args.body.matches(hop.get("body"), args.body_as, args.repeated))
-        and (args.answer is None or lost or _answers(args.answer, mapping(hop.get("answer")).get("body")))
+        and (
+            args.answer is None
+            or lost
+            or _answers(args.answer, mapping(hop.get("answer")).get("body"))
+        )
     )
 
 
@@ -99,7 +108,9 @@ def _answers(wanted: BodyMatch, body: Any) -> bool:
     return wanted.matches(body, answer_type(body))
 
 
-def _accepted(hop: Mapping[str, Any], redirected: bool, last: Mapping[str, Any], args: Args) -> bool:
+def _accepted(
+    hop: Mapping[str, Any], redirected: bool, last: Mapping[str, Any], args: Args
+) -> bool:
     if args.redirect_to is not None:
         return redirected and _leads(last, args.redirect_to) and _OK.matches(last.get("status"))
     return not redirected and args.status.matches(hop.get("status"))

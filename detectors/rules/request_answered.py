@@ -1,4 +1,5 @@
-"""A request such as a benchmark describes it was taken by the server, or is the last of its kind."""
+"""A request such as a benchmark describes it was taken by the server, or is the last of its
+kind."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ _ARRIVED = StatusMatch(((200, 299), (304, 304)))
 
 
 def _cookie_headers(args: Args) -> tuple[tuple[str, str, ContentMatch | None], ...]:
-    return ("response_headers", "set-cookie", args.cookies), ("request_headers", "cookie", args.sent_cookies)
+    return ("response_headers", "set-cookie", args.cookies), (
+        "request_headers",
+        "cookie",
+        args.sent_cookies,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +40,41 @@ class Args:
     status: StatusMatch = arg("What the server must say; 2xx or 3xx by default.", _ACCEPTED)
     body: ContentMatch | None = arg("Facts of the request's body.", None)
     answer: ContentMatch | None = arg("Facts of the answer's body.", None)
-    body_as: BodyType | None = arg("What the request's body is read as; without it, what its content type says.", None)
+    body_as: BodyType | None = arg(
+        "What the request's body is read as; without it, what its content type says.", None
+    )
     repeated: Repeated = arg(
-        "Which value counts of a form's field that stands in the body more than once; of one whose name ends in [] "
-        "each does.",
+        "Which value counts of a form's field that stands in the body more than once; of one whose"
+        " name ends in [] each does.",
         "last",
     )
     referer: AddressesMatch | None = arg("The page that it was asked from.", None)
-    cookies: ContentMatch | None = arg("Cookies that the answer sets; of these the values are told.", None)
-    sent_cookies: ContentMatch | None = arg("Cookies that the request carries; of these the values are told.", None)
-    not_to: tuple[str, ...] = arg("Paths that a refusal redirects to, such as /login: then it was not taken.", ())
+    cookies: ContentMatch | None = arg(
+        "Cookies that the answer sets; of these the values are told.", None
+    )
+    sent_cookies: ContentMatch | None = arg(
+        "Cookies that the request carries; of these the values are told.", None
+    )
+    not_to: tuple[str, ...] = arg(
+        "Paths that a refusal redirects to, such as /login: then it was not taken.", ()
+    )
     which: Literal["any", "last", "document"] = arg(
-        "any: it was made; last: the last one to its address and method, from its page, which the server answered; "
-        "document: the last page that a tab opened.",
+        "any: it was made; last: the last one to its address and method, from its page, which the"
+        " server answered; document: the last page that a tab opened.",
         "any",
     )
 
     def asks(self) -> dict[str, list[Any]]:
         """Bodies and headers are kept only where a rule needs them."""
         kept: dict[str, list[Any]] = {}
-        methods = self.method.keys() if self.method else ("get",) if self.which == "document" else None
+        methods = (
+            self.method.keys() if self.method else ("get",) if self.which == "document" else None
+        )
         for name, wanted in (("request_bodies", self.body), ("response_bodies", self.answer)):
             if wanted is not None:
-                kept[name] = [plan_entry(url, methods, self.status) for url in self.url.plan_addresses]
+                kept[name] = [
+                    plan_entry(url, methods, self.status) for url in self.url.plan_addresses
+                ]
         if self.referer is not None:
             kept["request_headers"] = ["referer"]
         for name, header, wanted in _cookie_headers(self):
@@ -77,7 +94,9 @@ def _methods(event: Event) -> tuple[str, ...]:
     hops = event.data.get("hops")
     if not hops:
         return (method,)
-    return tuple({text_key(str(mapping(hop).get("method"))): None for hop in listed(hops)} | {method: None})
+    return tuple(
+        {text_key(str(mapping(hop).get("method"))): None for hop in listed(hops)} | {method: None}
+    )
 
 
 @rule(
@@ -87,32 +106,44 @@ def _methods(event: Event) -> tuple[str, ...]:
     args=Args,
     index_args=_index_methods,
     index_event=_methods,
-    # The page that stands open when the first step begins is a state; a request before it is nobody's.
+    # The page that stands open when the first step begins is a state; a request before it is
+    # nobody's.
     occurrence=lambda args: args.which != "document",
     single=lambda args: args.which != "any",
     alone=True,
 )
 def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.
+    """A request is answered by a status that is wanted, at one of the addresses, from the page,
+    with what is in it.
 
-    A redirect counts where a status is wanted that is one, if the page it led to came, and is none of `not_to`. An
-    error, a request that was blocked, and an answer of the browser's own make or a service worker's do not count. Of
-    one that may change something, that went out, and whose answer was cut off, nobody knows.
+    A redirect counts where a status is wanted that is one, if the page it led to came, and is none
+    of `not_to`. An error, a request that was blocked, and an answer of the browser's own make or a
+    service worker's do not count. Of one that may change something, that went out, and whose answer
+    was cut off, nobody knows.
     """
     data = event.data
     hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
     if event.kind == "request.failed":
-        if args.which != "document" and is_lost(event) and _is_meant(data, args) and _asked_there(data, args):
+        if (
+            args.which != "document"
+            and is_lost(event)
+            and _is_meant(data, args)
+            and _asked_there(data, args)
+        ):
             level = float(_is(data, args) and data.get("status") is None)
             if level or args.which == "last":
                 raise UnseenError(LOST, Reading(level, _key(event, len(hops) - 1, args)))
         return
     if args.which == "document":
         if _is_page(data):
-            yield Reading(float(_is(data, args) and _is_accepted(hops, len(hops) - 1, args)), "document")
+            yield Reading(
+                float(_is(data, args) and _is_accepted(hops, len(hops) - 1, args)), "document"
+            )
         return
     for place, hop in enumerate(hops):
-        if not _is_meant(hop, args) or (args.which == "last" and (not is_servers(hop) or not _asked_there(hop, args))):
+        if not _is_meant(hop, args) or (
+            args.which == "last" and (not is_servers(hop) or not _asked_there(hop, args))
+        ):
             continue
         level = float(_is(hop, args) and _is_accepted(hops, place, args))
         if level or args.which == "last":
@@ -126,16 +157,23 @@ def _key(event: Event, place: int, args: Args) -> str:
 
 def _is_page(data: Mapping[str, Any]) -> bool:
     """Whether a tab opened it: not a download, nor what was stopped."""
-    whole = data.get("type") == "Document" and data.get("method") == "GET" and data.get("aborted") is not True
+    whole = (
+        data.get("type") == "Document"
+        and data.get("method") == "GET"
+        and data.get("aborted") is not True
+    )
     return whole and data.get("frame") == data.get("tab")
 
 
 def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
-    return (args.method is None or args.method.matches(str(hop.get("method")))) and args.url.is_at(str(hop.get("url")))
+    return (args.method is None or args.method.matches(str(hop.get("method")))) and args.url.is_at(
+        str(hop.get("url"))
+    )
 
 
 def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
-    """Whether it may have been asked from the wanted page: where another page is named, it is another's last one."""
+    """Whether it may have been asked from the wanted page: where another page is named, it is
+    another's last one."""
     if args.referer is None:
         return True
     told = mapping(hop.get("headers")).get("referer")
@@ -149,10 +187,16 @@ def _is(hop: Mapping[str, Any], args: Args) -> bool:
         (args.method is None or args.method.matches(str(hop.get("method"))))
         and args.url.matches(str(hop.get("url")))
         and (args.body is None or args.body.matches(hop.get("body"), args.body_as, args.repeated))
-        and (args.answer is None or args.answer.matches(answer.get("body"), answer_type(answer.get("body"))))
+        and (
+            args.answer is None
+            or args.answer.matches(answer.get("body"), answer_type(answer.get("body")))
+        )
         and (args.referer is None or args.referer.matches(str(headers.get("referer"))))
         and (args.cookies is None or args.cookies.holds(_cookies(told.get("set-cookie"), "\n")))
-        and (args.sent_cookies is None or args.sent_cookies.holds(_cookies(headers.get("cookie"), ";")))
+        and (
+            args.sent_cookies is None
+            or args.sent_cookies.holds(_cookies(headers.get("cookie"), ";"))
+        )
     )
 
 
@@ -163,14 +207,18 @@ def _cookies(header: Any, between: str) -> Mapping[str, Any]:
 
 
 def _is_accepted(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
-    """Whether the server took it: its status is wanted and, of a redirect, where it led to is no refusal."""
+    """Whether the server took it: its status is wanted and, of a redirect, where it led to is no
+    refusal."""
     hop, last = hops[place], hops[-1]
     if not args.status.matches(hop.get("status")) or not is_servers(hop):
         return False
     if place == len(hops) - 1:
         return True
     try:
-        led = [urldefrag(urljoin(str(hop.get("url")), str(hop.get("location")))).url, str(last.get("url"))]
+        led = [
+            urldefrag(urljoin(str(hop.get("url")), str(hop.get("location")))).url,
+            str(last.get("url")),
+        ]
     except ValueError:  # what is no address led nowhere
         return False
     refused = any(base_of(url).endswith(path.lower()) for url in led for path in args.not_to)

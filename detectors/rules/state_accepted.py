@@ -1,4 +1,5 @@
-"""The server took a document that says how things stand: what single-page applications save as a whole."""
+"""The server took a document that says how things stand: what single-page applications save as a
+whole."""
 
 from __future__ import annotations
 
@@ -46,14 +47,18 @@ def _path(event: Event) -> Keys:
     alone=True,
 )
 def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The JSON document that the server accepted last at the address has the facts: fulfilled / expected.
+    """The JSON document that the server accepted last at the address has the facts: fulfilled /
+    expected.
 
-    Each further document that it accepts there replaces it: what is undone is not true any more. One that was sent and
-    refused, redirected, cut or answered by the browser itself changes nothing; of one that went out and whose answer
-    was cut off nobody knows whether it replaced the last. What stood in it before the agent began earns nothing.
+    Each further document that it accepts there replaces it: what is undone is not true any more.
+    One that was sent and refused, redirected, cut or answered by the browser itself changes
+    nothing; of one that went out and whose answer was cut off nobody knows whether it replaced the
+    last. What stood in it before the agent began earns nothing.
     """
     data = event.data
-    if not args.url.matches(str(data.get("url"))) or not args.method.matches(str(data.get("method"))):
+    if not args.url.matches(str(data.get("url"))) or not args.method.matches(
+        str(data.get("method"))
+    ):
         return
     if not is_servers(data) or data.get("hops"):
         return

@@ -32,17 +32,31 @@ MAX_QUERY = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Args(ReadArgs):
-    sheet: TextMatch | None = arg("The sheet's or database table's name; without it, the first.", None)
-    cells: FieldsMatch | None = arg("Cells and their values, such as {B2: {number: 12.5}, C2: true}.", None)
-    row: FieldsMatch | None = arg("Columns, by the first row's names, and their values in some one row below.", None)
-    table: TextMatch | None = arg("The whole sheet, as {table: [[...], ...]} with its options.", None)
+    sheet: TextMatch | None = arg(
+        "The sheet's or database table's name; without it, the first.", None
+    )
+    cells: FieldsMatch | None = arg(
+        "Cells and their values, such as {B2: {number: 12.5}, C2: true}.", None
+    )
+    row: FieldsMatch | None = arg(
+        "Columns, by the first row's names, and their values in some one row below.", None
+    )
+    table: TextMatch | None = arg(
+        "The whole sheet, as {table: [[...], ...]} with its options.", None
+    )
     rows: IntRange | None = arg("How many rows there are, the one of names among them.", None)
-    formulas: FieldsMatch | None = arg("Cells and their formulas, such as {B9: '=SUM(B2:B8)'}.", None)
-    query: str | None = arg("SQL that only reads, for a SQLite file; the table is what it gives.", None)
+    formulas: FieldsMatch | None = arg(
+        "Cells and their formulas, such as {B9: '=SUM(B2:B8)'}.", None
+    )
+    query: str | None = arg(
+        "SQL that only reads, for a SQLite file; the table is what it gives.", None
+    )
 
     def __post_init__(self) -> None:
         ReadArgs.__post_init__(self)
-        if all(part is None for part in (self.cells, self.row, self.table, self.rows, self.formulas)):
+        if all(
+            part is None for part in (self.cells, self.row, self.table, self.rows, self.formulas)
+        ):
             raise ValueError("at least one of cells, row, table, rows, formulas")
         for part in (self.cells, self.formulas):
             for name, _ in part.fields if part is not None else ():
@@ -56,13 +70,21 @@ class Args(ReadArgs):
         return self.query
 
 
-@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(
+    version=2,
+    component="file",
+    hears=("file.read",),
+    args=Args,
+    index_args=read_index,
+    index_event=read_keys,
+)
 def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A spreadsheet, a CSV file, an HTML or document table or a database has the wanted cells, rows or formulas.
+    """A spreadsheet, a CSV file, an HTML or document table or a database has the wanted cells, rows
+    or formulas.
 
-    Of spreadsheets the values are those that their program stored last. An empty cell is the empty text. Of a sheet of
-    which not all was told, the whole is not known: then `table` and `rows` hold nothing. True until the file is read
-    with other content, or is gone.
+    Of spreadsheets the values are those that their program stored last. An empty cell is the empty
+    text. Of a sheet of which not all was told, the whole is not known: then `table` and `rows` hold
+    nothing. True until the file is read with other content, or is gone.
     """
     facts = facts_of(event, args)
     sheet = None if facts is None else _sheet(facts, args.sheet)
@@ -74,7 +96,12 @@ def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
     whole = not cut and sheet.get("more") is not True and listed(size)[:1] == [len(rows)]
     formulas = sheet.get("formulas")
     if (
-        (args.cells is None or all(_is(wanted, _cell_at(rows, cell, cut), cut) for cell, wanted in args.cells.fields))
+        (
+            args.cells is None
+            or all(
+                _is(wanted, _cell_at(rows, cell, cut), cut) for cell, wanted in args.cells.fields
+            )
+        )
         and (args.row is None or _some_row(rows, args.row, cut))
         and (args.table is None or (whole and args.table.matches(canonical(rows).decode())))
         and (args.rows is None or (not cut and args.rows.matches((listed(size) or [None])[0])))
@@ -123,7 +150,8 @@ def _some_row(rows: Sequence[Sequence[Any]], wanted: FieldsMatch, cut: bool) -> 
     if any(name not in places for name, _ in wanted.fields):
         return False
     return any(
-        all(_is(value, _cell_text(row, places[name], cut), cut) for name, value in wanted.fields) for row in rows[1:]
+        all(_is(value, _cell_text(row, places[name], cut), cut) for name, value in wanted.fields)
+        for row in rows[1:]
     )
 
 

@@ -17,13 +17,16 @@ class Args:
     text: TextMatch = arg("The text; usually {contains: ...}, since a page is seen in chunks.")
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
 
 @rule(component="ui", hears=("text.appeared",), args=Args)
 def text_visible(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """Visible text that was not there before contains what is wanted. True until the frame loads another page.
+    """Visible text that was not there before contains what is wanted. True until the frame loads
+    another page.
 
     What stood there when the source attached earns nothing. Text is weak evidence: pages say much.
     """

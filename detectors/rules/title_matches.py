@@ -15,9 +15,13 @@ from detectors.sdk.world import World
 @dataclass(frozen=True, slots=True)
 class Args:
     title: TextMatch = arg("The title of the tab.")
-    url: UrlMatch | None = arg("Only while the tab is at this address: a title alone is easily borne.", None)
+    url: UrlMatch | None = arg(
+        "Only while the tab is at this address: a title alone is easily borne.", None
+    )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
+        " nobody's.",
+        False,
     )
 
 

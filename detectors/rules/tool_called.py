@@ -16,8 +16,12 @@ from detectors.sdk.world import World
 class Args:
     tool: TextMatch | None = arg("The tool's name.", None)
     other_than: TextMatch | None = arg("Any tool but this one, or these.", None)
-    arguments: FactsMatch | None = arg("Facts that the arguments must carry: dotted paths into them.", None)
-    schema: SchemaMatch | None = arg("JSON Schema (draft 2020-12) that the arguments must conform to.", None)
+    arguments: FactsMatch | None = arg(
+        "Facts that the arguments must carry: dotted paths into them.", None
+    )
+    schema: SchemaMatch | None = arg(
+        "JSON Schema (draft 2020-12) that the arguments must conform to.", None
+    )
     wrong: bool = arg("Whether the arguments must fail `arguments` and `schema` instead.", False)
 
     def __post_init__(self) -> None:
@@ -38,10 +42,12 @@ class Args:
 def tool_called(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent calls the tool, with the arguments that are asked for, as the harness tells it.
 
-    A call is only a claim that the harness heard: what it did is for `tool_returned` and the world to say.
+    A call is only a claim that the harness heard: what it did is for `tool_returned` and the world
+    to say.
 
-    What a schema may cost over the arguments is bounded, as for `cel`: beyond it the step is null. References are local
-    (`#/$defs/...`), and a schema may refer to itself where that goes down into the value.
+    What a schema may cost over the arguments is bounded, as for `cel`: beyond it the step is null.
+    References are local (`#/$defs/...`), and a schema may refer to itself where that goes down into
+    the value.
     """
     name, given = str(event.data.get("tool")), event.data.get("arguments")
     if args.tool is not None and not args.tool.matches(name):

@@ -15,10 +15,16 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    url: UrlMatch = arg("The address; a path resolves against the task's origin, `*` in it is a run of characters.")
+    url: UrlMatch = arg(
+        "The address; a path resolves against the task's origin, `*` in it is a run of characters."
+    )
     frames: bool = arg("Whether a child frame at the address counts too.", False)
-    loaded: bool = arg("Only by a document that was loaded there: neither pushState nor a hash counts.", False)
-    errors: bool = arg("Whether a page that the server answered with an error, 400 or above, counts too.", False)
+    loaded: bool = arg(
+        "Only by a document that was loaded there: neither pushState nor a hash counts.", False
+    )
+    errors: bool = arg(
+        "Whether a page that the server answered with an error, 400 or above, counts too.", False
+    )
 
 
 @rule(
@@ -32,10 +38,11 @@ class Args:
 def url_reached(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The main frame of any tab commits the address, by a load, a redirect, pushState or a hash.
 
-    Stays true until that tab goes elsewhere. A page that is not there (404), or that the server could not or would not
-    give, is not reached. What script of the site's own does with pushState is believed, as an application of one page
-    needs it: its routes are such addresses, and whether a click or a page's own script leads there can't be told apart.
-    `loaded: true` asks for a document of its own at the address; `request_answered` with `which: document` for what the
+    Stays true until that tab goes elsewhere. A page that is not there (404), or that the server
+    could not or would not give, is not reached. What script of the site's own does with pushState
+    is believed, as an application of one page needs it: its routes are such addresses, and whether
+    a click or a page's own script leads there can't be told apart. `loaded: true` asks for a
+    document of its own at the address; `request_answered` with `which: document` for what the
     server gave.
     """
     if args.loaded and event.data.get("same_document"):

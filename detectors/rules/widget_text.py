@@ -20,25 +20,35 @@ class Args:
     name: TextMatch | None = arg("The widget's accessible name.", None)
     role: TextMatch | None = arg("AT-SPI's role name, such as text or entry.", None)
     app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
-    initial: bool = arg("Whether what stood there when its window opened counts; false by default.", False)
+    initial: bool = arg(
+        "Whether what stood there when its window opened counts; false by default.", False
+    )
 
 
 @rule(version=2, component="ax", hears=("widget.text_changed",), args=Args)
 def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The widget's text, once it rested, is this. True until the text is another, also when its window closes.
+    """The widget's text, once it rested, is this. True until the text is another, also when its
+    window closes.
 
-    The text on the screen is not the file on the disk: ask for the file where it is the file that counts. What a
-    password field holds is not known: where the rule names the field, the step is null.
+    The text on the screen is not the file on the disk: ask for the file where it is the file that
+    counts. What a password field holds is not known: where the rule names the field, the step is
+    null.
     """
     data, widget = event.data, mapping(event.data.get("widget"))
-    pairs = ((data.get("app"), args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
+    pairs = (
+        (data.get("app"), args.app),
+        (widget.get("role"), args.role),
+        (widget.get("name"), args.name),
+    )
     if not all(matcher is None or matcher.matches(str(said or "")) for said, matcher in pairs):
         return
     if data.get("initial") is True and not args.initial:
         return
     if widget.get("role") == "password text":
         if args.name is not None or args.role is not None:
-            raise UnseenError("the text of a password field is kept back", Reading(1.0, widget_key(data, "text")))
+            raise UnseenError(
+                "the text of a password field is kept back", Reading(1.0, widget_key(data, "text"))
+            )
         return
     if data.get("cut") is not True and args.text.matches(str(data.get("text") or "")):
         yield Reading(1.0, widget_key(data, "text"))

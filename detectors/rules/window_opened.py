@@ -21,8 +21,11 @@ class Args:
 
 @rule(component="ax", hears=("window.opened", "window.titled"), args=Args)
 def window_opened(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A window or dialog with that title is on the desktop. True until it is closed or bears another title."""
+    """A window or dialog with that title is on the desktop. True until it is closed or bears
+    another title."""
     data = event.data
     pairs = (("app", args.app), ("role", args.role), ("title", args.title))
-    if all(matcher is None or matcher.matches(str(data.get(part) or "")) for part, matcher in pairs):
+    if all(
+        matcher is None or matcher.matches(str(data.get(part) or "")) for part, matcher in pairs
+    ):
         yield Reading(1.0, window_key(data))

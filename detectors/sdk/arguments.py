@@ -1,7 +1,8 @@
 """How a rule's typed arguments are read: a frozen dataclass of matchers is the declaration.
 
-A field's type says how its JSON is parsed, its default whether it may be left out, its metadata ``doc`` what it
-means. The JSON Schema for editors is made of the same declaration (api/tasks/schema.py).
+A field's type says how its JSON is parsed, its default whether it may be left out, its metadata
+``doc`` what it means. The JSON Schema for editors is made of the same declaration
+(api/tasks/schema.py).
 """
 
 from __future__ import annotations
@@ -55,13 +56,15 @@ MAX_SCHEMA = 16_384
 
 @dataclass(frozen=True, slots=True)
 class FieldsMatch:
-    """Expected fields of a form: names to texts, numbers, matchers, or true/false for boxes; ``keys``: the names as an
-    index has them."""
+    """Expected fields of a form: names to texts, numbers, matchers, or true/false for boxes;
+    ``keys``: the names as an index has them."""
 
     fields: tuple[tuple[str, TextMatch | bool], ...]
     keys: tuple[str, ...]
 
-    WANTED: typing.ClassVar[str] = "an object of field names and their texts, or true/false for a box"
+    WANTED: typing.ClassVar[str] = (
+        "an object of field names and their texts, or true/false for a box"
+    )
 
     @classmethod
     def parse(cls, spec: Any, path: Path, origin: str | None = None) -> FieldsMatch:
@@ -77,12 +80,14 @@ class FieldsMatch:
 
 @dataclass(frozen=True, slots=True)
 class SchemaMatch:
-    """A JSON Schema that a value must conform to; compiled when the task is, its cost counted before it is evaluated
-    (detectors/matchers/schema_cost.py)."""
+    """A JSON Schema that a value must conform to; compiled when the task is, its cost counted
+    before it is evaluated (detectors/matchers/schema_cost.py)."""
 
     schema: bytes
 
-    WANTED: typing.ClassVar[str] = "a JSON Schema (draft 2020-12) of at most 16 kB, without references to elsewhere"
+    WANTED: typing.ClassVar[str] = (
+        "a JSON Schema (draft 2020-12) of at most 16 kB, without references to elsewhere"
+    )
 
     @classmethod
     def parse(cls, spec: Any, path: Path, origin: str | None = None) -> SchemaMatch:
@@ -103,7 +108,8 @@ class SchemaMatch:
 
 
 class Argument(typing.NamedTuple):
-    """One declared argument: its name, type, whether it must be given, and its sentence for the docs."""
+    """One declared argument: its name, type, whether it must be given, and its sentence for the
+    docs."""
 
     name: str
     type: Any
@@ -123,22 +129,31 @@ def declared(cls: type) -> tuple[Argument, ...]:
     """The arguments that a rule's dataclass declares, in order."""
     hints = typing.get_type_hints(cls)
     return tuple(
-        Argument(f.name, _inner(hints[f.name]), f.default is MISSING, f.metadata.get("doc", "")) for f in fields(cls)
+        Argument(f.name, _inner(hints[f.name]), f.default is MISSING, f.metadata.get("doc", ""))
+        for f in fields(cls)
     )
 
 
 def parse_args(cls: type, spec: Any, path: Path, origin: str | None) -> Any:
-    """Read a rule's arguments from JSON into its dataclass. Raises `SpecError` naming the first wrong one."""
+    """Read a rule's arguments from JSON into its dataclass. Raises `SpecError` naming the first
+    wrong one."""
     arguments = {a.name: a for a in declared(cls)}
     if not isinstance(spec, Mapping):
         raise SpecError(path, spec, f"an object with {', '.join(arguments) or 'nothing in it'}")
     for name in spec:
         if name not in arguments:
-            raise SpecError((*path, str(name)), spec[name], f"no such argument; there are {', '.join(arguments)}")
+            raise SpecError(
+                (*path, str(name)),
+                spec[name],
+                f"no such argument; there are {', '.join(arguments)}",
+            )
     missing = [a.name for a in arguments.values() if a.required and a.name not in spec]
     if missing:
         raise SpecError((*path, missing[0]), None, "this argument; it must be given")
-    values = {name: _value(arguments[name].type, value, (*path, name), origin) for name, value in spec.items()}
+    values = {
+        name: _value(arguments[name].type, value, (*path, name), origin)
+        for name, value in spec.items()
+    }
     try:
         return cls(**values)
     except ValueError as error:  # a dataclass's own check of its arguments together

@@ -1,10 +1,10 @@
 """What a CEL expression costs at most over an event of a given weight, by its syntax alone.
 
-The library evaluates without a bound, and copies lists as `map` and `filter` make them longer: their cost is quadratic.
-So the expression is read here once more, only as far as its cost is concerned: `cost_of` makes of it a function from an
-event's weight to an upper bound in units of `detectors.model.budget`. What the library reads and this does not is
-refused. It also tells the loops that can be run one element at a time, at a cost that is linear
-(detectors/sdk/cel_plan.py).
+The library evaluates without a bound, and copies lists as `map` and `filter` make them longer:
+their cost is quadratic. So the expression is read here once more, only as far as its cost is
+concerned: `cost_of` makes of it a function from an event's weight to an upper bound in units of
+`detectors.model.budget`. What the library reads and this does not is refused. It also tells the
+loops that can be run one element at a time, at a cost that is linear (detectors/sdk/cel_plan.py).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from detectors.model.budget import MAX_EVENT, weight
 
 LOOPS = frozenset(("all", "exists", "exists_one", "map", "filter"))
 FUNCTIONS = frozenset(
-    "size contains startsWith endsWith string int uint double bytes type dyn bool has min max timestamp duration "
-    "getFullYear getMonth getDayOfYear getDayOfMonth getDate getDayOfWeek getHours getMinutes getSeconds "
-    "getMilliseconds".split()
+    "size contains startsWith endsWith string int uint double bytes type dyn bool has min max"
+    " timestamp duration getFullYear getMonth getDayOfYear getDayOfMonth getDate getDayOfWeek"
+    " getHours getMinutes getSeconds getMilliseconds".split()
 )
 """What an expression may call: each costs what its arguments weigh."""
 
@@ -70,14 +70,16 @@ SCALAR = Value(1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``bound`` of a piece of an expression; ``of``: the name that it is a member of, or is itself, if nothing else."""
+    """``bound`` of a piece of an expression; ``of``: the name that it is a member of, or is itself,
+    if nothing else."""
 
     bound: Bound
     of: str | None = None
 
 
 class Name(NamedTuple):
-    """A name where a value is meant: its place among the tokens, and the loop around it that binds it (-1: none)."""
+    """A name where a value is meant: its place among the tokens, and the loop around it that binds
+    it (-1: none)."""
 
     at: int
     name: str
@@ -86,8 +88,8 @@ class Name(NamedTuple):
 
 @dataclass(slots=True)
 class Loop:
-    """A `map` or `filter`: tokens ``start`` to ``end``, those of what it is over up to ``dot``; ``depth``: loops around
-    it; ``bodies``: the tokens of each."""
+    """A `map` or `filter`: tokens ``start`` to ``end``, those of what it is over up to ``dot``;
+    ``depth``: loops around it; ``bodies``: the tokens of each."""
 
     makes: str
     variable: str
@@ -99,20 +101,21 @@ class Loop:
 
 
 def cost_of(text: str) -> Bound:
-    """The bound of an expression that the library has read. Raises `ValueError` for what has none."""
+    """The bound of an expression that the library has read. Raises `ValueError` for what has
+    none."""
     return read(text)[0]
 
 
-def read(text: str) -> tuple[Bound, Reader]:
+def read(text: str) -> tuple[Bound, ExpressionReader]:
     """The same, with what was met. Raises `ValueError`."""
-    reader = Reader(text)
+    reader = ExpressionReader(text)
     part = reader.ternary()
     if reader.token is not None:
         raise ValueError(f"an expression that ends before {reader.token!r}")
     return part.bound, reader
 
 
-class Reader:
+class ExpressionReader:
     """Reads one expression; ``spans`` are its tokens' places in the text."""
 
     def __init__(self, text: str) -> None:
@@ -210,7 +213,9 @@ class Reader:
         if name not in FUNCTIONS:
             raise ValueError(f"{name}: not here; there are {', '.join(sorted(FUNCTIONS | LOOPS))}")
         given = self._until(")")
-        return Part(_call([part.bound for part in ([on] if on else []) + given], heavy=name in HEAVY))
+        return Part(
+            _call([part.bound for part in ([on] if on else []) + given], heavy=name in HEAVY)
+        )
 
     def _loop(self, loop: Loop, on: Part) -> Part:
         self._take("(")
@@ -292,13 +297,17 @@ def _call(parts: list[Bound], times: int = 1, heavy: bool = True) -> Bound:
         costs = [part(scope) for part in parts]
         weight = 1 + sum(cost.value.weight for cost in costs)
         items = max((cost.value.items for cost in costs), default=1)
-        return Cost(times + sum(cost.units for cost in costs) + weight, Value(weight, items) if heavy else SCALAR)
+        return Cost(
+            times + sum(cost.units for cost in costs) + weight,
+            Value(weight, items) if heavy else SCALAR,
+        )
 
     return bound
 
 
 def _inside(part: Bound, index: Bound | None = None) -> Bound:
-    """A member of a value is no heavier than the value; to reach it may copy it: to name `data` copies all of it."""
+    """A member of a value is no heavier than the value; to reach it may copy it: to name `data`
+    copies all of it."""
 
     def bound(scope: Scope) -> Cost:
         units, value = part(scope)
@@ -323,10 +332,13 @@ def _looped(name: str, on: Bound, variable: str, bodies: list[Part]) -> Bound:
 
     def bound(scope: Scope) -> Cost:
         units, over = on(scope)
-        # The elements together weigh no more than the list, and what a body costs grows at least as fast as what it is
-        # about: all of them cost no more than if one had all the weight and the others none.
+        # The elements together weigh no more than the list, and what a body costs grows at least as
+        # fast as what it is about: all of them cost no more than if one had all the weight and the
+        # others none.
         light = [body.bound({**scope, variable: SCALAR}) for body in bodies]
-        heavy = [body.bound({**scope, variable: Value(over.weight, over.weight)}) for body in bodies]
+        heavy = [
+            body.bound({**scope, variable: Value(over.weight, over.weight)}) for body in bodies
+        ]
         units += over.weight + over.items * (2 + _units(light)) + _units(heavy)
         if not makes:
             return Cost(units, SCALAR)

@@ -1,11 +1,13 @@
 """How a CEL expression is evaluated at a cost that is linear in its loops.
 
-The library copies what `map` and `filter` have made once for each element. A loop whose body is about its element alone
-(`data.files.filter(f, f.size > 10)`) needs none of that: it is taken out of the expression, its body is asked of one
-element after the other, and the list that comes of it stands in the expression under a name of its own. What is left,
-and a loop that looks at more than its element, is the library's, within the bound of `detectors.sdk.cel_cost`.
+The library copies what `map` and `filter` have made once for each element. A loop whose body is
+about its element alone (`data.files.filter(f, f.size > 10)`) needs none of that: it is taken out of
+the expression, its body is asked of one element after the other, and the list that comes of it
+stands in the expression under a name of its own. What is left, and a loop that looks at more than
+its element, is the library's, within the bound of `detectors.sdk.cel_cost`.
 
-Where a loop that was taken out fails, its name is left undefined: that fails where it is needed, as in the library.
+Where a loop that was taken out fails, its name is left undefined: that fails where it is needed, as
+in the library.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 
 from detectors.matchers import third_party
 from detectors.model.budget import MAX_EVENT, Meter, weight
-from detectors.sdk.cel_cost import Bound, Loop, Reader, read, value_of
+from detectors.sdk.cel_cost import Bound, ExpressionReader, Loop, read, value_of
 
 WHAT = "CEL"
 FAILURES = (ValueError, TypeError, RuntimeError, LookupError, ArithmeticError)
@@ -30,7 +32,8 @@ _UNLIKE = frozenset(("uint", "bytes", "type", "timestamp", "duration", "dyn"))
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A loop that is taken out: a list of what ``wanted`` (if any) is true of, or of what ``makes`` gives."""
+    """A loop that is taken out: a list of what ``wanted`` (if any) is true of, or of what ``makes``
+    gives."""
 
     name: str
     over: Plan
@@ -50,7 +53,8 @@ class Plan:
     apart: tuple[Apart, ...]
 
     def value(self, known: Mapping[str, Any], spent: Meter) -> Any:
-        """Its value over the values of its names. Raises `BudgetError`, and what is in `FAILURES`."""
+        """Its value over the values of its names. Raises `BudgetError`, and what is in
+        `FAILURES`."""
         given = {name: known[name] for name in self.names if name in known}
         for loop in self.apart:
             try:
@@ -87,7 +91,7 @@ def plan_of(text: str) -> Plan:
     return Plan(rest, bound, names, _path(left), tuple(apart))
 
 
-def _taken(name: str, loop: Loop, text: str, reader: Reader) -> Apart:
+def _taken(name: str, loop: Loop, text: str, reader: ExpressionReader) -> Apart:
     def plan(start: int, end: int) -> Plan:
         return plan_of(text[reader.spans[start][0] : reader.spans[end - 1][1]])
 
@@ -97,8 +101,9 @@ def _taken(name: str, loop: Loop, text: str, reader: Reader) -> Apart:
     return Apart(name, over, loop.variable, wanted, makes)
 
 
-def _is_linear(loop: Loop, reader: Reader) -> bool:
-    """Whether it is over what no other loop binds, and its body about nothing but its element, in types of JSON."""
+def _is_linear(loop: Loop, reader: ExpressionReader) -> bool:
+    """Whether it is over what no other loop binds, and its body about nothing but its element, in
+    types of JSON."""
     if loop.makes not in ("map", "filter") or len(loop.bodies) > (2 if loop.makes == "map" else 1):
         return False
     for one in reader.names:
@@ -124,8 +129,9 @@ def _outermost(loops: list[Loop]) -> list[Loop]:
     return found
 
 
-def _path(reader: Reader) -> tuple[str, ...]:
-    """``a``, ``b`` and ``c`` of an expression that is `a.b.c`, which needs no library; else nothing."""
+def _path(reader: ExpressionReader) -> tuple[str, ...]:
+    """``a``, ``b`` and ``c`` of an expression that is `a.b.c`, which needs no library; else
+    nothing."""
     words = reader.words(0, len(reader.spans))
     names, dots = words[::2], words[1::2]
     plain = all(sort == "name" for sort, _ in names) and all(word == "." for _, word in dots)

@@ -1,7 +1,9 @@
-"""Which places of an event a CEL expression reads: its member chains, through the variables of its macros.
+"""Which places of an event a CEL expression reads: its member chains, through the variables of its
+macros.
 
-Only expressions that the library has compiled come here, so that brackets are balanced. What this reading can't follow
-(a key that is computed, a function's result) counts as reading all of what it stands on, never as reading nothing.
+Only expressions that the library has compiled come here, so that brackets are balanced. What this
+reading can't follow (a key that is computed, a function's result) counts as reading all of what it
+stands on, never as reading nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 class Token(NamedTuple):
-    """One word of an expression: ``sort`` is text, number, name or mark; of a text, ``word`` is what it says."""
+    """One word of an expression: ``sort`` is text, number, name or mark; of a text, ``word`` is
+    what it says."""
 
     sort: str
     word: str
@@ -43,11 +46,19 @@ class _Walk:
 
     def token_at(self, n: int) -> str:
         """The mark or name at ``n``; nothing for a text, and beyond the end."""
-        return self.tokens[n].word if 0 <= n < len(self.tokens) and self.tokens[n].sort != "text" else ""
+        return (
+            self.tokens[n].word
+            if 0 <= n < len(self.tokens) and self.tokens[n].sort != "text"
+            else ""
+        )
 
     def text(self, n: int) -> str | None:
         """What the text at ``n`` says; None where no text stands."""
-        return self.tokens[n].word if 0 <= n < len(self.tokens) and self.tokens[n].sort == "text" else None
+        return (
+            self.tokens[n].word
+            if 0 <= n < len(self.tokens) and self.tokens[n].sort == "text"
+            else None
+        )
 
     def group(self, n: int, scope: dict[str, Path | None]) -> int:
         """Read on from ``n`` to the bracket that closes the group; gives the place after it."""
@@ -70,7 +81,11 @@ class _Walk:
         path = scope.get(word)
         if path is None:
             return n + 1
-        shallow = self.token_at(n - 1) == "(" and self.token_at(n - 2) in _SHALLOW and self.token_at(n - 3) != "."
+        shallow = (
+            self.token_at(n - 1) == "("
+            and self.token_at(n - 2) in _SHALLOW
+            and self.token_at(n - 3) != "."
+        )
         return self.chain(n, path, scope, deep=not shallow)
 
     def chain(self, start: int, path: Path, scope: dict[str, Path | None], *, deep: bool) -> int:
@@ -94,7 +109,8 @@ class _Walk:
                 return n
 
     def index(self, n: int, scope: dict[str, Path | None]) -> tuple[str | None, int]:
-        """The step that ``[…]`` at ``n`` takes, ``*`` for one that is computed, and the place after it."""
+        """The step that ``[…]`` at ``n`` takes, ``*`` for one that is computed, and the place after
+        it."""
         inner = n + (2 if self.token_at(n + 1) == "?" else 1)
         if self.token_at(inner + 1) == "]" and self.tokens[inner].sort in ("text", "number"):
             return self.tokens[inner].word, inner + 2
@@ -106,8 +122,14 @@ class _Walk:
         if word in MACROS and self.token_at(n + 3) == ",":
             items = self.is_list(path)
             self.places[Read(path, deep=not items)] = None
-            after = self.group(n + 4, scope | {self.token_at(n + 2): (*path, "*") if items else None})
-            return self.chain(after - 1, path, scope, deep=False) if word == "filter" and items else after
+            after = self.group(
+                n + 4, scope | {self.token_at(n + 2): (*path, "*") if items else None}
+            )
+            return (
+                self.chain(after - 1, path, scope, deep=False)
+                if word == "filter" and items
+                else after
+            )
         self.places[Read(path, deep=word != "size")] = None
         return self.group(n + 2, scope)
 
@@ -143,7 +165,11 @@ def reads_of_cel(kind: str, *expressions: str) -> Reads:
 
 def _tokens(expression: str) -> list[Token]:
     found = (Token(str(one.lastgroup), one[0]) for one in _TOKEN.finditer(expression))
-    return [_as_token(token) if token.sort == "text" else token for token in found if token.sort != "space"]
+    return [
+        _as_token(token) if token.sort == "text" else token
+        for token in found
+        if token.sort != "space"
+    ]
 
 
 def _as_token(token: Token) -> Token:

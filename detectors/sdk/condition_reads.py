@@ -1,6 +1,7 @@
 """What a condition reads of an event, and what the daemon must therefore be asked to tell of it.
 
-Derived from the condition itself, so that no author has to know which facts are told unasked (`kinds.shapes`).
+Derived from the condition itself, so that no author has to know which facts are told unasked
+(`kinds.shapes`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _LITERAL = ("equals", "one_of")
 
 
 class Read(NamedTuple):
-    """One place of an event's data that a condition looks at; ``deep``: also at all that stands in it, not only at
-    whether it is there, or how long it is."""
+    """One place of an event's data that a condition looks at; ``deep``: also at all that stands in
+    it, not only at whether it is there, or how long it is."""
 
     path: Path
     deep: bool = True
@@ -27,8 +28,8 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """All that a condition reads. ``wanted``: texts that a path must be equal to, as far as the condition names them;
-    ``frame_url``: it reads the address of the event's frame."""
+    """All that a condition reads. ``wanted``: texts that a path must be equal to, as far as the
+    condition names them; ``frame_url``: it reads the address of the event's frame."""
 
     places: tuple[Read, ...] = ()
     wanted: dict[Path, tuple[str, ...]] = field(default_factory=dict)
@@ -51,13 +52,16 @@ def reads_of_facts(facts: FactsMatch | None, *paths: Path) -> Reads:
     texts = {
         path: wanted.texts
         for path, wanted in facts.facts
-        if isinstance(wanted, TextMatch) and wanted.mode in (*_LITERAL, "glob") and not wanted.ignore_case
+        if isinstance(wanted, TextMatch)
+        and wanted.mode in (*_LITERAL, "glob")
+        and not wanted.ignore_case
     }
     return Reads((*places, *(Read(path) for path in paths)), texts)
 
 
 def check_reads(kind: str, reads: Reads) -> None:
-    """Raises `ValueError`, with the field named, for what no event of the kind can have or no plan can ask for."""
+    """Raises `ValueError`, with the field named, for what no event of the kind can have or no plan
+    can ask for."""
     for place in reads.places:
         try:
             shape_at(kind, place.path)
@@ -72,7 +76,8 @@ def check_reads(kind: str, reads: Reads) -> None:
 
 
 def asks_of_reads(kind: str, reads: Reads) -> dict[str, list[Any]]:
-    """What the daemon is to be asked for, by the names of `ruleset.ASKED`. Raises `ValueError` for what it can't be."""
+    """What the daemon is to be asked for, by the names of `ruleset.ASKED`. Raises `ValueError` for
+    what it can't be."""
     asked = told_on_request(kind, reads)
     if kind == "attribute.changed":
         asked["attributes"] = _needed(kind, reads, ("attribute",), "which attribute it is about")
@@ -85,7 +90,9 @@ def told_on_request(kind: str, reads: Reads) -> dict[str, list[Any]]:
     """What of that stands in the kind's own table (`ON_REQUEST`)."""
     asked: dict[str, list[Any]] = {}
     for place, fact in _on_request(kind, reads.places):
-        item = _header(place, fact) if fact.named else True if fact.ask == "around" else _bodies(reads)
+        item = (
+            _header(place, fact) if fact.named else True if fact.ask == "around" else _bodies(reads)
+        )
         if item not in asked.setdefault(fact.ask, []):
             asked[fact.ask].append(item)
     return asked
@@ -107,24 +114,44 @@ def _header(place: Read, fact: OnRequest) -> str:
     if len(place.path) == len(fact.path) + 1 and place.path[-1] != "*":
         return place.path[-1].lower()
     named = ".".join((*fact.path, "content-type")).replace("*", "0")
-    raise ValueError(f"{'.'.join(place.path) or 'data'}: headers are told one by one: say which is read, as in {named}")
+    raise ValueError(
+        f"{'.'.join(place.path) or 'data'}: headers are told one by one: say which is read, as in"
+        f" {named}"
+    )
 
 
 def _bodies(reads: Reads) -> dict[str, Any]:
     methods = reads.wanted.get(("method",))
-    return ANY_ADDRESS if methods is None else ANY_ADDRESS | {"methods": sorted({one.casefold() for one in methods})}
+    return (
+        ANY_ADDRESS
+        if methods is None
+        else ANY_ADDRESS | {"methods": sorted({one.casefold() for one in methods})}
+    )
 
 
 def _file_reads(reads: Reads) -> Iterator[dict[str, Any]]:
     forms = reads.wanted.get(("as",), ("auto",))
-    for path in _needed("file.read", reads, ("path",), "which file is to be read (the rules file_text, file_is, … do)"):
+    for path in _needed(
+        "file.read",
+        reads,
+        ("path",),
+        "which file is to be read (the rules file_text, file_is, … do)",
+    ):
         for root in reads.wanted.get(("root",), (None,)):
             for query in reads.wanted.get(("query",), (None,)):
                 for form in forms:
-                    yield {"path": path, "root": root, "format": None if form == "auto" else form, "query": query}
+                    yield {
+                        "path": path,
+                        "root": root,
+                        "format": None if form == "auto" else form,
+                        "query": query,
+                    }
 
 
 def _needed(kind: str, reads: Reads, path: Path, what: str) -> list[str]:
     if not (texts := reads.wanted.get(path)):
-        raise ValueError(f"{'.'.join(path)}: {kind} is told only where the condition says {what}, as an exact text")
+        raise ValueError(
+            f"{'.'.join(path)}: {kind} is told only where the condition says {what}, as an exact"
+            " text"
+        )
     return list(texts)

@@ -34,7 +34,9 @@ HIDDEN = ""
 
 def can_have(kind: str, by: str) -> bool:
     """Whether an event of the kind can have what ``by`` names, and a plan can ask for it."""
-    path = ("path",) if by == "file" else (_VALUES.get(kind, "text"),) if by == "value" else dotted(by)
+    path = (
+        ("path",) if by == "file" else (_VALUES.get(kind, "text"),) if by == "value" else dotted(by)
+    )
     try:
         shape_at(kind, path)
         told_on_request(kind, bound_reads(by))
@@ -49,9 +51,12 @@ def bound_reads(by: str) -> Reads:
 
 
 def value_of(event: Event, by: str) -> str | None:
-    """What ``by`` names in the event, as a text; None where there is nothing, or nothing of bounded length."""
+    """What ``by`` names in the event, as a text; None where there is nothing, or nothing of bounded
+    length."""
     if by == "file":
-        found: Any = f"{event.data.get('root')}/{event.data.get('path')}" if "path" in event.data else None
+        found: Any = (
+            f"{event.data.get('root')}/{event.data.get('path')}" if "path" in event.data else None
+        )
     elif by == "value":
         found = event.data.get(_VALUES.get(event.kind, "text"))
     else:

@@ -1,4 +1,5 @@
-"""What several rules declare alike: those about the agent's answer, and those about any kind of event."""
+"""What several rules declare alike: those about the agent's answer, and those about any kind of
+event."""
 
 from __future__ import annotations
 
@@ -9,7 +10,12 @@ from detectors.model.types import Event
 from detectors.sdk.registry import rule
 
 answer_rule = partial(
-    rule, component="answer", hears=("agent.answered",), occurrence=True, single=lambda args: True, alone=True
+    rule,
+    component="answer",
+    hears=("agent.answered",),
+    occurrence=True,
+    single=lambda args: True,
+    alone=True,
 )
 """For a rule about what the agent answered: the latest answer counts, and there is one."""
 
@@ -26,7 +32,9 @@ kind_rule = partial(
 def check_kind(kind: str) -> None:
     """Raises `ValueError` for a kind that no source tells."""
     if kind not in KINDS or KINDS[kind].source in UNHEARD:
-        raise ValueError(f"kind: {kind!r} is none of the kinds that a source tells; see docs/events.md")
+        raise ValueError(
+            f"kind: {kind!r} is none of the kinds that a source tells; see docs/events.md"
+        )
 
 
 def by_script(event: Event) -> bool:

@@ -24,8 +24,11 @@ def file_keys(event: Event) -> Keys:
     return (text_key(str(event.data.get("name"))),)
 
 
-def named(data: Mapping[str, Any], name: TextMatch | None, path: TextMatch | None, root: TextMatch | None) -> bool:
-    """Whether the file of an event's data is the one that name, path and root ask for; a symbolic link is no file."""
+def named(
+    data: Mapping[str, Any], name: TextMatch | None, path: TextMatch | None, root: TextMatch | None
+) -> bool:
+    """Whether the file of an event's data is the one that name, path and root ask for; a symbolic
+    link is no file."""
     return (
         data.get("link") is None
         and (name is None or name.matches(str(data.get("name"))))
@@ -37,8 +40,8 @@ def named(data: Mapping[str, Any], name: TextMatch | None, path: TextMatch | Non
 def cause(event: Event, world: World) -> tuple[tuple[int, ...], int | None]:
     """(seqs of evidence, step) of the download that brought the file; nothing if none is known.
 
-    It bears the suggested name, or that with a number where the name was taken; if its size is known it is the
-    file's; of several it is the one that began last.
+    It bears the suggested name, or that with a number where the name was taken; if its size is
+    known it is the file's; of several it is the one that began last.
     """
     name, size = str(event.data.get("name"))[:MAX_NAME], event.data.get("size")
     names = _suggested(name)
@@ -50,4 +53,6 @@ def cause(event: Event, world: World) -> tuple[tuple[int, ...], int | None]:
 
 def _suggested(name: str) -> frozenset[str]:
     """The names under which a file could have been offered: "a.csv" for "a (1).csv"."""
-    return frozenset((name, *(name[: at.start()] + name[at.end() :] for at in _NUMBERED.finditer(name))))
+    return frozenset(
+        (name, *(name[: at.start()] + name[at.end() :] for at in _NUMBERED.finditer(name)))
+    )

@@ -1,4 +1,5 @@
-"""What the rules about the content of files share: saying what is to be read, and taking up what was."""
+"""What the rules about the content of files share: saying what is to be read, and taking up what
+was."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ class ReadArgs:
 
     path: str = arg("The file's path below the watched folder; `*` in it is a run of characters.")
     root: str | None = arg("The label of the watched folder.", None)
-    format: Format | None = arg("What it is read as; without it, what its content and name say.", None)
+    format: Format | None = arg(
+        "What it is read as; without it, what its content and name say.", None
+    )
 
     def __post_init__(self) -> None:
         if (
@@ -49,7 +52,14 @@ class ReadArgs:
     def asks(self) -> dict[str, list[Any]]:
         """What the daemon is to read; nothing of what would be right."""
         return {
-            "file_reads": [{"path": self.path, "root": self.root, "format": self.read_as, "query": self.read_query()}]
+            "file_reads": [
+                {
+                    "path": self.path,
+                    "root": self.root,
+                    "format": self.read_as,
+                    "query": self.read_query(),
+                }
+            ]
         }
 
     def read_query(self) -> str | None:
@@ -68,7 +78,8 @@ def read_keys(event: Event) -> Keys:
 
 
 def facts_of(event: Event, args: ReadArgs) -> Mapping[str, Any] | None:
-    """What the event tells of a file that ``args`` is about; None if it is about another, or the file said nothing."""
+    """What the event tells of a file that ``args`` is about; None if it is about another, or the
+    file said nothing."""
     data = event.data
     if (
         data.get("status") != "read"
@@ -103,15 +114,22 @@ def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:
 
 
 def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
-    """Whether the facts are as wanted, whatever was left out: then null is nothing, and no list or text is whole."""
+    """Whether the facts are as wanted, whatever was left out: then null is nothing, and no list or
+    text is whole."""
     return wanted.matches(facts) and (
         not cut or all(_is_known(one, value_at(facts, steps)) for steps, one in wanted.facts)
     )
 
 
 def _is_known(wanted: Any, found: Any) -> bool:
-    if isinstance(found, list | dict):  # a value at a path in it is there; that every one is so can't be said
-        return isinstance(wanted, TextMatch) and isinstance(wanted.typed, JsonPath) and not wanted.typed.every
+    if isinstance(
+        found, list | dict
+    ):  # a value at a path in it is there; that every one is so can't be said
+        return (
+            isinstance(wanted, TextMatch)
+            and isinstance(wanted.typed, JsonPath)
+            and not wanted.typed.every
+        )
     partly = isinstance(wanted, TextMatch) and wanted.by_beginning
     return found is not None and (partly or not goes_on(found, True))
 

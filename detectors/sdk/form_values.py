@@ -10,20 +10,22 @@ from detectors.matchers import TextMatch
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """Which fields count. ``trusted``: a user filled them in; ``hidden``: also those that nobody could see."""
+class CountedFields:
+    """Which fields count. ``trusted``: a user filled them in; ``hidden``: also those that nobody
+    could see."""
 
     trusted: bool
     hidden: bool
 
     def leaves_out(self, data: Mapping[str, Any]) -> bool:
-        """Whether the field does not count, whatever it holds. One of which nobody said that it is hidden is seen."""
+        """Whether the field does not count, whatever it holds. One of which nobody said that it is
+        hidden is seen."""
         if self.trusted and data.get("trusted") is False:
             return True
         return not self.hidden and data.get("hidden") is True
 
 
-def holds(data: Mapping[str, Any], wanted: TextMatch | bool, counted: Counted) -> bool:
+def holds(data: Mapping[str, Any], wanted: TextMatch | bool, counted: CountedFields) -> bool:
     """Whether the field holds what is wanted: a text, or checked or not for a box (bool).
 
     Null (a password) equals nothing; of one that is ``cut`` only the beginning is known.
@@ -40,7 +42,7 @@ def holds(data: Mapping[str, Any], wanted: TextMatch | bool, counted: Counted) -
     return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
 
 
-def unseen(data: Mapping[str, Any], wanted: TextMatch | bool, counted: Counted) -> str | None:
+def unseen(data: Mapping[str, Any], wanted: TextMatch | bool, counted: CountedFields) -> str | None:
     """Of a field that does not hold what is wanted: why nobody can know that it does not, if so."""
     if isinstance(wanted, bool) or counted.leaves_out(data):
         return None

@@ -1,8 +1,10 @@
-"""Rules of others: what a distribution must bring so that its rules are taken, and the check that it does.
+"""Rules of others: what a distribution must bring so that its rules are taken, and the check that
+it does.
 
-A plug-in is a leaf rule with its tables of yes and of no, named by an entry point of the group ``milestoned.rules``
-whose name is the rule's. Nothing here looks for plug-ins: the edges do (api/tasks/plugins.py,
-agentd/session/local_scoring.py), and hand in what they found. See docs/plugins.md.
+A plug-in is a leaf rule with its tables of yes and of no, named by an entry point of the group
+``milestoned.rules`` whose name is the rule's. Nothing here looks for plug-ins: the edges do
+(api/tasks/plugins.py, agentd/session/local_scoring.py), and hand in what they found. See
+docs/plugins.md.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class PlugInError(DetectorError):
 
 @dataclass(frozen=True, slots=True)
 class PlugIn:
-    """What an entry point leads to. In each case of ``yes`` the rule must find its fact, in none of ``no``."""
+    """What an entry point leads to. In each case of ``yes`` the rule must find its fact, in none of
+    ``no``."""
 
     rule: Rule
     yes: Sequence[Case]
@@ -45,7 +48,8 @@ class PlugIn:
 
 
 class Found(NamedTuple):
-    """An entry point: its name, the distribution and its version, and what loads the object that it names."""
+    """An entry point: its name, the distribution and its version, and what loads the object that it
+    names."""
 
     name: str
     distribution: str
@@ -54,12 +58,15 @@ class Found(NamedTuple):
 
 
 def take(found: Iterable[Found]) -> list[str]:
-    """Check each plug-in and add it to the rules; gives their names. Raises `PlugInError` at the first bad one."""
+    """Check each plug-in and add it to the rules; gives their names. Raises `PlugInError` at the
+    first bad one."""
     taken: dict[str, tuple[Rule, str]] = {}
     for one in sorted(found, key=lambda one: (one.name, one.distribution)):
         where = f"the rule {one.name} of {one.distribution} {one.version}"
         if one.name in taken:
-            raise PlugInError(f"{where}: {taken[one.name][1]} has one of this name too; wanted another name")
+            raise PlugInError(
+                f"{where}: {taken[one.name][1]} has one of this name too; wanted another name"
+            )
         if one.name in rules() and foreign(one.name) is None:
             raise PlugInError(f"{where}: milestoned has a rule of this name; wanted another name")
         taken[one.name] = _checked(one, where).rule, f"{one.distribution}=={one.version}"
@@ -71,22 +78,34 @@ def _checked(found: Found, where: str) -> PlugIn:
     try:
         loaded = found.load()
     except Exception as error:  # noqa: BLE001 - it is others' code that runs here
-        raise PlugInError(f"{where}: {_error_text(error)}; wanted an object that can be imported") from None
+        raise PlugInError(
+            f"{where}: {_error_text(error)}; wanted an object that can be imported"
+        ) from None
     if not isinstance(loaded, PlugIn) or not isinstance(loaded.rule, Rule):
-        raise PlugInError(f"{where}: {type(loaded).__name__}; wanted a detectors.sdk.plugins.PlugIn of a leaf rule")
+        raise PlugInError(
+            f"{where}: {type(loaded).__name__}; wanted a detectors.sdk.plugins.PlugIn of a leaf"
+            " rule"
+        )
     rule = loaded.rule
     if rule.name != found.name or _NAME.fullmatch(rule.name) is None:
-        raise PlugInError(f"{where}: it calls itself {rule.name!r}; wanted the entry point's name, in small letters")
+        raise PlugInError(
+            f"{where}: it calls itself {rule.name!r}; wanted the entry point's name, in small"
+            " letters"
+        )
     if not rule.doc.strip():
         raise PlugInError(f"{where}: no docstring; wanted a sentence on what it finds")
     _check_kinds(rule.hears, where)
     for name, table, wanted in (("yes", loaded.yes, True), ("no", loaded.no, False)):
         if not table:
-            raise PlugInError(f"{where}: an empty table {name!r}; wanted at least one case of yes and one of no")
+            raise PlugInError(
+                f"{where}: an empty table {name!r}; wanted at least one case of yes and one of no"
+            )
         for number, case in enumerate(table):
             if _tried(rule, case, f"{where}: {name}[{number}]") != wanted:
                 said_so = "finds nothing" if wanted else "finds its fact"
-                raise PlugInError(f"{where}: {name}[{number}] {said_so}; wanted a table that it keeps")
+                raise PlugInError(
+                    f"{where}: {name}[{number}] {said_so}; wanted a table that it keeps"
+                )
     return loaded
 
 
@@ -95,7 +114,9 @@ def _check_kinds(heard: Sequence[str], where: str) -> None:
     if unknown := sorted(set(heard) - KINDS.keys()):
         raise PlugInError(f"{where}: hears {unknown[0]}; wanted kinds of docs/events.md")
     if unheard := sorted(kind for kind in heard if KINDS[kind].source in UNHEARD):
-        raise PlugInError(f"{where}: hears {unheard[0]}; wanted what a source saw: no rule hears that kind")
+        raise PlugInError(
+            f"{where}: hears {unheard[0]}; wanted what a source saw: no rule hears that kind"
+        )
 
 
 def _error_text(error: Exception) -> str:
@@ -110,7 +131,9 @@ def _tried(rule: Rule, case: Case, where: str) -> bool:
     except PlugInError:
         raise
     except Exception as error:  # noqa: BLE001 - as above, and it would run in the service
-        raise PlugInError(f"{where} raises {_error_text(error)}; wanted a rule that reads every case") from None
+        raise PlugInError(
+            f"{where} raises {_error_text(error)}; wanted a rule that reads every case"
+        ) from None
 
 
 def _finds(rule: Rule, args: Mapping[str, Any], said: Sequence[Said], where: str) -> bool:
@@ -128,6 +151,10 @@ def _finds(rule: Rule, args: Mapping[str, Any], said: Sequence[Said], where: str
         if kind in FOLDED:
             fold(world, event, 0)
         meant = keys is None or set(keys) & set(rule.index_event(event))
-        if kind in heard and meant and any(reading.level > 0 for reading in rule.read(event, world, parsed)):
+        if (
+            kind in heard
+            and meant
+            and any(reading.level > 0 for reading in rule.read(event, world, parsed))
+        ):
             return True
     return False

@@ -1,7 +1,7 @@
 """What a rule is, and the table of all of them: the folder ``rules`` is the list.
 
-A leaf rule is a pure function of (event, world, arguments) that yields `Reading`s. A composite looks at its
-children's standing instead. Rules hold no state and never import each other.
+A leaf rule is a pure function of (event, world, arguments) that yields `Reading`s. A composite
+looks at its children's standing instead. Rules hold no state and never import each other.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ Keys = tuple[str, ...]
 
 @dataclass(slots=True)
 class Standing:
-    """How a condition stands: ``now``, the ``best`` so far, ``at`` = seqs that prove the latest reading ≥ 1.
+    """How a condition stands: ``now``, the ``best`` so far, ``at`` = seqs that prove the latest
+    reading ≥ 1.
 
-    ``reached`` is a composite's own memory, such as when each part of a sequence came; ``when`` the moment of the
-    latest reading ≥ 1, ``bound`` the values that a condition under `same` was true about: first and latest seq.
+    ``reached`` is a composite's own memory, such as when each part of a sequence came; ``when`` the
+    moment of the latest reading ≥ 1, ``bound`` the values that a condition under `same` was true
+    about: first and latest seq.
     """
 
     now: float = 0.0
@@ -39,8 +41,8 @@ class Standing:
 
 
 class Moment(NamedTuple):
-    """When something is read: number and time (ns) of the event, steps begun so far; ``seen``: it came after the first
-    step began, and not as what a source found on attaching."""
+    """When something is read: number and time (ns) of the event, steps begun so far; ``seen``: it
+    came after the first step began, and not as what a source found on attaching."""
 
     seq: int
     at: int
@@ -59,10 +61,11 @@ def never(args: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any), ``index_event`` the
-    keys of an event: an event goes to a milestone only where they meet, so that a thousand milestones cost
-    what ten do. ``occurrence``: the fact is something that happens (or whether it is, under its arguments); before the
-    first step it is nobody's doing, and no other kind of event makes it untrue."""
+    """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any),
+    ``index_event`` the keys of an event: an event goes to a milestone only where they meet, so that
+    a thousand milestones cost what ten do. ``occurrence``: the fact is something that happens (or
+    whether it is, under its arguments); before the first step it is nobody's doing, and no other
+    kind of event makes it untrue."""
 
     name: str
     version: int
@@ -92,10 +95,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A rule over other conditions. ``latches``: its best is remembered (false for none_of). ``present``: its level by
-    its parts' present levels; None where its own standing says it. ``ticks``: time alone can make it true. ``absent``:
-    whether, under its arguments, it rests on something *not* having happened. ``binds``: the value that each part is
-    to be remembered with, as a path into its event (`same`)."""
+    """A rule over other conditions. ``latches``: its best is remembered (false for none_of).
+    ``present``: its level by its parts' present levels; None where its own standing says it.
+    ``ticks``: time alone can make it true. ``absent``: whether, under its arguments, it rests on
+    something *not* having happened. ``binds``: the value that each part is to be remembered with,
+    as a path into its event (`same`)."""
 
     name: str
     version: int
@@ -137,7 +141,19 @@ def rule(
 
     def declare(read: Read) -> Rule:
         name, doc = read.__name__, read.__doc__ or ""
-        found = (name, version, component, hears, args, read, index_args, index_event, occurrence, doc, hears_of)
+        found = (
+            name,
+            version,
+            component,
+            hears,
+            args,
+            read,
+            index_args,
+            index_event,
+            occurrence,
+            doc,
+            hears_of,
+        )
         return Rule(*found, single, alone)
 
     return declare
@@ -158,7 +174,9 @@ def composite(
 
     def declare(combine: Combine) -> Composite:
         name, doc = combine.__name__, combine.__doc__ or ""
-        return Composite(name, version, args, combine, initial, latches, doc, present, ticks, absent, binds)
+        return Composite(
+            name, version, args, combine, initial, latches, doc, present, ticks, absent, binds
+        )
 
     return declare
 
@@ -168,20 +186,23 @@ _FOREIGN: dict[str, tuple[Rule, str]] = {}
 
 
 def add_foreign(found: Mapping[str, tuple[Rule, str]]) -> None:
-    """Take in rules of others, by name, that detectors/sdk/plugins.py has checked; those of before are let go."""
+    """Take in rules of others, by name, that detectors/sdk/plugins.py has checked; those of before
+    are let go."""
     _FOREIGN.clear()
     _FOREIGN.update(found)
     rules.cache_clear()
 
 
 def foreign(name: str) -> str | None:
-    """The distribution and version that the rule comes from, as ``name==version``; None for one of our own."""
+    """The distribution and version that the rule comes from, as ``name==version``; None for one of
+    our own."""
     return _FOREIGN[name][1] if name in _FOREIGN else None
 
 
 class Rules(Mapping[str, Rule | Composite]):
-    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name; then others'. A
-    module is imported when its rule is asked for: a task has few, and a command that scores one is to start at once."""
+    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name;
+    then others'. A module is imported when its rule is asked for: a task has few, and a command
+    that scores one is to start at once."""
 
     def __init__(self, others: Mapping[str, Rule]) -> None:
         package = importlib.import_module("detectors.rules")

@@ -15,7 +15,8 @@ _READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
 def is_servers(hop: Mapping[str, Any]) -> bool:
-    """Whether the server gave the answer: not the browser's cache, not a service worker, not whoever made it up."""
+    """Whether the server gave the answer: not the browser's cache, not a service worker, not
+    whoever made it up."""
     return hop.get("cached") is not True and not is_made_up(hop)
 
 
@@ -25,8 +26,8 @@ def is_made_up(hop: Mapping[str, Any]) -> bool:
 
 
 def is_lost(event: Event) -> bool:
-    """Whether it tells of a request that may have changed something at the server: its headers went out, and whoever
-    asked did not get the answer."""
+    """Whether it tells of a request that may have changed something at the server: its headers went
+    out, and whoever asked did not get the answer."""
     data = event.data
     return event.kind == "request.failed" and data.get("sent") is True and writes(data)
 

@@ -1,4 +1,5 @@
-"""A rubric: the checklist of criteria that a stage answers one by one, written by the task's author."""
+"""A rubric: the checklist of criteria that a stage answers one by one, written by the task's
+author."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ class Rubric:
     lines: tuple[Line, ...]
 
     WANTED: typing.ClassVar[str] = (
-        f"a list of 1 to {MAX_CRITERIA} criteria: a text each, or {{id, text, required}}; ids apart, texts of 1 to "
-        f"{MAX_CHARACTERS} characters, one at least required"
+        f"a list of 1 to {MAX_CRITERIA} criteria: a text each, or {{id, text, required}}; ids"
+        f" apart, texts of 1 to {MAX_CHARACTERS} characters, one at least required"
     )
 
     @classmethod
@@ -34,7 +35,9 @@ class Rubric:
         if not isinstance(spec, list) or not 1 <= len(spec) <= MAX_CRITERIA:
             raise SpecError(path, spec, cls.WANTED)
         lines = tuple(_line(item, n, (*path, n - 1)) for n, item in enumerate(spec, 1))
-        if len({line.id for line in lines}) < len(lines) or not any(line.required for line in lines):
+        if len({line.id for line in lines}) < len(lines) or not any(
+            line.required for line in lines
+        ):
             raise SpecError(path, spec, cls.WANTED)
         return cls(lines)
 
@@ -48,7 +51,11 @@ def _line(item: Any, number: int, path: Path) -> Line:
     given = {"text": item} if isinstance(item, str) else item
     if not isinstance(given, dict) or not given.keys() <= {"id", "text", "required"}:
         raise SpecError(path, item, Rubric.WANTED)
-    id, text, required = given.get("id", f"c{number}"), given.get("text"), given.get("required", True)
+    id, text, required = (
+        given.get("id", f"c{number}"),
+        given.get("text"),
+        given.get("required", True),
+    )
     if not isinstance(id, str) or not _ID.fullmatch(id) or not isinstance(required, bool):
         raise SpecError(path, item, Rubric.WANTED)
     if not isinstance(text, str) or not text.strip() or len(text) > MAX_CHARACTERS:

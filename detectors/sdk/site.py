@@ -1,6 +1,8 @@
-"""Whose page an event comes from: rules about pages hold at the task's own site, unless they say `anywhere`.
+"""Whose page an event comes from: rules about pages hold at the task's own site, unless they say
+`anywhere`.
 
-A page that the agent makes (`data:`, `file:`, `blob:`, another host) may show the same buttons, fields and texts.
+A page that the agent makes (`data:`, `file:`, `blob:`, another host) may show the same buttons,
+fields and texts.
 """
 
 from __future__ import annotations
@@ -18,14 +20,15 @@ _INHERITED = ("about:blank", "about:srcdoc")
 
 
 def origin_of(text: str) -> str:
-    """Scheme, host and port of an address, as `parse_url` gives them; a blob's is that of the page that made it."""
+    """Scheme, host and port of an address, as `parse_url` gives them; a blob's is that of the page
+    that made it."""
     url = parse_url(text.removeprefix("blob:"))
     return "" if url is None else url.origin
 
 
 def is_at(event: Event, world: World, origins: Collection[str]) -> bool | None:
-    """Whether a page at one of ``origins`` is what the event is about; None where the page's address is not known.
-    True for what is about no page."""
+    """Whether a page at one of ``origins`` is what the event is about; None where the page's
+    address is not known. True for what is about no page."""
     kind, data = event.kind, event.data
     if kind.startswith(BY_FRAME):
         url = _address(world, str(data.get("tab")), str(data.get("frame")))
@@ -48,6 +51,7 @@ def is_about_pages(kinds: Collection[str]) -> bool:
 
 
 def _address(world: World, tab: str, frame: str) -> str:
-    """The frame's address; an empty or forgotten document below a tab's own is taken for part of that."""
+    """The frame's address; an empty or forgotten document below a tab's own is taken for part of
+    that."""
     url = world.url(frame)
     return world.url(tab) if not url or (frame != tab and url.startswith(_INHERITED)) else url

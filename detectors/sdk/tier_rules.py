@@ -1,4 +1,5 @@
-"""Milestones whose condition needs meaning: they name the tier that decides them, and what it is asked."""
+"""Milestones whose condition needs meaning: they name the tier that decides them, and what it is
+asked."""
 
 from __future__ import annotations
 
@@ -17,8 +18,12 @@ NAMES = ("judge", "model")
 class Judged:
     """The arguments of such a rule."""
 
-    rubric: Rubric = arg("What must be so, criterion by criterion: a list of texts, or of {id, text, required}.")
-    ask: Literal["end", "after"] = arg("after: at the step that reached the last milestone of `after`.", "end")
+    rubric: Rubric = arg(
+        "What must be so, criterion by criterion: a list of texts, or of {id, text, required}."
+    )
+    ask: Literal["end", "after"] = arg(
+        "after: at the step that reached the last milestone of `after`.", "end"
+    )
 
 
 def is_judged(found: object) -> bool:

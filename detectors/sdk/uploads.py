@@ -1,4 +1,5 @@
-"""Files that a request carried and whose size is not known: the browser reads them from disk and tells no byte."""
+"""Files that a request carried and whose size is not known: the browser reads them from disk and
+tells no byte."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _SIZE = ("body", "files", "*", "size")
 
 
 def unsized(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
-    """Where in the data of an event of `UPLOADS` the sizes of uploaded files would stand that are not there; only the
-    bodies are looked at that one of the ``places`` leads into."""
+    """Where in the data of an event of `UPLOADS` the sizes of uploaded files would stand that are
+    not there; only the bodies are looked at that one of the ``places`` leads into."""
     found: list[Path] = []
     if any(_reaches(place, _SIZE) for place in places):
         found += _unsized(event.data, ())
@@ -49,7 +50,8 @@ def is_one_of(read: Path, places: Collection[Path]) -> bool:
 
 
 def is_part_of(read: Read, places: Collection[Path]) -> bool:
-    """Whether one of the places is looked at as a part of something, or only for whether it is there."""
+    """Whether one of the places is looked at as a part of something, or only for whether it is
+    there."""
     if not read.deep:
         return is_one_of(read.path, places)
     return any(len(read.path) < len(place) and _leads_to(read.path, place) for place in places)

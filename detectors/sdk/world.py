@@ -1,6 +1,7 @@
 """The past, folded small: what a rule may lean on beside the event at hand.
 
-Serialisable, and bounded whatever the length of the episode: each table has a cap and forgets its oldest.
+Serialisable, and bounded whatever the length of the episode: each table has a cap and forgets its
+oldest.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ FIELD = "field:"
 
 @dataclass(slots=True)
 class World:
-    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut, seq, trusted,
-    hidden where nobody could see it, gone where it stands there no more}};
-    ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
-    ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start];
-    ``navigated``: some frame's address was told, so that one without was forgotten."""
+    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut,
+    seq, trusted, hidden where nobody could see it, gone where it stands there no more}};
+    ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is
+    in, seq of that]; ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at
+    the start]; ``navigated``: some frame's address was told, so that one without was forgotten."""
 
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
     downloads: dict[str, list[Any]] = field(default_factory=dict)
@@ -61,18 +62,20 @@ PARTS = ("frames", "downloads", "calls", "probes", "navigated")
 
 
 def fold(world: World, event: Event, step: int) -> None:
-    """Take one event into the world, in place; ``step`` is the one that runs (-1 before the first)."""
+    """Take one event into the world, in place; ``step`` is the one that runs (-1 before the
+    first)."""
     taken = _FOLDS.get(event.kind)
     if taken is not None:
         taken(world, event, step)
 
 
 def invalidated(event: Event, world: World) -> tuple[str, ...]:
-    """The reading keys whose truth this event replaces, but for `fields_left`: what was read under them no longer
-    stands.
+    """The reading keys whose truth this event replaces, but for `fields_left`: what was read under
+    them no longer stands.
 
-    ``world`` is as it was before the event. A rule that tells of a state uses one of these forms as its key; then
-    a new address, title, value or content that the rule does not confirm makes its reading fall to 0 by itself.
+    ``world`` is as it was before the event. A rule that tells of a state uses one of these forms as
+    its key; then a new address, title, value or content that the rule does not confirm makes its
+    reading fall to 0 by itself.
     """
     replaced = _REPLACED.get(event.kind)
     return () if replaced is None else replaced[1](event.data, world)
@@ -91,7 +94,9 @@ def _document(data: Any, world: World) -> tuple[str, ...]:
 
 def _documents(data: Any, world: World) -> tuple[str, ...]:
     tab = str(data.get("tab"))
-    return tuple(sorted({tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)}))
+    return tuple(
+        sorted({tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)})
+    )
 
 
 _LEFT: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
@@ -108,7 +113,10 @@ def _left_fields(data: Any, world: World) -> tuple[str, ...]:
 
 def _tab_left(data: Any, world: World) -> tuple[str, ...]:
     frames = _documents(data, world)
-    return (f"title:{data.get('tab')}", *(f"{what}:{frame}" for frame in frames for what in ("url", "doc")))
+    return (
+        f"title:{data.get('tab')}",
+        *(f"{what}:{frame}" for frame in frames for what in ("url", "doc")),
+    )
 
 
 def _file_changed(data: Any, world: World) -> tuple[str, ...]:
@@ -132,9 +140,18 @@ _FILE, _FILES = ("file",), ("file", "exists")
 _REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ...]]]] = {
     "page.navigated": (("url", "doc"), _left_fields),
     "page.titled": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
-    "field.filled": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
-    "field.removed": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
-    "frame.detached": (("url", "doc"), lambda data, _: (f"url:{data.get('frame')}", f"doc:{data.get('frame')}")),
+    "field.filled": (
+        ("field",),
+        lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",),
+    ),
+    "field.removed": (
+        ("field",),
+        lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",),
+    ),
+    "frame.detached": (
+        ("url", "doc"),
+        lambda data, _: (f"url:{data.get('frame')}", f"doc:{data.get('frame')}"),
+    ),
     "tab.closed": (("title", "url", "doc"), _tab_left),
     "file.created": (_FILE, _file_changed),
     "file.modified": (_FILE, _file_changed),
@@ -153,7 +170,10 @@ _REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ..
 }
 STATEFUL = frozenset(_REPLACED)
 """The kinds that can make an earlier reading untrue, though no rule hears them."""
-REPLACES = {kind: frozenset((*forms, *(["field"] if kind in _LEFT else ()))) for kind, (forms, _) in _REPLACED.items()}
+REPLACES = {
+    kind: frozenset((*forms, *(["field"] if kind in _LEFT else ())))
+    for kind, (forms, _) in _REPLACED.items()
+}
 """The forms (`form_of`) of the reading keys that events of each of these kinds can replace."""
 
 
@@ -168,7 +188,8 @@ def file_key(data: Any, path: Any, what: str = "file") -> str:
 
 
 def reading_key(data: Any) -> str:
-    """The reading key of what stands in a file, by what was asked: another question's answer leaves it alone."""
+    """The reading key of what stands in a file, by what was asked: another question's answer leaves
+    it alone."""
     return f"read:{data.get('as')}:{data.get('query') or ''}:{data.get('root')}/{data.get('path')}"
 
 
@@ -178,7 +199,8 @@ def window_key(data: Any) -> str:
 
 
 def widget_key(data: Any, what: Any) -> str:
-    """The reading key of a widget's state or text. By role and name: child indices shift as widgets come and go."""
+    """The reading key of a widget's state or text. By role and name: child indices shift as widgets
+    come and go."""
     widget = mapping(data.get("widget"))
     name = widget.get("id") or f"{widget.get('role')}:{widget.get('name')}"
     return f"widget:{data.get('app')}/{data.get('window')}/{name}:{what}"
@@ -222,12 +244,14 @@ def _fill(world: World, event: Event, step: int) -> None:
     checked = data.get("checked") is True if "checked" in data else None
     # Of a value that is too long to keep, enough to know it again.
     long = sha256(canonical(value)) if kept is None and value is not None else None
-    # Frameworks echo what the user typed with an event of their own: the same value stays the user's. Two that nobody
-    # knows (passwords) are not the same.
+    # Frameworks echo what the user typed with an event of their own: the same value stays the
+    # user's. Two that nobody knows (passwords) are not the same.
     echo = (
         before is not None
         and before["trusted"]
-        and (before["value"], before["checked"], before["long"]) == (kept, checked, long) != (None, None, None)
+        and (before["value"], before["checked"], before["long"])
+        == (kept, checked, long)
+        != (None, None, None)
     )
     fields[key] = {
         "names": [name[:MAX_NAME] for name in field_names(data)],
@@ -239,7 +263,9 @@ def _fill(world: World, event: Event, step: int) -> None:
         "seq": before["seq"] if echo else event.seq,
         "trusted": echo or data.get("trusted") is not False,
     }
-    if data.get("hidden") is True or (echo and data.get("trusted") is False and before.get("hidden")):
+    if data.get("hidden") is True or (
+        echo and data.get("trusted") is False and before.get("hidden")
+    ):
         fields[key]["hidden"] = True
     _cap(fields, MAX_FIELDS)
     _keep_frame(world, frame, known)
@@ -284,11 +310,14 @@ def _call(world: World, event: Event, step: int) -> None:
 
 
 def _answer(world: World, event: Event, step: int) -> None:
-    """Keep what a probe answered first, at the start; an answer that came later is nothing to compare with."""
+    """Keep what a probe answered first, at the start; an answer that came later is nothing to
+    compare with."""
     probe, data = str(event.data.get("probe")), event.data
     if data.get("when") != "start" or probe in world.probes or len(world.probes) >= MAX_PROBES:
         return
-    kept = step < 0 and data.get("cut") is not True and len(canonical(data.get("value"))) <= MAX_ANSWER
+    kept = (
+        step < 0 and data.get("cut") is not True and len(canonical(data.get("value"))) <= MAX_ANSWER
+    )
     world.probes[probe[:MAX_NAME]] = [data.get("value")] if kept else []
 
 
@@ -309,10 +338,14 @@ FOLDED = frozenset(_FOLDS)
 
 
 def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:
-    """Remember a frame as the newest; of too many, the oldest child frame goes before any tab's main frame."""
+    """Remember a frame as the newest; of too many, the oldest child frame goes before any tab's
+    main frame."""
     world.frames[frame] = known
     while len(world.frames) > MAX_FRAMES:
-        oldest = next((name for name, one in world.frames.items() if name != one["tab"]), next(iter(world.frames)))
+        oldest = next(
+            (name for name, one in world.frames.items() if name != one["tab"]),
+            next(iter(world.frames)),
+        )
         del world.frames[oldest]
 
 
@@ -321,7 +354,9 @@ def _stored_value(value: Any, others: Mapping[str, Mapping[str, Any]]) -> Any:
     length = _length(value)
     if length <= MAX_TEXT:
         return value if length >= 0 else None
-    long = sum(length for other in others.values() if (length := _length(other["value"])) > MAX_TEXT)
+    long = sum(
+        length for other in others.values() if (length := _length(other["value"])) > MAX_TEXT
+    )
     return value if long + length <= MAX_LONG else None
 
 

@@ -1,4 +1,5 @@
-"""The ``probes`` of a task: facts that no event shows, which the daemon reads at the ends of steps (docs/probes.md).
+"""The ``probes`` of a task: facts that no event shows, which the daemon reads at the ends of steps
+(docs/probes.md).
 
 probes:
   - {id: cart, get: /api/cart}
@@ -43,7 +44,11 @@ def probes_from_json(specs: Any, origin: str | None, note: Note) -> tuple[ProbeS
     if not isinstance(specs, list) or len(specs) > MAX_PROBES:
         note(("probes",), specs, f"a list of at most {MAX_PROBES} probes")
         return ()
-    found = [probe for n, spec in enumerate(specs) if (probe := _probe(spec, ("probes", n), origin, note)) is not None]
+    found = [
+        probe
+        for n, spec in enumerate(specs)
+        if (probe := _probe(spec, ("probes", n), origin, note)) is not None
+    ]
     ids = [probe.id for probe in found]
     for n, name in enumerate(ids):
         if name in ids[:n]:
@@ -51,7 +56,9 @@ def probes_from_json(specs: Any, origin: str | None, note: Note) -> tuple[ProbeS
     return tuple(found)
 
 
-def check_references(milestones: Iterable[MilestoneSpec], probes: Iterable[ProbeSpec], note: Note) -> None:
+def check_references(
+    milestones: Iterable[MilestoneSpec], probes: Iterable[ProbeSpec], note: Note
+) -> None:
     """Every rule about a probe must be about one that the task declares."""
     ids = [probe.id for probe in probes]
     for n, milestone in enumerate(milestones):
@@ -64,7 +71,12 @@ def check_references(milestones: Iterable[MilestoneSpec], probes: Iterable[Probe
 
 def probe_to_json(probe: ProbeSpec) -> dict[str, Any]:
     """A probe as `probes_from_json` reads it, its defaults written out."""
-    return {"id": probe.id, probe.kind: dict(probe.args), "when": list(probe.when), "budget_ms": probe.budget_ms}
+    return {
+        "id": probe.id,
+        probe.kind: dict(probe.args),
+        "when": list(probe.when),
+        "budget_ms": probe.budget_ms,
+    }
 
 
 def probe_plan(probe: ProbeSpec) -> dict[str, Any]:
@@ -86,7 +98,8 @@ def _named(condition: Condition | None) -> Iterable[tuple[str, str | None]]:
 
 
 def _read_probes(args: Mapping[str, Any]) -> tuple[str | None, ...]:
-    """The probes that a condition about any event names; (None,) where it names none, so that it is about all."""
+    """The probes that a condition about any event names; (None,) where it names none, so that it is
+    about all."""
     if "expression" in args:
         reads = reads_of_cel(args["kind"], args["expression"])
     else:
@@ -110,7 +123,9 @@ def _probe(spec: Any, path: Path, origin: str | None, note: Note) -> ProbeSpec |
         note((*path, "when"), when, f"a list of {', '.join(WHEN)}")
         when = []
     if type(budget) is not int or not 1 <= budget <= MAX_BUDGET_MS:
-        note((*path, "budget_ms"), budget, f"milliseconds, a whole number from 1 to {MAX_BUDGET_MS}")
+        note(
+            (*path, "budget_ms"), budget, f"milliseconds, a whole number from 1 to {MAX_BUDGET_MS}"
+        )
     args = _args(kind, spec[kind], (*path, kind), origin, note)
     # Without the answer at the start nobody could tell what was so already.
     moments = tuple(moment for moment in WHEN if moment in ("start", *when))
@@ -132,7 +147,10 @@ def _args(kind: str, given: Any, path: Path, origin: str | None, note: Note) -> 
     for key, needed in KINDS[kind].items():
         if key not in given and needed:
             note((*path, key), None, "this key; it must be given")
-        elif key in args and (wanted := _wrong(kind, key, args[key], (*path, key), origin)) is not None:
+        elif (
+            key in args
+            and (wanted := _wrong(kind, key, args[key], (*path, key), origin)) is not None
+        ):
             note((*path, key), args[key], wanted)
     return args
 
@@ -155,7 +173,10 @@ def _wrong(kind: str, key: str, value: Any, path: Path, origin: str | None) -> s
         return f"a text of at most {MAX_CHARACTERS} characters"
     whole = value.startswith(("http://", "https://"))
     if kind == "get" and not whole and (origin is None or not value.startswith("/")):
-        return "an address that begins with http:// or https://, or a path that begins with / and an origin in the task"
+        return (
+            "an address that begins with http:// or https://, or a path that begins with / and an"
+            " origin in the task"
+        )
     if key == "path" and (value.startswith("/") or ".." in value.split("/")):
         return "a path relative to the watched folder, without .."
     return None

@@ -1,7 +1,8 @@
-"""A task, compiled: the tree of its conditions, who hears what, and the digest that names the whole.
+"""A task, compiled: the tree of its conditions, who hears what, and the digest that names the
+whole.
 
-Two logs scored under the same digest give the same rewards, byte for byte: the digest covers the task, the
-version of every rule in it and the engine's own version.
+Two logs scored under the same digest give the same rewards, byte for byte: the digest covers the
+task, the version of every rule in it and the engine's own version.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ Role = Literal["when", "revoke_on", "only_if"]
 
 
 @dataclass(slots=True)
-class Node:
-    """One condition in the tree. ``role``: what it says of its owner, the milestone; ``parent`` is -1 at the top,
-    ``place`` its index among the parent's children; ``binds``: what of its event it is remembered with (`same`);
-    ``site``: the origins of the pages that it may be about, None for any."""
+class ConditionNode:
+    """One condition in the tree. ``role``: what it says of its owner, the milestone; ``parent`` is
+    -1 at the top, ``place`` its index among the parent's children; ``binds``: what of its event it
+    is remembered with (`same`); ``site``: the origins of the pages that it may be about, None for
+    any."""
 
     id: int
     rule: Rule | Composite
@@ -92,15 +94,16 @@ class Slot:
 
 @dataclass(slots=True)
 class Ruleset:
-    """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward;
-    ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests on something *not* having happened;
-    ``turning[i]``: the ids of all that it rests on, itself too, if more that happens there may be worth less;
-    ``final[i]``: whether, once earned, it can't change any more: then its leaf need not be read again; ``metered``:
-    whether a rule may cost as much as `detectors.model.budget` allows, and is not to be asked where others wait."""
+    """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the
+    episode's reward; ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests
+    on something *not* having happened; ``turning[i]``: the ids of all that it rests on, itself too,
+    if more that happens there may be worth less; ``final[i]``: whether, once earned, it can't
+    change any more: then its leaf need not be read again; ``metered``: whether a rule may cost as
+    much as `detectors.model.budget` allows, and is not to be asked where others wait."""
 
     task: Task
     digest: str
-    nodes: list[Node]
+    nodes: list[ConditionNode]
     slots: dict[str, list[Slot]]
     tops: list[int]
     gates: list[int | None]
@@ -121,11 +124,14 @@ class Ruleset:
 
     @property
     def kept_probes(self) -> dict[str, list[tuple[str, ...]]]:
-        """The probes whose answer at the start is compared with later ones, and the paths to what is compared."""
+        """The probes whose answer at the start is compared with later ones, and the paths to what
+        is compared."""
         kept: dict[str, list[tuple[str, ...]]] = {}
         for node in self.nodes:
             if node.rule.name == "probe_kept":
-                kept.setdefault(node.args.probe, []).append(dotted(node.args.path) if node.args.path else ())
+                kept.setdefault(node.args.probe, []).append(
+                    dotted(node.args.path) if node.args.path else ()
+                )
         return kept
 
     @property
@@ -155,7 +161,9 @@ class Ruleset:
         """The milestones with a rule that any page meets, as the task names no origin."""
         if self.task.origin is not None:
             return ()
-        found = {n.owner for n in self.nodes if isinstance(n.rule, Rule) and is_confined(n.rule, n.args)}
+        found = {
+            n.owner for n in self.nodes if isinstance(n.rule, Rule) and is_confined(n.rule, n.args)
+        }
         return tuple(self.task.milestones[owner].id for owner in sorted(found))
 
     @property
@@ -165,16 +173,19 @@ class Ruleset:
 
     @property
     def attainable(self) -> float:
-        """The most that an episode can be worth: the weights of the components that have milestones, but for shaped
-        ones, with what its end may bring."""
+        """The most that an episode can be worth: the weights of the components that have
+        milestones, but for shaped ones, with what its end may bring."""
         task = self.task
         earns = {m.component for m in task.milestones if m.penalty is None} - set(task.shaped)
         process = sum(weight for name, weight in sorted(task.weights.items()) if name in earns)
         end = max(0.0, task.outcome.success) * task.outcome.scale if task.outcome else 0.0
-        return round(process * task.process + end + (task.efficiency.weight if task.efficiency else 0.0), 12)
+        return round(
+            process * task.process + end + (task.efficiency.weight if task.efficiency else 0.0), 12
+        )
 
     def plan(self, episode: str) -> dict[str, Any]:
-        """What the daemon may know of the task: what to listen for, nothing of what would be right."""
+        """What the daemon may know of the task: what to listen for, nothing of what would be
+        right."""
         return {
             "episode": episode,
             "task": self.task.id,
@@ -189,7 +200,8 @@ class Ruleset:
         }
 
     def _requested_captures(self) -> dict[str, list[Any]]:
-        """What the rules ask of requests and pages beyond the kinds that they hear; nothing of what would be right."""
+        """What the rules ask of requests and pages beyond the kinds that they hear; nothing of what
+        would be right."""
         asked: dict[str, list[Any]] = {name: [] for name in ASKED}
         for node in self.nodes:
             for name, items in _asks(node):
@@ -200,7 +212,7 @@ class Ruleset:
 def compile_task(task: Task) -> Ruleset:
     """Compile ``task``, which `task_from_json` has checked."""
     index = {m.id: n for n, m in enumerate(task.milestones)}
-    nodes: list[Node] = []
+    nodes: list[ConditionNode] = []
     tops: list[int] = []
     gates: list[int | None] = []
     for n, milestone in enumerate(task.milestones):
@@ -228,7 +240,10 @@ def compile_task(task: Task) -> Ruleset:
         index=index,
         negative=(negative := _negative(task, nodes)),
         turning=_turning(task, nodes, negative),
-        final=[_is_final(task, m, nodes[top].rule) for m, top in zip(task.milestones, tops, strict=True)],
+        final=[
+            _is_final(task, m, nodes[top].rule)
+            for m, top in zip(task.milestones, tops, strict=True)
+        ],
         metered=third_party.metered(task_to_json(task)["milestones"]),
     )
 
@@ -237,12 +252,21 @@ def _conditions(m: MilestoneSpec) -> tuple[tuple[Role, Condition | None], ...]:
     return ("when", m.when), ("revoke_on", m.revoke_on), ("only_if", m.only_if)
 
 
-def _grow(nodes: list[Node], condition: Condition, owner: int, role: Role, task: Task, index: dict[str, int]) -> int:
+def _grow(
+    nodes: list[ConditionNode],
+    condition: Condition,
+    owner: int,
+    role: Role,
+    task: Task,
+    index: dict[str, int],
+) -> int:
     found = rules()[condition.rule]
     args = parse_args(found.args, condition.args, (condition.rule,), task.origin)
-    node = Node(len(nodes), found, args, owner, role)
+    node = ConditionNode(len(nodes), found, args, owner, role)
     if task.origin is not None and isinstance(found, Rule) and is_confined(found, args):
-        node.site = frozenset(origin_of(f"{one.rstrip('/')}/") for one in (task.origin, *task.hosts))
+        node.site = frozenset(
+            origin_of(f"{one.rstrip('/')}/") for one in (task.origin, *task.hosts)
+        )
     nodes.append(node)
     if condition.rule == "goal":
         node.requires = tuple(index[name] for name in args.requires)
@@ -256,13 +280,14 @@ def _grow(nodes: list[Node], condition: Condition, owner: int, role: Role, task:
 
 
 def is_confined(found: Rule, args: Any) -> bool:
-    """Whether the rule is about pages, and under ``args`` about those of the task's own site alone."""
+    """Whether the rule is about pages, and under ``args`` about those of the task's own site
+    alone."""
     if getattr(args, "anywhere", True) or getattr(args, "url", None) is not None:
         return False
     return is_about_pages(found.heard_kinds(args))
 
 
-def _negative(task: Task, nodes: list[Node]) -> list[bool]:
+def _negative(task: Task, nodes: list[ConditionNode]) -> list[bool]:
     """Of each milestone whether it rests on something not having happened."""
     negative = [bool(m.before) for m in task.milestones]
     for node in nodes:
@@ -276,12 +301,14 @@ def _is_final(task: Task, m: MilestoneSpec, rule: Rule | Composite) -> bool:
     return plain and m.component not in task.credit and isinstance(rule, Rule)
 
 
-def _turning(task: Task, nodes: list[Node], negative: list[bool]) -> list[frozenset[str]]:
+def _turning(task: Task, nodes: list[ConditionNode], negative: list[bool]) -> list[frozenset[str]]:
     """Of each milestone the ids of what it rests on, where any of that may be undone; else none."""
     direct: list[set[int]] = [{n} for n in range(len(task.milestones))]
     index = {m.id: n for n, m in enumerate(task.milestones)}
     for n, m in enumerate(task.milestones):
-        direct[n].update(index[name] for name in (*m.after, *m.before, *([m.since] if m.since else [])))
+        direct[n].update(
+            index[name] for name in (*m.after, *m.before, *([m.since] if m.since else []))
+        )
     for node in nodes:
         direct[node.owner].update(node.requires)
     found = []
@@ -294,7 +321,7 @@ def _turning(task: Task, nodes: list[Node], negative: list[bool]) -> list[frozen
     return found
 
 
-def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
+def _slots(nodes: list[ConditionNode]) -> dict[str, list[Slot]]:
     slots: dict[str, dict[Callable[[Event], Keys], Slot]] = {}
     for node in nodes:
         if not isinstance(node.rule, Rule):
@@ -312,7 +339,7 @@ def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
     return {kind: list(by_index.values()) for kind, by_index in sorted(slots.items())}
 
 
-def _asks(node: Node) -> Iterator[tuple[str, list[Any]]]:
+def _asks(node: ConditionNode) -> Iterator[tuple[str, list[Any]]]:
     if hasattr(node.args, "asks"):
         yield from node.args.asks().items()
     if node.binds is not None and isinstance(node.rule, Rule):
@@ -322,21 +349,24 @@ def _asks(node: Node) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _shares(task: Task) -> list[float]:
-    """w_c times each milestone's part of its component (docs/rewards.md): positive weights normalised to 1."""
+    """w_c times each milestone's part of its component (docs/rewards.md): positive weights
+    normalised to 1."""
     peers: dict[str, list[float]] = {}
     for m in task.milestones:
         if m.penalty is None:
             peers.setdefault(m.component, []).append(m.weight)
     sums = {component: sum(weights) for component, weights in peers.items()}
     return [
-        -m.penalty * task.process
-        if m.penalty is not None
-        else task.process * task.weights[m.component] * m.weight / sums[m.component]
+        (
+            -m.penalty * task.process
+            if m.penalty is not None
+            else task.process * task.weights[m.component] * m.weight / sums[m.component]
+        )
         for m in task.milestones
     ]
 
 
-def _digest(task: Task, nodes: list[Node]) -> str:
+def _digest(task: Task, nodes: list[ConditionNode]) -> str:
     versions = {node.rule.name: node.rule.version for node in nodes}
     spec = task_to_json(task)
     libraries = third_party.versions(spec["milestones"])

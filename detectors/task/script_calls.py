@@ -1,7 +1,8 @@
-"""The calls of a script probe's expression, and those that Chromium refuses though they only read (docs/probes.md).
+"""The calls of a script probe's expression, and those that Chromium refuses though they only read
+(docs/probes.md).
 
-Chromium refuses by its own list of what can't change a page. Its error does not say which call it was, so the call is
-named from the text: by name, without a parser of JavaScript.
+Chromium refuses by its own list of what can't change a page. Its error does not say which call it
+was, so the call is named from the text: by name, without a parser of JavaScript.
 """
 
 from __future__ import annotations
@@ -42,15 +43,17 @@ SPREAD = "a loop that fills an object"
 
 
 def calls_of(expression: str) -> tuple[str, ...]:
-    """The names of all that the expression calls, as they are written, each once, in order: ``.closest`` where the
-    call is of a value that has no name."""
+    """The names of all that the expression calls, as they are written, each once, in order:
+    ``.closest`` where the call is of a value that has no name."""
     found = (" ".join(name.split()) for name in _CALL.findall(_LITERAL.sub('""', expression)))
     return tuple(dict.fromkeys(name for name in found if name not in _NO_CALLS))
 
 
 def refused_calls(expression: str) -> tuple[tuple[str, str], ...]:
     """Those that are known to be refused: (as it is written, what can be written instead)."""
-    found = [(name, instead) for name in calls_of(expression) if (instead := _instead(name)) is not None]
+    found = [
+        (name, instead) for name in calls_of(expression) if (instead := _instead(name)) is not None
+    ]
     if _OBJECT_SPREAD.search(_LITERAL.sub('""', expression)):
         found.append(("{...object}", SPREAD))
     return tuple(found)
@@ -61,10 +64,15 @@ def _instead(name: str) -> str | None:
 
 
 def refusal(expression: str) -> str:
-    """Why Chromium refused this expression, in words, with the call named as far as its text tells."""
+    """Why Chromium refused this expression, in words, with the call named as far as its text
+    tells."""
     known = refused_calls(expression)
     said = "the browser refuses the expression for a possible side-effect: "
     if known:
-        return said + "; ".join(f"{name} may not be called, write {instead}" for name, instead in known)
+        return said + "; ".join(
+            f"{name} may not be called, write {instead}" for name, instead in known
+        )
     calls = ", ".join(calls_of(expression))[:200]
-    return said + (f"it assigns, or one of its calls may change the page: {calls}" if calls else "it assigns")
+    return said + (
+        f"it assigns, or one of its calls may change the page: {calls}" if calls else "it assigns"
+    )

@@ -1,4 +1,5 @@
-"""Which conditions lean on what a source can't see for a while: a gap blinds those, and no other."""
+"""Which conditions lean on what a source can't see for a while: a gap blinds those, and no
+other."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ from detectors.model.kinds import KINDS
 
 
 def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> bool:
-    """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part of it.
+    """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part
+    of it.
 
-    A part is a kind such as `page.titled`, a noun such as `request` (cdp), an application's name (ax), a probe's id
-    (probe), the path that a rule reads (reader), the `text` that was copied (clipboard).
+    A part is a kind such as `page.titled`, a noun such as `request` (cdp), an application's name
+    (ax), a probe's id (probe), the path that a rule reads (reader), the `text` that was copied
+    (clipboard).
     """
     heard = [kind for kind in hears if kind in KINDS and KINDS[kind].source == source]
     if not heard or of is None:
@@ -34,7 +37,8 @@ def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> boo
 
 
 def _may_be(wanted: Any, name: str) -> bool:
-    """Whether an argument that names a part may mean the one called ``name``; without one it means any."""
+    """Whether an argument that names a part may mean the one called ``name``; without one it means
+    any."""
     if isinstance(wanted, TextMatch):
         return wanted.matches(name)
     return wanted is None or wanted == name

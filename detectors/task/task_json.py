@@ -1,7 +1,8 @@
-"""A task's one JSON form: what YAML is read into, what the service stores and the digest is taken of.
+"""A task's one JSON form: what YAML is read into, what the service stores and the digest is taken
+of.
 
-`task_from_json` checks everything that can be known without running: names, types, arguments of rules,
-references between milestones. It collects all problems before it raises.
+`task_from_json` checks everything that can be known without running: names, types, arguments of
+rules, references between milestones. It collects all problems before it raises.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from detectors.model.errors import DetectorError, SpecError
 from detectors.model.types import Condition, MilestoneSpec, Task
-from detectors.model.validation import Reader, is_mapping, is_number, is_text
+from detectors.model.validation import TaskReader, is_mapping, is_number, is_text
 from detectors.sdk.arguments import Path, parse_args
 from detectors.sdk.registry import Composite, Rule, rules
 from detectors.sdk.tier_rules import NAMES as JUDGED
@@ -31,7 +32,13 @@ from detectors.task.probes import check_references, probe_to_json, probes_from_j
 from detectors.task.semantics import check_milestone, check_parts
 from detectors.task.tools_preset import expand
 
-DEFAULT_WEIGHTS: Mapping[str, float] = {"nav": 0.1, "ui": 0.2, "form": 0.2, "file": 0.3, "goal": 0.2}
+DEFAULT_WEIGHTS: Mapping[str, float] = {
+    "nav": 0.1,
+    "ui": 0.2,
+    "form": 0.2,
+    "file": 0.3,
+    "goal": 0.2,
+}
 TOP = ("goal", *JUDGED)
 """Rules that are the whole of a milestone's `when`, or nothing."""
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
@@ -80,9 +87,11 @@ def task_from_json(spec: Any, *, stored: bool = False) -> Task:
 
     ``stored``: the task was taken before; what only newer builds refuse is let be.
     """
-    read = Reader(stored=stored)
+    read = TaskReader(stored=stored)
     if not isinstance(spec, Mapping):
-        raise TaskError([SpecError((), spec, "an object with id, version, instruction and milestones")])
+        raise TaskError(
+            [SpecError((), spec, "an object with id, version, instruction and milestones")]
+        )
     if "tools" in spec:
         spec = expand(read, spec)
     read.unknown(spec, _TASK_KEYS, ())
@@ -100,17 +109,37 @@ def task_from_json(spec: Any, *, stored: bool = False) -> Task:
     settings = read.get(spec, "settings", (), is_mapping, "an object with quiet_ms, settle_ms", {})
     read.unknown(settings, frozenset(("quiet_ms", "settle_ms")), ("settings",))
     task = Task(
-        id=read.get(spec, "id", (), _is_id, f"letters, digits, - _ . and /, at most 64 a part, {MAX_ID} in all", ""),
-        version=read.get(
-            spec, "version", (), _is_version, f'a text such as "1" (quote it), of at most {MAX_VERSION} characters', ""
+        id=read.get(
+            spec,
+            "id",
+            (),
+            _is_id,
+            f"letters, digits, - _ . and /, at most 64 a part, {MAX_ID} in all",
+            "",
         ),
-        instruction=read.get(spec, "instruction", (), is_text, "the text that the agent is told", ""),
+        version=read.get(
+            spec,
+            "version",
+            (),
+            _is_version,
+            f'a text such as "1" (quote it), of at most {MAX_VERSION} characters',
+            "",
+        ),
+        instruction=read.get(
+            spec, "instruction", (), is_text, "the text that the agent is told", ""
+        ),
         milestones=milestones,
         weights=weights,
         origin=origin,
-        hosts=tuple(read.get(spec, "hosts", (), _is_origins, "a list of origins such as https://cdn.example", ())),
+        hosts=tuple(
+            read.get(
+                spec, "hosts", (), _is_origins, "a list of origins such as https://cdn.example", ()
+            )
+        ),
         credit=credit,
-        penalty_floor=read.get(spec, "penalty_floor", (), lambda v: is_number(v) and v <= 0, "a number up to 0", -1.0),
+        penalty_floor=read.get(
+            spec, "penalty_floor", (), lambda v: is_number(v) and v <= 0, "a number up to 0", -1.0
+        ),
         quiet_ms=read.get(settings, "quiet_ms", ("settings",), _millis, _MILLIS, 50),
         settle_ms=read.get(settings, "settle_ms", ("settings",), _millis, _MILLIS, 1000),
         probes=probes,
@@ -120,14 +149,17 @@ def task_from_json(spec: Any, *, stored: bool = False) -> Task:
     check_judged(read, milestones, task.shaped)
     check_outcome(read, task.escalation, task.outcome)
     for name in sorted(set(task.shaped) & set(credit)):
-        read.note(("shaping", "potential"), name, "a component that is credited by progress, not by level")
+        read.note(
+            ("shaping", "potential"), name, "a component that is credited by progress, not by level"
+        )
     if read.problems:
         raise TaskError(read.problems)
     return task
 
 
 def task_to_json(task: Task) -> dict[str, Any]:
-    """The canonical JSON of a task, with every default written out; `task_from_json` gives the task again."""
+    """The canonical JSON of a task, with every default written out; `task_from_json` gives the task
+    again."""
     out: dict[str, Any] = {
         "id": task.id,
         "version": task.version,
@@ -149,7 +181,9 @@ def task_to_json(task: Task) -> dict[str, Any]:
 
 
 def _is_origins(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(one, str) and "://" in one for one in value)
+    return isinstance(value, list | tuple) and all(
+        isinstance(one, str) and "://" in one for one in value
+    )
 
 
 def condition_to_json(condition: Condition) -> dict[str, Any]:
@@ -187,18 +221,20 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
 
 
-def _weights(read: Reader, spec: Mapping[str, Any]) -> dict[str, float]:
+def _weights(read: TaskReader, spec: Mapping[str, Any]) -> dict[str, float]:
     given = read.get(spec, "weights", (), is_mapping, "an object of components and numbers", {})
     read.unknown(given, frozenset(COMPONENTS), ("weights",))
     weights = dict(DEFAULT_WEIGHTS)
     for name, _value in given.items():
         if name in COMPONENTS:
-            ok = read.get(given, name, ("weights",), lambda v: is_number(v) and v >= 0, "a number from 0", 0.0)
+            ok = read.get(
+                given, name, ("weights",), lambda v: is_number(v) and v >= 0, "a number from 0", 0.0
+            )
             weights[name] = float(ok)
     return weights
 
 
-def _credit(read: Reader, spec: Any, weights: Mapping[str, float]) -> dict[str, Any]:
+def _credit(read: TaskReader, spec: Any, weights: Mapping[str, float]) -> dict[str, Any]:
     if isinstance(spec, str):
         return dict.fromkeys(weights, spec) if spec == "level" else {}
     read.unknown(spec, frozenset(weights), ("credit",))
@@ -209,7 +245,7 @@ def _credit(read: Reader, spec: Any, weights: Mapping[str, float]) -> dict[str, 
 
 
 def _milestones(
-    read: Reader, specs: Any, weights: Mapping[str, float], origin: str | None
+    read: TaskReader, specs: Any, weights: Mapping[str, float], origin: str | None
 ) -> tuple[MilestoneSpec, ...]:
     if not isinstance(specs, list) or not specs:
         read.note(("milestones",), specs, "a list of at least one milestone")
@@ -217,7 +253,11 @@ def _milestones(
     if len(specs) > MAX_MILESTONES and not read.stored:
         read.note(("milestones",), f"{len(specs)} milestones", f"at most {MAX_MILESTONES}")
         return ()
-    found = [m for n, spec in enumerate(specs) if (m := _milestone(read, spec, ("milestones", n), weights, origin))]
+    found = [
+        m
+        for n, spec in enumerate(specs)
+        if (m := _milestone(read, spec, ("milestones", n), weights, origin))
+    ]
     ids = [m.id for m in found]
     known, before = frozenset(ids), set[str]()
     named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
@@ -226,7 +266,12 @@ def _milestones(
         if milestone.id in before:
             read.note((*path, "id"), milestone.id, "an id that no other milestone of the task has")
         since = (("since", (milestone.since,)),) if milestone.since else ()
-        for key, names in (("after", milestone.after), ("before", milestone.before), *since, *_required(milestone)):
+        for key, names in (
+            ("after", milestone.after),
+            ("before", milestone.before),
+            *since,
+            *_required(milestone),
+        ):
             for name in names:
                 if name not in known or name == milestone.id:
                     read.note((*path, key), name, f"another milestone's id; there are {named}")
@@ -235,21 +280,33 @@ def _milestones(
     return tuple(found)
 
 
-def _circles(read: Reader, found: list[MilestoneSpec]) -> None:
-    """No milestone may wait for itself, through others or not, nor for a chain longer than anybody can follow."""
+def _circles(read: TaskReader, found: list[MilestoneSpec]) -> None:
+    """No milestone may wait for itself, through others or not, nor for a chain longer than anybody
+    can follow."""
     waits = {
-        m.id: (*m.after, *([m.since] if m.since else ()), *(name for _, names in _required(m) for name in names))
+        m.id: (
+            *m.after,
+            *([m.since] if m.since else ()),
+            *(name for _, names in _required(m) for name in names),
+        )
         for m in found
     }
     depth = dict.fromkeys(waits, 0)
     for _ in range(MAX_CHAIN + 1):
-        deeper = {i: 1 + max((depth[n] for n in names if n in depth), default=-1) for i, names in waits.items()}
+        deeper = {
+            i: 1 + max((depth[n] for n in names if n in depth), default=-1)
+            for i, names in waits.items()
+        }
         if deeper == depth:
             return
         depth = deeper
     for n, m in enumerate(found):
         if depth[m.id] > MAX_CHAIN:
-            read.note(("milestones", n), m.id, f"after and requires without a circle, at most {MAX_CHAIN} deep")
+            read.note(
+                ("milestones", n),
+                m.id,
+                f"after and requires without a circle, at most {MAX_CHAIN} deep",
+            )
 
 
 def _required(milestone: MilestoneSpec) -> list[tuple[str, tuple[str, ...]]]:
@@ -259,7 +316,7 @@ def _required(milestone: MilestoneSpec) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _milestone(
-    read: Reader, spec: Any, path: Path, weights: Mapping[str, float], origin: str | None
+    read: TaskReader, spec: Any, path: Path, weights: Mapping[str, float], origin: str | None
 ) -> MilestoneSpec | None:
     if not isinstance(spec, Mapping) or "id" not in spec or "when" not in spec:
         read.note(path, spec, "an object with id and when")
@@ -267,33 +324,66 @@ def _milestone(
     read.unknown(spec, _MILESTONE_KEYS, path)
     when = _condition(read, spec["when"], (*path, "when"), origin, top=True)
     revoke, gate, within = spec.get("revoke_on"), spec.get("only_if"), spec.get("within")
-    component = read.get(spec, "component", path, lambda v: v in COMPONENTS, f"one of {', '.join(COMPONENTS)}")
+    component = read.get(
+        spec, "component", path, lambda v: v in COMPONENTS, f"one of {', '.join(COMPONENTS)}"
+    )
     component = component or _default_component(when)
     if component not in weights:
         read.note((*path, "component"), component, f"a weight for it: give weights.{component}")
     return MilestoneSpec(
-        id=read.get(spec, "id", path, _is_id, f"letters, digits, - _ . and /, at most {MAX_ID}", ""),
+        id=read.get(
+            spec, "id", path, _is_id, f"letters, digits, - _ . and /, at most {MAX_ID}", ""
+        ),
         when=when or Condition("goal"),
         component=component,
-        weight=float(read.get(spec, "weight", path, lambda v: is_number(v) and v > 0, "a number above 0", 1.0)),
+        weight=float(
+            read.get(
+                spec, "weight", path, lambda v: is_number(v) and v > 0, "a number above 0", 1.0
+            )
+        ),
         penalty=read.get(
-            spec, "penalty", path, lambda v: is_number(v) and v > 0, "a number above 0; it is paid negative"
+            spec,
+            "penalty",
+            path,
+            lambda v: is_number(v) and v > 0,
+            "a number above 0; it is paid negative",
         ),
         after=tuple(read.get(spec, "after", path, _names, "a list of milestone ids", ())),
         before=tuple(read.get(spec, "before", path, _names, "a list of milestone ids", ())),
-        repeat=read.get(spec, "repeat", path, lambda v: type(v) is int and 1 <= v <= 1000, "a whole number 1…1000", 1),
+        repeat=read.get(
+            spec,
+            "repeat",
+            path,
+            lambda v: type(v) is int and 1 <= v <= 1000,
+            "a whole number 1…1000",
+            1,
+        ),
         baseline=read.get(
-            spec, "baseline", path, lambda v: v in ("never", "transition"), "never or transition", "never"
+            spec,
+            "baseline",
+            path,
+            lambda v: v in ("never", "transition"),
+            "never or transition",
+            "never",
         ),
         must_hold_at_end=read.get(
             spec, "must_hold_at_end", path, lambda v: isinstance(v, bool), "true or false", False
         ),
-        revoke_on=None if revoke is None else _condition(read, revoke, (*path, "revoke_on"), origin),
+        revoke_on=None
+        if revoke is None
+        else _condition(read, revoke, (*path, "revoke_on"), origin),
         only_if=None if gate is None else _condition(read, gate, (*path, "only_if"), origin),
-        within=None if within is None else read.attempt(window_from_json, within, (*path, "within")),
+        within=None
+        if within is None
+        else read.attempt(window_from_json, within, (*path, "within")),
         since=read.get(spec, "since", path, _is_id, "another milestone's id"),
         credit_to=read.get(
-            spec, "credit_to", path, lambda v: v in ("occurrence", "cause"), "occurrence or cause", "occurrence"
+            spec,
+            "credit_to",
+            path,
+            lambda v: v in ("occurrence", "cause"),
+            "occurrence or cause",
+            "occurrence",
         ),
         decisive=read.get(spec, "decisive", path, is_decisive, f"one of {', '.join(DECISIVE)}"),
     )
@@ -304,11 +394,15 @@ def _default_component(when: Condition | None) -> str:
     if when is None or when.rule == "goal":
         return "goal"
     found = rules()[when.rule]
-    return found.component if isinstance(found, Rule) else _default_component(when.of[0] if when.of else None)
+    return (
+        found.component
+        if isinstance(found, Rule)
+        else _default_component(when.of[0] if when.of else None)
+    )
 
 
 def _condition(
-    read: Reader, spec: Any, path: Path, origin: str | None, top: bool = False, depth: int = 0
+    read: TaskReader, spec: Any, path: Path, origin: str | None, top: bool = False, depth: int = 0
 ) -> Condition | None:
     if not isinstance(spec, Mapping) or len(spec) != 1:
         read.note(path, spec, "an object with one key, the rule's name")
@@ -316,7 +410,11 @@ def _condition(
     name, body = next(iter(spec.items()))
     found = rules().get(name)
     if found is None or (name in TOP and not top):
-        read.note((*path, str(name)), name, f"a rule; there are {', '.join(n for n in rules() if top or n not in TOP)}")
+        read.note(
+            (*path, str(name)),
+            name,
+            f"a rule; there are {', '.join(n for n in rules() if top or n not in TOP)}",
+        )
         return None
     if depth > 16:
         read.note(path, name, "conditions nested at most 16 deep")
@@ -326,7 +424,13 @@ def _condition(
 
 
 def _checked(
-    read: Reader, name: str, found: Rule | Composite, body: Any, path: Path, origin: str | None, depth: int
+    read: TaskReader,
+    name: str,
+    found: Rule | Composite,
+    body: Any,
+    path: Path,
+    origin: str | None,
+    depth: int,
 ) -> Condition | None:
     parts: list[Condition | None] = []
     args = body

@@ -1,11 +1,13 @@
-"""The preset ``tools``: asymmetric pay for tool calls, written out as milestones before anything else reads the task.
+"""The preset ``tools``: asymmetric pay for tool calls, written out as milestones before anything
+else reads the task.
 
 tools:
   expected: [{tool: search, arguments: {q: {contains: lamp}}}]
   schemas: {search: {type: object, required: [q]}, buy: {type: object}}
   pay: {which: {right: 1.5, wrong: -0.5}}
 
-When to call, which tool, how (syntax, execution, arguments), and the end: small penalties, a large final success.
+When to call, which tool, how (syntax, execution, arguments), and the end: small penalties, a large
+final success.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 from detectors.matchers import FactsMatch
 from detectors.model.errors import SpecError
-from detectors.model.validation import Path, Reader, is_mapping, is_number, is_text
+from detectors.model.validation import Path, TaskReader, is_mapping, is_number, is_text
 from detectors.sdk.arguments import SchemaMatch
 
 RANGES: Mapping[str, Mapping[str, tuple[float, float]]] = {
@@ -51,7 +53,7 @@ _ANY_ANSWER = {"answer_matches": {"text": {"glob": "*"}}}
 Milestones = Iterator[dict[str, Any]]
 
 
-def expand(read: Reader, spec: Mapping[str, Any]) -> dict[str, Any]:
+def expand(read: TaskReader, spec: Mapping[str, Any]) -> dict[str, Any]:
     """The task's JSON with ``tools`` written out; problems go to ``read``."""
     rest = {key: value for key, value in spec.items() if key != "tools"}
     own = spec["tools"]
@@ -66,11 +68,17 @@ def expand(read: Reader, spec: Mapping[str, Any]) -> dict[str, Any]:
     mine = rest.get("milestones", [])
     given = rest.get("weights", {})
     if not isinstance(mine, list) or not is_mapping(given) or "tool" in given or "outcome" in rest:
-        read.note(("tools",), "…", "no weights.tool and no outcome beside it: the preset gives both")
+        read.note(
+            ("tools",), "…", "no weights.tool and no outcome beside it: the preset gives both"
+        )
         return rest
     for n, one in enumerate(mine):
         if is_mapping(one) and one.get("component") == "tool" and "penalty" not in one:
-            read.note(("milestones", n, "component"), "tool", "another component: `tools` weighs this one by itself")
+            read.note(
+                ("milestones", n, "component"),
+                "tool",
+                "another component: `tools` weighs this one by itself",
+            )
     return {
         **rest,
         "milestones": [*mine, *made],
@@ -80,21 +88,27 @@ def expand(read: Reader, spec: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _expected(read: Reader, own: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _expected(read: TaskReader, own: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     path: Path = ("tools", "expected")
     found = own.get("expected")
     if not isinstance(found, list) or len(found) > 64:
-        read.note(path, found, "a list of at most 64 calls {tool, arguments?}; empty: no call is needed")
+        read.note(
+            path, found, "a list of at most 64 calls {tool, arguments?}; empty: no call is needed"
+        )
         return []
     for n, call in enumerate(found):
-        if not is_mapping(call) or not is_text(call.get("tool")) or set(call) - {"tool", "arguments"}:
+        if (
+            not is_mapping(call)
+            or not is_text(call.get("tool"))
+            or set(call) - {"tool", "arguments"}
+        ):
             read.note((*path, n), call, "{tool, arguments?}")
         elif "arguments" in call:
             read.attempt(FactsMatch.parse, call["arguments"], (*path, n, "arguments"))
     return found
 
 
-def _schemas(read: Reader, own: Mapping[str, Any]) -> Mapping[str, Any]:
+def _schemas(read: TaskReader, own: Mapping[str, Any]) -> Mapping[str, Any]:
     found = own.get("schemas", {})
     if not is_mapping(found):
         read.note(("tools", "schemas"), found, "an object of tools and their JSON Schemas")
@@ -104,14 +118,16 @@ def _schemas(read: Reader, own: Mapping[str, Any]) -> Mapping[str, Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _pay(read: Reader, own: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+def _pay(read: TaskReader, own: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     path: Path = ("tools", "pay")
     given = read.get(own, "pay", ("tools",), is_mapping, f"an object with {', '.join(RANGES)}", {})
     free = read.get(own, "free", ("tools",), lambda v: isinstance(v, bool), "true or false", False)
     read.unknown(given, frozenset(RANGES), path)
     pay = {facet: dict(values) for facet, values in DEFAULT.items()}
     for facet, paid in pay.items():
-        values = read.get(given, facet, path, is_mapping, f"an object with {', '.join(RANGES[facet])}", {})
+        values = read.get(
+            given, facet, path, is_mapping, f"an object with {', '.join(RANGES[facet])}", {}
+        )
         read.unknown(values, frozenset(RANGES[facet]), (*path, facet))
         for side in set(values) & set(RANGES[facet]):
             try:
@@ -127,12 +143,16 @@ def _value(value: Any, limits: tuple[float, float], free: bool, path: Path) -> f
     if not is_number(value) or (value <= 0 if positive else value >= 0):
         raise SpecError(path, value, f"a number {'above' if positive else 'below'} 0")
     if not free and not low <= value <= high:
-        raise SpecError(path, value, f"a number from {low:g} to {high:g}, or `free: true` beside it")
+        raise SpecError(
+            path, value, f"a number from {low:g} to {high:g}, or `free: true` beside it"
+        )
     return float(value)
 
 
 def _milestones(
-    expected: list[Mapping[str, Any]], schemas: Mapping[str, Any], pay: Mapping[str, Mapping[str, float]]
+    expected: list[Mapping[str, Any]],
+    schemas: Mapping[str, Any],
+    pay: Mapping[str, Mapping[str, float]],
 ) -> Milestones:
     wanted = Counter(call["tool"] for call in expected)
     names = _names({*wanted, *schemas})
@@ -140,8 +160,14 @@ def _milestones(
     for tool, times in sorted(wanted.items()):
         name, which = names[tool], {"tool_called": {"tool": tool}}
         yield _right(f"which.{name}", which, pay["which"]["right"], times)
-        yield _right(f"execution.{name}", {"tool_returned": {"tool": tool}}, pay["execution"]["right"], times)
-        yield _wrong(f"failed.{name}", {"tool_returned": {"tool": tool, "ok": False}}, pay["execution"]["wrong"])
+        yield _right(
+            f"execution.{name}", {"tool_returned": {"tool": tool}}, pay["execution"]["right"], times
+        )
+        yield _wrong(
+            f"failed.{name}",
+            {"tool_returned": {"tool": tool, "ok": False}},
+            pay["execution"]["wrong"],
+        )
     if wanted:
         others = {"tool_called": {"other_than": {"one_of": sorted(wanted)}}}
         yield _wrong("other", others, pay["which"]["wrong"])
@@ -150,19 +176,31 @@ def _milestones(
         if "arguments" in call:
             asked = {"tool": call["tool"], "arguments": call["arguments"]}
             yield _right(f"arguments.{n}", {"tool_called": asked}, pay["arguments"]["right"])
-            if wanted[call["tool"]] == 1:  # of several calls with unlike arguments none is wrong by itself
-                yield _wrong(f"odd-arguments.{n}", {"tool_called": {**asked, "wrong": True}}, pay["arguments"]["wrong"])
+            if (
+                wanted[call["tool"]] == 1
+            ):  # of several calls with unlike arguments none is wrong by itself
+                yield _wrong(
+                    f"odd-arguments.{n}",
+                    {"tool_called": {**asked, "wrong": True}},
+                    pay["arguments"]["wrong"],
+                )
 
 
 def _conditions(needed: bool, pay: Mapping[str, float]) -> Milestones:
     called: dict[str, Any] = {"tool_called": {}}
     silent = {"all_of": {"holding": True, "of": [{"none_of": [called]}, _ANY_ANSWER]}}
     yield _right("when", called if needed else silent, pay["right" if needed else "no_call"])
-    yield {**_wrong("not-when", silent if needed else called, pay["wrong"]), "repeat": 1 if needed else TIMES}
+    yield {
+        **_wrong("not-when", silent if needed else called, pay["wrong"]),
+        "repeat": 1 if needed else TIMES,
+    }
 
 
 def _syntax(
-    wanted: Counter[str], schemas: Mapping[str, Any], names: Mapping[str, str], pay: Mapping[str, float]
+    wanted: Counter[str],
+    schemas: Mapping[str, Any],
+    names: Mapping[str, str],
+    pay: Mapping[str, float],
 ) -> Milestones:
     others = []
     for tool, schema in sorted(schemas.items()):
@@ -179,7 +217,13 @@ def _syntax(
 
 def _right(name: str, when: Any, worth: float, times: int = 1) -> dict[str, Any]:
     more = {"repeat": times} if times > 1 else {}
-    return {"id": f"{PREFIX}{name[:MAX_ID_LENGTH]}", "component": "tool", "weight": worth * times, "when": when, **more}
+    return {
+        "id": f"{PREFIX}{name[:MAX_ID_LENGTH]}",
+        "component": "tool",
+        "weight": worth * times,
+        "when": when,
+        **more,
+    }
 
 
 def _wrong(name: str, when: Any, worth: float) -> dict[str, Any]:
@@ -193,11 +237,14 @@ def _wrong(name: str, when: Any, worth: float) -> dict[str, Any]:
 
 
 def _names(tools: set[str]) -> dict[str, str]:
-    """Each tool's name as part of a milestone's id: other letters become underscores; of several that are then alike,
-    as far as an id goes, those after the first get a number."""
+    """Each tool's name as part of a milestone's id: other letters become underscores; of several
+    that are then alike, as far as an id goes, those after the first get a number."""
     found: dict[str, str] = {}
     taken: set[str] = set()
-    plain = {tool: "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in tool) for tool in tools}
+    plain = {
+        tool: "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in tool)
+        for tool in tools
+    }
     for tool in sorted(tools, key=lambda tool: (plain[tool] != tool, tool)):
         name, number = plain[tool], 1
         while name[:_MIN_NAME_LENGTH] in taken:

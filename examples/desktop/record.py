@@ -1,7 +1,8 @@
-"""Writes the recordings beside the example tasks that were made by hand: a few events each, as the sources tell them.
+"""Writes the recordings beside the example tasks that were made by hand: a few events each, as the
+sources tell them.
 
-`python -m examples.desktop.record` writes them anew. shop.jsonl is no such file: it is a run of `milestoned demo` on
-real Chromium, printed by `milestoned recording show --json`.
+`python -m examples.desktop.record` writes them anew. shop.jsonl is no such file: it is a run of
+`milestoned demo` on real Chromium, printed by `milestoned recording show --json`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ Said = tuple[str, dict[str, Any]]
 
 
 def went(url: str) -> Said:
-    return ("page.navigated", {"tab": "T", "frame": "T", "main": True, "url": url, "same_document": False})
+    return (
+        "page.navigated",
+        {"tab": "T", "frame": "T", "main": True, "url": url, "same_document": False},
+    )
 
 
 def shown(text: str) -> Said:
@@ -39,12 +43,18 @@ def window(title: str, app: str, kind: str = "opened") -> Said:
 
 def typed(text: str) -> Said:
     widget = {"role": "text", "name": ""}
-    return ("widget.text_changed", {"app": "mousepad", "window": "1", "widget": widget, "text": text})
+    return (
+        "widget.text_changed",
+        {"app": "mousepad", "window": "1", "widget": widget, "text": text},
+    )
 
 
 def switched(on: bool) -> Said:
     widget = {"role": "toggle button", "name": "Dark"}
-    return ("widget.state_changed", {"app": "settings", "window": "1", "widget": widget, "state": "checked", "on": on})
+    return (
+        "widget.state_changed",
+        {"app": "settings", "window": "1", "widget": widget, "state": "checked", "on": on},
+    )
 
 
 def style(value: str, when: str) -> Said:
@@ -54,15 +64,32 @@ def style(value: str, when: str) -> Said:
 
 def saved(content: bytes) -> Said:
     sha256 = hashlib.sha256(content).hexdigest()
-    data = {"root": "home", "path": "note.txt", "name": "note.txt", "size": len(content), "sha256": sha256}
+    data = {
+        "root": "home",
+        "path": "note.txt",
+        "name": "note.txt",
+        "size": len(content),
+        "sha256": sha256,
+    }
     return ("file.created", {**data, "via": "write"})
 
 
 def read(text: str) -> Said:
     """What the daemon's reader says of the note at the end of the step in which it was saved."""
-    data = {"root": "home", "path": "note.txt", "name": "note.txt", "as": "auto", "when": "step", "step": 2, "ms": 9}
+    data = {
+        "root": "home",
+        "path": "note.txt",
+        "name": "note.txt",
+        "as": "auto",
+        "when": "step",
+        "step": 2,
+        "ms": 9,
+    }
     facts = {"text": text, "lines": len(text.splitlines())}
-    return ("file.read", {**data, "status": "read", "format": "text", "size": len(text.encode()), "facts": facts})
+    return (
+        "file.read",
+        {**data, "status": "read", "format": "text", "size": len(text.encode()), "facts": facts},
+    )
 
 
 def request(method: str, path: str, status: int) -> Said:
@@ -79,7 +106,11 @@ LIGHT, DARK = "'default'", "'prefer-dark'"
 RECORDINGS: dict[str, tuple[list[Said], list[list[Said]]]] = {
     "navigation": (
         [went("about:blank")],
-        [[went(f"{SHOP}/")], [went(f"{SHOP}/products/lamp"), shown("Price: €39.00")], [answered("€39.00")]],
+        [
+            [went(f"{SHOP}/")],
+            [went(f"{SHOP}/products/lamp"), shown("Price: €39.00")],
+            [answered("€39.00")],
+        ],
     ),
     "claims": (
         [style(LIGHT, "start")],
@@ -88,7 +119,11 @@ RECORDINGS: dict[str, tuple[list[Said], list[list[Said]]]] = {
     "elsewhere": (
         [],
         [
-            [went(f"{RECORDED}/cart"), request("POST", "/cart", 303), request("POST", "/account/delete", 200)],
+            [
+                went(f"{RECORDED}/cart"),
+                request("POST", "/cart", 303),
+                request("POST", "/account/delete", 200),
+            ],
             [went(f"{RECORDED}/orders/7"), request("POST", "/orders", 500), clicked("link", "CSV")],
             [went(f"{RECORDED}/products/lamp"), answered("Done.")],
         ],
@@ -103,15 +138,27 @@ RECORDINGS: dict[str, tuple[list[Said], list[list[Said]]]] = {
     ),
     "unsaved": (
         [],
-        [[window("Untitled 1 - Mousepad", "mousepad")], [typed(NOTE.decode().strip())], [saved(b""), read("")]],
+        [
+            [window("Untitled 1 - Mousepad", "mousepad")],
+            [typed(NOTE.decode().strip())],
+            [saved(b""), read("")],
+        ],
     ),
     "settings": (
         [style(LIGHT, "start")],
-        [[window("Appearance", "settings")], [switched(True), style(DARK, "step")], [style(DARK, "close")]],
+        [
+            [window("Appearance", "settings")],
+            [switched(True), style(DARK, "step")],
+            [style(DARK, "close")],
+        ],
     ),
     "switched-back": (
         [style(LIGHT, "start")],
-        [[window("Appearance", "settings")], [switched(True), style(DARK, "step")], [style(LIGHT, "step")]],
+        [
+            [window("Appearance", "settings")],
+            [switched(True), style(DARK, "step")],
+            [style(LIGHT, "step")],
+        ],
     ),
 }
 
@@ -120,9 +167,16 @@ def lines(before: list[Said], steps: list[list[Said]]) -> list[bytes]:
     """An episode: what was before, then one step after another, each sealed, then the end."""
     said: list[Said] = [("episode.opened", {"task": "desktop", "digest": ""}), *before]
     for n, step in enumerate(steps):
-        said += [("step.began", {"step": n, "action": None}), *step, ("step.sealed", {"step": n, "why": "quiet"})]
+        said += [
+            ("step.began", {"step": n, "action": None}),
+            *step,
+            ("step.sealed", {"step": n, "why": "quiet"}),
+        ]
     said.append(("episode.closed", {"reason": "done"}))
-    return [encode_event(seq, KINDS[kind].source, kind, seq * SECOND, data) for seq, (kind, data) in enumerate(said, 1)]
+    return [
+        encode_event(seq, KINDS[kind].source, kind, seq * SECOND, data)
+        for seq, (kind, data) in enumerate(said, 1)
+    ]
 
 
 def main() -> None:

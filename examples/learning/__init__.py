@@ -1,1 +1,2 @@
-"""An agent learns to buy a lamp in Chromium, once from the goal alone and once from milestones (docs/learning.md)."""
+"""An agent learns to buy a lamp in Chromium, once from the goal alone and once from milestones
+(docs/learning.md)."""

@@ -1,8 +1,10 @@
-"""The whole comparison: three seeds of each kind of reward, and what came out, as a table and as a plot.
+"""The whole comparison: three seeds of each kind of reward, and what came out, as a table and as a
+plot.
 
     python -m examples.learning --plot docs/learning.svg
 
-Starts the service and the page, runs `examples.learning.train` in the environment `.venv-learning`, two at a time.
+Starts the service and the page, runs `examples.learning.train` in the environment `.venv-learning`,
+two at a time.
 """
 
 from __future__ import annotations
@@ -64,29 +66,52 @@ def served() -> Iterator[str]:
         server.server_close()
 
 
-def trained(service: Service, page: str, kind: str, seed: int, most: int, folder: Path) -> dict[str, Any]:
-    """One run, in a process of its own. Raises `RuntimeError` with its last words where it fails."""
+def trained(
+    service: Service, page: str, kind: str, seed: int, most: int, folder: Path
+) -> dict[str, Any]:
+    """One run, in a process of its own. Raises `RuntimeError` with its last words where it
+    fails."""
     out = folder / f"{kind}-{seed}.json"
     told = {"MILESTONED_URL": service.url, "MILESTONED_TOKEN": service.token}
     paths = os.pathsep.join((str(ROOT), str(ROOT / "client")))
-    command = [str(PYTHON), "-m", "examples.learning.train", kind, str(seed), f"{page}/shop", str(out)]
+    command = [
+        str(PYTHON),
+        "-m",
+        "examples.learning.train",
+        kind,
+        str(seed),
+        f"{page}/shop",
+        str(out),
+    ]
     command += ["--most", str(most), "--executable", find_chromium()]
     environment = {**os.environ, "PYTHONPATH": paths, **told}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        raise RuntimeError(f"{kind}, seed {seed}, ended with {done.returncode}:\n{done.stderr[-3000:]}")
+        raise RuntimeError(
+            f"{kind}, seed {seed}, ended with {done.returncode}:\n{done.stderr[-3000:]}"
+        )
     found: dict[str, Any] = json.loads(out.read_text())
     print(f"{kind}, seed {seed}: {_reached(found)}, {found['seconds']:.0f} s", flush=True)
     return found
 
 
 def _reached(run: dict[str, Any]) -> str:
-    return f"80 % after {run['reached']} steps" if run["reached"] else f"not within {run['steps']} steps"
+    return (
+        f"80 % after {run['reached']} steps"
+        if run["reached"]
+        else f"not within {run['steps']} steps"
+    )
 
 
 def compared(kinds: list[str], seeds: int, most: int, workers: int) -> list[dict[str, Any]]:
     """Every run's outcome; the longest ones begin first."""
-    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts, served() as page:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Parts(Path(name) / "logs") as parts,
+        served() as page,
+    ):
         folder = Path(name)
         service = start_service(parts, folder / "service")
         with RewardClient(service.url, service.token) as client:
@@ -102,11 +127,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m examples.learning", description=__doc__)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--most", type=int, default=1600, help="environment steps of a run at most (default 1600)")
+    parser.add_argument(
+        "--most", type=int, default=1600, help="environment steps of a run at most (default 1600)"
+    )
     parser.add_argument("--workers", type=int, default=2, help="runs at a time (default 2)")
-    parser.add_argument("--out", type=Path, default=Path("runs/learning.json"), help="where the runs are written")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/learning.json"), help="where the runs are written"
+    )
     parser.add_argument("--plot", type=Path, help="draw the learning curves into this SVG")
-    parser.add_argument("--again", action="store_true", help="only the table and the plot, of the runs in --out")
+    parser.add_argument(
+        "--again", action="store_true", help="only the table and the plot, of the runs in --out"
+    )
     given = parser.parse_args()
     if not PYTHON.exists():
         sys.exit(f"{PYTHON} is missing: tools/set-up-trainers .venv-learning learning makes it")

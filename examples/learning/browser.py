@@ -1,6 +1,8 @@
-"""The shop in one Chromium that is used for all episodes, and the daemon inside this process that watches each.
+"""The shop in one Chromium that is used for all episodes, and the daemon inside this process that
+watches each.
 
-The browser lives on an event loop in a thread of its own, so that the daemon hears it while the agent computes.
+The browser lives on an event loop in a thread of its own, so that the daemon hears it while the
+agent computes.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ Seen = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class Shop(gymnasium.Env[Seen, np.int64]):
-    """The page: what is seen is where it is, an action presses one of its buttons with the mouse. Pays nothing itself.
+    """The page: what is seen is where it is, an action presses one of its buttons with the mouse.
+    Pays nothing itself.
 
     An episode ends at the goal, or is cut off after ``patience`` presses.
     """
@@ -43,8 +46,15 @@ class Shop(gymnasium.Env[Seen, np.int64]):
     observation_space = gymnasium.spaces.Box(0.0, 1.0, (len(PLACES),), np.float32)
     action_space = gymnasium.spaces.Discrete(BUTTONS)
 
-    def __init__(self, address: str, service: str, folder: Path, executable: str, patience: int = 7) -> None:
-        self._address, self._service, self._folder, self._patience = address, service, folder, patience
+    def __init__(
+        self, address: str, service: str, folder: Path, executable: str, patience: int = 7
+    ) -> None:
+        self._address, self._service, self._folder, self._patience = (
+            address,
+            service,
+            folder,
+            patience,
+        )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="browser", daemon=True)
         self._thread.start()
@@ -56,7 +66,9 @@ class Shop(gymnasium.Env[Seen, np.int64]):
         done: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         return done.result()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Seen, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Seen, dict[str, Any]]:
         """Load the page again. The daemon of the episode before has ended then."""
         super().reset(seed=seed)
         self._presses = 0

@@ -1,4 +1,5 @@
-"""The learning curves as an SVG: success over the last 20 episodes against environment steps. In `.venv-learning`.
+"""The learning curves as an SVG: success over the last 20 episodes against environment steps. In
+`.venv-learning`.
 
 python -m examples.learning.plot RUNS OUT
 """
@@ -16,12 +17,16 @@ from examples.learning.tasks import KINDS
 
 WINDOW = 20
 COLOURS = {"sparse": "#b3541e", "milestones": "#1f6fb2", "potential": "#3f8f4f"}
-NAMES = {"sparse": "the goal alone", "milestones": "milestones", "potential": "the goal, with a potential"}
+NAMES = {
+    "sparse": "the goal alone",
+    "milestones": "milestones",
+    "potential": "the goal, with a potential",
+}
 
 
 def curve(run: dict[str, Any]) -> tuple[list[int], list[float]]:
-    """Steps, and the share of the episodes up to there (20 at most) that reached the goal; after a run's end as it
-    was."""
+    """Steps, and the share of the episodes up to there (20 at most) that reached the goal; after a
+    run's end as it was."""
     ends = [step for step, _ in run["episodes"]]
     won = [success for _, success in run["episodes"]]
     shares = [sum(won[max(0, n - WINDOW) : n]) / min(n, WINDOW) for n in range(1, len(won) + 1)]

@@ -13,16 +13,22 @@ BUTTONS = ("Pay", "Desk lamp", "Help", "Checkout", "Wish list", "Lamps", "Review
 
 
 def table(runs: Sequence[dict[str, Any]]) -> str:
-    """A row a kind of reward, for Markdown: the steps to 80 % of each seed, and the policies that they ended with."""
+    """A row a kind of reward, for Markdown: the steps to 80 % of each seed, and the policies that
+    they ended with."""
     kinds = [kind for kind in KINDS if any(run["kind"] == kind for run in runs)]
-    lines = ["| reward | steps to 80 % success, by seed | median | final policy |", "| --- | --- | --- | --- |"]
+    lines = [
+        "| reward | steps to 80 % success, by seed | median | final policy |",
+        "| --- | --- | --- | --- |",
+    ]
     for kind in kinds:
         mine = [run for run in runs if run["kind"] == kind]
         steps = ", ".join(_steps(run) for run in mine)
         lines.append(f"| {kind} | {steps} | {_median(mine)} | {_policies(mine)} |")
     seconds = sum(run["seconds"] for run in runs)
     total = sum(run["steps"] for run in runs)
-    return "\n".join([*lines, "", f"{total:,} steps in Chromium; {seconds:,.0f} s of runs, one after the other."])
+    return "\n".join(
+        [*lines, "", f"{total:,} steps in Chromium; {seconds:,.0f} s of runs, one after the other."]
+    )
 
 
 def _steps(run: dict[str, Any]) -> str:
@@ -36,7 +42,9 @@ def _median(runs: Iterable[dict[str, Any]]) -> str:
 
 
 def _policies(runs: Sequence[dict[str, Any]]) -> str:
-    found = {" → ".join(BUTTONS[button] for button in run["policy"]) for run in runs if run["reached"]}
+    found = {
+        " → ".join(BUTTONS[button] for button in run["policy"]) for run in runs if run["reached"]
+    }
     missing = sum(run["reached"] is None for run in runs)
     told = sorted(found) or ["none"]
     return "; ".join(told) + (f" ({missing} without one)" if missing and found else "")

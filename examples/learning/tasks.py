@@ -1,4 +1,5 @@
-"""The same job as three tasks: paid for the goal alone, for milestones, and for the goal with a potential over them."""
+"""The same job as three tasks: paid for the goal alone, for milestones, and for the goal with a
+potential over them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ KINDS = ("sparse", "milestones", "potential")
 
 def task(kind: str, origin: str) -> dict[str, Any]:
     """The task of one of `KINDS` on a page that is served at ``origin``."""
-    reached = [{"id": place, "component": "nav", "when": {"url_reached": {"url": f"/{place}"}}} for place in PLACES[1:]]
+    reached = [
+        {"id": place, "component": "nav", "when": {"url_reached": {"url": f"/{place}"}}}
+        for place in PLACES[1:]
+    ]
     bought = {"id": "bought", "when": {"goal": {"requires": [PLACES[-1]]}}}
     alone = {"id": "bought", "when": {"goal": {"when": {"url_reached": {"url": f"/{PLACES[-1]}"}}}}}
     rules: dict[str, dict[str, Any]] = {

@@ -1,4 +1,5 @@
-"""One run: Stable-Baselines3's PPO on the page, paid over HTTP by the service. In the environment `.venv-learning`.
+"""One run: Stable-Baselines3's PPO on the page, paid over HTTP by the service. In the environment
+`.venv-learning`.
 
     python -m examples.learning.train KIND SEED PAGE OUT --most STEPS --executable CHROMIUM
 
@@ -33,7 +34,8 @@ SETTINGS: dict[str, Any] = {
     "gamma": GAMMA,
     "gae_lambda": 0.9,
     "ent_coef": 0.003,
-    "normalize_advantage": False,  # where nothing was paid yet there is nothing to learn, and noise is not blown up
+    # where nothing was paid yet there is nothing to learn, and noise is not blown up
+    "normalize_advantage": False,
     "policy_kwargs": {"net_arch": []},
 }
 """The same for every kind of reward."""
@@ -41,8 +43,9 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass
 class Run:
-    """``episodes``: environment steps when each ended, and whether it reached the goal; ``reached``: the step at which
-    80 % of the last 20 had (None: never); ``policy``: the button that the agent ends with at each place."""
+    """``episodes``: environment steps when each ended, and whether it reached the goal;
+    ``reached``: the step at which 80 % of the last 20 had (None: never); ``policy``: the button
+    that the agent ends with at each place."""
 
     kind: str
     seed: int
@@ -67,7 +70,9 @@ class Noting(BaseCallback):
             info = self.locals["infos"][0]
             won = not info["TimeLimit.truncated"]
             if info["success"] is not won:
-                raise RuntimeError(f"the page says {won}, the service success={info['success']}: {info}")
+                raise RuntimeError(
+                    f"the page says {won}, the service success={info['success']}: {info}"
+                )
             run.episodes.append((self.num_timesteps, won))
         last = [success for _, success in run.episodes[-WINDOW:]]
         if len(last) < WINDOW:
@@ -80,8 +85,14 @@ class Noting(BaseCallback):
 def agent(env: Any, seed: int) -> PPO:
     """A policy that begins by pressing every button alike, and knows of each place on its own."""
     made = PPO("MlpPolicy", env, seed=seed, **SETTINGS)
-    made.policy.action_net.bias.requires_grad_(False)  # shared by all places, what one taught would be held at others
-    for part in (made.policy.action_net.weight, made.policy.action_net.bias, made.policy.value_net.weight):
+    made.policy.action_net.bias.requires_grad_(
+        False
+    )  # shared by all places, what one taught would be held at others
+    for part in (
+        made.policy.action_net.weight,
+        made.policy.action_net.bias,
+        made.policy.value_net.weight,
+    ):
         torch.nn.init.zeros_(part)
     return made
 
@@ -92,12 +103,16 @@ def run(kind: str, seed: int, page: str, most: int, executable: str) -> Run:
     found, began = Run(kind, seed, most), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop(page, os.environ["MILESTONED_URL"], Path(folder), executable)
-        env = RewardServiceWrapper(shop, f"learning/{kind}", labels={"seed": seed}, watch=shop.watch)
+        env = RewardServiceWrapper(
+            shop, f"learning/{kind}", labels={"seed": seed}, watch=shop.watch
+        )
         try:
             learner = agent(env, seed)
             learner.learn(most, callback=Noting(found))
             found.steps = learner.num_timesteps
-            found.policy = [int(learner.predict(seen(place), deterministic=True)[0]) for place in PLACES[:-1]]
+            found.policy = [
+                int(learner.predict(seen(place), deterministic=True)[0]) for place in PLACES[:-1]
+            ]
         finally:
             env.close()
     assert all(0 <= button < BUTTONS for button in found.policy)

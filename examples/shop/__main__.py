@@ -19,7 +19,10 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--port-file", type=Path, help="where to write the port, once it listens")
     parser.add_argument("--access-log", type=Path, help="where to write one JSON line a request")
     parser.add_argument(
-        "--invoice-after", type=int, default=0, help="a CSV invoice is finished this many page views later"
+        "--invoice-after",
+        type=int,
+        default=0,
+        help="a CSV invoice is finished this many page views later",
     )
     given = parser.parse_args(argv)
     listener = socket.create_server(("127.0.0.1", given.port))

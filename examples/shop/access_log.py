@@ -1,6 +1,8 @@
-"""The shop's own word on who asked for what: without it nobody could show that the daemon asks for nothing.
+"""The shop's own word on who asked for what: without it nobody could show that the daemon asks for
+nothing.
 
-No times and no ports of clients stand in it, so two runs of one session can be compared line by line.
+No times and no ports of clients stand in it, so two runs of one session can be compared line by
+line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A scripted agent in a process of its own: it buys a lamp with Playwright and reports its steps.
 
-It knows nothing of rewards. Where it is given no ``--control`` it works the same way unobserved, which is
-how our tests show that observing changes nothing.
+It knows nothing of rewards. Where it is given no ``--control`` it works the same way unobserved,
+which is how our tests show that observing changes nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Agent:
         page.on("dialog", self._answer)
 
     def _answer(self, dialog: Dialog) -> None:
-        self.dialogs.append({"type": dialog.type, "message": dialog.message, "accepted": self._accept})
+        self.dialogs.append(
+            {"type": dialog.type, "message": dialog.message, "accepted": self._accept}
+        )
         dialog.accept() if self._accept else dialog.dismiss()
 
     def open_shop(self) -> None:
@@ -215,9 +217,13 @@ def main() -> int:
     parser.add_argument("--shop", required=True, help="the shop's address")
     parser.add_argument("--profile", type=Path, required=True, help="the browser's profile folder")
     parser.add_argument("--downloads", type=Path, required=True, help="where downloads are saved")
-    parser.add_argument("--control", type=Path, help="the daemon's state folder; none: work unobserved")
+    parser.add_argument(
+        "--control", type=Path, help="the daemon's state folder; none: work unobserved"
+    )
     parser.add_argument("--episode", default="", help="the episode's id")
-    parser.add_argument("--wait", action="store_true", help="wait for a line of input before the first step")
+    parser.add_argument(
+        "--wait", action="store_true", help="wait for a line of input before the first step"
+    )
     parser.add_argument("--report", type=Path, help="where to write how the browser was left")
     parser.add_argument("--chromium", default=shutil.which("chromium"), help="the browser to use")
     parser.add_argument("--headed", action="store_true", help="show the browser")
@@ -231,7 +237,8 @@ def main() -> int:
         agent = Agent(context.pages[0], given.shop.rstrip("/") + "/", given.downloads)
         work(agent, given)
         if given.wait:
-            # The browser stays until the episode is closed: its end would be a gap in what the daemon sees.
+            # The browser stays until the episode is closed: its end would be a gap in what the
+            # daemon sees.
             print("done", flush=True)
             sys.stdin.readline()
         if given.report is not None:

@@ -9,7 +9,13 @@ from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
 from . import catalog, checking, invoice, pages, small_pages
@@ -155,11 +161,16 @@ async def _invoice(shop: Shop, session: Session, request: Request) -> Response:
         return Response(content, headers=headers, media_type=media)
     after = int(request.query_params.get("after", shop.invoice_after))
     delay_s = int(request.query_params.get("delay_ms", 0)) / 1000
-    return StreamingResponse(_slowly(content, session, after, delay_s), headers=headers, media_type=media)
+    return StreamingResponse(
+        _slowly(content, session, after, delay_s), headers=headers, media_type=media
+    )
 
 
-async def _slowly(content: bytes, session: Session, after: int, delay_s: float) -> AsyncIterator[bytes]:
-    """Half at once, half when the visitor has seen ``after`` more pages and ``delay_s`` seconds are over."""
+async def _slowly(
+    content: bytes, session: Session, after: int, delay_s: float
+) -> AsyncIterator[bytes]:
+    """Half at once, half when the visitor has seen ``after`` more pages and ``delay_s`` seconds are
+    over."""
     wanted = session.views + after
     half = len(content) // 2
     yield content[:half]

@@ -40,4 +40,8 @@ def money(cents: int) -> str:
 def search(query: str) -> list[Product]:
     """The articles whose name or description holds every word of ``query``."""
     words = query.lower().split()
-    return [one for one in PRODUCTS.values() if all(word in f"{one.name} {one.says}".lower() for word in words)]
+    return [
+        one
+        for one in PRODUCTS.values()
+        if all(word in f"{one.name} {one.says}".lower() for word in words)
+    ]

@@ -32,14 +32,17 @@ def as_pdf(order: Order) -> bytes:
     """The invoice as a PDF of one page."""
     lines = [f"Invoice {order.number} for {order.name}", order.address, ""]
     for _, article, pieces, cents in rows(order)[1:]:
-        lines.append(f"{pieces + ' x ' if pieces else ''}{article}   {money(int(cents)).replace('€', 'EUR ')}")
+        lines.append(
+            f"{pieces + ' x ' if pieces else ''}{article}  "
+            f" {money(int(cents)).replace('€', 'EUR ')}"
+        )
     text = " T* ".join(f"({_escaped(line)}) Tj" for line in lines)
     content = f"BT /F1 14 Tf 20 TL 72 760 Td {text} ET".encode("latin-1", "replace")
     return _document(
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
-        b"/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font"
+        b" << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
     )
 
@@ -58,5 +61,8 @@ def _document(*objects: bytes) -> bytes:
     out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     for offset in offsets:
         out += b"%010d 00000 n \n" % offset
-    out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, table)
+    out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1,
+        table,
+    )
     return bytes(out)

@@ -1,4 +1,5 @@
-"""The shop's pages as HTML: plain markup with labels, so that a screen reader could shop here too."""
+"""The shop's pages as HTML: plain markup with labels, so that a screen reader could shop here
+too."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def home(query: str | None, found: list[Product]) -> str:
         '<form action="/search" role="search"><label>Search for <input type="search" name="q" '
         f'value="{escape(query or "")}"></label><button>Search</button></form>'
     )
-    items = "".join(f'<li><a href="/products/{one.slug}">{one.name}</a>, {one.price}</li>' for one in found)
+    items = "".join(
+        f'<li><a href="/products/{one.slug}">{one.name}</a>, {one.price}</li>' for one in found
+    )
     if query is None:
         return page("The Lamp Shop", f"<p>Light, and things to put it on.</p>{form}")
     return page(f"Search: {query}", f"{form}<p>{len(found)} found.</p><ul>{items}</ul>")
@@ -54,7 +57,8 @@ def product(one: Product) -> str:
     return page(
         one.name,
         f"<p>{one.says}</p><p>Price: {one.price}</p>"
-        f'<form method="post" action="/cart"><input type="hidden" name="product" value="{one.slug}">'
+        '<form method="post" action="/cart"><input type="hidden" name="product"'
+        f' value="{one.slug}">'
         "<button>Add to cart</button></form>",
     )
 
@@ -64,7 +68,9 @@ def cart(session: Session, fields: dict[str, str], wrong: dict[str, str], other_
     if not session.cart:
         return page("Your cart", "<p>Your cart is empty.</p>")
     items = "".join(_cart_line(slug) for slug in session.cart)
-    inputs = "".join(_input(*spec, fields.get(spec[0], ""), wrong.get(spec[0], "")) for spec in _FIELDS)
+    inputs = "".join(
+        _input(*spec, fields.get(spec[0], ""), wrong.get(spec[0], "")) for spec in _FIELDS
+    )
     checked = " checked" if fields.get("terms") == "on" else ""
     return page(
         "Your cart",
@@ -86,9 +92,11 @@ def cart(session: Session, fields: dict[str, str], wrong: dict[str, str], other_
 def _cart_line(slug: str) -> str:
     one = PRODUCTS[slug]
     return (
-        f'<li>{one.name}, {one.price} <form method="post" action="/cart/remove" style="display:inline" '
+        f'<li>{one.name}, {one.price} <form method="post" action="/cart/remove"'
+        ' style="display:inline" '
         f"onsubmit=\"return confirm('Remove {one.name} from the cart?')\">"
-        f'<input type="hidden" name="product" value="{slug}"><button>Remove {one.name}</button></form></li>'
+        f'<input type="hidden" name="product" value="{slug}"><button>Remove'
+        f" {one.name}</button></form></li>"
     )
 
 
@@ -122,10 +130,10 @@ def login(wrong: str) -> str:
     """The log-in page."""
     return page(
         "Log in",
-        f'{_wrong(wrong)}<form method="post" action="/login" aria-label="Log in">'
-        '<label>E-mail <input name="email" autocomplete="username"></label>'
-        '<label>Password <input type="password" name="password" autocomplete="current-password"></label>'
-        "<button>Log in</button></form>",
+        f'{_wrong(wrong)}<form method="post" action="/login" aria-label="Log in"><label>E-mail'
+        ' <input name="email" autocomplete="username"></label><label>Password <input'
+        ' type="password" name="password" autocomplete="current-password"></label><button>Log'
+        " in</button></form>",
     )
 
 
@@ -147,7 +155,8 @@ def account(session: Session, orders: list[Order], tab: str) -> str:
         " for (const b of document.querySelectorAll('[role=tab]')) b.onclick = () => {"
         " history.pushState({}, '', b.dataset.tab === 'history' ? '/account/history' : '/account');"
         " show(b.dataset.tab) };"
-        " onpopstate = () => show(location.pathname.endsWith('history') ? 'history' : 'overview');</script>",
+        " onpopstate = () => show(location.pathname.endsWith('history') ? 'history' :"
+        " 'overview');</script>",
     )
 
 

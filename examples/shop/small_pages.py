@@ -28,12 +28,12 @@ PICKUP = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pi
 
 DIALOGS = page(
     "Dialogs",
-    "<button onclick=\"out.value = 'alert: ' + alert('Good morning')\">Alert</button> "
-    "<button onclick=\"out.value = 'confirm: ' + confirm('Do you like lamps?')\">Confirm</button> "
-    "<button onclick=\"out.value = 'prompt: ' + prompt('Which lamp?', 'a desk lamp')\">Prompt</button> "
-    '<button onclick="onbeforeunload = e => { e.preventDefault(); return true }">Guard this page</button> '
-    "<button onclick=\"open('/terms', 'terms', 'width=400,height=300')\">Terms in a window</button> "
-    '<a href="/">Leave</a><p><output id="out"></output></p>',
+    "<button onclick=\"out.value = 'alert: ' + alert('Good morning')\">Alert</button> <button"
+    " onclick=\"out.value = 'confirm: ' + confirm('Do you like lamps?')\">Confirm</button> <button"
+    " onclick=\"out.value = 'prompt: ' + prompt('Which lamp?', 'a desk lamp')\">Prompt</button>"
+    ' <button onclick="onbeforeunload = e => { e.preventDefault(); return true }">Guard this'
+    " page</button> <button onclick=\"open('/terms', 'terms', 'width=400,height=300')\">Terms in a"
+    ' window</button> <a href="/">Leave</a><p><output id="out"></output></p>',
 )
 
 SCRIPTED = page(

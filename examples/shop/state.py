@@ -25,7 +25,8 @@ class Order:
 
 @dataclass
 class Session:
-    """One visitor. ``views`` counts the pages seen; whoever waits for the next one waits on ``viewed``."""
+    """One visitor. ``views`` counts the pages seen; whoever waits for the next one waits on
+    ``viewed``."""
 
     id: str
     cart: list[str] = field(default_factory=list)
@@ -40,7 +41,8 @@ class Session:
             self.viewed.notify_all()
 
     async def views_reach(self, wanted: int, at_most_s: float) -> None:
-        """Wait until this visitor has seen ``wanted`` pages, but not longer than ``at_most_s`` seconds."""
+        """Wait until this visitor has seen ``wanted`` pages, but not longer than ``at_most_s``
+        seconds."""
         try:
             async with asyncio.timeout(at_most_s), self.viewed:
                 await self.viewed.wait_for(lambda: self.views >= wanted)

@@ -1,4 +1,5 @@
-"""What an importer gives: tasks of ours as JSON values, and the table that says how much it could say."""
+"""What an importer gives: tasks of ours as JSON values, and the table that says how much it could
+say."""
 
 from __future__ import annotations
 
@@ -9,15 +10,18 @@ from typing import Any, Protocol
 
 
 class BadSourceError(ValueError):
-    """The source is not what this importer reads; the message names the place, the value and what was wanted."""
+    """The source is not what this importer reads; the message names the place, the value and what
+    was wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One task of others: ``spec`` is what a task file of ours says, None where nothing here can judge it.
+    """One task of others: ``spec`` is what a task file of ours says, None where nothing here can
+    judge it.
 
-    ``name`` is the task's id among its peers and, with ``.json``, its file. ``kind`` is the word under which the
-    coverage counts it. ``remarks`` are sentences about what was left out, changed, or can't be judged.
+    ``name`` is the task's id among its peers and, with ``.json``, its file. ``kind`` is the word
+    under which the coverage counts it. ``remarks`` are sentences about what was left out, changed,
+    or can't be judged.
     """
 
     name: str
@@ -27,7 +31,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CoverageTable:
     """One table of docs/coverage.md: Markdown cells, and sentences below it."""
 
     title: str
@@ -42,16 +46,17 @@ class Table:
         return "\n\n".join([text, *self.notes]) + "\n"
 
 
-class Importer(Protocol):
+class BenchmarkImporter(Protocol):
     """What a module of the table is."""
 
     def tasks(self, source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
-        """Every task in ``source``, in its order; ``sites`` says where the benchmark's sites are (name → origin).
+        """Every task in ``source``, in its order; ``sites`` says where the benchmark's sites are
+        (name → origin).
 
         Raises `BadSourceError`, or `OSError` for what can't be read.
         """
 
-    def coverage(self, source: Path) -> Table:
+    def coverage(self, source: Path) -> CoverageTable:
         """How much of ``source`` is covered. Raises as ``tasks``."""
 
 

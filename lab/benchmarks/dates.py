@@ -18,7 +18,9 @@ _MONTH_FIRST = re.compile(rf"\b{_MONTH}\s+{_DAY}{_YEAR}", re.IGNORECASE)
 _DAY_FIRST = re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", re.IGNORECASE)
 _ISO = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _SLASHED = re.compile(r"(?<![\d/.-])(\d{1,2})[/.-](\d{1,2})(?:[/.-](\d{4}|\d{2}))?(?![\d/])")
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::\d\d(?:[.,]\d+)?)?\s?(?:Z|[+-]\d\d:?\d\d)?)?")
+_STAMP = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::\d\d(?:[.,]\d+)?)?\s?(?:Z|[+-]\d\d:?\d\d)?)?"
+)
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b|\b(\d{1,2}):(\d\d)\b", re.IGNORECASE)
 _SECONDS = (1e9, 4e9)
 """Numbers that are a time in seconds since 1970: 2001 to 2096."""
@@ -27,8 +29,8 @@ _SECONDS = (1e9, 4e9)
 def day_of(value: Any) -> str | None:
     """The day of a point in time, as 2026-03-08; None for what is none.
 
-    A text is one as ISO 8601 has it, with a time of day or without. A number is one in seconds or in milliseconds since
-    1970, from 2001 to 2096.
+    A text is one as ISO 8601 has it, with a time of day or without. A number is one in seconds or
+    in milliseconds since 1970, from 2001 to 2096.
     """
     if isinstance(value, str):
         found = _STAMP.fullmatch(value)
@@ -49,7 +51,10 @@ def minute_of(value: Any) -> str | None:
 def is_named(day: str, text: str) -> bool:
     """Whether ``text`` names ``day``: a date without its year names that day of every year."""
     year, month, number = map(int, day.split("-"))
-    return any((month, number) == (m, d) and (y is None or y in (year, year % 100)) for y, m, d in _dates(text))
+    return any(
+        (month, number) == (m, d) and (y is None or y in (year, year % 100))
+        for y, m, d in _dates(text)
+    )
 
 
 def is_minute_named(minute: str, text: str) -> bool:
@@ -58,7 +63,8 @@ def is_minute_named(minute: str, text: str) -> bool:
 
 
 def _dates(text: str) -> Iterator[tuple[int | None, int, int]]:
-    """(year or None, month, day) of all dates; one of two numbers is told both ways, as America's and as Europe's."""
+    """(year or None, month, day) of all dates; one of two numbers is told both ways, as America's
+    and as Europe's."""
     for y, m, d in _ISO.findall(text):
         yield int(y), int(m), int(d)
     for name, d, y in _MONTH_FIRST.findall(text):

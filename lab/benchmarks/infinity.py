@@ -1,8 +1,9 @@
 """WebArena-Infinity's tasks, as data: a start state, an instruction and a patch to a solved state.
 
-Its applications are single pages that send their whole state to their own server (``PUT /api/state``) at each change;
-its verifiers read that state. So do these tasks: what the patch changes becomes facts of the state that the server
-accepted last, one milestone for each thing that is to change. No answer and no page is asked.
+Its applications are single pages that send their whole state to their own server (``PUT
+/api/state``) at each change; its verifiers read that state. So do these tasks: what the patch
+changes becomes facts of the state that the server accepted last, one milestone for each thing that
+is to change. No answer and no page is asked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import orjson
 
 from api.core.regular_file import read_regular
 from detectors.model.errors import SpecError
-from lab.benchmarks.base import BadSourceError, Imported, Table
+from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.json_patch import PatchError, patched
 from lab.benchmarks.state_facts import NothingToTellError, changes, new_ids
 from lab.benchmarks.state_values import Context, Start
@@ -42,25 +43,31 @@ _COLUMNS = {
 
 
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
-    """One task each; ``sites`` says where an application is, by its name. Raises `BadSourceError`, `OSError`."""
+    """One task each; ``sites`` says where an application is, by its name. Raises `BadSourceError`,
+    `OSError`."""
     for app, tree in _apps(source):
         yield from _imported_all(app, tree, sites.get(app, ORIGIN))
 
 
-def coverage(source: Path) -> Table:
-    """One line an application: its tasks, those that are already solved, milestones. Raises as `tasks`."""
+def coverage(source: Path) -> CoverageTable:
+    """One line an application: its tasks, those that are already solved, milestones. Raises as
+    `tasks`."""
     rows: list[list[object]] = []
     sums: Counter[str] = Counter()
     for app, tree in _apps(source):
         found = list(_imported_all(app, tree, ORIGIN))
-        counted = Counter({"tasks": len(found), "solved": sum(one.kind == ALREADY_TRUE for one in found)})
-        counted["milestones"] = sum(len(one.spec["milestones"]) - 1 for one in found if one.spec is not None)
+        counted = Counter(
+            {"tasks": len(found), "solved": sum(one.kind == ALREADY_TRUE for one in found)}
+        )
+        counted["milestones"] = sum(
+            len(one.spec["milestones"]) - 1 for one in found if one.spec is not None
+        )
         counted["facts"] = sum(_facts(one.spec) for one in found if one.spec is not None)
         counted["none"] = sum(one.spec is None for one in found)
         rows.append([app, *(counted[name] for name in _COLUMNS)])
         sums += counted
     rows.append(["**all**", *(sums[name] for name in _COLUMNS)])
-    return Table("WebArena-Infinity", ("application", *_COLUMNS.values()), rows)
+    return CoverageTable("WebArena-Infinity", ("application", *_COLUMNS.values()), rows)
 
 
 def _facts(spec: Mapping[str, Any]) -> int:
@@ -84,29 +91,41 @@ def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _unpacked(raw: bytes) -> bytes:
-    """Raises `BadSourceError` for a bomb: by what has come out of the bytes that were read so far."""
+    """Raises `BadSourceError` for a bomb: by what has come out of the bytes that were read so
+    far."""
     packed, out = io.BytesIO(raw), bytearray()
     with gzip.open(packed) as file:
         while chunk := file.read(_CHUNK):
             out += chunk
             if len(out) > max(_FREE, _MAX_RATIO * packed.tell()):
-                raise BadSourceError(f"unpacks {packed.tell()} bytes to more than {len(out)}; wanted a smaller one")
+                raise BadSourceError(
+                    f"unpacks {packed.tell()} bytes to more than {len(out)}; wanted a smaller one"
+                )
     return bytes(out)
 
 
 def _check(tree: Any, where: str) -> None:
     """Raises `BadSourceError` for what is no application with tasks."""
-    if not isinstance(tree, dict) or not isinstance(tree.get("tasks"), list) or not isinstance(tree.get("seed"), dict):
-        raise BadSourceError(f"{where}: wanted an object with app, seed and tasks, the seed an object")
+    if (
+        not isinstance(tree, dict)
+        or not isinstance(tree.get("tasks"), list)
+        or not isinstance(tree.get("seed"), dict)
+    ):
+        raise BadSourceError(
+            f"{where}: wanted an object with app, seed and tasks, the seed an object"
+        )
     for n, one in enumerate(tree["tasks"]):
-        said = isinstance(one, dict) and all(isinstance(one.get(key), str) for key in ("id", "instruction"))
+        said = isinstance(one, dict) and all(
+            isinstance(one.get(key), str) for key in ("id", "instruction")
+        )
         if not said or not _is_patch(one.get("patch")):
             wanted = "an object with id, instruction and patch, a list of operations"
             raise BadSourceError(f"{where}: tasks[{n}]: got {one!r:.80}, wanted {wanted}")
         runs = one.get("runs") or []
         if not isinstance(runs, list) or not all(map(_is_patch, runs)):
             raise BadSourceError(
-                f"{where}: tasks[{n}].runs: got {runs!r:.80}, wanted a list of patches of further runs"
+                f"{where}: tasks[{n}].runs: got {runs!r:.80}, wanted a list of patches of further"
+                " runs"
             )
 
 
@@ -123,7 +142,12 @@ def _imported_all(app: str, tree: Mapping[str, Any], origin: str) -> Iterator[Im
 def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, start: Start) -> Imported:
     name = f"{app}/{one['id']}"
     if one.get("expect_solved") is False:
-        return Imported(name, None, "solution fails", ("skipped: expect_solved is false, its own solution fails",))
+        return Imported(
+            name,
+            None,
+            "solution fails",
+            ("skipped: expect_solved is false, its own solution fails",),
+        )
     try:
         solved = patched(seed, one["patch"])
     except PatchError as error:
@@ -137,17 +161,25 @@ def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, start: S
     except NothingToTellError as error:
         return Imported(name, None, "nothing to tell apart", (f"skipped: {error}",))
     except (SpecError, ValueError) as error:
-        return Imported(name, None, "no rule", (f"skipped: no rule says what is different: {error!s:.300}",))
+        return Imported(
+            name, None, "no rule", (f"skipped: no rule says what is different: {error!s:.300}",)
+        )
     if not groups:
-        return Imported(name, None, "nothing to see", ("the patch changes nothing that a state could show",))
+        return Imported(
+            name, None, "nothing to see", ("the patch changes nothing that a state could show",)
+        )
     milestones: list[dict[str, Any]] = []
     for number, (label, facts) in enumerate(groups.items()):
         when = {"state_accepted": {"url": STATE, "facts": facts}}
         milestones.append({"id": f"{number}-{label}"[:64], "weight": len(facts), "when": when})
     requires = [milestone["id"] for milestone in milestones]
-    # The steps remember what was reached; the goal wants all of it to be so in one state, the last one.
+    # The steps remember what was reached; the goal wants all of it to be so in one state, the last
+    # one.
     every = [fact for facts in groups.values() for fact in facts]
-    together = {"requires": requires, "when": {"state_accepted": {"url": STATE, "facts": every, "whole": True}}}
+    together = {
+        "requires": requires,
+        "when": {"state_accepted": {"url": STATE, "facts": every, "whole": True}},
+    }
     milestones.append({"id": "solved", "when": {"goal": together}, "must_hold_at_end": True})
     spec = {
         "id": f"webarena-infinity/{name}",

@@ -1,6 +1,8 @@
-"""Other people's regular expressions as RE2 takes them: what looks around is said as patterns that must and must not.
+"""Other people's regular expressions as RE2 takes them: what looks around is said as patterns that
+must and must not.
 
-RE2 has no look-around, so that its time is linear in the text. The forms that benchmarks use can be said without.
+RE2 has no look-around, so that its time is linear in the text. The forms that benchmarks use can be
+said without.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ _AHEAD = re.compile(r"\(\?=\.\*")
 
 def is_pattern(value: Any) -> bool:
     """WebArena-Verified's own sign of one: a text from ^ to $."""
-    return isinstance(value, str) and len(value) >= 2 and value.startswith("^") and value.endswith("$")
+    return (
+        isinstance(value, str) and len(value) >= 2 and value.startswith("^") and value.endswith("$")
+    )
 
 
 def rewritten(pattern: str) -> Any:

@@ -1,9 +1,11 @@
-"""What is different in a solved state, as facts that a rule can look for: by the rows' own ids, not by their places.
+"""What is different in a solved state, as facts that a rule can look for: by the rows' own ids, not
+by their places.
 
-An application may add a row at another end, write another time of day, count otherwise or draw other codes than the
-benchmark's own solution (`lab.benchmarks.state_values`): these are left out, or asked as another value than at the
-start. What holds at the start is no fact: a new row that is like an old one is asked as one that is not the old one.
-Where only counters, orders, or times that any change sets are different, no fact is left (`NothingToTellError`).
+An application may add a row at another end, write another time of day, count otherwise or draw
+other codes than the benchmark's own solution (`lab.benchmarks.state_values`): these are left out,
+or asked as another value than at the start. What holds at the start is no fact: a new row that is
+like an old one is asked as one that is not the old one. Where only counters, orders, or times that
+any change sets are different, no fact is left (`NothingToTellError`).
 """
 
 from __future__ import annotations
@@ -33,12 +35,13 @@ _AT = "\0"
 
 
 class NothingToTellError(ValueError):
-    """No fact tells the solved state from what an unrelated change would make; the message names what is different."""
+    """No fact tells the solved state from what an unrelated change would make; the message names
+    what is different."""
 
 
 class Found(NamedTuple):
-    """One fact; ``about`` is the thing that it is about, ``path`` where. ``weight``: ``order``, ``time`` and ``count``
-    are asked, or not, only where nothing else is different."""
+    """One fact; ``about`` is the thing that it is about, ``path`` where. ``weight``: ``order``,
+    ``time`` and ``count`` are asked, or not, only where nothing else is different."""
 
     about: str
     path: str
@@ -47,7 +50,8 @@ class Found(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a value stands: below the row of ``base`` for which ``test`` holds, or, without a test, below the root."""
+    """Where a value stands: below the row of ``base`` for which ``test`` holds, or, without a test,
+    below the root."""
 
     base: str
     test: str
@@ -67,7 +71,8 @@ class Place(NamedTuple):
         return Place(self.path, test, "")
 
     def path_with(self, tests: Sequence[str]) -> str:
-        """A JSON Path that finds something where all ``tests`` hold, in each of which `_AT` is this place's value."""
+        """A JSON Path that finds something where all ``tests`` hold, in each of which `_AT` is this
+        place's value."""
         if self.test:
             told = [test.replace(_AT, f"@{self.inner}") for test in tests]
             return f"{self.base}[?{' && '.join((self.test, *told))}]"
@@ -75,9 +80,11 @@ class Place(NamedTuple):
 
 
 def changes(seed: Any, solved: Any, context: Context) -> dict[str, list[Fact]]:
-    """Facts that hold in ``solved`` and not in ``seed``, by the thing that they are about, in the state's order.
+    """Facts that hold in ``solved`` and not in ``seed``, by the thing that they are about, in the
+    state's order.
 
-    Empty where the two are the same. Raises `NothingToTellError`, `ValueError` for a fact that no rule can look for.
+    Empty where the two are the same. Raises `NothingToTellError`, `ValueError` for a fact that no
+    rule can look for.
     """
     every = list(_Walk(context, seed).differing(Place("$", "", ""), "", seed, solved))
     if not every:
@@ -88,7 +95,9 @@ def changes(seed: Any, solved: Any, context: Context) -> dict[str, list[Fact]]:
         told = told or [one for one in found if one.weight == weight]
     if not told:
         paths = ", ".join(dict.fromkeys(one.path for one in every))
-        raise NothingToTellError(f"only {paths:.300} would tell; any other change may set it as well")
+        raise NothingToTellError(
+            f"only {paths:.300} would tell; any other change may set it as well"
+        )
     groups: dict[str, list[Fact]] = {}
     for one in told:
         facts = groups.setdefault(_NAME.sub("-", one.about).strip("-.") or "state", [])
@@ -98,7 +107,8 @@ def changes(seed: Any, solved: Any, context: Context) -> dict[str, list[Fact]]:
 
 
 def new_ids(seed: Any, solved: Any) -> dict[str, list[Any]]:
-    """The ids that rows in ``solved`` were given, as JSON, each with the ids of the rows of its list in ``seed``."""
+    """The ids that rows in ``solved`` were given, as JSON, each with the ids of the rows of its
+    list in ``seed``."""
     found: dict[str, list[Any]] = {}
     if isinstance(seed, dict) and isinstance(solved, dict):
         for key, value in solved.items():
@@ -135,11 +145,15 @@ class _Walk:
         elif not _same(old, new):
             yield self._value(place, about, old, new)
 
-    def _objects(self, place: Place, about: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Found]:
+    def _objects(
+        self, place: Place, about: str, old: Mapping[str, Any], new: Mapping[str, Any]
+    ) -> Iterator[Found]:
         for key in sorted({*old, *new}):
             below, thing = place.step(key), _part(about, key)
             if key not in new:
-                weight: Weight = "count" if self.context.kind(below.path, key, None) == "count" else "asked"
+                weight: Weight = (
+                    "count" if self.context.kind(below.path, key, None) == "count" else "asked"
+                )
                 yield Found(thing, below.path, {"path": place.path, "without": [key]}, weight)
             elif key not in old:
                 yield self._value(below, thing, None, new[key])
@@ -153,11 +167,17 @@ class _Walk:
             if all(test.exact for test in tests):
                 return Found(about, place.path, {"path": place.path, "value": new})
             return Found(
-                about, place.path, {"path": place.path_with([test.text for test in tests if test.text] or [_AT])}
+                about,
+                place.path,
+                {"path": place.path_with([test.text for test in tests if test.text] or [_AT])},
             )
         key = _last(place)
         kind = self.context.kind(place.path, key, new)
-        another = {"path": place.path_with([_AT, *(f"{_AT}!={json_text(one)}" for one in (None, "", MASK, old))])}
+        another = {
+            "path": place.path_with(
+                [_AT, *(f"{_AT}!={json_text(one)}" for one in (None, "", MASK, old))]
+            )
+        }
         if kind == "when":
             return Found(about, place.path, another, "count" if is_system_time(key) else "time")
         if kind in ("count", "masked"):
@@ -166,10 +186,16 @@ class _Walk:
             self.context.note("asked as another value than at the start", place.path, new)
             return Found(about, place.path, another)
         test = self._test(_AT, kind, new)
-        fact = {"path": place.path, "value": new} if test.exact else {"path": place.path_with([test.text])}
+        fact = (
+            {"path": place.path, "value": new}
+            if test.exact
+            else {"path": place.path_with([test.text])}
+        )
         return Found(about, place.path, fact)
 
-    def _lists(self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[Found]:
+    def _lists(
+        self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> Iterator[Found]:
         name = _identity(old, new)
         if _plain(old) and _plain(new):
             yield from self._texts(place, about, old, new)
@@ -178,7 +204,9 @@ class _Walk:
         elif not _same(old, new):
             yield from self._nameless(place, about, old, new)
 
-    def _rows(self, place: Place, about: str, name: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[Found]:
+    def _rows(
+        self, place: Place, about: str, name: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> Iterator[Found]:
         path = place.path
         before, after = ({json_text(row[name]): row for row in rows} for rows in (old, new))
         gone = [row[name] for key, row in before.items() if key not in after]
@@ -201,7 +229,8 @@ class _Walk:
     def _added(
         self, place: Place, about: str, name: str | None, added: Sequence[Any], old: Sequence[Any]
     ) -> Iterator[Found]:
-        """New rows by what is in them; as often as they came, and not the old ones that are like them."""
+        """New rows by what is in them; as often as they came, and not the old ones that are like
+        them."""
         tests = [self._content(place, row, name) for row in added]
         for test, times in Counter(tests).items():
             path = f"{place.path}[?{test}]" if test else f"{place.path}[*]"
@@ -217,17 +246,25 @@ class _Walk:
     def _content(self, place: Place, row: Mapping[str, Any], name: str | None) -> str:
         """A filter for a row by what is in it; the id that it was given is not its content."""
         told = {key: part for key, part in row.items() if key != name or name not in _GIVEN}
-        return " && ".join(test.text for test in self._tests("@", f"{place.path}[new]", "", told) if test.text)
+        return " && ".join(
+            test.text for test in self._tests("@", f"{place.path}[new]", "", told) if test.text
+        )
 
-    def _nameless(self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[Found]:
+    def _nameless(
+        self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> Iterator[Found]:
         """Rows without an id of their own."""
         path = place.path
         had, has = Counter(map(json_text, old)), Counter(map(json_text, new))
         added = [row for row in new if not had[json_text(row)]]
         gone = [row for row in old if not has[json_text(row)]]
-        drawn = any(not test.exact for row in added for test in self._tests("@", f"{path}[new]", "", row))
+        drawn = any(
+            not test.exact for row in added for test in self._tests("@", f"{path}[new]", "", row)
+        )
         if (not added and not gone) or not all(isinstance(row, Mapping) for row in new):
-            yield Found(about, path, {"path": path, "value": list(new)}, "order" if had == has else "asked")
+            yield Found(
+                about, path, {"path": path, "value": list(new)}, "order" if had == has else "asked"
+            )
         elif not drawn and (not new or gone or max(had.values(), default=1) > 1):
             yield Found(about, path, {"path": path, "value": list(new)})
         else:
@@ -236,26 +273,36 @@ class _Walk:
                 yield Found(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
             yield from self._added(place, _part(about, "new"), None, added, old)
 
-    def _texts(self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[Found]:
-        """Plain values: which came and which went; their order counts only where nothing else is different."""
+    def _texts(
+        self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> Iterator[Found]:
+        """Plain values: which came and which went; their order counts only where nothing else is
+        different."""
         path, key = place.path, _last(place)
         had, has = list(map(json_text, old)), list(map(json_text, new))
         if had == has:
             return
         came = {text: value for text, value in zip(has, new, strict=True) if text not in had}
-        kinds = {text: self.context.kind(f"{path}[new]", key, value) for text, value in came.items()}
+        kinds = {
+            text: self.context.kind(f"{path}[new]", key, value) for text, value in came.items()
+        }
         open_ = [value for text, value in came.items() if kinds[text] != "asked"]
         same = sorted(had) == sorted(has)
         if not open_ and (same or not new or len({*has}) < len(has)):
-            yield Found(about, path, {"path": path, "value": list(new)}, "order" if same else "asked")
+            yield Found(
+                about, path, {"path": path, "value": list(new)}, "order" if same else "asked"
+            )
             return
         gone = [value for value in old if json_text(value) not in has]
         kept = [value for value in new if value not in open_]
         if not open_:
             yield Found(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
             return
-        # Among the parts of the row that holds the list, which is found first: a filter over all rows would cost more.
-        tests = [f"@[?@=={json_text(one)}]" for one in kept] + [f"!@[?@=={json_text(one)}]" for one in gone]
+        # Among the parts of the row that holds the list, which is found first: a filter over all
+        # rows would cost more.
+        tests = [f"@[?@=={json_text(one)}]" for one in kept] + [
+            f"!@[?@=={json_text(one)}]" for one in gone
+        ]
         for value in open_:
             test = self._test("@", kinds[json_text(value)], value).text
             others = [f"@!={json_text(one)}" for one in (None, *old)]
@@ -264,10 +311,15 @@ class _Walk:
         yield Found(about, path, {"path": f"{parent}[?{' && '.join(tests)}]"})
 
     def _tests(self, at: str, path: str, key: str, value: Any) -> Iterator[_Test]:
-        """Tests of all plain values in ``value``, which stands at ``at`` of a filter; none for what is left out."""
+        """Tests of all plain values in ``value``, which stands at ``at`` of a filter; none for what
+        is left out."""
         if isinstance(value, Mapping):
             for name, part in value.items():
-                if name in _GIVEN and isinstance(part, str | int) and f"{path}.{name}".count("[new]"):
+                if (
+                    name in _GIVEN
+                    and isinstance(part, str | int)
+                    and f"{path}.{name}".count("[new]")
+                ):
                     yield _Test("", False)  # a part of a new row has an id that it was given, too
                 else:
                     yield from self._tests(at + _step(name), f"{path}.{name}", name, part)
@@ -293,7 +345,8 @@ class _Walk:
 
 
 class _Test(NamedTuple):
-    """A test of a filter; empty for what is not asked. ``exact``: that the value is this one and no other."""
+    """A test of a filter; empty for what is not asked. ``exact``: that the value is this one and no
+    other."""
 
     text: str
     exact: bool
@@ -318,13 +371,21 @@ def _plain(values: Sequence[Any]) -> bool:
 
 def _last(place: Place) -> str:
     """The last key of a place; of a list's row the list's."""
-    found = re.findall(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[\"((?:[^\"\\]|\\.)*)\"\]", place.inner or place.base)
+    found = re.findall(
+        r"\.([A-Za-z_][A-Za-z0-9_]*)|\[\"((?:[^\"\\]|\\.)*)\"\]", place.inner or place.base
+    )
     return "".join(found[-1]) if found else ""
 
 
 def _part(about: str, name: str) -> str:
     """Two names are enough to tell what a milestone is about."""
-    return about if "." in about else f"{about}.{name.replace('.', '-')}" if about else name.replace(".", "-")
+    return (
+        about
+        if "." in about
+        else f"{about}.{name.replace('.', '-')}"
+        if about
+        else name.replace(".", "-")
+    )
 
 
 def _step(key: str) -> str:

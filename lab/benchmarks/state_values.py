@@ -1,9 +1,11 @@
-"""What a value of a solved state is to a task: asked, or the application's own (when, how often, what it drew).
+"""What a value of a solved state is to a task: asked, or the application's own (when, how often,
+what it drew).
 
-An application writes another time of doing than the benchmark's own solution, counts otherwise, and draws other codes
-and ids. A point in time is asked where the instruction names its day, where it was copied from the start, and where it
-is another day than the one on which the task was done. The day of doing is read from what names an act that was done
-(``createdAt``, ``resolvedDate``), and from points in time that tasks of one application share.
+An application writes another time of doing than the benchmark's own solution, counts otherwise, and
+draws other codes and ids. A point in time is asked where the instruction names its day, where it
+was copied from the start, and where it is another day than the one on which the task was done. The
+day of doing is read from what names an act that was done (``createdAt``, ``resolvedDate``), and
+from points in time that tasks of one application share.
 """
 
 from __future__ import annotations
@@ -26,21 +28,38 @@ MASK = "***"
 """What the daemon writes in place of a secret."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_SYSTEM = frozenset(("created", "updated", "modified", "edited", "changed", "touched", "saved", "synced", "timestamp"))
+_SYSTEM = frozenset(
+    (
+        "created",
+        "updated",
+        "modified",
+        "edited",
+        "changed",
+        "touched",
+        "saved",
+        "synced",
+        "timestamp",
+    )
+)
 """What any change of a thing sets."""
 _DONE = _SYSTEM | frozenset(
     ("seen", "sent", "read", "paid", "made", "taken", "done", "written", "sold", "bought", "last")
 )
 _TIMES = frozenset(("at", "on", "date", "time", "timestamp", "day"))
 _WANTED = frozenset(
-    "due until expires expiry expiration deadline start end begin birth birthday dob next scheduled schedule planned "
-    "target departure arrival checkin checkout effective valid snoozed reminder remind from to through".split()
+    "due until expires expiry expiration deadline start end begin birth birthday dob next scheduled"
+    " schedule planned target departure arrival checkin checkout effective valid snoozed reminder"
+    " remind from to through".split()
 )
 """What names a time that somebody chooses."""
 _IDS = frozenset(("id", "iid", "uuid", "guid"))
-_SECRET = frozenset("token secret uuid guid hash nonce otp checksum signature fingerprint salt etag".split())
+_SECRET = frozenset(
+    "token secret uuid guid hash nonce otp checksum signature fingerprint salt etag".split()
+)
 """What an application draws itself, where no one named the value."""
-_NUMBERED = frozenset("key code prefix suffix number reference ref confirmation tracking serial receipt".split())
+_NUMBERED = frozenset(
+    "key code prefix suffix number reference ref confirmation tracking serial receipt".split()
+)
 """What it may draw or number: where the values at the start are all different and have digits in them."""
 _MASKED = re.compile(
     r".*(?:password|passwd|pwd|passphrase|passcode).*|.*(?:token|secret|(?:api|secret|access|private|signing|encryption)key|"
@@ -76,7 +95,8 @@ def is_system_time(key: str) -> bool:
 
 
 def is_done_time(key: str) -> bool:
-    """Whether a key names when something was done, as ``resolvedDate`` does and ``dueDate`` does not."""
+    """Whether a key names when something was done, as ``resolvedDate`` does and ``dueDate`` does
+    not."""
     words = words_of(key)
     if not words or _WANTED & {*words}:
         return False
@@ -87,7 +107,9 @@ def is_done_time(key: str) -> bool:
 def is_masked(key: str) -> bool:
     """Whether the daemon masks what stands under ``key``: a secret by its name."""
     words = [word for word in words_of(key) if not word.isdigit()]
-    return bool(words) and (_MASKED.fullmatch("".join(words_of(key))) is not None or words[-1] in _MASKED_LAST)
+    return bool(words) and (
+        _MASKED.fullmatch("".join(words_of(key))) is not None or words[-1] in _MASKED_LAST
+    )
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
@@ -105,15 +127,20 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 def patch_leaves(patch: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
     """`leaves` of what a patch adds or replaces."""
     for operation in patch:
-        steps = [step for step in str(operation.get("path", "")).split("/") if step and not step.isdecimal()]
+        steps = [
+            step
+            for step in str(operation.get("path", "")).split("/")
+            if step and not step.isdecimal()
+        ]
         yield from leaves(operation.get("value"), steps[-1] if steps else "")
 
 
 def clock_days(seed: Any, tasks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The days on which an application's ``tasks`` (instruction and patch) were done.
 
-    Those of what names an act that was done, and of times of day that several tasks share; where there are none, those
-    of all times of day that nobody names. What stands in ``seed`` was copied, not done.
+    Those of what names an act that was done, and of times of day that several tasks share; where
+    there are none, those of all times of day that nobody names. What stands in ``seed`` was copied,
+    not done.
     """
     copied = {json_text(value) for _, value in leaves(seed)}
     done: set[str] = set()
@@ -133,7 +160,8 @@ def clock_days(seed: Any, tasks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """An application's start: its plain values as JSON, the texts under each key, and its days of doing."""
+    """An application's start: its plain values as JSON, the texts under each key, and its days of
+    doing."""
 
     known: frozenset[str]
     texts: Mapping[str, Sequence[str]]
@@ -153,9 +181,10 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One task: its ``instruction``, the days on which it was done, its application's ``start``, ids of new rows (as
-    JSON, each with the ids of the rows that were there), and (key, JSON) of values that a further run had otherwise.
-    ``notes`` collects what is to be said at import: kind → path → value."""
+    """One task: its ``instruction``, the days on which it was done, its application's ``start``,
+    ids of new rows (as JSON, each with the ids of the rows that were there), and (key, JSON) of
+    values that a further run had otherwise. ``notes`` collects what is to be said at import: kind →
+    path → value."""
 
     instruction: str
     days: frozenset[str]
@@ -171,11 +200,15 @@ class Context:
         task: Mapping[str, Any],
         references: Mapping[str, Sequence[Any]],
     ) -> Context:
-        """``task``: its ``instruction``, ``patch`` and, where there are some, ``runs``: patches of further runs."""
+        """``task``: its ``instruction``, ``patch`` and, where there are some, ``runs``: patches of
+        further runs."""
         values = list(patch_leaves(task["patch"]))
         days = {day_of(value) for key, value in values if is_done_time(key)}
         told = {(key, json_text(value)) for key, value in values}
-        others = [{(key, json_text(value)) for key, value in patch_leaves(run)} for run in task.get("runs") or ()]
+        others = [
+            {(key, json_text(value)) for key, value in patch_leaves(run)}
+            for run in task.get("runs") or ()
+        ]
         varying = frozenset(one for one in told if any(one not in other for other in others))
         own = frozenset(day for day in days if day in start.clock)
         return cls(task["instruction"], own or start.clock, start, references, varying)
@@ -187,7 +220,10 @@ class Context:
             kind = "when" if day_of(value) else "drawn"
         if kind == "when" and not is_done_time(key):
             self.note(
-                "may be wanted, not asked: it is the day of doing, and the instruction does not name it", path, value
+                "may be wanted, not asked: it is the day of doing, and the instruction does not"
+                " name it",
+                path,
+                value,
             )
         elif kind == "when":
             self.note("not asked: when it was done", path, value)
@@ -196,7 +232,11 @@ class Context:
         elif kind == "drawn":
             self.note("not asked: the application draws it", path, value)
         elif kind in ("asked", "day") and day_of(value) and not self._is_told(value):
-            self.note("asked, though the instruction does not name it: another day than that of doing", path, value)
+            self.note(
+                "asked, though the instruction does not name it: another day than that of doing",
+                path,
+                value,
+            )
         return kind
 
     def note(self, what: str, path: str, value: Any) -> None:
@@ -217,18 +257,29 @@ class Context:
 
     def _is_told(self, value: Any) -> bool:
         day = day_of(value)
-        return json_text(value) in self.start.known or (day is not None and is_named(day, self.instruction))
+        return json_text(value) in self.start.known or (
+            day is not None and is_named(day, self.instruction)
+        )
 
     def _kind(self, key: str, value: Any) -> Kind:
         if is_counter(key):
             return "count"
-        if is_masked(key) and isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
+        if (
+            is_masked(key)
+            and isinstance(value, str | int | float)
+            and not isinstance(value, bool)
+            and value != ""
+        ):
             return "masked"
         text = json_text(value)
-        if text in self.references and (isinstance(value, str) or {*words_of(key)} & (_IDS | {"ids"})):
+        if text in self.references and (
+            isinstance(value, str) or {*words_of(key)} & (_IDS | {"ids"})
+        ):
             return "reference"
         day = day_of(value)
-        if day is not None and (isinstance(value, str) or is_done_time(key) or {*words_of(key)} & (_TIMES | _WANTED)):
+        if day is not None and (
+            isinstance(value, str) or is_done_time(key) or {*words_of(key)} & (_TIMES | _WANTED)
+        ):
             return self._time(key, value, day)
         return "drawn" if isinstance(value, str) and self._is_drawn(key, value) else "asked"
 
@@ -240,7 +291,9 @@ class Context:
             return "when"
         if is_system_time(key) and not self.days:
             return "when"
-        return "asked" if json_text(value) in self.start.known or not isinstance(value, str) else "day"
+        return (
+            "asked" if json_text(value) in self.start.known or not isinstance(value, str) else "day"
+        )
 
     def _is_drawn(self, key: str, value: str) -> bool:
         if json_text(value) in self.start.known or value.lower() in self.instruction.lower():
@@ -250,18 +303,23 @@ class Context:
         digits = sum(letter.isdigit() for letter in value)
         if " " in value or "@" in value or "://" in value or len(value) < 4:
             return False
-        if _SECRET & {*words_of(key)} or (_NUMBERED & {*words_of(key)} and self._is_numbered(key, digits)):
+        if _SECRET & {*words_of(key)} or (
+            _NUMBERED & {*words_of(key)} and self._is_numbered(key, digits)
+        ):
             return True
         if _HEX.fullmatch(value) or _GROUPS.fullmatch(value):
             return digits >= 2
         return bool(_RUN.fullmatch(value)) and digits >= 3 and _is_mixed(value)
 
     def _is_numbered(self, key: str, digits: int) -> bool:
-        """Whether the texts under ``key`` at the start are codes: all different, most with a digit in them."""
+        """Whether the texts under ``key`` at the start are codes: all different, most with a digit
+        in them."""
         texts = self.start.texts.get(key, ())
         if len(texts) < 2:
             return digits > 0
-        return len({*texts}) == len(texts) and 2 * sum(any(map(str.isdigit, text)) for text in texts) > len(texts)
+        return len({*texts}) == len(texts) and 2 * sum(
+            any(map(str.isdigit, text)) for text in texts
+        ) > len(texts)
 
 
 def _is_mixed(value: str) -> bool:

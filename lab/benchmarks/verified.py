@@ -1,8 +1,9 @@
-"""WebArena-Verified's tasks: what its evaluators ask of an answer and of the network, as milestones.
+"""WebArena-Verified's tasks: what its evaluators ask of an answer and of the network, as
+milestones.
 
-All of its checks together are the goal, as in its all-or-nothing score; each check by itself is a step, and so is the
-request that reaches the right place with something else in it. The answer is asked for last and weighs little where
-something is to be done.
+All of its checks together are the goal, as in its all-or-nothing score; each check by itself is a
+step, and so is the request that reaches the right place with something else in it. The answer is
+asked for last and weighs little where something is to be done.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import orjson
 
 from api.core.regular_file import read_regular
-from lab.benchmarks.base import BadSourceError, Imported, Table
+from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.verified_checks import check, unwanted
 from lab.benchmarks.verified_forms import drafted, is_draft
 from lab.benchmarks.verified_sites import Sites
@@ -45,10 +46,12 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
             raise BadSourceError(f"{where}: {error}") from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             wanted = "task_id, sites, intent, and eval as WebArena-Verified has them"
-            raise BadSourceError(f"{where}: {type(error).__name__} {error}; wanted {wanted}") from None
+            raise BadSourceError(
+                f"{where}: {type(error).__name__} {error}; wanted {wanted}"
+            ) from None
 
 
-def coverage(source: Path) -> Table:
+def coverage(source: Path) -> CoverageTable:
     """One line a kind of task. Raises as `tasks`."""
     rows: dict[str, Counter[str]] = {}
     for one, made in zip(_dataset(source), tasks(source, {}), strict=True):
@@ -59,7 +62,9 @@ def coverage(source: Path) -> Table:
         counted["forms"] += sum(map(is_draft, checks))
         counted["unwanted"] += sum(bool(check.get("should_not_exist")) for check in checks)
         counted["cookies"] += sum(map(_asks_cookies, checks))
-        counted["schema"] += one["eval"][0].get("results_schema", {"type": "null"}) != {"type": "null"}
+        counted["schema"] += one["eval"][0].get("results_schema", {"type": "null"}) != {
+            "type": "null"
+        }
         assert made.spec is not None
         counted["milestones"] += len(made.spec["milestones"]) - 1
     names = ("tasks", "checks", "forms", "unwanted", "cookies", "schema", "milestones")
@@ -69,7 +74,9 @@ def coverage(source: Path) -> Table:
         "kind", "tasks", "network checks", "of them told by the form's state", "of them: must not be sent",
         "of them about a cookie's value", "answers with a schema", "step milestones",
     )  # fmt: skip
-    return Table("WebArena-Verified", columns, [*lines, ["**all**", *(every[name] for name in names)]])
+    return CoverageTable(
+        "WebArena-Verified", columns, [*lines, ["**all**", *(every[name] for name in names)]]
+    )
 
 
 def _dataset(source: Path) -> list[Any]:
@@ -77,7 +84,9 @@ def _dataset(source: Path) -> list[Any]:
     if source.is_dir():
         found = sorted(source.rglob(f"assets/dataset/{NAME}"))
         if not found:
-            raise BadSourceError(f"wanted {NAME}, or a folder into which webarena-verified was installed")
+            raise BadSourceError(
+                f"wanted {NAME}, or a folder into which webarena-verified was installed"
+            )
         path = found[0]
     try:
         tree = orjson.loads(read_regular(path))
@@ -101,25 +110,41 @@ def _imported(one: Mapping[str, Any], sites: Sites) -> Imported:
         if config.get("should_not_exist"):
             holding.append({"none_of": [unwanted(config, sites)]})
         elif is_draft(config):
-            steps.append({"id": f"check-{number}", "component": "form", "when": drafted(config, sites)})
+            steps.append(
+                {"id": f"check-{number}", "component": "form", "when": drafted(config, sites)}
+            )
             holding.append(steps[-1]["when"])
-            remarks.append(f"check {number}: its site is patched to send a draft; here the form's own state is asked")
+            remarks.append(
+                f"check {number}: its site is patched to send a draft; here the form's own state is"
+                " asked"
+            )
         else:
             found = check(config, kind, sites, alone=asked[_request(config)] == 1)
             component = "nav" if kind == "navigate" else "form"
             if found.there is not None:
-                there = {"id": f"check-{number}-there", "component": component, "weight": _HALF, "when": found.there}
+                there = {
+                    "id": f"check-{number}-there",
+                    "component": component,
+                    "weight": _HALF,
+                    "when": found.there,
+                }
                 steps.append(there)
             steps.append({"id": f"check-{number}", "component": component, "when": found.when})
             holding.extend([found.when] if found.state else [])
         if _asks_cookies(config):
-            remarks.append(f"check {number}: asks a cookie's value, which is told for this task; of a HAR: --cookie")
+            remarks.append(
+                f"check {number}: asks a cookie's value, which is told for this task; of a HAR:"
+                " --cookie"
+            )
     requires = [step["id"] for step in steps if not step["id"].endswith("-there")]
     spoken = {"answer_says": {"value": answer(said, sites)}}
     answered: dict[str, Any] = {"id": "answer", "component": "answer", "when": spoken}
     if requires:
         answered["after"] = requires
-    goal = {"requires": [*requires, "answer"], "when": {"all_of": {"holding": True, "of": [*holding, spoken]}}}
+    goal = {
+        "requires": [*requires, "answer"],
+        "when": {"all_of": {"holding": True, "of": [*holding, spoken]}},
+    }
     used = {step["component"] for step in steps}
     share = {name: (_HALF - _TENTH) / len(used) for name in sorted(used)}
     spec = {
@@ -128,7 +153,11 @@ def _imported(one: Mapping[str, Any], sites: Sites) -> Imported:
         "instruction": one["intent"],
         "origin": sites.origin(one["sites"][0]),
         "weights": {**share, "answer": _TENTH if used else _HALF, "goal": _HALF},
-        "milestones": [*steps, answered, {"id": "goal", "when": {"goal": goal}, "must_hold_at_end": True}],
+        "milestones": [
+            *steps,
+            answered,
+            {"id": "goal", "when": {"goal": goal}, "must_hold_at_end": True},
+        ],
     }
     return Imported(str(one["task_id"]), spec, kind, tuple(remarks))
 

@@ -12,7 +12,15 @@ from lab.benchmarks.patterns import is_pattern, rewritten
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import kind_of, leaf, value
 
-REFUSED = ("/login", "/users/sign_in", "/customer/account/login", "/admin/auth/login", "/noroute", "/404", "/errors")
+REFUSED = (
+    "/login",
+    "/users/sign_in",
+    "/customer/account/login",
+    "/admin/auth/login",
+    "/noroute",
+    "/404",
+    "/errors",
+)
 """Where the benchmark's sites redirect to when they refuse."""
 ANYTHING = [".*"]
 
@@ -21,8 +29,8 @@ _COOKIE = re.compile(r"\.\*([A-Za-z_]+)=([a-z_]+(?:\(\?:[^()]*\))?)")
 
 
 class Check(NamedTuple):
-    """``when``: the whole check; ``there``: only its address and method, None where that is all of it; ``state``:
-    whether it is to be so at the end."""
+    """``when``: the whole check; ``there``: only its address and method, None where that is all of
+    it; ``state``: whether it is to be so at the end."""
 
     when: dict[str, Any]
     there: dict[str, Any] | None
@@ -30,15 +38,22 @@ class Check(NamedTuple):
 
 
 def check(config: Mapping[str, Any], kind: str, sites: Sites, alone: bool) -> Check:
-    """The check of a task of this kind: retrieve, navigate or mutate; ``alone``: no other asks the same of a request.
+    """The check of a task of this kind: retrieve, navigate or mutate; ``alone``: no other asks the
+    same of a request.
 
-    Theirs looks at the last such request unless it is told otherwise, so two that ask alike can't both be fulfilled;
-    here both are looked for among all.
+    Theirs looks at the last such request unless it is told otherwise, so two that ask alike can't
+    both be fulfilled; here both are looked for among all.
     """
     expected = config["expected"]
     method = expected.get("http_method") or "GET"
     document = kind == "navigate" and method == "GET"
-    which = "document" if document else "last" if alone and config.get("last_event_only", True) else "any"
+    which = (
+        "document"
+        if document
+        else "last"
+        if alone and config.get("last_event_only", True)
+        else "any"
+    )
     args: dict[str, Any] = {"url": _addresses(config, sites), "method": method}
     if which != "any":
         args["which"] = which
@@ -56,7 +71,9 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites, alone: bool) -> Ch
     if "Cookie" in headers:
         args["sent_cookies"] = [_carried(headers["Cookie"])]
     anywhere = {
-        "any": [{key: part for key, part in one.items() if key != "query"} for one in args["url"]["any"]],
+        "any": [
+            {key: part for key, part in one.items() if key != "query"} for one in args["url"]["any"]
+        ],
         "ignore": ANYTHING,
         **{key: part for key, part in args["url"].items() if key in ("encoded", "scope")},
     }
@@ -64,11 +81,14 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites, alone: bool) -> Ch
     more = set(args) - {"url", "method", "which", "not_to", "status"} or any(
         "query" in one for one in args["url"]["any"]
     )
-    return Check({"request_answered": args}, {"request_answered": there} if more else None, which != "any")
+    return Check(
+        {"request_answered": args}, {"request_answered": there} if more else None, which != "any"
+    )
 
 
 def _carried(pattern: str) -> dict[str, Any]:
-    """The cookie that a pattern for the whole header names, and what its value must, or must not, be."""
+    """The cookie that a pattern for the whole header names, and what its value must, or must not,
+    be."""
     found = _COOKIE.search(pattern)
     if found is None or not is_pattern(pattern):
         raise BadSourceError(f"Cookie: got {pattern}, wanted a pattern with one name=value in it")
@@ -83,14 +103,22 @@ def unwanted(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
     url["any"] = [{key: part for key, part in one.items() if key != "query"} for one in url["any"]]
     status = ["1xx", "2xx", "3xx", "4xx", "5xx"]
     return {
-        "request_answered": {"url": url, "method": config["expected"].get("http_method") or "GET", "status": status}
+        "request_answered": {
+            "url": url,
+            "method": config["expected"].get("http_method") or "GET",
+            "status": status,
+        }
     }
 
 
 def _addresses(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
     expected = config["expected"]
-    found: dict[str, Any] = {"any": _alternatives(expected["url"], expected.get("query_params"), sites, config)}
-    ignore = [rewritten(f"^{re.escape(name)}$") for name in config.get("ignored_query_params") or ()]
+    found: dict[str, Any] = {
+        "any": _alternatives(expected["url"], expected.get("query_params"), sites, config)
+    }
+    ignore = [
+        rewritten(f"^{re.escape(name)}$") for name in config.get("ignored_query_params") or ()
+    ]
     for pattern in config.get("ignored_query_params_patterns") or ():
         ignore.append(rewritten(pattern) if is_pattern(pattern) else _searched(pattern))
     if ignore:
@@ -109,7 +137,10 @@ def _searched(pattern: str) -> str:
 
 
 def _alternatives(
-    urls: Any, query: Mapping[str, Any] | None, sites: Sites, config: Mapping[str, Any] | None = None
+    urls: Any,
+    query: Mapping[str, Any] | None,
+    sites: Sites,
+    config: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     schema = ((config or {}).get("query_params_schema") or {}).get("properties") or {}
     found = []
@@ -120,8 +151,14 @@ def _alternatives(
             asked = query or {}
         else:
             one = {"address": where.partition("?")[0]}
-            asked = query if query is not None else parse_qs(where.partition("?")[2], keep_blank_values=True)
-        parts = {name: _expected_value(values, schema.get(name), sites) for name, values in asked.items()}
+            asked = (
+                query
+                if query is not None
+                else parse_qs(where.partition("?")[2], keep_blank_values=True)
+            )
+        parts = {
+            name: _expected_value(values, schema.get(name), sites) for name, values in asked.items()
+        }
         found.append({**one, "query": parts} if parts else one)
     return found
 
@@ -132,7 +169,9 @@ def _expected_value(values: Any, schema: Mapping[str, Any] | None, sites: Sites)
     return leaf(first, kind_of((schema or {}).get("items")), sites)
 
 
-def _facts(wanted: Mapping[str, Any], schema: Mapping[str, Any], sites: Sites) -> list[dict[str, Any]]:
+def _facts(
+    wanted: Mapping[str, Any], schema: Mapping[str, Any], sites: Sites
+) -> list[dict[str, Any]]:
     properties = schema.get("properties") or {}
     facts = []
     for name, one in wanted.items():

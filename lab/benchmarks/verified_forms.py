@@ -1,4 +1,5 @@
-"""The checks that need WebArena-Verified's patched site, which sends a form's draft to an address of its own.
+"""The checks that need WebArena-Verified's patched site, which sends a form's draft to an address
+of its own.
 
 Here the fields themselves are seen, so no site has to be patched: the form is filled, and not sent.
 """
@@ -27,4 +28,6 @@ def drafted(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
         if name not in _ABOUT:
             said = {"regex": rewritten(wanted)} if is_pattern(wanted) else {"one_of": [wanted]}
             fields[name] = {**said, "ignore_case": True}
-    return {"form_filled": {"fields": fields, "url": f"{sites.urls['shopping'].rstrip('/')}/contact"}}
+    return {
+        "form_filled": {"fields": fields, "url": f"{sites.urls['shopping'].rstrip('/')}/contact"}
+    }

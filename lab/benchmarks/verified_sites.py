@@ -1,4 +1,5 @@
-"""Where a benchmark's sites are: its placeholders in addresses, texts and patterns are replaced by origins."""
+"""Where a benchmark's sites are: its placeholders in addresses, texts and patterns are replaced by
+origins."""
 
 from __future__ import annotations
 
@@ -20,21 +21,30 @@ class Sites:
     urls: Mapping[str, str]
 
     def rendered(self, value: Any) -> Any:
-        """A text with its placeholders replaced, escaped where it is a pattern; anything else stays."""
+        """A text with its placeholders replaced, escaped where it is a pattern; anything else
+        stays."""
         if not isinstance(value, str):
             return value
         escape = is_pattern(value)
 
         def place(found: re.Match[str]) -> str:
             url = self.urls.get(found[1].lower())
-            return found[0] if url is None else re.escape(url.rstrip("/")) if escape else url.rstrip("/")
+            return (
+                found[0]
+                if url is None
+                else re.escape(url.rstrip("/"))
+                if escape
+                else url.rstrip("/")
+            )
 
         return _PLACE.sub(place, value)
 
     def origin(self, name: str) -> str:
         """The site's origin alone. Raises `BadSourceError` for a site that nobody named."""
         if name not in self.urls:
-            raise BadSourceError(f"sites: got {name!r}, wanted one of {', '.join(self.urls)}, or --site {name}=URL")
+            raise BadSourceError(
+                f"sites: got {name!r}, wanted one of {', '.join(self.urls)}, or --site {name}=URL"
+            )
         scheme, _, rest = self.urls[name].partition("://")
         return f"{scheme}://{rest.partition('/')[0]}"
 

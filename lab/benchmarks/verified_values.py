@@ -1,4 +1,5 @@
-"""WebArena-Verified's expected values and schemas as values of a kind (detectors/matchers/lenient.py)."""
+"""WebArena-Verified's expected values and schemas as values of a kind
+(detectors/matchers/lenient.py)."""
 
 from __future__ import annotations
 
@@ -34,7 +35,11 @@ def value(expected: Any, schema: Mapping[str, Any] | None, sites: Sites) -> Any:
         return {"items": [value(one, items, sites) for one in expected]}
     if kind == "object" and isinstance(expected, dict):
         properties = (schema or {}).get("properties") or {}
-        return {"object": {name: value(one, properties.get(name), sites) for name, one in expected.items()}}
+        return {
+            "object": {
+                name: value(one, properties.get(name), sites) for name, one in expected.items()
+            }
+        }
     if isinstance(expected, dict):
         return (
             {"coordinates": [expected]}
@@ -45,9 +50,12 @@ def value(expected: Any, schema: Mapping[str, Any] | None, sites: Sites) -> Any:
 
 
 def answer(config: Mapping[str, Any], sites: Sites) -> Any:
-    """What the agent is to answer: kind of task and status, and of a task that retrieves what it is to retrieve."""
+    """What the agent is to answer: kind of task and status, and of a task that retrieves what it is
+    to retrieve."""
     expected = config["expected"]
-    keys: dict[str, Any] = {name: leaf(expected[name], "string", sites) for name in ("task_type", "status")}
+    keys: dict[str, Any] = {
+        name: leaf(expected[name], "string", sites) for name in ("task_type", "status")
+    }
     if expected["task_type"] == "retrieve":
         found = expected.get("retrieved_data")
         items = (config.get("results_schema") or {}).get("items")

@@ -1,4 +1,5 @@
-"""The subcommands of `milestoned` that live in the lab, which `api.cli.main` finds by their entry point."""
+"""The subcommands of `milestoned` that live in the lab, which `api.cli.main` finds by their entry
+point."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("lab.cli.demo", "watch a scripted agent earn its rewards, on a shop of ours"),
@@ -6,7 +7,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "convert": ("lab.cli.convert", "make a recording of what another program recorded"),
     "coverage": ("lab.cli.coverage", "how much of others' benchmarks our tasks say, as tables"),
     "rm": ("lab.cli.rm", "train, measure and promote the learned reward model"),
-    "cascade": ("lab.cli.cascade", "measure the tiers beyond the rules against labelled trajectories"),
+    "cascade": (
+        "lab.cli.cascade",
+        "measure the tiers beyond the rules against labelled trajectories",
+    ),
     "task import": ("lab.cli.task_import", "make task files of another benchmark's tasks"),
 }
 """name → (module, help), as in `api.cli.main.COMMANDS`. A name of two words is a subcommand of the first."""

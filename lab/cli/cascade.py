@@ -1,4 +1,5 @@
-"""`milestoned cascade`: how good the tiers and their cascade are on trajectories that people labelled."""
+"""`milestoned cascade`: how good the tiers and their cascade are on trajectories that people
+labelled."""
 
 from __future__ import annotations
 
@@ -9,14 +10,31 @@ from typing import Any
 
 import orjson
 
-HEAD = ("accuracy", "precision", "npv", "recall", "coverage", "auc", "ece", "coverage_at_5%", "coverage_at_10%")
+HEAD = (
+    "accuracy",
+    "precision",
+    "npv",
+    "recall",
+    "coverage",
+    "auc",
+    "ece",
+    "coverage_at_5%",
+    "coverage_at_10%",
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    evaluate = verbs.add_parser("eval", help="measure environment, model, judges and their cascade against labels")
-    evaluate.add_argument("file", type=Path, metavar="FILE", help="JSON lines of labelled trajectories, may be gzipped")
+    evaluate = verbs.add_parser(
+        "eval", help="measure environment, model, judges and their cascade against labels"
+    )
+    evaluate.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="JSON lines of labelled trajectories, may be gzipped",
+    )
     evaluate.add_argument("--json", action="store_true", help="print the whole report as JSON")
     parser.set_defaults(run=run)
 
@@ -27,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
         from lab.evaluation.records import RecordError, read_records
         from lab.evaluation.report import report
     except ImportError as error:
-        print(f"{error.name}: not installed; wanted an installation with the extra [rm]", file=sys.stderr)
+        print(
+            f"{error.name}: not installed; wanted an installation with the extra [rm]",
+            file=sys.stderr,
+        )
         return 2
     try:
         records, unsure = read_records(args.file)
@@ -48,10 +69,20 @@ def run(args: argparse.Namespace) -> int:
 def as_text(found: dict[str, Any]) -> str:
     """The report for people: a line a measure, a column a scorer."""
     lines = [
-        f"{found['trajectories']} trajectories of {found['groups']} groups, {found['successes']} successes; "
-        f"{found['unsure']} without a label that decides are left out",
-        *(f"{number} with an unknown {field}" for field, number in found["unknown"].items() if number),
-        "[95 % interval; one group counts as alike]; accuracy, precision and npv are of what was decided",
+        (
+            f"{found['trajectories']} trajectories of {found['groups']} groups,"
+            f" {found['successes']} successes; {found['unsure']} without a label that decides are"
+            " left out"
+        ),
+        *(
+            f"{number} with an unknown {field}"
+            for field, number in found["unknown"].items()
+            if number
+        ),
+        (
+            "[95 % interval; one group counts as alike]; accuracy, precision and npv are of what"
+            " was decided"
+        ),
     ]
     for name, of in found["of"].items():
         lines += ["", f"{name} ({of['trajectories']})"]
@@ -66,7 +97,12 @@ def _lines(of: dict[str, Any]) -> list[tuple[str, str]]:
         if name in of["all"]
     ]
     if of["terminated"] is not None:
-        shown.append((f"auc, {of['terminated']['trajectories']} terminated", _format_values(of["terminated"]["auc"])))
+        shown.append(
+            (
+                f"auc, {of['terminated']['trajectories']} terminated",
+                _format_values(of["terminated"]["auc"]),
+            )
+        )
     return shown
 
 

@@ -16,20 +16,33 @@ from lab.convert.formats import FORMATS
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("input", type=Path, metavar="INPUT", help="what another program recorded")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the recording to write (.mrec)")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="the recording to write (.mrec)"
+    )
     parser.add_argument("--force", action="store_true", help="replace --out if it is there")
     parser.add_argument(
-        "--from", dest="format", metavar="FORMAT", help="what INPUT is, where it is not told by its content"
+        "--from",
+        dest="format",
+        metavar="FORMAT",
+        help="what INPUT is, where it is not told by its content",
     )
-    parser.add_argument("--vouch", metavar="PART,...", help="say that INPUT hides nothing of these, as in page")
+    parser.add_argument(
+        "--vouch", metavar="PART,...", help="say that INPUT hides nothing of these, as in page"
+    )
     parser.add_argument(
         "--mask", action="append", default=[], metavar="NAME",
         help="a field or header that is masked too, as in pin; may be given again",
     )  # fmt: skip
     parser.add_argument(
-        "--cookie", action="append", default=[], metavar="NAME", help="tell this cookie's value; may be given again"
+        "--cookie",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="tell this cookie's value; may be given again",
     )
-    parser.add_argument("--answer", type=Path, metavar="FILE", help="what the agent answered in the end, a text")
+    parser.add_argument(
+        "--answer", type=Path, metavar="FILE", help="what the agent answered in the end, a text"
+    )
     parser.set_defaults(run=_run)
 
 
@@ -65,8 +78,16 @@ def _vouched_parts(text: str | None) -> tuple[str, ...]:
     """``PART,PART``: nouns or kinds of the browser's events."""
     if text is None:
         return ()
-    parts = {part for name, kind in KINDS.items() if kind.source == "cdp" for part in (name, name.partition(".")[0])}
+    parts = {
+        part
+        for name, kind in KINDS.items()
+        if kind.source == "cdp"
+        for part in (name, name.partition(".")[0])
+    }
     names = set(text.split(","))
     if unknown := sorted(names - parts):
-        raise UsageError(f"--vouch {unknown[0]}: wanted a noun or a kind of docs/events.md, as in page or page.titled")
+        raise UsageError(
+            f"--vouch {unknown[0]}: wanted a noun or a kind of docs/events.md, as in page or"
+            " page.titled"
+        )
     return tuple(sorted(names))

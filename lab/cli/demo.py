@@ -1,4 +1,5 @@
-"""`milestoned demo`: the whole product in one minute, on a shop of ours, with a scripted agent in Chromium."""
+"""`milestoned demo`: the whole product in one minute, on a shop of ours, with a scripted agent in
+Chromium."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from lab.demo.parts import (
     start_service,
     start_shop,
 )
-from lab.demo.processes import Part, PartFailedError, Parts, stoppable
+from lab.demo.processes import DemoProcess, PartFailedError, Parts, stoppable
 from lab.demo.scratch import Scratch
 from lab.demo.session import Follower, Rows
 from lab.demo.show import Screen, columns
@@ -49,10 +50,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--headed", action="store_true", help="show the browser")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/demo"), metavar="DIR", help="where the recording is written"
+        "--out",
+        type=Path,
+        default=Path("runs/demo"),
+        metavar="DIR",
+        help="where the recording is written",
     )
-    parser.add_argument("--keep", action="store_true", help="keep the logs, the database and the profile too")
-    parser.add_argument("--open", action="store_true", help="show the episode's page at the end, until Ctrl-C")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the logs, the database and the profile too"
+    )
+    parser.add_argument(
+        "--open", action="store_true", help="show the episode's page at the end, until Ctrl-C"
+    )
     parser.set_defaults(run=run)
 
 
@@ -69,7 +78,10 @@ def run(args: argparse.Namespace) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     kept = _data_folder(args)
     if kept.is_dir() and hold(kept) is None:
-        print(f"{kept}: a service serves the last demo's data; stop it, or give another --out", file=sys.stderr)
+        print(
+            f"{kept}: a service serves the last demo's data; stop it, or give another --out",
+            file=sys.stderr,
+        )
         return 2
     scratch = None if args.keep else Scratch("milestoned-demo-")
     work = scratch.path if scratch else args.out / "work"
@@ -105,9 +117,13 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
     screen = Screen()
     service = start_service(parts, work / "service")
     shop = start_shop(parts, work / "shop", INVOICE_AFTER)
-    ruleset = compile_task(load_task_file(shop_folder() / "task.yaml", {"origin": shop.rstrip("/")}))
+    ruleset = compile_task(
+        load_task_file(shop_folder() / "task.yaml", {"origin": shop.rstrip("/")})
+    )
     with RewardClient(service.url, service.token) as client:
-        episode = client.open(client.register_task(task_to_json(ruleset.task)), labels={"from": "demo"})
+        episode = client.open(
+            client.register_task(task_to_json(ruleset.task)), labels={"from": "demo"}
+        )
         _introduce(screen, ruleset, service, shop, episode.id)
         daemon, agent = _start_beside(parts, work, shop, chromium, args.headed, service, episode)
         rows = Rows(screen, columns(ruleset.components))
@@ -125,7 +141,10 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
         _show_page(screen, service, page)
     else:
         data, port = _data_folder(args), urlsplit(service.url).port
-        screen.line(f"  served by: {_own_command()} serve --data {data} --port {port}  (token: {data}/admin.token)")
+        screen.line(
+            f"  served by: {_own_command()} serve --data {data} --port {port}  (token:"
+            f" {data}/admin.token)"
+        )
     return equal
 
 
@@ -138,18 +157,26 @@ def _show_page(screen: Screen, service: Service, page: str) -> None:
 
 
 def _start_beside(
-    parts: Parts, work: Path, shop: str, chromium: str, headed: bool, service: Service, episode: Episode
-) -> tuple[Daemon, Part]:
+    parts: Parts,
+    work: Path,
+    shop: str,
+    chromium: str,
+    headed: bool,
+    service: Service,
+    episode: Episode,
+) -> tuple[Daemon, DemoProcess]:
     """The sandbox: a browser in the agent's hands, and the daemon that watches it."""
     beside, state = work / "sandbox", work / "daemon"
     more = ("--control", str(state), "--episode", episode.id)
     agent = start_agent(parts, beside, shop, chromium, headed=headed, more=more)
     browser = ("--profile", str(beside / "profile"))
-    daemon = start_daemon(parts, state, service.url, episode.id, episode.token, browser, (beside / "downloads",))
+    daemon = start_daemon(
+        parts, state, service.url, episode.id, episode.token, browser, (beside / "downloads",)
+    )
     return daemon, agent
 
 
-def _until_closed(follower: Follower, episode: Episode, *others: Part) -> Closing:
+def _until_closed(follower: Follower, episode: Episode, *others: DemoProcess) -> Closing:
     """Let the agent work, close the episode when it is done, and wait until all is shown."""
     *watching, agent = others
     until = time.monotonic() + MAX_SESSION_S
@@ -169,7 +196,7 @@ def _until_closed(follower: Follower, episode: Episode, *others: Part) -> Closin
     return closing
 
 
-def _check(follower: Follower, watching: list[Part]) -> None:
+def _check(follower: Follower, watching: list[DemoProcess]) -> None:
     """Raises `PartFailedError` if the service, the daemon or the stream between has failed."""
     for part in watching:
         if not part.running:
@@ -181,20 +208,30 @@ def _check(follower: Follower, watching: list[Part]) -> None:
 def _introduce(screen: Screen, ruleset: Ruleset, service: Service, shop: str, episode: str) -> None:
     task = ruleset.task
     screen.line(screen.paint(task.instruction, "bold"))
-    screen.line(f"task {task.id} version {task.version}, ruleset {ruleset.digest[:12]}, at most {ruleset.attainable:g}")
+    screen.line(
+        f"task {task.id} version {task.version}, ruleset {ruleset.digest[:12]}, at most"
+        f" {ruleset.attainable:g}"
+    )
     screen.line(f"service {service.url}  shop {shop}  episode {episode}")
     screen.line()
 
 
-def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared) -> bool:
+def _conclude(
+    screen: Screen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared
+) -> bool:
     screen.line()
-    outcome = f"total {total_in_words(closing.total)} of {ruleset.attainable:g}, goal {GOAL[closing.success]}"
+    outcome = (
+        f"total {total_in_words(closing.total)} of {ruleset.attainable:g}, goal"
+        f" {GOAL[closing.success]}"
+    )
     screen.line(screen.paint(outcome, "bold"))
     size = recording.stat().st_size
     screen.line(f"recording {recording}: {same.events} events in {size} bytes")
     if same.unlike:
         steps = ", ".join(map(str, same.unlike))
-        screen.line(screen.paint(f"replayed: the rewards of steps {steps} are NOT the same bytes", "red"))
+        screen.line(
+            screen.paint(f"replayed: the rewards of steps {steps} are NOT the same bytes", "red")
+        )
     else:
         screen.line(
             f"replayed without browser and service: {same.steps} of {same.steps} rewards are "
@@ -202,7 +239,10 @@ def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Pat
             + f" (sha256 {same.digest[:16]}…)"
         )
     task = _display_path(shop_folder() / "task.yaml")
-    screen.line(f"again: {_own_command()} replay {recording} --task {task} --set origin={ruleset.task.origin}")
+    screen.line(
+        f"again: {_own_command()} replay {recording} --task {task} --set"
+        f" origin={ruleset.task.origin}"
+    )
     return not same.unlike
 
 
@@ -212,6 +252,11 @@ def _display_path(path: Path) -> str:
 
 
 def _own_command() -> str:
-    """How this command can be called again from here: the console script's path where it is not on PATH."""
+    """How this command can be called again from here: the console script's path where it is not on
+    PATH."""
     script = Path(sys.executable).with_name("milestoned")
-    return "milestoned" if shutil.which("milestoned") or not script.exists() else os.path.relpath(script)
+    return (
+        "milestoned"
+        if shutil.which("milestoned") or not script.exists()
+        else os.path.relpath(script)
+    )

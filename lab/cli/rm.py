@@ -1,4 +1,5 @@
-"""`milestoned rm prefer|train|eval|promote|schema`: the learned reward model, from preferences to what is served."""
+"""`milestoned rm prefer|train|eval|promote|schema`: the learned reward model, from preferences to
+what is served."""
 
 from __future__ import annotations
 
@@ -24,23 +25,54 @@ SERVED = "served"
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="rm_command", required=True, metavar="COMMAND")
-    prefer = commands.add_parser("prefer", help="make preferences of recorded episodes by their tasks' rules")
-    prefer.add_argument("index", type=Path, metavar="EPISODES", help="a line of JSON an episode: id, file, task, paid")
-    prefer.add_argument("out", type=Path, metavar="OUT", help="the preferences to write, beside the recordings")
+    prefer = commands.add_parser(
+        "prefer", help="make preferences of recorded episodes by their tasks' rules"
+    )
+    prefer.add_argument(
+        "index",
+        type=Path,
+        metavar="EPISODES",
+        help="a line of JSON an episode: id, file, task, paid",
+    )
+    prefer.add_argument(
+        "out", type=Path, metavar="OUT", help="the preferences to write, beside the recordings"
+    )
     prefer.set_defaults(run=_prefer)
     train = commands.add_parser("train", help="train a model from preferences")
     _data(train)
-    train.add_argument("--models", type=Path, default=Path("models"), metavar="DIR", help="where it goes (./models)")
+    train.add_argument(
+        "--models",
+        type=Path,
+        default=Path("models"),
+        metavar="DIR",
+        help="where it goes (./models)",
+    )
     train.add_argument("--name", required=True, help="the model's name")
-    train.add_argument("--after", metavar="MODEL", help="with all that this model was trained on too")
-    train.add_argument("--head", action="append", default=[], metavar="ASPECT=WEIGHT", help="a further head, weighed")
+    train.add_argument(
+        "--after", metavar="MODEL", help="with all that this model was trained on too"
+    )
+    train.add_argument(
+        "--head",
+        action="append",
+        default=[],
+        metavar="ASPECT=WEIGHT",
+        help="a further head, weighed",
+    )
     train.set_defaults(run=_train)
-    score = commands.add_parser("eval", help="what this way of training is worth on groups that were left out")
+    score = commands.add_parser(
+        "eval", help="what this way of training is worth on groups that were left out"
+    )
     _data(score)
-    score.add_argument("--risk", type=float, default=RISK, help=f"of the answers, how many may be wrong ({RISK})")
-    score.add_argument("--truth", default="env", choices=("env", "rule", "person"), help="whose outcomes are true")
+    score.add_argument(
+        "--risk", type=float, default=RISK, help=f"of the answers, how many may be wrong ({RISK})"
+    )
+    score.add_argument(
+        "--truth", default="env", choices=("env", "rule", "person"), help="whose outcomes are true"
+    )
     score.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    score.add_argument("--plot", type=Path, metavar="FILE.svg", help="write the coverage/risk curve there")
+    score.add_argument(
+        "--plot", type=Path, metavar="FILE.svg", help="write the coverage/risk curve there"
+    )
     score.set_defaults(run=_eval)
     promote = commands.add_parser("promote", help="make a model the one that is served")
     promote.add_argument("name", metavar="MODEL")
@@ -51,21 +83,30 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("preferences", type=Path, nargs="+", metavar="PREFERENCES", help="files of pref/1 lines")
+    parser.add_argument(
+        "preferences", type=Path, nargs="+", metavar="PREFERENCES", help="files of pref/1 lines"
+    )
 
 
 def _prefer(args: argparse.Namespace) -> int:
     if args.out.parent.resolve() != args.index.parent.resolve():
-        return _fail(f"{args.out}: wanted a file in {args.index.parent}: recordings are named relative to it")
+        return _fail(
+            f"{args.out}: wanted a file in {args.index.parent}: recordings are named relative to it"
+        )
     try:
         lines = [orjson.dumps(line) + b"\n" for line in preferences_of(args.index)]
         args.out.write_bytes(b"".join(lines))
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}; wanted an index of episodes and their recordings")
+        return _fail(
+            f"{error.filename}: {error.strerror}; wanted an index of episodes and their recordings"
+        )
     except (PreferenceError, RecordingError) as error:
         return _fail(str(error))
     except (KeyError, TypeError, orjson.JSONDecodeError) as error:
-        return _fail(f"{args.index}: {error!r}; wanted a line of JSON an episode with id, file, task and paid")
+        return _fail(
+            f"{args.index}: {error!r}; wanted a line of JSON an episode with id, file, task and"
+            " paid"
+        )
     print(f"{args.out}: {len(lines)} lines")
     return 0
 
@@ -77,14 +118,22 @@ def _train(args: argparse.Namespace) -> int:
     from lab.training.training import Learner
 
     try:
-        files = [*_files_of(args.models, args.after), *(file.resolve() for file in args.preferences)]
+        files = [
+            *_files_of(args.models, args.after),
+            *(file.resolve() for file in args.preferences),
+        ]
         learner = Learner(read_preferences(dict.fromkeys(files)))
         model = learner.model(args.name, dict(map(_weight, args.head)))
         digest = save(args.models / args.name, model)
     except (PreferenceError, ModelError, ValueError, OSError) as error:
         return _fail(str(error))
-    levels = ", ".join(f"{level} ({len(one.scores)} cases)" for level, one in sorted(model.calibration.items()))
-    print(f"{args.models / args.name}: {digest[:12]}, {len(learner.pairs)} pairs, {len(learner.groups)} groups")
+    levels = ", ".join(
+        f"{level} ({len(one.scores)} cases)" for level, one in sorted(model.calibration.items())
+    )
+    print(
+        f"{args.models / args.name}: {digest[:12]}, {len(learner.pairs)} pairs,"
+        f" {len(learner.groups)} groups"
+    )
     print(f"calibrated on groups left out: {levels or 'nothing, so it will always abstain'}")
     for who, value in sorted(learner.annotators.items()):
         print(f"annotator {who}: reliability {value:.2f}")
@@ -92,7 +141,8 @@ def _train(args: argparse.Namespace) -> int:
 
 
 def _files_of(models: Path, name: str | None) -> list[Path]:
-    """The preferences that a model was trained on. Raises `ModelError` where they are not those any more."""
+    """The preferences that a model was trained on. Raises `ModelError` where they are not those any
+    more."""
     if name is None:
         return []
     from api.stages.model.folder import ModelError, find, load
@@ -100,7 +150,10 @@ def _files_of(models: Path, name: str | None) -> list[Path]:
     said = load(find(models, name)).card["data"]
     files = [Path(file) for file in said["files"]]
     if read_preferences(files).digest != said["digest"]:
-        raise ModelError(f"model {name}: its preferences were changed since; train without --after on what is true now")
+        raise ModelError(
+            f"model {name}: its preferences were changed since; train without --after on what is"
+            " true now"
+        )
     return files
 
 
@@ -111,7 +164,9 @@ def _weight(text: str) -> tuple[str, float]:
     except ValueError:
         weight = -1.0
     if not aspect or weight <= 0:
-        raise ValueError(f"--head {text}: wanted ASPECT=WEIGHT with a weight above 0, such as safety=0.3")
+        raise ValueError(
+            f"--head {text}: wanted ASPECT=WEIGHT with a weight above 0, such as safety=0.3"
+        )
     return aspect, weight
 
 
@@ -133,7 +188,9 @@ def _eval(args: argparse.Namespace) -> int:
     for name, value in figures.items():
         print(f"{name:28} {_format_value(value)}")
     if args.json is not None:
-        args.json.write_bytes(orjson.dumps({**figures, "by_task": by_task(cases)}, option=orjson.OPT_INDENT_2))
+        args.json.write_bytes(
+            orjson.dumps({**figures, "by_task": by_task(cases)}, option=orjson.OPT_INDENT_2)
+        )
     if args.plot is not None:
         coverage, risk = coverage_curve(cases)
         share = figures["successes"] / len(cases)

@@ -18,12 +18,20 @@ from lab.benchmarks.base import BadSourceError, Imported
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "kinds:\n" + "\n".join(f"  {kind:<18} SOURCE is {says}" for kind, (_, says) in IMPORTERS.items())
+    parser.epilog = "kinds:\n" + "\n".join(
+        f"  {kind:<18} SOURCE is {says}" for kind, (_, says) in IMPORTERS.items()
+    )
     parser.add_argument("kind", choices=IMPORTERS, metavar="KIND", help="one of those below")
     parser.add_argument("source", type=Path, metavar="SOURCE", help="the benchmark's own data")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the task files go, as JSON")
     parser.add_argument(
-        "--site", action="append", default=[], metavar="NAME=URL", help="where a site of the benchmark's is served"
+        "--out", type=Path, required=True, metavar="DIR", help="where the task files go, as JSON"
+    )
+    parser.add_argument(
+        "--site",
+        action="append",
+        default=[],
+        metavar="NAME=URL",
+        help="where a site of the benchmark's is served",
     )
     parser.set_defaults(run=_run)
 
@@ -44,7 +52,10 @@ def _run(args: argparse.Namespace) -> int:
     except (BadSourceError, BadTaskError, OSError) as error:
         print(f"{args.source}: {error}", file=sys.stderr)
         return 1
-    print(f"{args.out}: {sum(counted.values())} tasks: " + ", ".join(f"{n} {kind}" for kind, n in counted.items()))
+    print(
+        f"{args.out}: {sum(counted.values())} tasks: "
+        + ", ".join(f"{n} {kind}" for kind, n in counted.items())
+    )
     return 0
 
 
@@ -55,8 +66,13 @@ def _keep(one: Imported, out: Path) -> None:
     if one.spec is None:
         return
     # The name comes from the benchmark's data: nothing in it may lead out of the folder.
-    if any(part in ("", ".", "..") for part in one.name.replace("\\", "/").split("/")) or "\0" in one.name:
-        raise BadSourceError(f"the task's name: got {one.name!r:.200}, wanted one that is a file below {out}")
+    if (
+        any(part in ("", ".", "..") for part in one.name.replace("\\", "/").split("/"))
+        or "\0" in one.name
+    ):
+        raise BadSourceError(
+            f"the task's name: got {one.name!r:.200}, wanted one that is a file below {out}"
+        )
     try:
         check_task(one.spec)
     except BadTaskError as error:

@@ -1,4 +1,5 @@
-"""`milestoned watch TASK --cdp URL`: watch your own browser, and see each milestone as you reach it."""
+"""`milestoned watch TASK --cdp URL`: watch your own browser, and see each milestone as you reach
+it."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 from lab.demo.needs import LackingError, find_client
 from lab.demo.parts import start_daemon, start_service
-from lab.demo.processes import Part, PartFailedError, Parts, stoppable
+from lab.demo.processes import DemoProcess, PartFailedError, Parts, stoppable
 from lab.demo.scratch import Scratch
 from lab.demo.session import Follower
-from lab.demo.show import Screen, Table, columns
+from lab.demo.show import Screen, StepTable, columns
 
 if TYPE_CHECKING:
     from milestoned_client import Episode, StreamItem
@@ -29,10 +30,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("task", type=Path, metavar="TASK.yaml", help="what counts")
     parser.add_argument(
-        "--cdp", required=True, metavar="URL", help="a browser started with --remote-debugging-port=9222 and a profile"
+        "--cdp",
+        required=True,
+        metavar="URL",
+        help="a browser started with --remote-debugging-port=9222 and a profile",
     )
-    parser.add_argument("--files", type=Path, action="append", default=[], metavar="DIR", help="watch this folder too")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the recording (a new folder)")
+    parser.add_argument(
+        "--files",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="watch this folder too",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to write the recording (a new folder)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -74,8 +87,12 @@ def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path
     service = start_service(parts, out / "service")
     state = out / "daemon"
     with RewardClient(service.url, service.token, control=ControlDir(state)) as client:
-        episode = client.open(client.register_task(task_to_json(ruleset.task)), labels={"from": "watch"})
-        daemon = start_daemon(parts, state, service.url, episode.id, episode.token, ("--cdp", cdp), files)
+        episode = client.open(
+            client.register_task(task_to_json(ruleset.task)), labels={"from": "watch"}
+        )
+        daemon = start_daemon(
+            parts, state, service.url, episode.id, episode.token, ("--cdp", cdp), files
+        )
         episode.step({"says": "what you do"})
         screen.line(screen.paint(ruleset.task.instruction, "bold"))
         screen.line(f"Watching {cdp}. Stop with ctrl-C.")
@@ -83,14 +100,16 @@ def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path
         closing = episode.close("stopped by its user")
         recording = out / "watch.mrec"
         episode.recording(recording)
-    screen.line(f"total {total_in_words(closing.total)} of {ruleset.attainable:g}; recording: {recording}")
+    screen.line(
+        f"total {total_in_words(closing.total)} of {ruleset.attainable:g}; recording: {recording}"
+    )
 
 
-def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: Part) -> None:
+def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: DemoProcess) -> None:
     """Show milestones until ctrl-C. Raises `PartFailedError` if the daemon ends."""
     from milestoned_client import Event, Milestone
 
-    table = Table(screen, columns(ruleset.components))
+    table = StepTable(screen, columns(ruleset.components))
     events: dict[int, tuple[str, str, object]] = {}
 
     def show(item: StreamItem) -> None:

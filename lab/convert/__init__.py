@@ -1,4 +1,5 @@
-"""`milestoned convert`: makes a recording of what another program recorded, so that it can be scored here.
+"""`milestoned convert`: makes a recording of what another program recorded, so that it can be
+scored here.
 
 source    opens a file: gzip, zip, JSON, JSON lines, each bounded, each fault named with its place
 formats   the table of formats: which one a file is, what each can show

@@ -1,8 +1,9 @@
-"""Captures of AT-SPI and inotify events as JSON lines, ``{t, src, …}``, through the folds of the daemon's own sources.
+"""Captures of AT-SPI and inotify events as JSON lines, ``{t, src, …}``, through the folds of the
+daemon's own sources.
 
-A step for each input that was sent; one for all where the capture has none. What stood when its mark says ``ready``
-is baseline. A capture knows no file's content but at its very end: a file's last change is told with that, and a
-change before it blinds its step for rules about files.
+A step for each input that was sent; one for all where the capture has none. What stood when its
+mark says ``ready`` is baseline. A capture knows no file's content but at its very end: a file's
+last change is told with that, and a change before it blinds its step for rules about files.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 from agentd.masking import Masker
 from agentd.readers.mime import mime_of
-from agentd.sources.ax.fold import Fold as Desktop
-from agentd.sources.files.facts import Facts
-from agentd.sources.files.fold import Fold as Files
-from agentd.sources.files.fold import Look, Raw, Say
+from agentd.sources.ax.fold import DesktopFold as Desktop
+from agentd.sources.files.facts import FileFacts
+from agentd.sources.files.fold import FileObservation, Look, Raw
+from agentd.sources.files.fold import RootFold as Files
 from detectors.model.codec import sha256
 from detectors.model.kinds import KINDS
 from lab.convert.atspi_objects import Objects
@@ -29,8 +30,20 @@ SETTLED_S = 0.5
 """Changes of one file that follow each other faster are one: editors close, rename and close again."""
 ROOT = "capture"
 _SOURCES = ("atspi", "fs", "mark", "input", "truth")
-_OPS = {"CREATE": "appeared", "MODIFY": "written", "CLOSE_WRITE": "closed", "DELETE": "gone", "MOVED_TO": "arrived"}
-_NOT_CAPTURED = ("app.appeared", "app.vanished", "widget.activated", "widget.value_changed", "notification.shown")
+_OPS = {
+    "CREATE": "appeared",
+    "MODIFY": "written",
+    "CLOSE_WRITE": "closed",
+    "DELETE": "gone",
+    "MOVED_TO": "arrived",
+}
+_NOT_CAPTURED = (
+    "app.appeared",
+    "app.vanished",
+    "widget.activated",
+    "widget.value_changed",
+    "notification.shown",
+)
 
 
 def fits(source: Source) -> bool:
@@ -46,14 +59,22 @@ def read(source: Source) -> AtspiReading:
     for number, row in enumerate(source.items, 1):
         where = f"line {number}"
         if not isinstance(row, dict) or row.get("src") not in _SOURCES:
-            raise source.wrong(where, format_value(row), f"wanted an object with src: {', '.join(_SOURCES)}")
+            raise source.wrong(
+                where, format_value(row), f"wanted an object with src: {', '.join(_SOURCES)}"
+            )
         if not isinstance(row.get("t"), int | float):
             raise source.wrong(f"{where}: t", format_value(row.get("t")), "wanted seconds")
-        wanted: dict[str, Any] = {"atspi": ("type", str), "fs": ("ev", list), "input": ("cmd", list)}
+        wanted: dict[str, Any] = {
+            "atspi": ("type", str),
+            "fs": ("ev", list),
+            "input": ("cmd", list),
+        }
         name, kind = wanted.get(row["src"], ("t", int | float))
         if not isinstance(row.get(name), kind):
             raise source.wrong(
-                f"{where}: {name}", format_value(row.get(name)), f"wanted a {getattr(kind, '__name__', kind)}"
+                f"{where}: {name}",
+                format_value(row.get(name)),
+                f"wanted a {getattr(kind, '__name__', kind)}",
             )
     return AtspiReading(source, source.items)
 
@@ -67,9 +88,19 @@ class AtspiReading:
         self._source = source
         self._rows = rows
         sources = {row["src"] for row in rows}
-        shows = {kind for kind, about in KINDS.items() if about.source == "ax" and kind not in _NOT_CAPTURED}
-        files = {kind for kind, about in KINDS.items() if about.source == "files" and kind != "file.permitted"}
-        self.shows = frozenset((shows if "atspi" in sources else set()) | (files if "fs" in sources else set()))
+        shows = {
+            kind
+            for kind, about in KINDS.items()
+            if about.source == "ax" and kind not in _NOT_CAPTURED
+        }
+        files = {
+            kind
+            for kind, about in KINDS.items()
+            if about.source == "files" and kind != "file.permitted"
+        }
+        self.shows = frozenset(
+            (shows if "atspi" in sources else set()) | (files if "fs" in sources else set())
+        )
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Row after row through the folds."""
@@ -152,13 +183,18 @@ class _Desktop:
 
 
 class _Files:
-    """The fold of files, driven by inotify's rows, with the contents that the capture's last line has."""
+    """The fold of files, driven by inotify's rows, with the contents that the capture's last line
+    has."""
 
     def __init__(self, tape: Tape, rows: list[dict[str, Any]]) -> None:
         self._tape = tape
         self._fold = Files()
         self.ready = False
-        ends = [row["files"] for row in rows if row["src"] == "truth" and isinstance(row.get("files"), dict)]
+        ends = [
+            row["files"]
+            for row in rows
+            if row["src"] == "truth" and isinstance(row.get("files"), dict)
+        ]
         self._contents: dict[str, Any] = ends[-1] if ends else {}
         self._changes: dict[str, list[float]] = {}
         for row in rows:
@@ -175,7 +211,8 @@ class _Files:
             self._notice(at, raw)
 
     def emit_departures(self, at: int) -> None:
-        """What was moved away and did not arrive has left the folder: the kernel tells both halves in a row."""
+        """What was moved away and did not arrive has left the folder: the kernel tells both halves
+        in a row."""
         for name, folder in self._moving.values():
             self._notice(at, Raw("gone", name, folder=folder))
         self._moving.clear()
@@ -184,8 +221,8 @@ class _Files:
         for do in self._fold.notice(raw):
             self._do(at, do)
 
-    def _do(self, at: int, do: Look | Say) -> None:
-        if isinstance(do, Say):
+    def _do(self, at: int, do: Look | FileObservation) -> None:
+        if isinstance(do, FileObservation):
             self._say(at, do)
             return
         name = do.path.rpartition("/")[2]
@@ -195,14 +232,19 @@ class _Files:
         if do.when != "now" and not known:
             return  # its writer closes it later, and then it is asked for again
         if not known and self.ready and not (later and later[0] - self._now < SETTLED_S):
-            about = {"source": "files", "reason": f"what {name} held then is not in an AT-SPI capture"}
+            about = {
+                "source": "files",
+                "reason": f"what {name} held then is not in an AT-SPI capture",
+            }
             self._tape.tell(at, "gap.began", about)
             self._tape.tell(at, "gap.ended", {"source": "files"})
-        for one in self._fold.looked(do.path, do.ticket, _facts(name, str(content)) if known else _NOT_KNOWN):
+        for one in self._fold.looked(
+            do.path, do.ticket, _facts(name, str(content)) if known else _NOT_KNOWN
+        ):
             if known:
                 self._do(at, one)
 
-    def _say(self, at: int, say: Say) -> None:
+    def _say(self, at: int, say: FileObservation) -> None:
         kind, data = say.kind, {"root": ROOT} | say.data
         data.pop("mode", None)  # which nobody asked for
         if self.ready:
@@ -222,10 +264,10 @@ class _Files:
                 yield Raw(_OPS[event], name, folder=folder)  # type: ignore[arg-type]
 
 
-_NOT_KNOWN = Facts(-1, None, 0)
+_NOT_KNOWN = FileFacts(-1, None, 0)
 """A file is there, and nobody knows what is in it."""
 
 
-def _facts(name: str, content: str) -> Facts:
+def _facts(name: str, content: str) -> FileFacts:
     raw = content.encode()
-    return Facts(len(raw), sha256(raw), 0, mime=mime_of(raw, name))
+    return FileFacts(len(raw), sha256(raw), 0, mime=mime_of(raw, name))

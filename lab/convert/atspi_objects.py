@@ -1,7 +1,7 @@
 """Which object a row of a capture speaks of: a capture names objects by role and name alone.
 
-So an object is known by its window, its role and its name, and followed where it is renamed. Two of the same window,
-role and name can't be told apart.
+So an object is known by its window, its role and its name, and followed where it is renamed. Two of
+the same window, role and name can't be told apart.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Objects:
         self._activated: list[str] = []
 
     def begin(self) -> Iterator[Message]:
-        """The program itself, and the window that its objects are in until another one is heard of."""
+        """The program itself, and the window that its objects are in until another one is heard
+        of."""
         yield self._node("application", self._app, "", ())
         self._active = self._next()
         self._names[self._active] = ("", "frame", "")
@@ -54,7 +55,11 @@ class Objects:
             return
         any_value = row.get("any")
         about = {"id": one, "d1": row.get("d1", 0), "d2": row.get("d2", 0)}
-        yield {"t": "event", "type": kind, "any": any_value if isinstance(any_value, str) else None} | about
+        yield {
+            "t": "event",
+            "type": kind,
+            "any": any_value if isinstance(any_value, str) else None,
+        } | about
         if kind == "window:destroy":
             self._forget(one)
 
@@ -69,7 +74,9 @@ class Objects:
             self._names[one] = ("", role, name)
             if kind != "object:property-change:accessible-name" or name == "" or not named:
                 yield self._node(role, name, one, _HERE)
-        if kind == "window:activate" or (kind == "object:state-changed:active" and not self._active):
+        if kind == "window:activate" or (
+            kind == "object:state-changed:active" and not self._active
+        ):
             self._active = one
             self._activated.append(one)
         return one
@@ -81,13 +88,21 @@ class Objects:
             states = _HERE if row["type"] != "object:state-changed:showing" else _HERE[:2]
             self._names[one] = (self._active, role, name)
             # A label that is told of by an edit held the text before that.
-            was = row.get("any") if role in _LABELS and row["type"].startswith("object:text-changed:delete") else name
+            was = (
+                row.get("any")
+                if role in _LABELS and row["type"].startswith("object:text-changed:delete")
+                else name
+            )
             yield self._node(role, str(was), one, states)
         self._names[one] = (self._names[one][0], role, name)
         return one
 
     def _find_known(self, row: dict[str, Any], role: str, name: str) -> str | None:
-        alike = [one for one, (window, known, _) in self._names.items() if known == role and window == self._active]
+        alike = [
+            one
+            for one, (window, known, _) in self._names.items()
+            if known == role and window == self._active
+        ]
         for wanted in (name, row.get("any")):
             found = [one for one in alike if self._names[one][2] == wanted]
             if found and (wanted == name or role in _LABELS):
@@ -99,11 +114,17 @@ class Objects:
     def _dead_window(self, row: dict[str, Any]) -> str:
         """A window that is gone has no role or name any more; its last title is told beside."""
         title = row.get("any")
-        found = [one for one, (_, role, name) in self._names.items() if role in _WINDOWS and name == title and name]
+        found = [
+            one
+            for one, (_, role, name) in self._names.items()
+            if role in _WINDOWS and name == title and name
+        ]
         return found[-1] if found else ""
 
     def _forget(self, window: str) -> None:
-        for one in [one for one, (inside, _, _) in self._names.items() if inside == window or one == window]:
+        for one in [
+            one for one, (inside, _, _) in self._names.items() if inside == window or one == window
+        ]:
             del self._names[one]
         if self._active == window:
             again = [one for one in self._activated if one in self._names]

@@ -1,7 +1,8 @@
 """Logs of raw CDP messages: the same folds as live, on somebody else's capture.
 
-One step for each navigation of a main frame to another document; what comes before the first is step 0 too. Bodies
-and headers are kept as far as the log has them: no rule is known yet that could ask.
+One step for each navigation of a main frame to another document; what comes before the first is
+step 0 too. Bodies and headers are kept as far as the log has them: no rule is known yet that could
+ask.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.masking import Secrets
-from agentd.sources.cdp.state.state import Seen
+from agentd.sources.cdp.state.state import CdpObservation
 from detectors.model.kinds import KINDS
 from lab.convert import cdp_log
 from lab.convert.cdp_log import Message, messages, roots
@@ -41,7 +42,7 @@ class CdpReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Fold message after message, as the daemon would have."""
-        fold = Normaliser("", "", Asks.everything())
+        fold = Normaliser("", "", CapturePlan.everything())
         fold.browser.secrets = Secrets(more=mask)
         fold.browser.settled = True
         mains = _introduce(fold, self._log)
@@ -59,25 +60,32 @@ class CdpReading:
         for part, reason in unfinished.unknown():
             tape.interrupt(tape.at, part, reason)
 
-    def _put(self, tape: Tape, at: int, told: Iterator[Seen], steps: _Steps, unfinished: _Unfinished) -> None:
+    def _put(
+        self,
+        tape: Tape,
+        at: int,
+        told: Iterator[CdpObservation],
+        steps: _Steps,
+        unfinished: _Unfinished,
+    ) -> None:
         for seen in told:
             steps.after_event(at, seen)
             unfinished.note_event(seen)
             tape.tell(at, seen.kind, seen.data)
 
 
-def _fed(fold: Normaliser, message: Message) -> Iterator[Seen]:
+def _fed(fold: Normaliser, message: Message) -> Iterator[CdpObservation]:
     yield from fold.feed(message.session, message.method, message.params)
     yield from _without(fold)
 
 
-def _ended(fold: Normaliser) -> Iterator[Seen]:
+def _ended(fold: Normaliser) -> Iterator[CdpObservation]:
     """What still waits at the log's end waits in vain."""
     yield from fold.fenced()
     yield from _without(fold)
 
 
-def _without(fold: Normaliser) -> Iterator[Seen]:
+def _without(fold: Normaliser) -> Iterator[CdpObservation]:
     """A body that the log lacks can't be had any more: what waits for it goes on without."""
     for one in fold.network.take_missing():
         name = next(name for name, state in fold.browser.sessions.items() if state is one.session)
@@ -85,11 +93,14 @@ def _without(fold: Normaliser) -> Iterator[Seen]:
 
 
 def _introduce(fold: Normaliser, log: list[Message]) -> set[str]:
-    """Tell the folds which session is which tab, where the log began later than that; gives the main frames."""
+    """Tell the folds which session is which tab, where the log began later than that; gives the
+    main frames."""
     found = roots(log)
     for session, root in found.items():
         _attach(fold, "", session, root, "page")
-    attached = {str(one.params.get("sessionId")) for one in log if one.method == "Target.attachedToTarget"}
+    attached = {
+        str(one.params.get("sessionId")) for one in log if one.method == "Target.attachedToTarget"
+    }
     first = next(iter(found), "")
     for message in log:
         if message.session not in found and message.session not in attached:
@@ -100,7 +111,9 @@ def _introduce(fold: Normaliser, log: list[Message]) -> set[str]:
 
 def _attach(fold: Normaliser, parent: str, session: str, target: str, kind: str) -> None:
     about = {"targetId": target, "type": kind, "url": "", "title": ""}
-    for _ in fold.feed(parent, "Target.attachedToTarget", {"sessionId": session, "targetInfo": about}):
+    for _ in fold.feed(
+        parent, "Target.attachedToTarget", {"sessionId": session, "targetInfo": about}
+    ):
         pass  # an attachment by itself is no event
 
 
@@ -123,8 +136,9 @@ class _Steps:
         self._loaders.add(str(params.get("loaderId")))
         self._begin(message.at, str(params["request"]["url"]))
 
-    def after_event(self, at: int, seen: Seen) -> None:
-        """A document that came without a request, from a cache or another scheme, begins one too."""
+    def after_event(self, at: int, seen: CdpObservation) -> None:
+        """A document that came without a request, from a cache or another scheme, begins one
+        too."""
         data = seen.data
         if seen.kind == "page.navigated" and data["main"] and not data["same_document"]:
             self._mains.add(data["frame"])
@@ -144,7 +158,8 @@ class _Steps:
 
 
 class _Unfinished:
-    """What was under way when the log ended: requests without their end, and documents that no frame shows yet."""
+    """What was under way when the log ended: requests without their end, and documents that no
+    frame shows yet."""
 
     def __init__(self) -> None:
         self._sent: dict[str, dict[str, Any]] = {}
@@ -154,7 +169,10 @@ class _Unfinished:
 
     def note_message(self, message: Message) -> None:
         """Look at a raw message for the head of an answer, and for a document that is asked for."""
-        if message.method == "Network.requestWillBeSent" and message.params.get("type") == "Document":
+        if (
+            message.method == "Network.requestWillBeSent"
+            and message.params.get("type") == "Document"
+        ):
             self._coming[str(message.params.get("frameId"))] = str(message.params.get("requestId"))
         if message.method == "Network.responseReceived":
             answer = message.params.get("response") or {}
@@ -165,7 +183,7 @@ class _Unfinished:
                 head["cached"] = True
             self._heads[str(message.params.get("requestId"))] = head
 
-    def note_event(self, seen: Seen) -> None:
+    def note_event(self, seen: CdpObservation) -> None:
         """Look at what is told for requests that begin and end."""
         number = seen.data.get("request")
         if seen.kind == "request.sent":
@@ -175,21 +193,27 @@ class _Unfinished:
             self._sent.pop(str(number), None)
             status = seen.data.get("status")
             if seen.kind == "request.failed" or status in _NO_DOCUMENT or _is_attachment(seen.data):
-                self._coming = {frame: one for frame, one in self._coming.items() if one != str(number)}
+                self._coming = {
+                    frame: one for frame, one in self._coming.items() if one != str(number)
+                }
         elif seen.kind in ("page.navigated", "page.failed", "frame.detached", "download.began"):
             self._coming.pop(str(seen.data.get("frame")), None)
 
-    def unfinished_answers(self) -> Iterator[Seen]:
+    def unfinished_answers(self) -> Iterator[CdpObservation]:
         """One `request.answered` each, in the order in which they were sent."""
         for number, data in self._sent.items():
             if self._is_answered(number):
-                yield Seen("request.answered", data | self._heads[number])
+                yield CdpObservation("request.answered", data | self._heads[number])
 
     def unknown(self) -> Iterator[tuple[str, str]]:
-        """Parts of the browser's of which the log does not say how it went on, each with the reason."""
+        """Parts of the browser's of which the log does not say how it went on, each with the
+        reason."""
         open_ = [data for number, data in self._sent.items() if not self._is_answered(number)]
         if open_:
-            yield "request", f"the log ends before the answer to {open_[0]['method']} {open_[0]['url']:.200}"
+            yield (
+                "request",
+                f"the log ends before the answer to {open_[0]['method']} {open_[0]['url']:.200}",
+            )
         if self._coming:
             for part in ("page", "frame"):
                 yield part, "the log ends before a document that was asked for came in"
@@ -208,7 +232,14 @@ def _is_attachment(data: Mapping[str, Any]) -> bool:
     return str(said).lower().startswith("attachment")
 
 
-_PAGE = ("page.navigated", "page.failed", "frame.detached", "dialog.opened", "dialog.closed", "download.began")
+_PAGE = (
+    "page.navigated",
+    "page.failed",
+    "frame.detached",
+    "dialog.opened",
+    "dialog.closed",
+    "download.began",
+)
 _TOLD_BY = {
     "Page.lifecycleEvent": ("page.parsed", "page.loaded", "page.idled"),
     "Page.domContentEventFired": ("page.parsed",),

@@ -1,7 +1,9 @@
-"""The forms that logs of CDP messages come in, made one: what chromedriver, Lighthouse and others write.
+"""The forms that logs of CDP messages come in, made one: what chromedriver, Lighthouse and others
+write.
 
-An array or JSON lines of ``{method, params, sessionId?, targetType?}``, or of chromedriver's performance entries,
-``{message: "{\\"message\\": {method, params}, \\"webview\\": …}", timestamp}``. Replies to commands are passed over.
+An array or JSON lines of ``{method, params, sessionId?, targetType?}``, or of chromedriver's
+performance entries, ``{message: "{\\"message\\": {method, params}, \\"webview\\": …}",
+timestamp}``. Replies to commands are passed over.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _TIMED = ("Network", "Page")
 
 @dataclass(slots=True)
 class Message:
-    """One message. ``number``: its place in the log; ``at``: nanoseconds since the first that has a time."""
+    """One message. ``number``: its place in the log; ``at``: nanoseconds since the first that has a
+    time."""
 
     number: int
     at: int
@@ -54,14 +57,21 @@ def messages(source: Source) -> list[Message]:
             if _is_reply(item):
                 continue
             what = "a CDP message {method, params} or a performance entry {message}"
-            raise source.wrong(f"{'line' if source.lines else 'item'} {number}", format_value(item), f"wanted {what}")
+            raise source.wrong(
+                f"{'line' if source.lines else 'item'} {number}",
+                format_value(item),
+                f"wanted {what}",
+            )
         method, params = inner["method"], inner["params"]
         stamp = params.get("timestamp") if method.partition(".")[0] in _TIMED else None
         if isinstance(stamp, int | float):
             first = stamp if first is None else first
             with source.part(f"message {number}, {method}: timestamp {format_value(stamp)}"):
                 at = max(at, int((stamp - first) * 1e9))
-        session, target = inner.get("sessionId") or item.get("sessionId") or "", inner.get("targetType") or ""
+        session, target = (
+            inner.get("sessionId") or item.get("sessionId") or "",
+            inner.get("targetType") or "",
+        )
         found.append(Message(number, at, str(session), str(target), method, params))
     if not found:
         raise source.wrong("", "holds no message", "wanted CDP messages, {method, params}")
@@ -79,7 +89,11 @@ def _inner(item: Any) -> dict[str, Any] | None:
         item = outer.get("message") if isinstance(outer, dict) else None
     elif isinstance(item.get("message"), dict):
         item = item["message"]
-    if not isinstance(item, dict) or not isinstance(item.get("method"), str) or "." not in item["method"]:
+    if (
+        not isinstance(item, dict)
+        or not isinstance(item.get("method"), str)
+        or "." not in item["method"]
+    ):
         return None
     params = item.setdefault("params", {})
     return item if isinstance(params, dict) else None
@@ -112,15 +126,25 @@ def _main(message: Message, children: set[str]) -> str | None:
     params = message.params
     if message.method == "Page.frameNavigated":
         about = _object(params, "frame")
-        return None if about.get("parentId") or not isinstance(about.get("id"), str) else str(about["id"])
+        return (
+            None
+            if about.get("parentId") or not isinstance(about.get("id"), str)
+            else str(about["id"])
+        )
     started = message.method in _STARTED
-    if not started and not (message.method == "Network.requestWillBeSent" and params.get("type") == "Document"):
+    if not started and not (
+        message.method == "Network.requestWillBeSent" and params.get("type") == "Document"
+    ):
         return None
     frame = params.get("frameId")
     return frame if isinstance(frame, str) and frame not in children else None
 
 
-_STARTED = ("Page.frameStartedLoading", "Page.frameRequestedNavigation", "Page.navigatedWithinDocument")
+_STARTED = (
+    "Page.frameStartedLoading",
+    "Page.frameRequestedNavigation",
+    "Page.navigatedWithinDocument",
+)
 
 
 def mended(log: list[Message]) -> Iterator[Message]:
@@ -134,15 +158,22 @@ def mended(log: list[Message]) -> Iterator[Message]:
             hops[str(params.get("requestId"))] = str(_object(params, "redirectResponse").get("url"))
         elif message.method == "Network.responseReceived":
             answer = _object(params, "response")
-            if answer.get("status") in _REDIRECTS and hops.get(str(params.get("requestId"))) == answer.get("url"):
-                continue  # the hop's answer once more, for a request that was cancelled and sent anew
+            if answer.get("status") in _REDIRECTS and hops.get(
+                str(params.get("requestId"))
+            ) == answer.get("url"):
+                # the hop's answer once more, for a request that was cancelled and sent anew
+                continue
             if answer.get("fromDiskCache") and _came_now(answer):
                 message.params = params | {"response": answer | {"fromDiskCache": False}}
         elif message.method == "Page.frameNavigated" and _main(message, set()) is not None:
             documents[message.session] = params["frame"]
         elif message.method in _FIRED and not lifecycle and message.session in documents:
             frame = documents[message.session]
-            about = {"frameId": frame["id"], "loaderId": frame.get("loaderId", ""), "name": _FIRED[message.method]}
+            about = {
+                "frameId": frame["id"],
+                "loaderId": frame.get("loaderId", ""),
+                "name": _FIRED[message.method],
+            }
             yield replace(message, method="Page.lifecycleEvent", params=about)
         yield message
 
@@ -152,12 +183,14 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
-    """That part of a message; empty where it is none, which whoever folds the message refuses by its number."""
+    """That part of a message; empty where it is none, which whoever folds the message refuses by
+    its number."""
     value = params.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def _came_now(answer: dict[str, Any]) -> bool:
-    """Whether an answer went through the cache only because the server sent it before it was asked for."""
+    """Whether an answer went through the cache only because the server sent it before it was asked
+    for."""
     timing = answer.get("timing")
     return bool(answer.get("fromEarlyHints")) or timing is None or timing.get("pushStart", 0) > 0

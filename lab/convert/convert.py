@@ -21,9 +21,10 @@ MAX_ANSWER = 1 << 20
 class Conversion:
     """What is converted, and how.
 
-    ``input`` becomes the recording ``out``, which is replaced only with ``force``. ``format`` is one of `FORMATS`, or
-    None where the content tells. ``vouch``: nouns or kinds of events of which the input hides nothing; ``mask``: more
-    names of secrets; ``cookies``: those whose values are told; ``answer``: a file with what the agent said in the end.
+    ``input`` becomes the recording ``out``, which is replaced only with ``force``. ``format`` is
+    one of `FORMATS`, or None where the content tells. ``vouch``: nouns or kinds of events of which
+    the input hides nothing; ``mask``: more names of secrets; ``cookies``: those whose values are
+    told; ``answer``: a file with what the agent said in the end.
     """
 
     input: Path
@@ -45,12 +46,17 @@ class Made(NamedTuple):
 
 
 def convert(settings: Conversion) -> Made:
-    """Convert ``settings.input`` to ``settings.out``. Raises `ConvertError`, `UsageError`, `AgentdError`."""
+    """Convert ``settings.input`` to ``settings.out``. Raises `ConvertError`, `UsageError`,
+    `AgentdError`."""
     must_be_free(settings.out, force=settings.force)
     source = Source(settings.input)
     format = FORMATS[settings.format] if settings.format else recognise(source)
-    tape = record(source, format, settings.vouch, settings.mask, _answer(settings), settings.cookies)
-    write_recording(segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force)
+    tape = record(
+        source, format, settings.vouch, settings.mask, _answer(settings), settings.cookies
+    )
+    write_recording(
+        segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force
+    )
     return Made(format.says, len(tape.lines), tape.step + 1)
 
 
@@ -60,7 +66,9 @@ def _answer(settings: Conversion) -> str | None:
     try:
         return read_regular(settings.answer, MAX_ANSWER).decode("utf-8")
     except (OSError, UnicodeDecodeError, NotRegularError) as error:
-        raise UsageError(f"--answer {settings.answer}: {error}; wanted a file of UTF-8 text") from None
+        raise UsageError(
+            f"--answer {settings.answer}: {error}; wanted a file of UTF-8 text"
+        ) from None
 
 
 def record(
@@ -71,8 +79,8 @@ def record(
     answer: str | None = None,
     cookies: tuple[str, ...] = (),
 ) -> Tape:
-    """The events of ``source``, from its opening to its close; ``answer``: what the agent said before that;
-    ``cookies``: those whose values are told."""
+    """The events of ``source``, from its opening to its close; ``answer``: what the agent said
+    before that; ``cookies``: those whose values are told."""
     importer = format.importer()
     with source.part(""):  # what an importer did not name a place for
         found = importer.read(source)
@@ -84,7 +92,8 @@ def record(
     if vouched:
         about["vouched"] = list(vouched)
     tape.open(about)
-    # Who tells what the fields hold leaves out those that are gone, and no condition is blind for that.
+    # Who tells what the fields hold leaves out those that are gone, and no condition is blind for
+    # that.
     gone = {"field.removed"} if "field.filled" in found.shows else set()
     tape.blind({*found.shows, *gone}, vouched, format.where)
     with source.part(""):

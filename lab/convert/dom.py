@@ -1,4 +1,5 @@
-"""A document as rrweb and Playwright serialised it: a small tree, walked without recursion, since files can lie."""
+"""A document as rrweb and Playwright serialised it: a small tree, walked without recursion, since
+files can lie."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ _UNSEEN = frozenset(("script", "style", "noscript", "template", "head", "title")
 
 
 class Node:
-    """An element (``tag`` in lower case), a text (``tag`` is "#text"), or anything else that holds nodes ("#…")."""
+    """An element (``tag`` in lower case), a text (``tag`` is "#text"), or anything else that holds
+    nodes ("#…")."""
 
     __slots__ = ("attrs", "children", "found", "key", "parent", "tag", "text")
 
-    def __init__(self, tag: str, attrs: dict[str, str] | None = None, text: str = "", key: int = 0) -> None:
+    def __init__(
+        self, tag: str, attrs: dict[str, str] | None = None, text: str = "", key: int = 0
+    ) -> None:
         self.tag = tag
         self.attrs = attrs or {}
         self.text = text
@@ -86,7 +90,11 @@ class Node:
                 parts.append(node.text)
             elif node.tag not in _UNSEEN or node is self:
                 stack.extend(reversed(node.children))
-        return " ".join(" ".join(parts).split()) if len(parts) > 1 else " ".join("".join(parts).split())
+        return (
+            " ".join(" ".join(parts).split())
+            if len(parts) > 1
+            else " ".join("".join(parts).split())
+        )
 
     def is_unseen(self) -> bool:
         """Whether it stands in what is never shown."""

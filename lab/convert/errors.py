@@ -10,7 +10,8 @@ MAX_CHARACTERS = 120
 
 
 class ConvertError(UsageError):
-    """A file is none that can be converted; the message names file, place, value and what was wanted."""
+    """A file is none that can be converted; the message names file, place, value and what was
+    wanted."""
 
 
 def format_value(value: Any) -> str:

@@ -1,7 +1,8 @@
-"""Requests as HAR entries tell them, in a HAR and in a Playwright trace alike: hops joined to chains, told as live.
+"""Requests as HAR entries tell them, in a HAR and in a Playwright trace alike: hops joined to
+chains, told as live.
 
-Bodies and headers are kept as far as the file has them, masked and bounded as live, but for pictures, sound and fonts:
-no rule is known yet that could ask for them.
+Bodies and headers are kept as far as the file has them, masked and bounded as live, but for
+pictures, sound and fonts: no rule is known yet that could ask for them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Body(NamedTuple):
 
 @dataclass(slots=True)
 class Exchange:
-    """One entry. Times in nanoseconds since the beginning: sent, the answer's head, its end. ``frame`` may be ""."""
+    """One entry. Times in nanoseconds since the beginning: sent, the answer's head, its end.
+    ``frame`` may be ""."""
 
     number: str
     at: int
@@ -88,12 +90,21 @@ class Exchange:
         """Whether the frame shows this answer as its document."""
         if self.redirects:
             return False
-        if self.type != "Document" or self.failure is not None or self.status in (None, 204, 205) or self.onward:
+        if (
+            self.type != "Document"
+            or self.failure is not None
+            or self.status in (None, 204, 205)
+            or self.onward
+        ):
             return False
-        return not self.answer_headers.get("content-disposition", "").lower().startswith("attachment")
+        return (
+            not self.answer_headers.get("content-disposition", "").lower().startswith("attachment")
+        )
 
 
-def exchange(entry: dict[str, Any], number: str, at: int, tab: str, attachment: Attachment) -> Exchange:
+def exchange(
+    entry: dict[str, Any], number: str, at: int, tab: str, attachment: Attachment
+) -> Exchange:
     """An entry that was found sound, unmasked; ``at``: when it was sent."""
     request, answer = entry["request"], entry.get("response") or {}
     headers, answer_headers = _headers(request), _headers(answer)
@@ -103,7 +114,11 @@ def exchange(entry: dict[str, Any], number: str, at: int, tab: str, attachment: 
     if failure is None and entry.get("_wasAborted"):
         failure = "net::ERR_ABORTED"
     content = answer.get("content") or {}
-    mime = str(content.get("mimeType") or answer_headers.get("content-type") or "").partition(";")[0].strip()
+    mime = (
+        str(content.get("mimeType") or answer_headers.get("content-type") or "")
+        .partition(";")[0]
+        .strip()
+    )
     timings = entry.get("timings") or {}
     before = sum(_ms(timings.get(part)) for part in ("blocked", "dns", "connect", "send", "wait"))
     end = at + int(_ms(entry.get("time")) * MS)
@@ -139,7 +154,8 @@ def secret_fields(exchanges: Iterable[Exchange]) -> set[str]:
 
 
 def join(exchanges: Iterable[Exchange]) -> list[Exchange]:
-    """Link each redirect with the request that followed it; gives the first of every chain, all of them told."""
+    """Link each redirect with the request that followed it; gives the first of every chain, all of
+    them told."""
     ordered = sorted(exchanges, key=lambda one: one.at)
     for index, one in enumerate(ordered):
         if not one.redirects:
@@ -166,7 +182,9 @@ def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]
         if not one.redirects:
             break
         hop = {"method": one.method, "url": about["url"], "status": one.status}
-        hop |= {"location": secrets.mask_header("location", one.location)} | _captured_fields(one, secrets)
+        hop |= {"location": secrets.mask_header("location", one.location)} | _captured_fields(
+            one, secrets
+        )
         hops.append(hop)
         yield Telling(one.end, "request.redirected", base | hop)
         if one.onward is None:
@@ -175,7 +193,9 @@ def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]
         one = one.onward
     yield from _messages(one, about, secrets)
     if one.unanswered:
-        yield from _unseen(one, f"the answer to {one.method} {about['url']:.200} is not in the file")
+        yield from _unseen(
+            one, f"the answer to {one.method} {about['url']:.200} is not in the file"
+        )
         return
     yield _end(one, about | {"type": first.type}, hops, secrets)
 
@@ -185,7 +205,9 @@ def _unseen(one: Exchange, reason: str) -> Iterator[Telling]:
         yield Telling(one.end, UNSEEN, {"part": part, "reason": reason})
 
 
-def _end(one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secrets: Secrets) -> Telling:
+def _end(
+    one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secrets: Secrets
+) -> Telling:
     if one.status is not None:
         data["status"] = one.status
     if one.cached:
@@ -229,10 +251,18 @@ def _headers(message: dict[str, Any]) -> dict[str, str]:
     """Names in lower case; values under one name joined as a browser would."""
     found: dict[str, str] = {}
     for header in message.get("headers") or ():
-        if not isinstance(header, dict) or not isinstance(header.get("name"), str) or header["name"].startswith(":"):
+        if (
+            not isinstance(header, dict)
+            or not isinstance(header.get("name"), str)
+            or header["name"].startswith(":")
+        ):
             continue
         name, value = header["name"].lower(), str(header.get("value", ""))
-        found[name] = f"{found[name]}{chr(10) if name == 'set-cookie' else ', '}{value}" if name in found else value
+        found[name] = (
+            f"{found[name]}{chr(10) if name == 'set-cookie' else ', '}{value}"
+            if name in found
+            else value
+        )
     return found
 
 
@@ -243,7 +273,12 @@ def _type(entry: dict[str, Any], headers: dict[str, str], mime: str) -> str:
         return said
     if headers.get("accept", "").startswith("text/html"):
         return "Document"
-    for sign, kind in (("css", "Stylesheet"), ("script", "Script"), ("image/", "Image"), ("font", "Font")):
+    for sign, kind in (
+        ("css", "Stylesheet"),
+        ("script", "Script"),
+        ("image/", "Image"),
+        ("font", "Font"),
+    ):
         if sign in mime:
             return kind
     return "Other"
@@ -258,7 +293,9 @@ def _posted(data: Any, headers: dict[str, str], attachment: Attachment) -> Body 
         return None
     mime = str(data.get("mimeType") or headers.get("content-type") or "")
     text, named = data.get("text"), data.get("_file") or data.get("_sha1")
-    raw = str(text).encode("utf-8", "replace") if text else attachment(str(named)) if named else None
+    raw = (
+        str(text).encode("utf-8", "replace") if text else attachment(str(named)) if named else None
+    )
     if not raw and data.get("params"):
         pairs = [(str(one.get("name", "")), str(one.get("value", ""))) for one in data["params"]]
         raw = urlencode(pairs).encode()
@@ -271,7 +308,11 @@ def _content(content: dict[str, Any], mime: str, attachment: Attachment) -> Body
     text, named = content.get("text"), content.get("_file") or content.get("_sha1")
     raw: bytes | None = None
     if isinstance(text, str):
-        raw = _decoded(text) if content.get("encoding") == "base64" else text.encode("utf-8", "replace")
+        raw = (
+            _decoded(text)
+            if content.get("encoding") == "base64"
+            else text.encode("utf-8", "replace")
+        )
     elif named:
         raw = attachment(str(named))
     return Body(raw, mime) if raw else None

@@ -1,7 +1,7 @@
 """Chrome DevTools Recorder flows: a step each, with what the recorder said that it met.
 
-A flow has no times, so its steps are told a millisecond apart. It names elements by selectors: an ``aria/`` one gives
-the accessible name, and the role where it is written.
+A flow has no times, so its steps are told a millisecond apart. It names elements by selectors: an
+``aria/`` one gives the accessible name, and the role where it is written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ _CLICKS = {"click": "element.clicked", "doubleClick": "element.double_clicked"}
 def fits(source: Source) -> bool:
     """Whether it is an object with steps that have types."""
     steps = source.value.get("steps") if isinstance(source.value, dict) else None
-    return isinstance(steps, list) and bool(steps) and isinstance(steps[0], dict) and "type" in steps[0]
+    return (
+        isinstance(steps, list)
+        and bool(steps)
+        and isinstance(steps[0], dict)
+        and "type" in steps[0]
+    )
 
 
 def read(source: Source) -> FlowReading:
@@ -34,7 +39,9 @@ def read(source: Source) -> FlowReading:
         raise source.wrong("steps", format_value(steps), "wanted a list of steps")
     for number, step in enumerate(steps):
         if not isinstance(step, dict) or not isinstance(step.get("type"), str):
-            raise source.wrong(f"steps[{number}]", format_value(step), "wanted an object with a type")
+            raise source.wrong(
+                f"steps[{number}]", format_value(step), "wanted an object with a type"
+            )
     return FlowReading(steps)
 
 
@@ -42,7 +49,9 @@ class FlowReading:
     """A flow that was read: see `lab.convert.formats.Reading`."""
 
     version = None
-    shows = frozenset(("element.clicked", "element.double_clicked", "element.right_clicked", "field.filled"))
+    shows = frozenset(
+        ("element.clicked", "element.double_clicked", "element.right_clicked", "field.filled")
+    )
 
     def __init__(self, steps: list[dict[str, Any]]) -> None:
         self._steps = steps
@@ -57,8 +66,16 @@ class FlowReading:
             tape.begin(at, _action(step, masker))
             self._did(tape, at, step, masker)
             asserted = step.get("assertedEvents")
-            events = [one for one in asserted if isinstance(one, dict)] if isinstance(asserted, list) else []
-            urls = [str(one.get("url")) for one in events if one.get("type") == "navigation" and one.get("url")]
+            events = (
+                [one for one in asserted if isinstance(one, dict)]
+                if isinstance(asserted, list)
+                else []
+            )
+            urls = [
+                str(one.get("url"))
+                for one in events
+                if one.get("type") == "navigation" and one.get("url")
+            ]
             if step["type"] == "navigate" and not urls:
                 urls = [str(step.get("url") or "about:blank")]
             for url in urls:
@@ -66,8 +83,17 @@ class FlowReading:
                     tape.tell(at, told.kind, told.data)
 
     def _did(self, tape: Tape, at: int, step: dict[str, Any], masker: Masker) -> None:
-        frame = "frame-" + "-".join(map(str, step["frame"])) if isinstance(step.get("frame"), list) else MAIN
-        where: dict[str, Any] = {"tab": MAIN, "frame": frame, "element": _element(step, masker), "trusted": True}
+        frame = (
+            "frame-" + "-".join(map(str, step["frame"]))
+            if isinstance(step.get("frame"), list)
+            else MAIN
+        )
+        where: dict[str, Any] = {
+            "tab": MAIN,
+            "frame": frame,
+            "element": _element(step, masker),
+            "trusted": True,
+        }
         if step["type"] in _CLICKS:
             right = step.get("button") in ("secondary", "right")
             tape.tell(at, "element.right_clicked" if right else _CLICKS[step["type"]], where)

@@ -1,7 +1,7 @@
 """Every format that can be converted, by hand: a line here and a file beside make one.
 
-An importer's module has ``fits(source)``, whether a file looks like its format, and ``read(source)``, which checks
-the file and gives a `Reading`, or raises `ConvertError`.
+An importer's module has ``fits(source)``, whether a file looks like its format, and
+``read(source)``, which checks the file and gives a `Reading`, or raises `ConvertError`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from lab.convert.tape import Tape
 
 
 class Reading(Protocol):
-    """A file that was read and found sound. ``shows``: the kinds that the file would show if they happened."""
+    """A file that was read and found sound. ``shows``: the kinds that the file would show if they
+    happened."""
 
     version: str | int | None
     shows: Collection[str]
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
-        """Put everything on the tape, with its secrets masked; ``mask``: further names of secrets."""
+        """Put everything on the tape, with its secrets masked; ``mask``: further names of
+        secrets."""
 
 
-class Importer(Protocol):
+class FormatImporter(Protocol):
     """What an importer's module has."""
 
     def fits(self, source: Source) -> bool: ...
@@ -40,9 +42,9 @@ class Format(NamedTuple):
     says: str
     where: str
 
-    def importer(self) -> Importer:
+    def importer(self) -> FormatImporter:
         """The module, imported only when it is needed."""
-        return cast(Importer, import_module(f"lab.convert.{self.name}"))
+        return cast(FormatImporter, import_module(f"lab.convert.{self.name}"))
 
 
 FORMATS: dict[str, Format] = {
@@ -60,7 +62,8 @@ FORMATS: dict[str, Format] = {
 
 
 def recognise(source: Source) -> Format:
-    """The format that the content shows. Raises `ConvertError` that says what was found and what was wanted."""
+    """The format that the content shows. Raises `ConvertError` that says what was found and what
+    was wanted."""
     for format in FORMATS.values():
         if format.importer().fits(source):
             return format

@@ -1,7 +1,8 @@
-"""HAR 1.2, as browsers, Playwright and proxies write it; also zipped with its bodies beside it (``har.har``).
+"""HAR 1.2, as browsers, Playwright and proxies write it; also zipped with its bodies beside it
+(``har.har``).
 
-One step for each page of the HAR. Documents are told as navigations. That is not all of them: what a script does to
-the address is in no HAR, so pages stay a gap unless the operator vouches for them.
+One step for each page of the HAR. Documents are told as navigations. That is not all of them: what
+a script does to the address is in no HAR, so pages stay a gap unless the operator vouches for them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,11 @@ def _log(source: Source) -> dict[str, Any]:
     if source.zip is not None:
         where = next((name for name in source.zip.names if name.endswith(".har")), "")
         if not where:
-            raise source.wrong("", f"a zip with {format_value(source.zip.names[:5])}", "wanted one with a .har in it")
+            raise source.wrong(
+                "",
+                f"a zip with {format_value(source.zip.names[:5])}",
+                "wanted one with a .har in it",
+            )
         try:
             value = orjson.loads(source.zip.read(where) or b"")
         except orjson.JSONDecodeError as error:
@@ -67,8 +72,12 @@ class HarReading:
         self.version: str = log["version"]
         creator = log.get("creator")
         self._tabs = isinstance(creator, dict) and creator.get("name") == "Playwright"
-        self._pages = [_page(source, number, page) for number, page in enumerate(log.get("pages") or ())]
-        self._entries = [_entry(source, number, entry) for number, entry in enumerate(log["entries"])]
+        self._pages = [
+            _page(source, number, page) for number, page in enumerate(log.get("pages") or ())
+        ]
+        self._entries = [
+            _entry(source, number, entry) for number, entry in enumerate(log["entries"])
+        ]
         self._origin = min([at for at, _ in (*self._pages, *self._entries)], default=0)
         sockets = any("_webSocketMessages" in entry for _, entry in self._entries)
         nouns = ("request.", "message.") if sockets else ("request.",)
@@ -97,7 +106,11 @@ class HarReading:
     def _page_tellings(self, secrets: Secrets) -> Iterator[Telling]:
         begun = 0
         for number, (start, page) in enumerate(sorted(self._pages, key=lambda one: one[0])):
-            title, at, tab = str(page.get("title") or ""), start - self._origin, self._tab(page.get("id"))
+            title, at, tab = (
+                str(page.get("title") or ""),
+                start - self._origin,
+                self._tab(page.get("id")),
+            )
             clear = secrets.mask_url(title) if "://" in title else secrets.mask_text(title)
             begun = at if number else 0
             yield Telling(begun, "step", {"page": clear or str(page.get("id"))})
@@ -123,14 +136,20 @@ class HarReading:
             last = first
             while last.onward is not None:
                 last = last.onward
-            where = {"tab": first.tab, "frame": frame, "main": frame == first.tab, "url": secrets.mask_url(last.url)}
+            where = {
+                "tab": first.tab,
+                "frame": frame,
+                "main": frame == first.tab,
+                "url": secrets.mask_url(last.url),
+            }
             if last.commits:
                 yield Telling(last.head, "commit", where)
             elif last.type == "Document" and last.status is None and last.failure is not None:
                 yield Telling(last.end, "page.failed", where | {"error": last.failure})
 
     def _attached(self, name: str) -> bytes | None:
-        """A body that lies beside the entries, in the zip or in the HAR's own folder, and nowhere else."""
+        """A body that lies beside the entries, in the zip or in the HAR's own folder, and nowhere
+        else."""
         if self._source.zip is not None:
             return self._source.zip.read(name)
         if PurePosixPath(name).name != name or name in ("", ".", ".."):
@@ -142,13 +161,15 @@ class HarReading:
 def _frame(first: Exchange, mains: dict[str, str], tabs: bool) -> str:
     """The frame that a chain belongs to; the main one is named like the tab.
 
-    The request itself says so where it has the header; else the first document's frame is the main one, and where
-    frames have no names (a page is a navigation then) so is only that document.
+    The request itself says so where it has the header; else the first document's frame is the main
+    one, and where frames have no names (a page is a navigation then) so is only that document.
     """
     destination = first.headers.get("sec-fetch-dest")
     if first.type == "Document" and destination in ("iframe", "frame"):
         return first.frame or f"{first.tab}:{first.number}"
-    if first.type == "Document" and (destination == "document" or not tabs or first.tab not in mains):
+    if first.type == "Document" and (
+        destination == "document" or not tabs or first.tab not in mains
+    ):
         mains[first.tab] = first.frame
     is_main = not first.frame or mains.get(first.tab, first.frame) == first.frame
     return first.tab if is_main else first.frame
@@ -184,7 +205,9 @@ def _entry(source: Source, number: int, entry: Any) -> tuple[int, dict[str, Any]
         raise source.wrong(f"{where}.request", format_value(request), "wanted an object")
     for name in ("method", "url"):
         if not isinstance(request.get(name), str):
-            raise source.wrong(f"{where}.request.{name}", format_value(request.get(name)), "wanted a text")
+            raise source.wrong(
+                f"{where}.request.{name}", format_value(request.get(name)), "wanted a text"
+            )
     if not isinstance(entry.get("response", {}), dict | None):
         raise source.wrong(f"{where}.response", format_value(entry["response"]), "wanted an object")
     return _time(source, f"{where}.startedDateTime", entry.get("startedDateTime")), entry
@@ -195,6 +218,8 @@ def _time(source: Source, where: str, value: Any) -> int:
     try:
         at = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise source.wrong(where, format_value(value), "wanted a time, as in 2026-01-02T03:04:05.678Z") from None
+        raise source.wrong(
+            where, format_value(value), "wanted a time, as in 2026-01-02T03:04:05.678Z"
+        ) from None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return (at - _EPOCH) // timedelta(microseconds=1) * 1000

@@ -1,4 +1,5 @@
-"""Which fields of a document hold secrets, read from its HTML: live, the page itself would have said so."""
+"""Which fields of a document hold secrets, read from its HTML: live, the page itself would have
+said so."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import re
 from html.parser import HTMLParser
 
 _INPUT = re.compile(r"<(?:input|textarea)\b", re.IGNORECASE)
-_SECRET_FILL = re.compile(r"(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)")
+_SECRET_FILL = re.compile(
+    r"(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)"
+)
 MAX_CHARACTERS = 4 << 20
 """Characters of a document that are looked at."""
 
@@ -28,6 +31,8 @@ class _Fields(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
-        secret = found.get("type", "").lower() == "password" or _SECRET_FILL.search(found.get("autocomplete", ""))
+        secret = found.get("type", "").lower() == "password" or _SECRET_FILL.search(
+            found.get("autocomplete", "")
+        )
         if tag in ("input", "textarea") and secret:
             self.names |= {value for name in ("name", "id") if (value := found.get(name, ""))}

@@ -1,6 +1,8 @@
-"""Role and name of a serialised element, as far as its markup tells them: an honest part of what the live page says.
+"""Role and name of a serialised element, as far as its markup tells them: an honest part of what
+the live page says.
 
-Live, a library computes both in the page, with styles; here only attributes, labels and texts are at hand.
+Live, a library computes both in the page, with styles; here only attributes, labels and texts are
+at hand.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ MAX_VALUE_LENGTH = 10_000
 
 INTERACTIVE = frozenset(
     (
-        "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem textbox "
-        "searchbox combobox listbox spinbutton slider"
+        "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option"
+        " treeitem textbox searchbox combobox listbox spinbutton slider"
     ).split()
 )
 _FROM_CONTENT = frozenset(
     (
-        "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem heading cell "
-        "columnheader rowheader tooltip"
+        "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option"
+        " treeitem heading cell columnheader rowheader tooltip"
     ).split()
 )
 _TAG_ROLES = {
@@ -38,14 +40,20 @@ _INPUT_ROLES = {
     "checkbox": "checkbox", "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox",
     "button": "button", "submit": "button", "reset": "button", "image": "button", "file": "button", "color": "button",
 }  # fmt: skip
-_SECRET_FILL = re.compile(r"(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)")
+_SECRET_FILL = re.compile(
+    r"(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)"
+)
 _NO_FIELD = frozenset(("submit", "button", "reset", "image", "hidden"))
 
 
 def element_of(node: Node) -> dict[str, str]:
     """What is told of an element: ``{role, name, tag, id?, attr_name?, type?, text?}``."""
     found = {"role": role_of(node), "name": name_of(node), "tag": node.tag}
-    for key, value in (("id", node.get("id")), ("attr_name", node.get("name")), ("type", type_of(node))):
+    for key, value in (
+        ("id", node.get("id")),
+        ("attr_name", node.get("name")),
+        ("type", type_of(node)),
+    ):
         if value:
             found[key] = value[:MAX_NAME_LENGTH]
     if node.tag not in ("input", "textarea", "select", "html", "body") and (text := node.content()):
@@ -70,7 +78,11 @@ def role_of(node: Node) -> str:
             return "combobox"
         return _INPUT_ROLES.get(type_of(node), "textbox")
     if node.tag == "select":
-        return "listbox" if "multiple" in node.attrs or node.get("size") not in ("", "0", "1") else "combobox"
+        return (
+            "listbox"
+            if "multiple" in node.attrs or node.get("size") not in ("", "0", "1")
+            else "combobox"
+        )
     if node.tag in ("a", "area"):
         return "link" if "href" in node.attrs else "generic"
     if is_editable(node):
@@ -100,7 +112,11 @@ def _name(node: Node) -> str:
 def _field_name(node: Node) -> str:
     kind = type_of(node)
     if kind in ("submit", "button", "reset"):
-        return node.get("value") or node.get("title") or {"submit": "Submit", "reset": "Reset"}.get(kind, "")
+        return (
+            node.get("value")
+            or node.get("title")
+            or {"submit": "Submit", "reset": "Reset"}.get(kind, "")
+        )
     if kind == "image":
         return node.get("alt") or node.get("title") or "Submit"
     of_node = [one for one in node.all("label") if labels(one, node)]
@@ -141,7 +157,8 @@ def _by_id(node: Node, ids: list[str]) -> list[Node]:
 
 
 def type_of(node: Node) -> str:
-    """The type of an input or a button, as the page's script would read it; "" for anything else."""
+    """The type of an input or a button, as the page's script would read it; "" for anything
+    else."""
     if node.tag == "input":
         return node.get("type").lower() or "text"
     if node.tag == "button":
@@ -169,7 +186,8 @@ def is_secret(node: Node) -> bool:
 
 
 def field_key(node: Node) -> str:
-    """The key under which the field is known within its frame, made as the page's script makes it."""
+    """The key under which the field is known within its frame, made as the page's script makes
+    it."""
     own = node.get("name") or node.get("id") or name_of(node) or node.tag
     option = f"={node.get('value') or 'on'}" if type_of(node) in ("radio", "checkbox") else ""
     return f"{form_key(node)}/{own}{option}"[:300]
@@ -182,7 +200,8 @@ def form_key(node: Node) -> str:
 
 
 def filled(node: Node, value: Any, checked: bool | None) -> dict[str, Any]:
-    """The data of a `field.filled` about ``node``, but for where it is; a secret's value is kept back."""
+    """The data of a `field.filled` about ``node``, but for where it is; a secret's value is kept
+    back."""
     data: dict[str, Any] = {"element": element_of(node), "field": field_key(node)}
     if form := form_key(node):
         data["form"] = form

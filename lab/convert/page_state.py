@@ -1,4 +1,5 @@
-"""What importers that know pages only by their addresses keep of them: which frames stand where, told once."""
+"""What importers that know pages only by their addresses keep of them: which frames stand where,
+told once."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ class Pages:
         """Where a frame (None: the main one) stands; "" if nobody saw."""
         return self._urls.get(tab, {}).get(frame or tab, "")
 
-    def navigated(self, at: int, tab: str, frame: str, url: str, *, same_document: bool = False) -> Iterator[Telling]:
+    def navigated(
+        self, at: int, tab: str, frame: str, url: str, *, same_document: bool = False
+    ) -> Iterator[Telling]:
         """A frame committed ``url``; a main frame's new document takes the frames below with it."""
         frames = self._urls.setdefault(tab, {})
         main = frame == tab
@@ -36,7 +39,13 @@ class Pages:
                 del frames[child]
                 yield Telling(at, "frame.detached", {"tab": tab, "frame": child})
         frames[frame] = url
-        data = {"tab": tab, "frame": frame, "main": main, "url": url, "same_document": same_document}
+        data = {
+            "tab": tab,
+            "frame": frame,
+            "main": main,
+            "url": url,
+            "same_document": same_document,
+        }
         yield Telling(at, "page.navigated", data)
 
     def loaded(self, at: int, kind: str, tab: str) -> Iterator[Telling]:

@@ -1,8 +1,9 @@
 """rrweb streams: what was done and shown in one page, from its snapshots and mutations.
 
-A step for each thing that the user did: pointer down and its click, a run of input into one field. A click is the
-user's where the pointer went down on it before; an input where rrweb says so, or the field had pointer or focus.
-Addresses are told where a snapshot has them; what a script does to them in between is in no stream.
+A step for each thing that the user did: pointer down and its click, a run of input into one field.
+A click is the user's where the pointer went down on it before; an input where rrweb says so, or the
+field had pointer or focus. Addresses are told where a snapshot has them; what a script does to them
+in between is in no stream.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ DOM_CONTENT_LOADED, LOAD, FULL, INCREMENTAL, META = 0, 1, 2, 3, 4
 """Types of rrweb's events; others are its plug-ins' and its users' own."""
 SHOWS = frozenset(
     (
-        "page.titled page.scrolled element.clicked element.double_clicked element.right_clicked element.focused "
-        "element.toggled field.filled text.appeared text.disappeared text.selected"
+        "page.titled page.scrolled element.clicked element.double_clicked element.right_clicked"
+        " element.focused element.toggled field.filled text.appeared text.disappeared text.selected"
     ).split()
 )
 
@@ -36,7 +37,11 @@ def read(source: Source) -> RrwebReading:
     """The stream, checked. Raises `ConvertError`."""
     items = _events(source)
     if not items:
-        raise source.wrong("", format_value(source.value), "wanted an array of rrweb events {type, data, timestamp}")
+        raise source.wrong(
+            "",
+            format_value(source.value),
+            "wanted an array of rrweb events {type, data, timestamp}",
+        )
     for number, item in enumerate(items):
         if not _is_event(item):
             packed = ", packed by rrweb: unpack it first" if isinstance(item, str) else ""
@@ -103,4 +108,6 @@ def _is_action(event: dict[str, Any]) -> bool:
     data = event["data"]
     if event["type"] != INCREMENTAL:
         return False
-    return data.get("source") == INPUT or (data.get("source") == POINTER and data.get("type") in (DOWN, TOUCH))
+    return data.get("source") == INPUT or (
+        data.get("source") == POINTER and data.get("type") in (DOWN, TOUCH)
+    )

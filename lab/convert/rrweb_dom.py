@@ -1,4 +1,5 @@
-"""The document of an rrweb stream, kept as its snapshots and mutations say, by the stream's own node numbers."""
+"""The document of an rrweb stream, kept as its snapshots and mutations say, by the stream's own
+node numbers."""
 
 from __future__ import annotations
 
@@ -106,9 +107,14 @@ def set_attribute(node: Node, name: str, value: Any) -> None:
 
 
 def frame_of(node: Node) -> tuple[str, Node | None]:
-    """The frame that a node is in: its name, and the iframe that holds its document; the main one has none."""
+    """The frame that a node is in: its name, and the iframe that holds its document; the main one
+    has none."""
     for one in (node, *node.ancestors()):
-        if one.tag == "#document" and one.parent is not None and one.parent.tag in ("iframe", "frame"):
+        if (
+            one.tag == "#document"
+            and one.parent is not None
+            and one.parent.tag in ("iframe", "frame")
+        ):
             return f"frame-{one.key}", one.parent
     return MAIN, None
 
@@ -126,4 +132,6 @@ def is_hidden(node: Node) -> bool:
 
 def texts(node: Node) -> Iterator[Node]:
     """The text nodes below that a person may see."""
-    return (one for one in node.walk() if one.tag == "#text" and one.text.strip() and not is_hidden(one))
+    return (
+        one for one in node.walk() if one.tag == "#text" and one.text.strip() and not is_hidden(one)
+    )

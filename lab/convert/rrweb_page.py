@@ -118,7 +118,11 @@ class RrwebPage:
                 node.text = str(item.get("value") or "")
                 added.append(node)
         tops = {id(node) for node in added}
-        self._appeared(at, [one for one in added if not any(id(above) in tops for above in one.ancestors())], {})
+        self._appeared(
+            at,
+            [one for one in added if not any(id(above) in tops for above in one.ancestors())],
+            {},
+        )
         for node in added:
             for document in [one for one in node.walk() if one.tag == "#document"]:
                 self._framed(at, document)
@@ -134,8 +138,14 @@ class RrwebPage:
             set_attribute(node, str(name), value)
         now = "open" in node.attrs
         if node.tag in ("dialog", "details") and was != now:
-            users = self._clicked is not None and node in self._clicked.ancestors() and node.tag == "details"
-            self._tape.tell(at, "element.toggled", self._describe(node) | {"on": now, "trusted": users})
+            users = (
+                self._clicked is not None
+                and node in self._clicked.ancestors()
+                and node.tag == "details"
+            )
+            self._tape.tell(
+                at, "element.toggled", self._describe(node) | {"on": now, "trusted": users}
+            )
         if was_hidden and not is_hidden(node):
             self._appeared(at, [node], {})
 
@@ -171,12 +181,16 @@ class RrwebPage:
             self._pointed.add(node.key)
             self._down = node
         elif kind == FOCUS:
-            self._tape.tell(at, "element.focused", self._describe(node) | {"trusted": node.key in self._pointed})
+            self._tape.tell(
+                at, "element.focused", self._describe(node) | {"trusted": node.key in self._pointed}
+            )
             self._pointed.add(node.key)
         elif kind in (CLICK, MENU, DOUBLE):
             name = {CLICK: "clicked", MENU: "right_clicked", DOUBLE: "double_clicked"}[kind]
             trusted = self._is_users(node, kind)
-            self._tape.tell(at, f"element.{name}", self._describe(clicked_of(node)) | {"trusted": trusted})
+            self._tape.tell(
+                at, f"element.{name}", self._describe(clicked_of(node)) | {"trusted": trusted}
+            )
             if kind == CLICK:
                 self._clicked, self._down = (node if trusted else None), None
 
@@ -188,7 +202,9 @@ class RrwebPage:
         if last is None or kind == MENU:
             return False
         label = last.closest("label")
-        return (node is last and kind == DOUBLE) or (label is not None and node is not last and labels(label, node))
+        return (node is last and kind == DOUBLE) or (
+            label is not None and node is not last and labels(label, node)
+        )
 
     def _input(self, at: int, data: dict[str, Any]) -> None:
         node, number = self._mirror.nodes.get(data.get("id", 0)), data.get("id", 0)
@@ -204,15 +220,23 @@ class RrwebPage:
         if "data-rr-is-password" in node.attrs or (text and not text.strip("*")):
             told |= {"value": None, "filled": bool(text)}  # rrweb itself kept it back
         users = data.get("userTriggered")
-        trusted = users if isinstance(users, bool) else bool(self._pointed & {number, *(a.key for a in _around(node))})
-        self._tape.tell(at, "field.filled", {"tab": MAIN, "frame": frame_of(node)[0], "trusted": trusted} | told)
+        trusted = (
+            users
+            if isinstance(users, bool)
+            else bool(self._pointed & {number, *(a.key for a in _around(node))})
+        )
+        self._tape.tell(
+            at, "field.filled", {"tab": MAIN, "frame": frame_of(node)[0], "trusted": trusted} | told
+        )
 
     def _act(self, at: int, kind: str, node: Node, what: str) -> None:
         self._tape.end(at)
         self._step = (kind, node.key)
         self._clicked = None
         found = element_of(clicked_of(node) if kind == "pointer" else node)
-        found |= {name: self._masker.mask_text(found[name]) for name in ("name", "text") if name in found}
+        found |= {
+            name: self._masker.mask_text(found[name]) for name in ("name", "text") if name in found
+        }
         self._tape.begin(at, {"do": what, "element": found})
 
     def _selected(self, at: int, data: dict[str, Any]) -> None:
@@ -245,7 +269,12 @@ class RrwebPage:
         node = self._mirror.nodes.get(number)
         if node is None:
             return
-        where: dict[str, Any] = {"tab": MAIN, "frame": frame_of(node)[0], "x": data.get("x", 0), "y": data.get("y", 0)}
+        where: dict[str, Any] = {
+            "tab": MAIN,
+            "frame": frame_of(node)[0],
+            "x": data.get("x", 0),
+            "y": data.get("y", 0),
+        }
         if node.tag not in ("#document", "html"):
             where["element"] = element_of(node)
         self._tape.tell(at + REST_NS, "page.scrolled", where)

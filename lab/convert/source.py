@@ -1,4 +1,5 @@
-"""A file that is to be converted: unpacked with a bound, and read as far as all formats read it alike.
+"""A file that is to be converted: unpacked with a bound, and read as far as all formats read it
+alike.
 
 A `Source` holds either one JSON value, or a list of values from JSON lines, or a zip's entries.
 """
@@ -27,7 +28,10 @@ _FREE = 1 << 25
 _MAX_RATIO = 50
 """What packed bytes may unpack to beyond the first `_FREE`: a page's JSON comes to ten or twenty times its gzip."""
 
-WANTED = "wanted a HAR, a Playwright trace zip, a log of raw CDP messages, an rrweb stream, an AT-SPI capture or a flow"
+WANTED = (
+    "wanted a HAR, a Playwright trace zip, a log of raw CDP messages, an rrweb stream, an AT-SPI"
+    " capture or a flow"
+)
 
 
 def _most(packed: int) -> int:
@@ -38,8 +42,8 @@ def _most(packed: int) -> int:
 class Source:
     """``path`` opened. ``sha256`` and ``bytes`` are those of the file as it lies there.
 
-    ``value``: the JSON value, or the list of a JSON-lines file's values (then ``lines`` is true); None for a zip.
-    Raises `ConvertError`.
+    ``value``: the JSON value, or the list of a JSON-lines file's values (then ``lines`` is true);
+    None for a zip. Raises `ConvertError`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,10 +68,19 @@ class Source:
 
     @contextlib.contextmanager
     def part(self, where: str) -> Iterator[None]:
-        """While ``where`` is read: what is not as the format has it is an error about that place."""
+        """While ``where`` is read: what is not as the format has it is an error about that
+        place."""
         try:
             yield
-        except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            OSError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             what = f"{type(error).__name__}: {error}"
             raise self.wrong(where, what[:200], "wanted what the format has there") from None
 
@@ -75,9 +88,13 @@ class Source:
         try:
             return read_regular(self.path, MAX_BYTES)
         except NotRegularError as error:
-            raise self.wrong("", str(error), "wanted a regular file that is not too large") from None
+            raise self.wrong(
+                "", str(error), "wanted a regular file that is not too large"
+            ) from None
         except OSError as error:
-            raise ConvertError(f"{self.path}: {error.strerror}; wanted a file that can be read") from None
+            raise ConvertError(
+                f"{self.path}: {error.strerror}; wanted a file that can be read"
+            ) from None
 
     def _gunzip(self, raw: bytes) -> bytes:
         out = bytearray()
@@ -90,7 +107,9 @@ class Source:
                         what = f"unpacks {packed.tell()} bytes to more than {_most(packed.tell())}"
                         raise self.wrong("", what, "wanted a smaller one")
         except EOFError:
-            raise self.wrong(f"byte {len(raw)}", "the gzip stream is cut short", "wanted a whole one") from None
+            raise self.wrong(
+                f"byte {len(raw)}", "the gzip stream is cut short", "wanted a whole one"
+            ) from None
         except (gzip.BadGzipFile, zlib.error) as error:
             raise self.wrong("", f"is no sound gzip: {error}", "wanted a whole one") from None
         return bytes(out)
@@ -101,7 +120,9 @@ class Source:
             self.value = orjson.loads(text)
         except orjson.JSONDecodeError as error:
             if not self._parse_lines(text):
-                raise self.wrong(f"line {error.lineno} column {error.colno}", f"no JSON: {error.msg}", WANTED) from None
+                raise self.wrong(
+                    f"line {error.lineno} column {error.colno}", f"no JSON: {error.msg}", WANTED
+                ) from None
 
     def _parse_lines(self, text: bytes) -> bool:
         """Whether the text is JSON lines; a first line that is JSON says that it is meant to be."""
@@ -115,13 +136,16 @@ class Source:
                 if not values or not isinstance(values[0], dict | list):
                     return False
                 where = f"line {number} column {error.colno}"
-                raise self.wrong(where, f"no JSON: {error.msg}", "wanted one JSON value a line") from None
+                raise self.wrong(
+                    where, f"no JSON: {error.msg}", "wanted one JSON value a line"
+                ) from None
         self.value, self.lines = values, True
         return True
 
     @property
     def items(self) -> list[Any]:
-        """The values of a JSON array or of JSON lines, of which there may be one; empty for anything else."""
+        """The values of a JSON array or of JSON lines, of which there may be one; empty for
+        anything else."""
         if isinstance(self.value, dict):
             return [self.value]
         return self.value if isinstance(self.value, list) else []
@@ -146,17 +170,28 @@ class Zip:
             if about.file_size > min(self._left, _most(about.compress_size)):
                 what = f"unpacks {about.compress_size} bytes to {about.file_size}"
                 raise ConvertError(
-                    f"{self._path}: {name}: {what}; wanted at most {MAX_BYTES} in all, and fewer from these"
+                    f"{self._path}: {name}: {what}; wanted at most {MAX_BYTES} in all, and fewer"
+                    " from these"
                 )
             with self._zip.open(name) as file:
                 content = file.read(self._left + 1)
         except KeyError:
             return None
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise ConvertError(f"{self._path}: {name}: cannot be unpacked: {error}; wanted a whole zip") from None
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
+            raise ConvertError(
+                f"{self._path}: {name}: cannot be unpacked: {error}; wanted a whole zip"
+            ) from None
         self._left -= len(content)
         if self._left < 0:
-            raise ConvertError(f"{self._path}: unpacks to more than {MAX_BYTES} bytes; wanted a smaller one")
+            raise ConvertError(
+                f"{self._path}: unpacks to more than {MAX_BYTES} bytes; wanted a smaller one"
+            )
         return content
 
     def rows(self, name: str) -> list[dict[str, Any]]:
@@ -169,8 +204,12 @@ class Zip:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 where = f"{self._path}: {name}: line {number} column {error.colno}"
-                raise ConvertError(f"{where}: no JSON: {error.msg}; wanted one object a line") from None
+                raise ConvertError(
+                    f"{where}: no JSON: {error.msg}; wanted one object a line"
+                ) from None
             if not isinstance(row, dict):
-                raise ConvertError(f"{self._path}: {name}: line {number}: {format_value(row)}; wanted an object")
+                raise ConvertError(
+                    f"{self._path}: {name}: line {number}: {format_value(row)}; wanted an object"
+                )
             rows.append(row)
         return rows

@@ -1,4 +1,5 @@
-"""The recording as it is made: one order, one clock that never goes back, steps, and gaps for what can't be seen.
+"""The recording as it is made: one order, one clock that never goes back, steps, and gaps for what
+can't be seen.
 
 No clock of this machine and no randomness: the same file gives the same bytes.
 """
@@ -21,7 +22,8 @@ _OWN = ("journal", "steps")
 
 
 class Tape:
-    """``lines`` are the events so far; ``step`` is the one that runs, or the last one (-1 before the first)."""
+    """``lines`` are the events so far; ``step`` is the one that runs, or the last one (-1 before
+    the first)."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -35,8 +37,8 @@ class Tape:
         self._blind: set[str] = set()
 
     def tell(self, at: float, kind: str, data: Mapping[str, Any]) -> None:
-        """Add an event that happened ``at`` nanoseconds after the beginning, or when the last one did if that is
-        later: what is told later stands later."""
+        """Add an event that happened ``at`` nanoseconds after the beginning, or when the last one
+        did if that is later: what is told later stands later."""
         self.at = max(self.at, min(int(at), MAX_AT))
         source = "journal" if kind in OF_SOURCES else KINDS[kind].source
         if source == "cdp" and self.secrets is not None:
@@ -54,17 +56,21 @@ class Tape:
         self.tell(0, "episode.opened", {"task": "recording", "digest": "", "converted": about})
 
     def blind(self, shown: Collection[str], vouched: Collection[str], where: str) -> None:
-        """A gap for every source, noun and kind that ``where`` can't show: rules that need it give null, not 0."""
+        """A gap for every source, noun and kind that ``where`` can't show: rules that need it give
+        null, not 0."""
         for source in sorted(set(SOURCES) - set(_OWN)):
             kinds = [name for name, kind in KINDS.items() if kind.source == source]
-            hidden = [name for name in kinds if name not in shown and not _is_vouched(name, vouched)]
+            hidden = [
+                name for name in kinds if name not in shown and not _is_vouched(name, vouched)
+            ]
             for part in [None] if hidden == kinds else _parts(source, kinds, hidden):
                 about = {"source": source, "reason": f"not in {where}"}
                 self._blind.add(part or source)
                 self.tell(0, "gap.began", about | ({} if part is None else {"of": part}))
 
     def interrupt(self, at: float, part: str, reason: str) -> None:
-        """A gap in a ``part`` of the browser's, as long as the moment: the running step is blind for it.
+        """A gap in a ``part`` of the browser's, as long as the moment: the running step is blind
+        for it.
 
         Nothing, where the whole file is blind for that part.
         """
@@ -77,7 +83,9 @@ class Tape:
         self._seal(at)
         self.step += 1
         self._ended = False
-        self.tell(at, "step.began", {"step": self.step} | ({} if action is None else {"action": action}))
+        self.tell(
+            at, "step.began", {"step": self.step} | ({} if action is None else {"action": action})
+        )
 
     def end(self, at: float) -> None:
         """The running step's action is done; what comes until the next one is its effect."""
@@ -100,7 +108,8 @@ def _is_vouched(kind: str, vouched: Collection[str]) -> bool:
 
 
 def _parts(source: str, kinds: list[str], hidden: list[str]) -> list[str]:
-    """``hidden`` in as few names as can be: of the browser's, a noun stands for all of its kinds."""
+    """``hidden`` in as few names as can be: of the browser's, a noun stands for all of its
+    kinds."""
     if source != "cdp":
         return hidden
     parts: dict[str, None] = {}

@@ -1,7 +1,9 @@
-"""Playwright traces: each call of its API is a step, and what its snapshots and requests show is told around it.
+"""Playwright traces: each call of its API is a step, and what its snapshots and requests show is
+told around it.
 
-A snapshot stands before, at and after a call. So addresses, titles and fields are told as they were then; what came
-and went within one call is in no trace. Clicks are the calls' own, on the element that the snapshot marks.
+A snapshot stands before, at and after a call. So addresses, titles and fields are told as they were
+then; what came and went within one call is in no trace. Clicks are the calls' own, on the element
+that the snapshot marks.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from lab.convert.page_state import Telling
 from lab.convert.source import Source, Zip
 from lab.convert.tape import Tape
 from lab.convert.trace_facts import Facts, Reader
-from lab.convert.trace_file import Call, Snapshot, TraceFile, load
+from lab.convert.trace_file import Snapshot, TraceFile, load
 from lab.convert.trace_pages import TracePages
 
 SNAPSHOTS = (
@@ -24,7 +26,11 @@ SNAPSHOTS = (
     "element.right_clicked", "field.filled",
 )  # fmt: skip
 """What is only seen where the trace was made with snapshots."""
-_EVENTS = {"dialog": ("dialog.opened", "dialog.closed"), "download": ("download.began",), "page": ("tab.opened",)}
+_EVENTS = {
+    "dialog": ("dialog.opened", "dialog.closed"),
+    "download": ("download.began",),
+    "page": ("tab.opened",),
+}
 _TELLS_EVENTS = 10
 """The version that is known to tell of every dialog and download; older ones are believed if they tell of one."""
 
@@ -41,8 +47,9 @@ def read(source: Source) -> TraceReading:
     return TraceReading(source, trace, source.zip)
 
 
-class Told(Secrets):
-    """The mask of a trace: what its password fields are called and hold is masked wherever it comes again."""
+class TraceSecrets(Secrets):
+    """The mask of a trace: what its password fields are called and hold is masked wherever it comes
+    again."""
 
     def __init__(self, more: Sequence[str], names: set[str], values: set[str]) -> None:
         super().__init__(names=names, more=more)
@@ -79,11 +86,13 @@ class TraceReading:
         for snapshot, seen in zip(trace.snapshots, facts, strict=True):
             call = trace.calls.get(snapshot.call)
             if seen.target is not None and seen.target.secret and call is not None:
-                reader.secrets[1].update(str(call.params[name]) for name in ("value", "text") if call.params.get(name))
+                reader.secrets[1].update(
+                    str(call.params[name]) for name in ("value", "text") if call.params.get(name)
+                )
         origin = _origin(trace)
         exchanges = list(self._exchanges(origin))
         reader.secrets[0].update(secret_fields(exchanges))
-        masker = tape.secrets = Told(mask, *reader.secrets)
+        masker = tape.secrets = TraceSecrets(mask, *reader.secrets)
         pages = TracePages(trace, facts, masker)
         moments = [
             *self._calls(pages, origin),
@@ -107,9 +116,13 @@ class TraceReading:
                 continue  # the harness asked, not the browser
             at = _ns(float(entry["_monotonicTime"]), origin)
             with self._source.part(f"request {number} of the trace"):
-                yield exchange(entry, f"trace-{number}", at, str(entry.get("pageref") or ""), self._attached)
+                yield exchange(
+                    entry, f"trace-{number}", at, str(entry.get("pageref") or ""), self._attached
+                )
 
-    def _requests(self, exchanges: list[Exchange], pages: TracePages, secrets: Secrets) -> Iterator[_Moment]:
+    def _requests(
+        self, exchanges: list[Exchange], pages: TracePages, secrets: Secrets
+    ) -> Iterator[_Moment]:
         for one in exchanges:
             one.tab = pages.tab_of(one.frame, one.tab)
         for first in join(exchanges):
@@ -139,7 +152,9 @@ def _put(tape: Tape, told: Telling) -> None:
             tape.tell(told.at, told.kind, told.data)
 
 
-def _snapshots(snapshots: list[Snapshot], facts: list[Facts], pages: TracePages, origin: float) -> Iterator[_Moment]:
+def _snapshots(
+    snapshots: list[Snapshot], facts: list[Facts], pages: TracePages, origin: float
+) -> Iterator[_Moment]:
     for snapshot, seen in zip(snapshots, facts, strict=True):
         what = (snapshot, seen)
         yield _Moment(_ns(snapshot.at, origin), lambda at, what=what: pages.saw(at, *what))  # type: ignore[misc]
@@ -174,4 +189,4 @@ def _shows(trace: TraceFile) -> frozenset[str]:
     return frozenset(shows)
 
 
-__all__ = ["Call", "TraceReading", "fits", "read"]
+__all__ = ["TraceReading", "fits", "read"]

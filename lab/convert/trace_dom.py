@@ -1,7 +1,8 @@
 """Playwright's snapshots of documents, made trees.
 
-A snapshot is ``[NAME, attributes, child, …]``, a text, or ``[[n, i]]``: the node that came i-th in the n-th snapshot
-before, of the same frame. Nodes count in the order in which they end, without those that are only pointed at.
+A snapshot is ``[NAME, attributes, child, …]``, a text, or ``[[n, i]]``: the node that came i-th in
+the n-th snapshot before, of the same frame. Nodes count in the order in which they end, without
+those that are only pointed at.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from lab.convert.dom import Node
 MAX_NODES = 200_000
 MAX_DEPTH = 2000
 
-VALUE, CHECKED, SELECTED, TARGET = (f"__playwright_{name}_" for name in ("value", "checked", "selected", "target_"))
+VALUE, CHECKED, SELECTED, TARGET = (
+    f"__playwright_{name}_" for name in ("value", "checked", "selected", "target_")
+)
 """Attributes in which a snapshot keeps what the markup does not show."""
 
 
@@ -24,7 +27,8 @@ class FrameHistory:
         self._nodes: list[list[Any]] = []
 
     def tree(self, html: Any) -> tuple[Node, bool]:
-        """The next snapshot as a tree, and whether it shares nodes with the one before: the same document then."""
+        """The next snapshot as a tree, and whether it shares nodes with the one before: the same
+        document then."""
         self._nodes.append(_numbered(html))
         top = Node("#document")
         shares = False
@@ -38,7 +42,11 @@ class FrameHistory:
             elif _is_reference(item):
                 shares = shares or number == len(self._nodes) - 1
                 behind, index = number - item[0][0], item[0][1]
-                if depth < MAX_DEPTH and 0 <= behind < number + 1 and 0 <= index < len(self._nodes[behind]):
+                if (
+                    depth < MAX_DEPTH
+                    and 0 <= behind < number + 1
+                    and 0 <= index < len(self._nodes[behind])
+                ):
                     found = self._nodes[behind][index]
                     if not (behind == number and _is_reference(found)):
                         stack.append((found, behind, parent, depth + 1))

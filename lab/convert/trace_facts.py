@@ -1,4 +1,5 @@
-"""What one snapshot of a trace says that matters here: title, fields, the element that the call acts on."""
+"""What one snapshot of a trace says that matters here: title, fields, the element that the call
+acts on."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _BUTTONS = frozenset(("submit", "button", "reset", "image", "file", "color"))
 
 
 class Field(NamedTuple):
-    """A field as it stands: ``state`` is its value and mark in clear, ``data`` what may be told of it."""
+    """A field as it stands: ``state`` is its value and mark in clear, ``data`` what may be told of
+    it."""
 
     state: tuple[Any, bool | None]
     data: dict[str, Any]
@@ -38,8 +40,9 @@ class Field(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a call acts on: ``clicked`` as a person would say, ``own`` itself, ``keys`` of the fields that it is or
-    labels. ``pressed``: the keys that click it; ``submits``: Enter in it may click a button of its form."""
+    """What a call acts on: ``clicked`` as a person would say, ``own`` itself, ``keys`` of the
+    fields that it is or labels. ``pressed``: the keys that click it; ``submits``: Enter in it may
+    click a button of its form."""
 
     clicked: dict[str, str]
     own: dict[str, str]
@@ -61,7 +64,8 @@ class Facts:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads a trace's snapshots in their order. ``secrets``: names and values of all fields that are secret."""
+    """Reads a trace's snapshots in their order. ``secrets``: names and values of all fields that
+    are secret."""
 
     secrets: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
     _frames: dict[str, FrameHistory] = field(default_factory=dict)
@@ -105,7 +109,11 @@ def _checked(node: Node) -> bool | None:
 
 def _value(node: Node) -> Any:
     if node.tag == "select":
-        chosen = [option for option in node.walk() if option.tag == "option" and option.get(SELECTED) == "true"]
+        chosen = [
+            option
+            for option in node.walk()
+            if option.tag == "option" and option.get(SELECTED) == "true"
+        ]
         values = [option.attrs.get("value", option.content()) for option in chosen]
         return values if "multiple" in node.attrs else (values[-1] if values else "")
     if VALUE in node.attrs:
@@ -122,7 +130,9 @@ def _target(marked: Node | None) -> Target | None:
         near = [one for tag in ("input", "select", "textarea") for one in marked.all(tag)]
         keys |= {field_key(one) for one in near if is_field(one) and labels(label, one)}
     clicked, own = element_of(clicked_of(marked)), element_of(marked)
-    return Target(clicked, own, frozenset(keys), is_secret(marked), _pressed(marked), _submits(marked))
+    return Target(
+        clicked, own, frozenset(keys), is_secret(marked), _pressed(marked), _submits(marked)
+    )
 
 
 def _pressed(node: Node) -> frozenset[str]:
@@ -137,11 +147,17 @@ def _pressed(node: Node) -> frozenset[str]:
 
 
 def _submits(node: Node) -> bool:
-    """Whether Enter in the field may send its form, for which browsers click the form's first button."""
+    """Whether Enter in the field may send its form, for which browsers click the form's first
+    button."""
     if node.tag != "input" or type_of(node) in _BUTTONS:
         return False
     form = node.closest("form")
     if form is None:
         return "form" in node.attrs
-    near = [one for tag in ("button", "input") for one in node.all(tag) if type_of(one) in ("submit", "image")]
+    near = [
+        one
+        for tag in ("button", "input")
+        for one in node.all(tag)
+        if type_of(one) in ("submit", "image")
+    ]
     return any(form in one.ancestors() or one.get("form") for one in near)

@@ -1,8 +1,9 @@
 """What is in a Playwright trace zip, whatever version wrote it: calls, events, snapshots, requests.
 
-Versions 4 to 10 differ in names only where it matters here: a call's title is ``apiName`` up to 7 and ``title`` from
-8 on; a snapshot's place in its call is told by its name (``before@call@9``, ``input@…``) up to 8 and by ``phase``
-(``action`` for input) from 9 on; bodies lie under ``_sha1`` up to 8 and under ``_file`` from 9 on.
+Versions 4 to 10 differ in names only where it matters here: a call's title is ``apiName`` up to 7
+and ``title`` from 8 on; a snapshot's place in its call is told by its name (``before@call@9``,
+``input@…``) up to 8 and by ``phase`` (``action`` for input) from 9 on; bodies lie under ``_sha1``
+up to 8 and under ``_file`` from 9 on.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ _RUNNERS = ("Test", "Tracing", "LocalUtils")
 
 
 @dataclass(slots=True)
-class Call:
-    """One call of Playwright's API. Times in milliseconds of Playwright's clock; ``end`` None: it never came back."""
+class ApiCall:
+    """One call of Playwright's API. Times in milliseconds of Playwright's clock; ``end`` None: it
+    never came back."""
 
     id: str
     title: str
@@ -38,7 +40,8 @@ class Call:
 
 @dataclass(slots=True)
 class Snapshot:
-    """A frame's document as it was at ``at``; ``html`` may point into earlier ones of the same frame."""
+    """A frame's document as it was at ``at``; ``html`` may point into earlier ones of the same
+    frame."""
 
     call: str
     phase: str
@@ -55,7 +58,7 @@ class TraceFile:
     """One trace zip. ``events``: what happened to pages and dialogs, as rows."""
 
     version: int = 0
-    calls: dict[str, Call] = field(default_factory=dict)
+    calls: dict[str, ApiCall] = field(default_factory=dict)
     snapshots: list[Snapshot] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -72,7 +75,9 @@ def load(source: Source) -> TraceFile:
     for name in sorted(names):
         _load(source, pack, name, trace)
     if not trace.version:
-        raise source.wrong(names[0], "only the test runner's steps", "wanted a trace of a browser context")
+        raise source.wrong(
+            names[0], "only the test runner's steps", "wanted a trace of a browser context"
+        )
     return trace
 
 
@@ -81,13 +86,17 @@ def _load(source: Source, pack: Zip, name: str, trace: TraceFile) -> None:
     options = next((row for row in rows if row.get("type") == "context-options"), None)
     if options is None or options.get("origin") == "testRunner":
         if options is None and not any(row.get("class") in _RUNNERS for row in rows):
-            raise source.wrong(name, "no context-options", "wanted a Playwright trace, which begins with them")
+            raise source.wrong(
+                name, "no context-options", "wanted a Playwright trace, which begins with them"
+            )
         return
     version = options.get("version")
     if type(version) is not int or not OLDEST <= version <= NEWEST:
         wanted = f"wanted a trace of version {OLDEST} to {NEWEST}"
         raise source.wrong(
-            name, f"is a Playwright trace of version {format_value(version)}, which is not known", wanted
+            name,
+            f"is a Playwright trace of version {format_value(version)}, which is not known",
+            wanted,
         )
     trace.version = max(trace.version, version)
     stem = name.removesuffix(".trace")
@@ -97,7 +106,9 @@ def _load(source: Source, pack: Zip, name: str, trace: TraceFile) -> None:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             where = f"{name}: row {number}"
             raise source.wrong(
-                where, f"{type(error).__name__} {str(error)[:200]} in {format_value(row)}", "wanted a trace's"
+                where,
+                f"{type(error).__name__} {str(error)[:200]} in {format_value(row)}",
+                "wanted a trace's",
             ) from None
 
 
@@ -113,20 +124,29 @@ def _take(trace: TraceFile, row: dict[str, Any]) -> None:
         case "after" if row["callId"] in trace.calls:
             _finish_call(trace.calls[row["callId"]], row)
         case "event":
-            trace.events.append({"time": float(row["time"]), **{key: row[key] for key in ("class", "method")}})
-            trace.events[-1] |= {"params": row.get("params") or {}, "page": str(row.get("pageId") or "")}
+            trace.events.append(
+                {"time": float(row["time"]), **{key: row[key] for key in ("class", "method")}}
+            )
+            trace.events[-1] |= {
+                "params": row.get("params") or {},
+                "page": str(row.get("pageId") or ""),
+            }
         case "frame-snapshot":
             trace.snapshots.append(_snapshot(row["snapshot"]))
         case "resource-snapshot" if isinstance(row["snapshot"].get("request"), dict):
             entry = row["snapshot"]
-            float(entry["_monotonicTime"]), str(entry["request"]["method"]), entry["request"]["url"].strip()
+            (
+                float(entry["_monotonicTime"]),
+                str(entry["request"]["method"]),
+                entry["request"]["url"].strip(),
+            )
             trace.entries.append(entry)
 
 
-def _call(row: dict[str, Any]) -> Call:
+def _call(row: dict[str, Any]) -> ApiCall:
     params = row.get("params")
     title = row.get("apiName") or row.get("title") or f"{row['class']}.{row['method']}"
-    return Call(
+    return ApiCall(
         id=str(row["callId"]),
         title=str(title),
         cls=str(row["class"]),
@@ -137,7 +157,7 @@ def _call(row: dict[str, Any]) -> Call:
     )
 
 
-def _finish_call(call: Call, row: dict[str, Any]) -> None:
+def _finish_call(call: ApiCall, row: dict[str, Any]) -> None:
     call.end = float(row["endTime"]) if row.get("endTime") else None
     call.failed = bool(row.get("error"))
     if row.get("point"):

@@ -1,4 +1,5 @@
-"""A trace's pages while its moments are told in order: steps, addresses, titles, fields, clicks, dialogs."""
+"""A trace's pages while its moments are told in order: steps, addresses, titles, fields, clicks,
+dialogs."""
 
 from __future__ import annotations
 
@@ -9,21 +10,36 @@ from urllib.parse import urldefrag
 from agentd.masking import MASK, Masker
 from lab.convert.page_state import Pages, Telling
 from lab.convert.trace_facts import Facts, Field, Target
-from lab.convert.trace_file import Call, Snapshot, TraceFile
+from lab.convert.trace_file import ApiCall, Snapshot, TraceFile
 
 _CLICKS = frozenset(("click", "tap", "dblclick", "check", "uncheck", "setChecked"))
 _TYPES = frozenset(("fill", "type", "press", "pressSequentially"))
 _BLIND = frozenset(
     (
-        "dragAndDrop setInputFiles mouseClick mouseDown mouseUp mouseMove mouseWheel touchscreenTap keyboardDown "
-        "keyboardUp keyboardPress keyboardType keyboardInsertText drop"
+        "dragAndDrop setInputFiles mouseClick mouseDown mouseUp mouseMove mouseWheel touchscreenTap"
+        " keyboardDown keyboardUp keyboardPress keyboardType keyboardInsertText drop"
     ).split()
 )
 """Calls whose effect on elements a trace does not say: their steps are a gap in elements."""
 _GOES = frozenset(("goto", "reload", "goBack", "goForward"))
-_ONE_FIELD = frozenset(("keyboardPress", "keyboardType", "keyboardInsertText", "mouseClick", "touchscreenTap"))
+_ONE_FIELD = frozenset(
+    ("keyboardPress", "keyboardType", "keyboardInsertText", "mouseClick", "touchscreenTap")
+)
 """Of these, those that may be taken for the user's where exactly one field changed."""
-_KEPT = ("url", "selector", "value", "text", "key", "options", "x", "y", "button", "clickCount", "promptText", "name")
+_KEPT = (
+    "url",
+    "selector",
+    "value",
+    "text",
+    "key",
+    "options",
+    "x",
+    "y",
+    "button",
+    "clickCount",
+    "promptText",
+    "name",
+)
 """Parameters of a call that stand in its action."""
 MAX_CHARACTERS = 1000
 
@@ -63,14 +79,20 @@ class TracePages:
 
     # -- calls
 
-    def began(self, at: int, call: Call) -> Iterator[Telling]:
+    def began(self, at: int, call: ApiCall) -> Iterator[Telling]:
         """A call begins a step."""
         if self._dialog is not None and call.cls != "Dialog":
-            yield from self._unseen(at, "dialog.closed", "the trace does not say who answered a dialog")
+            yield from self._unseen(
+                at, "dialog.closed", "the trace does not say who answered a dialog"
+            )
             self._dialog = None
         self._current = call.id
         yield Telling(at, "step.began", self._action(call))
-        acts = call.method in _CLICKS | _TYPES | {"selectOption"} and call.cls != "Dialog" and not _is_trial(call)
+        acts = (
+            call.method in _CLICKS | _TYPES | {"selectOption"}
+            and call.cls != "Dialog"
+            and not _is_trial(call)
+        )
         if call.end is None and (acts or call.method in _BLIND or call.method in _GOES):
             for part in ("element", "field", "page", "request"):
                 yield from self._unseen(at, part, f"the trace ends before {call.title} came back")
@@ -80,19 +102,31 @@ class TracePages:
             for part in ("element", "field"):
                 yield from self._unseen(at, part, f"no snapshot shows what {call.title} met")
 
-    def ended(self, at: int, call: Call) -> Iterator[Telling]:
+    def ended(self, at: int, call: ApiCall) -> Iterator[Telling]:
         """A call came back."""
-        if call.cls == "Dialog" and call.method in ("accept", "dismiss") and self._dialog is not None:
-            told = {"accepted": call.method == "accept", "input": str(call.params.get("promptText") or "")}
+        if (
+            call.cls == "Dialog"
+            and call.method in ("accept", "dismiss")
+            and self._dialog is not None
+        ):
+            told = {
+                "accepted": call.method == "accept",
+                "input": str(call.params.get("promptText") or ""),
+            }
             yield Telling(at, "dialog.closed", self._dialog | told)
             self._dialog = None
-        if call.cls == "Page" and call.method == "close" and not call.failed and call.page in self._opened:
+        if (
+            call.cls == "Page"
+            and call.method == "close"
+            and not call.failed
+            and call.page in self._opened
+        ):
             self._opened.discard(call.page)
             yield Telling(at, "tab.closed", {"tab": call.page})
         if call.id == self._current:
             yield Telling(at, "step.ended", {})
 
-    def _action(self, call: Call) -> dict[str, Any]:
+    def _action(self, call: ApiCall) -> dict[str, Any]:
         """What stands in the step: the call and its telling parameters, without secrets."""
         action: dict[str, Any] = {"call": call.title}
         for name in _KEPT:
@@ -105,7 +139,7 @@ class TracePages:
                 action[name] = self._masker.mask_json(value)
         return action
 
-    def _parameter(self, call: Call, name: str, value: str) -> str:
+    def _parameter(self, call: ApiCall, name: str, value: str) -> str:
         if name == "url":
             return self._masker.mask_url(value)
         typed = name in ("value", "text") or (name == "key" and len(value) == 1)
@@ -129,7 +163,8 @@ class TracePages:
         yield from self._pages.navigated(at, tab, frame, url)
 
     def saw(self, at: int, snapshot: Snapshot, seen: Facts) -> Iterator[Telling]:
-        """A snapshot: address, title and fields as they are now; the click, where it stands right before it."""
+        """A snapshot: address, title and fields as they are now; the click, where it stands right
+        before it."""
         tab, frame = snapshot.page, self.name_of(snapshot.page, snapshot.frame)
         url = self._masker.mask_url(snapshot.url)
         yield from self._open(at, tab, url)
@@ -146,7 +181,9 @@ class TracePages:
         if snapshot.phase == "action" and seen.target is not None:
             yield from self._click(at, tab, frame, self._calls.get(snapshot.call), seen.target)
 
-    def _click(self, at: int, tab: str, frame: str, call: Call | None, target: Target) -> Iterator[Telling]:
+    def _click(
+        self, at: int, tab: str, frame: str, call: ApiCall | None, target: Target
+    ) -> Iterator[Telling]:
         if call is None or call.failed or _is_trial(call) or call.id in self._clicked:
             return
         data = {"tab": tab, "frame": frame, "element": target.clicked, "trusted": True}
@@ -165,15 +202,24 @@ class TracePages:
         if count == 2:
             yield Telling(at, "element.double_clicked", data)
 
-    def _pressed(self, at: int, call: Call, target: Target, data: dict[str, Any]) -> Iterator[Telling]:
-        """The click that a key is for the element that has the focus; a gap where it is not known which that is."""
+    def _pressed(
+        self, at: int, call: ApiCall, target: Target, data: dict[str, Any]
+    ) -> Iterator[Telling]:
+        """The click that a key is for the element that has the focus; a gap where it is not known
+        which that is."""
         keys = _keys(call)
         if call.method == "press" and len(keys) == 1 and keys <= target.pressed:
             yield Telling(at, "element.clicked", data)
-        elif {key.rpartition("+")[2] for key in keys} & (target.pressed | ({"Enter"} if target.submits else set())):
-            yield from self._unseen(at, "element", f"what {call.title} clicked by a key is not in the trace")
+        elif {key.rpartition("+")[2] for key in keys} & (
+            target.pressed | ({"Enter"} if target.submits else set())
+        ):
+            yield from self._unseen(
+                at, "element", f"what {call.title} clicked by a key is not in the trace"
+            )
 
-    def _changes(self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: Facts) -> Iterator[Telling]:
+    def _changes(
+        self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: Facts
+    ) -> Iterator[Telling]:
         before = self._fields.get(frame)
         self._fields[frame] = seen.fields
         where = {"tab": tab, "frame": frame}
@@ -183,7 +229,9 @@ class TracePages:
                     yield Telling(at, "field.filled", where | field.data | {"baseline": True})
             return
         empty = Field(("", None), {}, False)
-        changed = [key for key, field in seen.fields.items() if field.state != before.get(key, empty).state]
+        changed = [
+            key for key, field in seen.fields.items() if field.state != before.get(key, empty).state
+        ]
         for key in changed:
             field = seen.fields[key]
             if key not in before and field.is_empty:
@@ -192,7 +240,8 @@ class TracePages:
             yield Telling(at, "field.filled", where | field.data | {"trusted": trusted})
 
     def _is_users(self, snapshot: Snapshot, key: str, changed: list[str]) -> bool:
-        """Whether a change was the call's own doing, as a browser tells trusted input from a script's."""
+        """Whether a change was the call's own doing, as a browser tells trusted input from a
+        script's."""
         call = self._calls.get(snapshot.call)
         if call is None or call.failed or snapshot.phase != "after":
             return False
@@ -207,7 +256,8 @@ class TracePages:
     # -- events
 
     def handle(self, at: int, row: dict[str, Any]) -> Iterator[Telling]:
-        """What the trace tells by itself: pages, dialogs, downloads, and in older versions navigations."""
+        """What the trace tells by itself: pages, dialogs, downloads, and in older versions
+        navigations."""
         params, method = row["params"], row["method"]
         page = params.get("page")
         named = page.get("guid") if isinstance(page, dict) else page
@@ -218,11 +268,18 @@ class TracePages:
             self._opened.discard(tab)
             yield Telling(at, "tab.closed", {"tab": tab})
         elif method == "dialog" and isinstance(params.get("type"), str):
-            self._dialog = {"tab": tab, "type": params["type"], "message": str(params.get("message") or "")}
+            self._dialog = {
+                "tab": tab,
+                "type": params["type"],
+                "message": str(params.get("message") or ""),
+            }
             yield Telling(at, "dialog.opened", self._dialog | {"url": self._pages.url(tab)})
         elif method == "download" and isinstance(params.get("url"), str):
             self._downloads += 1
-            told = {"url": self._masker.mask_url(params["url"]), "name": str(params.get("suggestedFilename") or "")}
+            told = {
+                "url": self._masker.mask_url(params["url"]),
+                "name": str(params.get("suggestedFilename") or ""),
+            }
             where = {"tab": tab, "frame": tab, "download": f"trace-{self._downloads}"}
             yield Telling(at, "download.began", where | told)
 
@@ -232,12 +289,12 @@ class TracePages:
             yield Telling(at, "tab.opened", {"tab": tab, "url": url})
 
 
-def _is_trial(call: Call) -> bool:
+def _is_trial(call: ApiCall) -> bool:
     """Whether the call only looked if it could be done, and did nothing."""
     return call.params.get("trial") is True
 
 
-def _keys(call: Call) -> set[str]:
+def _keys(call: ApiCall) -> set[str]:
     """Of the keys that a call pressed, those that may click."""
     if call.method != "press":
         text = str(call.params.get("text") or "") if call.method != "fill" else ""

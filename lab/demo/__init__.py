@@ -1,1 +1,2 @@
-"""What `milestoned demo` and `milestoned watch` are made of: processes, a live table, a byte-wise check."""
+"""What `milestoned demo` and `milestoned watch` are made of: processes, a live table, a byte-wise
+check."""

@@ -1,4 +1,5 @@
-"""What a demo needs of the machine, asked before anything is started; whatever lacks is said with its remedy."""
+"""What a demo needs of the machine, asked before anything is started; whatever lacks is said with
+its remedy."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _NO_BROWSER = """Chromium is missing: none of {names} is on PATH, and MILESTONED
 _NO_MODULE = """The Python package {package} is missing.
   from a checkout:  {command}"""
 
-# Its Node is linked to libatomic, which a bare Debian lacks; what a loader says of it names the library.
+# Its Node is linked to libatomic, which a bare Debian lacks; what a loader says of it names the
+# library.
 _NO_DRIVER = """Playwright's driver does not run: {said}
   if a shared library is missing:  sudo apt-get install libatomic1    (Fedora: sudo dnf install libatomic)
   or name a Node.js of your own:   PLAYWRIGHT_NODEJS_PATH=/path/to/node milestoned demo"""
@@ -34,7 +36,9 @@ def find_chromium() -> str:
     named = os.environ.get("MILESTONED_CHROMIUM")
     if named is not None:
         if not os.access(named, os.X_OK):
-            raise LackingError(f"MILESTONED_CHROMIUM is {named!r}, which is no program that can be run")
+            raise LackingError(
+                f"MILESTONED_CHROMIUM is {named!r}, which is no program that can be run"
+            )
         return named
     for name in _BROWSERS:
         found = shutil.which(name)
@@ -50,18 +54,28 @@ def find_client() -> None:
 
 def find_playwright() -> None:
     """Make sure that the agent's hands are installed, and can move. Raises `LackingError`."""
-    _find("playwright", "playwright", "pip install '.[playwright]'    (its own browsers are not needed)")
+    _find(
+        "playwright",
+        "playwright",
+        "pip install '.[playwright]'    (its own browsers are not needed)",
+    )
     asked = [sys.executable, "-m", "playwright", "--version"]
-    done = subprocess.run(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     if done.returncode != 0:
-        raise LackingError(_NO_DRIVER.format(said=done.stdout.strip() or f"it ended with {done.returncode}"))
+        raise LackingError(
+            _NO_DRIVER.format(said=done.stdout.strip() or f"it ended with {done.returncode}")
+        )
 
 
 def find_display(headed: bool) -> None:
     """Make sure that a browser can be shown, if it is to be. Raises `LackingError`."""
     shown = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if headed and sys.platform.startswith("linux") and not shown:
-        raise LackingError("--headed: there is no display (DISPLAY is not set). Leave --headed out, or: xvfb-run")
+        raise LackingError(
+            "--headed: there is no display (DISPLAY is not set). Leave --headed out, or: xvfb-run"
+        )
 
 
 def _find(module: str, package: str, command: str) -> None:

@@ -1,4 +1,5 @@
-"""How each part is started for a demo, a watch or a test: the service, the daemon, the shop, the agent."""
+"""How each part is started for a demo, a watch or a test: the service, the daemon, the shop, the
+agent."""
 
 from __future__ import annotations
 
@@ -11,13 +12,13 @@ from typing import NamedTuple
 
 import httpx
 
-from lab.demo.processes import Part, Parts, console
+from lab.demo.processes import DemoProcess, Parts, console
 
 
 class Service(NamedTuple):
     """A running service: its address and the operator's token for it."""
 
-    part: Part
+    part: DemoProcess
     url: str
     token: str
 
@@ -25,7 +26,7 @@ class Service(NamedTuple):
 class Daemon(NamedTuple):
     """A running daemon and its state folder."""
 
-    part: Part
+    part: DemoProcess
     state: Path
 
 
@@ -41,15 +42,26 @@ def shop_folder() -> Path:
 
 
 def _shop_module() -> str:
-    return "lab.examples.shop" if shop_folder().is_relative_to(Path(__file__).parents[1]) else "examples.shop"
+    return (
+        "lab.examples.shop"
+        if shop_folder().is_relative_to(Path(__file__).parents[1])
+        else "examples.shop"
+    )
 
 
 def start_service(
-    parts: Parts, folder: Path, port: int = 0, database: str = "", prefix: Sequence[str] = (), name: str = "service"
+    parts: Parts,
+    folder: Path,
+    port: int = 0,
+    database: str = "",
+    prefix: Sequence[str] = (),
+    name: str = "service",
 ) -> Service:
-    """`milestoned serve` with its database in ``folder`` unless told, on a free port; returns once it is ready.
+    """`milestoned serve` with its database in ``folder`` unless told, on a free port; returns once
+    it is ready.
 
-    ``prefix``: a command that runs the one after it, such as ``("env", "NAME=value")``; ``name``: of its log.
+    ``prefix``: a command that runs the one after it, such as ``("env", "NAME=value")``; ``name``:
+    of its log.
     """
     folder.mkdir(parents=True, exist_ok=True)
     port_file, token_file = folder / "port", folder / "admin.token"
@@ -85,9 +97,11 @@ def start_daemon(
     files: Sequence[Path] = (),
     prefix: Sequence[str] = (),
 ) -> Daemon:
-    """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)`` or ``("--cdp", URL)``. ``prefix`` as above.
+    """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)`` or ``("--cdp", URL)``.
+    ``prefix`` as above.
 
-    Returns once all its sources see. Its state stays in ``folder``, so that it can be started again there.
+    Returns once all its sources see. Its state stays in ``folder``, so that it can be started again
+    there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     token_file = folder / "append.token"
@@ -118,10 +132,26 @@ def start_shop(parts: Parts, folder: Path, invoice_after: int) -> str:
 
 
 def start_agent(
-    parts: Parts, folder: Path, shop: str, chromium: str, *, headed: bool = False, more: Sequence[str] = ()
-) -> Part:
-    """The shop's scripted agent; returns once its browser runs, and it waits for a line to begin."""
-    command = [sys.executable, "-m", f"{_shop_module()}.agent", "--wait", "--shop", shop, "--chromium", chromium]
+    parts: Parts,
+    folder: Path,
+    shop: str,
+    chromium: str,
+    *,
+    headed: bool = False,
+    more: Sequence[str] = (),
+) -> DemoProcess:
+    """The shop's scripted agent; returns once its browser runs, and it waits for a line to
+    begin."""
+    command = [
+        sys.executable,
+        "-m",
+        f"{_shop_module()}.agent",
+        "--wait",
+        "--shop",
+        shop,
+        "--chromium",
+        chromium,
+    ]
     command += ["--profile", str(folder / "profile"), "--downloads", str(folder / "downloads")]
     command += ["--report", str(folder / "report.json"), *(["--headed"] if headed else []), *more]
     part = parts.start("agent", command, same_imports())
@@ -129,7 +159,7 @@ def start_agent(
     return part
 
 
-def has_printed(part: Part, word: str) -> bool | None:
+def has_printed(part: DemoProcess, word: str) -> bool | None:
     """True once the part wrote the line ``word``, else None."""
     return word in part.log.read_text(errors="replace").splitlines() or None
 
@@ -151,7 +181,9 @@ def _all_ready(state: Path) -> bool:
         port = json.loads((state / "agentd.json").read_text())["port"]
         token = (state / "control.token").read_text().strip()
         answer = httpx.get(
-            f"http://127.0.0.1:{port}/healthz", headers={"authorization": f"Bearer {token}"}, timeout=2.0
+            f"http://127.0.0.1:{port}/healthz",
+            headers={"authorization": f"Bearer {token}"},
+            timeout=2.0,
         )
     except (OSError, ValueError, KeyError, httpx.TransportError):
         return False

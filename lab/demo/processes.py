@@ -1,4 +1,5 @@
-"""Starts the parts of a demo as processes of their own, and ends those, and only those, by their ids."""
+"""Starts the parts of a demo as processes of their own, and ends those, and only those, by their
+ids."""
 
 from __future__ import annotations
 
@@ -23,10 +24,13 @@ class PartFailedError(Exception):
     """A part did not start, or ended too early; the message holds the end of what it said."""
 
 
-class Part:
-    """One running process. It has a process group of its own, so that what it starts ends with it."""
+class DemoProcess:
+    """One running process. It has a process group of its own, so that what it starts ends with
+    it."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -51,8 +55,8 @@ class Part:
         return self.process.poll() is None
 
     def wait_until(self, what: str, found: Callable[[], T | None], at_most_s: float = 60.0) -> T:
-        """Wait until ``found()`` gives something, and give that. Raises `PartFailedError` at the deadline, or
-        when the process ends before."""
+        """Wait until ``found()`` gives something, and give that. Raises `PartFailedError` at the
+        deadline, or when the process ends before."""
         until = time.monotonic() + at_most_s
         while True:
             value = found()
@@ -110,12 +114,15 @@ class Parts:
 
     def __init__(self, logs: Path) -> None:
         self._logs = logs
-        self._parts: list[Part] = []
+        self._parts: list[DemoProcess] = []
 
-    def start(self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None) -> Part:
-        """Start one more; what it says goes to ``name.log``. Raises `PartFailedError` where it can't."""
+    def start(
+        self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None
+    ) -> DemoProcess:
+        """Start one more; what it says goes to ``name.log``. Raises `PartFailedError` where it
+        can't."""
         try:
-            part = Part(name, command, self._logs / f"{name}.log", env)
+            part = DemoProcess(name, command, self._logs / f"{name}.log", env)
         except OSError as error:
             raise PartFailedError(f"{name} can't be started: {command[0]}: {error}") from error
         self._parts.append(part)
@@ -125,7 +132,10 @@ class Parts:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for part in reversed(self._parts):
             part.end()
@@ -133,7 +143,8 @@ class Parts:
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Within, TERM and HUP stop this process as ctrl-C does: what it started is ended, nothing is left behind."""
+    """Within, TERM and HUP stop this process as ctrl-C does: what it started is ended, nothing is
+    left behind."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
@@ -144,6 +155,7 @@ def stoppable() -> Iterator[None]:
 
 
 def console(name: str, module: str) -> list[str]:
-    """The command that starts one of our console scripts: the one beside this Python, or its module."""
+    """The command that starts one of our console scripts: the one beside this Python, or its
+    module."""
     script = Path(sys.executable).with_name(name)
     return [str(script)] if script.exists() else [sys.executable, "-m", module]

@@ -1,4 +1,5 @@
-"""Folders for temporary files that are held while their process lives, and the removal of those that a kill left.
+"""Folders for temporary files that are held while their process lives, and the removal of those
+that a kill left.
 
 The hold is a lock on a file in the folder: the kernel drops it with the process, however that ends.
 """
@@ -17,7 +18,8 @@ OWNER = ".owner"
 
 
 class Scratch:
-    """A new folder whose name begins with ``prefix``; what dead processes of this user left under that is removed."""
+    """A new folder whose name begins with ``prefix``; what dead processes of this user left under
+    that is removed."""
 
     def __init__(self, prefix: str) -> None:
         remove_abandoned(prefix)

@@ -7,14 +7,15 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lab.demo.show import Screen, Table
+from lab.demo.show import Screen, StepTable
 
 if TYPE_CHECKING:
     from milestoned_client import Episode, StreamItem
 
 
 class Follower(threading.Thread):
-    """Reads an episode's stream to its end and hands each item on; ``failed`` holds what broke it."""
+    """Reads an episode's stream to its end and hands each item on; ``failed`` holds what broke
+    it."""
 
     def __init__(self, episode: Episode, show: Callable[[StreamItem], None]) -> None:
         super().__init__(name="follower", daemon=True)
@@ -34,13 +35,14 @@ class Follower(threading.Thread):
 
 
 class Rows:
-    """Makes rows of a stream: a step is shown when it is sealed, with the action that it began with."""
+    """Makes rows of a stream: a step is shown when it is sealed, with the action that it began
+    with."""
 
     def __init__(self, screen: Screen, components: tuple[str, ...]) -> None:
         self.events: dict[int, tuple[str, str, Any]] = {}
         self.steps: list[int] = []
         self._actions: dict[int, str] = {}
-        self._table = Table(screen, components)
+        self._table = StepTable(screen, components)
         self._table.head()
 
     def show(self, item: StreamItem) -> None:

@@ -38,9 +38,9 @@ class Screen:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour else text
 
 
-class Table:
-    """Rows of steps. ``components`` are the columns; the total is summed up on the way, and is null from the first step
-    on whose reward is."""
+class StepTable:
+    """Rows of steps. ``components`` are the columns; the total is summed up on the way, and is null
+    from the first step on whose reward is."""
 
     def __init__(self, screen: Screen, components: Sequence[str]) -> None:
         self._screen = screen
@@ -54,7 +54,8 @@ class Table:
         self._screen.line(self._screen.paint(head, "bold"))
 
     def row(self, action: str, reward: Reward, events: Events) -> None:
-        """Write one sealed step with its milestones; ``events`` by number, each (source, kind, data)."""
+        """Write one sealed step with its milestones; ``events`` by number, each (source, kind,
+        data)."""
         paid = reward.reward
         self._total = None if self._total is None or paid is None else self._total + paid
         total = "null" if self._total is None else f"{self._total:.3f}"
@@ -94,8 +95,14 @@ class Table:
 
 
 def columns(components: Sequence[str]) -> tuple[str, ...]:
-    """The components in the order in which a task is mostly worked through; those of its own come last."""
-    return tuple(sorted(components, key=lambda name: (_USUAL.index(name) if name in _USUAL else len(_USUAL), name)))
+    """The components in the order in which a task is mostly worked through; those of its own come
+    last."""
+    return tuple(
+        sorted(
+            components,
+            key=lambda name: (_USUAL.index(name) if name in _USUAL else len(_USUAL), name),
+        )
+    )
 
 
 def clip(text: str, width: int) -> str:
@@ -122,9 +129,13 @@ def _page(data: Mapping[str, Any]) -> str:
 
 
 def _request(data: Mapping[str, Any]) -> str:
-    said = f"{data.get('method')} {_path(data.get('url'))} → {data.get('status', data.get('error', '?'))}"
+    said = (
+        f"{data.get('method')} {_path(data.get('url'))} →"
+        f" {data.get('status', data.get('error', '?'))}"
+    )
     return said + "".join(
-        f" (after {hop['method']} {_path(hop['url'])} → {hop['status']})" for hop in data.get("hops", ())
+        f" (after {hop['method']} {_path(hop['url'])} → {hop['status']})"
+        for hop in data.get("hops", ())
     )
 
 
@@ -147,7 +158,9 @@ def _dialog(data: Mapping[str, Any]) -> str:
 
 
 def _file(data: Mapping[str, Any]) -> str:
-    return f"{data.get('name')} {data.get('size', '?')} bytes, sha256 {str(data.get('sha256'))[:8]}…"
+    return (
+        f"{data.get('name')} {data.get('size', '?')} bytes, sha256 {str(data.get('sha256'))[:8]}…"
+    )
 
 
 def _download(data: Mapping[str, Any]) -> str:

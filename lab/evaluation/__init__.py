@@ -1,1 +1,2 @@
-"""How good a cascade is on trajectories that people labelled: `milestoned cascade eval` (docs/cascade.md)."""
+"""How good a cascade is on trajectories that people labelled: `milestoned cascade eval`
+(docs/cascade.md)."""

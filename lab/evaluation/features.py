@@ -1,6 +1,8 @@
-"""What a recorded trajectory shows without anybody's judgement: its actions, never the agent's reasoning.
+"""What a recorded trajectory shows without anybody's judgement: its actions, never the agent's
+reasoning.
 
-The last message counts for what it withdraws (an admission of failure), and for what of the goal it takes up.
+The last message counts for what it withdraws (an admission of failure), and for what of the goal it
+takes up.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ UNKNOWN = 0.5
 _VERB = re.compile(r"[a-z_]+")
 _WORD = re.compile(r"[a-z0-9]+")
 _GIVES_UP = re.compile(
-    r"unable|cannot|can't|could not|couldn't|not able|no results?|not found|unfortunately|sorry|captcha|error|n/a|"
+    r"unable|cannot|can't|could not|couldn't|not able|no results?|not"
+    r" found|unfortunately|sorry|captcha|error|n/a|"
     r"infeasible|not available|failed|would you like",
     re.IGNORECASE,
 )

@@ -1,4 +1,5 @@
-"""A small fit that never sees the group that it is asked about: logistic regression on the other folds."""
+"""A small fit that never sees the group that it is asked about: logistic regression on the other
+folds."""
 
 from __future__ import annotations
 
@@ -13,9 +14,14 @@ STEPS = 30
 
 
 def cross_fitted(features: Array, label: Array, group: NDArray[np.int64]) -> Array:
-    """P(success) (n,) of each row of ``features`` (n, d), by a fit on the other folds; whole groups share a fold."""
+    """P(success) (n,) of each row of ``features`` (n, d), by a fit on the other folds; whole groups
+    share a fold."""
     names = np.unique(group)
-    fold_of = dict(zip(names.tolist(), np.random.default_rng(SEED).permutation(len(names)) % FOLDS, strict=True))
+    fold_of = dict(
+        zip(
+            names.tolist(), np.random.default_rng(SEED).permutation(len(names)) % FOLDS, strict=True
+        )
+    )
     fold = np.array([fold_of[g] for g in group.tolist()])
     out = np.full(len(label), label.mean())
     for n in np.unique(fold):
@@ -26,7 +32,8 @@ def cross_fitted(features: Array, label: Array, group: NDArray[np.int64]) -> Arr
 
 
 def _fit(x: Array, y: Array) -> tuple[Array, Array, Array]:
-    """Newton's method on the ridge-penalised log likelihood, of standardised features with an unpenalised constant."""
+    """Newton's method on the ridge-penalised log likelihood, of standardised features with an
+    unpenalised constant."""
     mean, spread = x.mean(0), x.std(0)
     z = _with_constant(x, mean, np.where(spread > 0, spread, 1.0))
     penalty = np.full(z.shape[1], RIDGE)
@@ -34,7 +41,9 @@ def _fit(x: Array, y: Array) -> tuple[Array, Array, Array]:
     w = np.zeros(z.shape[1])
     for _ in range(STEPS):
         p = _sigmoid(z @ w)
-        step = np.linalg.solve((z * (p * (1 - p))[:, None]).T @ z + np.diag(penalty), z.T @ (y - p) - penalty * w)
+        step = np.linalg.solve(
+            (z * (p * (1 - p))[:, None]).T @ z + np.diag(penalty), z.T @ (y - p) - penalty * w
+        )
         w = w + step
         if np.abs(step).max() < 1e-9:
             break

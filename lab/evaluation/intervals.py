@@ -1,10 +1,12 @@
-"""Intervals (95 %) of shares and of the area under a curve, also where the estimate is 0 or 1, with groups.
+"""Intervals (95 %) of shares and of the area under a curve, also where the estimate is 0 or 1, with
+groups.
 
-Trajectories of one group (one task) are alike, so that n of them say less than n of different groups. A share has the
-Wilson score interval (Wilson 1927) of an effective size n / deff. The design effect deff is the variance of the ratio
-of the groups' sums over that of n independent draws (Kish 1965), and at least 1. A share of 0 or 1 has no variance to
-estimate it from: there a whole group counts as one draw, weighted by its size, (Σm)² / Σm² (Kish's effective size).
-The area under the curve has the score interval of Newcombe (2006, method 5) of such sizes of both classes.
+Trajectories of one group (one task) are alike, so that n of them say less than n of different
+groups. A share has the Wilson score interval (Wilson 1927) of an effective size n / deff. The
+design effect deff is the variance of the ratio of the groups' sums over that of n independent draws
+(Kish 1965), and at least 1. A share of 0 or 1 has no variance to estimate it from: there a whole
+group counts as one draw, weighted by its size, (Σm)² / Σm² (Kish's effective size). The area under
+the curve has the score interval of Newcombe (2006, method 5) of such sizes of both classes.
 """
 
 from __future__ import annotations
@@ -31,14 +33,16 @@ def share_interval(hits: NDArray[np.bool_], group: NDArray[np.int64]) -> Interva
 
 
 def wilson(p: float, n: float) -> Interval:
-    """Wilson's score interval of a share ``p`` of ``n`` independent draws; ``n`` need not be whole."""
+    """Wilson's score interval of a share ``p`` of ``n`` independent draws; ``n`` need not be
+    whole."""
     middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
     half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
     return min(p, max(0.0, middle - half)), max(p, min(1.0, middle + half))
 
 
 def group_size(group: NDArray[np.int64]) -> float:
-    """How many independent draws members of ``group`` (n,) are, if those of one group are all alike."""
+    """How many independent draws members of ``group`` (n,) are, if those of one group are all
+    alike."""
     sizes = np.unique(group, return_counts=True)[1]
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 
@@ -54,7 +58,8 @@ def _effective_size(hits: NDArray[np.bool_], group: NDArray[np.int64], p: float)
 
 
 def area_interval(area: float, successes: float, failures: float) -> Interval:
-    """Newcombe's interval of an ``area`` under the curve of so many independent ``successes`` and ``failures``."""
+    """Newcombe's interval of an ``area`` under the curve of so many independent ``successes`` and
+    ``failures``."""
 
     def too_far(value: float) -> bool:
         total = (successes + failures) / 2

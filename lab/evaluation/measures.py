@@ -1,4 +1,5 @@
-"""What is measured of a scorer: decisions, ranking, calibration, and how much it may decide at a risk.
+"""What is measured of a scorer: decisions, ranking, calibration, and how much it may decide at a
+risk.
 
 A scorer gives a probability of success in [0, 1] and a decision: 1, 0, or NaN where it abstains.
 """
@@ -21,17 +22,20 @@ SEED = 20_261_121
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """One scorer on n trajectories: ``score``, ``decision``, ``label`` (n,), and the group of each."""
+class ScorerSample:
+    """One scorer on n trajectories: ``score``, ``decision``, ``label`` (n,), and the group of
+    each."""
 
     score: Array
     decision: Array
     label: Array
     group: NDArray[np.int64]
 
-    def select(self, places: NDArray[np.int64]) -> Scored:
+    def select(self, places: NDArray[np.int64]) -> ScorerSample:
         """Those at ``places``."""
-        return Scored(self.score[places], self.decision[places], self.label[places], self.group[places])
+        return ScorerSample(
+            self.score[places], self.decision[places], self.label[places], self.group[places]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +51,32 @@ class Share:
         return float(self.hits[self.among].mean()) if self.among.any() else float("nan")
 
 
-def accuracy(s: Scored) -> Share:
+def accuracy(s: ScorerSample) -> Share:
     """Right among those decided."""
     return Share(s.decision == s.label, ~np.isnan(s.decision))
 
 
-def precision(s: Scored) -> Share:
+def precision(s: ScorerSample) -> Share:
     """Successes among those called so."""
     return Share(s.label == 1, s.decision == 1)
 
 
-def npv(s: Scored) -> Share:
+def npv(s: ScorerSample) -> Share:
     """Failures among those called so."""
     return Share(s.label == 0, s.decision == 0)
 
 
-def recall(s: Scored) -> Share:
+def recall(s: ScorerSample) -> Share:
     """Called a success among all successes; an abstention is not called so."""
     return Share(s.decision == 1, s.label == 1)
 
 
-def coverage(s: Scored) -> Share:
+def coverage(s: ScorerSample) -> Share:
     """Decided among all."""
     return Share(~np.isnan(s.decision), np.ones(len(s.decision), dtype=np.bool_))
 
 
-def auc(s: Scored) -> float:
+def auc(s: ScorerSample) -> float:
     """P(score of a success > score of a failure), ties half (Mann and Whitney)."""
     good, bad = s.score[s.label == 1], s.score[s.label == 0]
     if not len(good) or not len(bad):
@@ -82,16 +86,18 @@ def auc(s: Scored) -> float:
     return float((below + upto).mean() / 2 / len(bad))
 
 
-def ece(s: Scored) -> float:
-    """Σ over ten bins of |mean score − share of successes|, weighted by how many are in the bin (Guo et al. 2017)."""
+def ece(s: ScorerSample) -> float:
+    """Σ over ten bins of |mean score − share of successes|, weighted by how many are in the bin
+    (Guo et al. 2017)."""
     bins = np.minimum((s.score * BINS).astype(np.int64), BINS - 1)
     count = np.bincount(bins, minlength=BINS)
     gap = np.abs(np.bincount(bins, s.score, BINS) - np.bincount(bins, s.label, BINS))
     return float(gap.sum() / count.sum())
 
 
-def coverage_at(s: Scored, risk: float) -> float:
-    """The largest share that may be decided by score, the surest first, with at most ``risk`` of them wrong."""
+def coverage_at(s: ScorerSample, risk: float) -> float:
+    """The largest share that may be decided by score, the surest first, with at most ``risk`` of
+    them wrong."""
     sure = np.abs(s.score - 0.5)
     order = np.argsort(-sure, kind="stable")
     wrong = np.cumsum((s.score >= 0.5)[order] != s.label[order])
@@ -100,26 +106,26 @@ def coverage_at(s: Scored, risk: float) -> float:
     return float((fits[-1] + 1) / len(order)) if len(fits) else 0.0
 
 
-SHARES: Mapping[str, Callable[[Scored], Share]] = {
+SHARES: Mapping[str, Callable[[ScorerSample], Share]] = {
     "accuracy": accuracy,
     "precision": precision,
     "npv": npv,
     "recall": recall,
     "coverage": coverage,
 }
-CURVES: Mapping[str, Callable[[Scored], float]] = {
+CURVES: Mapping[str, Callable[[ScorerSample], float]] = {
     "auc": auc,
     "ece": ece,
-    **{f"coverage_at_{risk:.0%}": (lambda s, risk=risk: coverage_at(s, risk)) for risk in RISKS},  # type: ignore[misc]
+    **{f"coverage_at_{risk:.0%}": lambda s, risk=risk: coverage_at(s, risk) for risk in RISKS},  # type: ignore[misc]
 }
 
 
-def measured(s: Scored) -> dict[str, list[float | None]]:
+def measured(s: ScorerSample) -> dict[str, list[float | None]]:
     """Each measure with its 95 % interval: [value, low, high]; None where there is none.
 
-    Shares have the interval of `intervals.share_interval`. The others are resampled by groups (bootstrap); where the
-    resamples agree on one number they say nothing, and an area under the curve has `intervals.area_interval`, the rest
-    none.
+    Shares have the interval of `intervals.share_interval`. The others are resampled by groups
+    (bootstrap); where the resamples agree on one number they say nothing, and an area under the
+    curve has `intervals.area_interval`, the rest none.
     """
     rows: dict[str, tuple[float, float, float]] = {}
     for name, share_of in SHARES.items():

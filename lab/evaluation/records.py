@@ -28,14 +28,15 @@ _MAX_RATIO = 50
 
 
 class RecordError(ValueError):
-    """A line is no labelled trajectory; the message names the line, the field, the value and what was wanted."""
+    """A line is no labelled trajectory; the message names the line, the field, the value and what
+    was wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """``terminated``, ``environment`` (the reward that the environment gave): None where it is unknown; ``judges``:
-    recorded verdicts by name; ``actions``: what the agent did, without its reasoning; ``group``: trajectories of one
-    group are never apart in a fit."""
+    """``terminated``, ``environment`` (the reward that the environment gave): None where it is
+    unknown; ``judges``: recorded verdicts by name; ``actions``: what the agent did, without its
+    reasoning; ``group``: trajectories of one group are never apart in a fit."""
 
     group: str
     goal: str
@@ -52,7 +53,8 @@ class Record:
 
 
 def read_records(path: Path) -> tuple[list[Record], int]:
-    """The trajectories of a file, and how many were left out because no label decides. Raises `RecordError`."""
+    """The trajectories of a file, and how many were left out because no label decides. Raises
+    `RecordError`."""
     try:
         content = read_regular(path, MAX_BYTES)
         text = _unpacked(content) if content.startswith(_GZIP) else content
@@ -60,7 +62,9 @@ def read_records(path: Path) -> tuple[list[Record], int]:
         raise RecordError(f"{error}; wanted JSON lines, packed or not") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise RecordError(f"no sound gzip: {error}; wanted a whole one, or JSON lines") from None
-    found = [_record(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    found = [
+        _record(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()
+    ]
     kept = [record for record in found if record is not None]
     return kept, len(found) - len(kept)
 
@@ -87,7 +91,8 @@ def _record(number: int, line: bytes) -> Record | None:
     label = told.get("label_success")
     if label is not None and (not isinstance(label, str) or label not in _LABELS):
         raise RecordError(
-            f"line {number}: label_success: got {label!r:.80}, wanted one of {', '.join(_LABELS)}, or null"
+            f"line {number}: label_success: got {label!r:.80}, wanted one of {', '.join(_LABELS)},"
+            " or null"
         )
     verdict = None if label is None else _LABELS[label]
     if verdict is None:
@@ -99,17 +104,22 @@ def _record(number: int, line: bytes) -> Record | None:
         terminated=_truth(number, told, "terminated"),
         environment=_reward(number, told),
         judges={
-            name: said for name, one in _judges(number, told) if (said := _truth(number, one, "verdict")) is not None
+            name: said
+            for name, one in _judges(number, told)
+            if (said := _truth(number, one, "verdict")) is not None
         },
         label=verdict,
     )
 
 
 def _truth(number: int, told: Mapping[str, Any], name: str) -> bool | None:
-    """True, false, or None for what is null: unknown, and of a judge whose answer could not be read, abstained."""
+    """True, false, or None for what is null: unknown, and of a judge whose answer could not be
+    read, abstained."""
     value = told.get(name, _MISSING)
     if value is not None and not isinstance(value, bool):
-        raise RecordError(f"line {number}: {name}: got {value!r:.80}, wanted true, false, or null for unknown")
+        raise RecordError(
+            f"line {number}: {name}: got {value!r:.80}, wanted true, false, or null for unknown"
+        )
     return value
 
 
@@ -120,14 +130,19 @@ def _reward(number: int, told: Mapping[str, Any]) -> float | None:
         return None
     number_like = isinstance(value, int | float) and not isinstance(value, bool)
     if not number_like or not -_LARGEST <= value <= _LARGEST:
-        raise RecordError(f"line {number}: cum_reward: got {value!r:.80}, wanted a finite number, or null for unknown")
+        raise RecordError(
+            f"line {number}: cum_reward: got {value!r:.80}, wanted a finite number, or null for"
+            " unknown"
+        )
     return float(value)
 
 
 def _judges(number: int, told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     judges = told.get("judges") or {}
     if not isinstance(judges, dict) or not all(isinstance(said, dict) for said in judges.values()):
-        raise RecordError(f"line {number}: judges: got {judges!r:.80}, wanted an object of names and their words")
+        raise RecordError(
+            f"line {number}: judges: got {judges!r:.80}, wanted an object of names and their words"
+        )
     yield from judges.items()
 
 

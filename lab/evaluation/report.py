@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.evaluation.measures import Scored, auc, measured
+from lab.evaluation.measures import ScorerSample, auc, measured
 from lab.evaluation.records import Record
 from lab.evaluation.scorers import scorers
 
@@ -24,11 +24,15 @@ def report(records: Sequence[Record], unsure: int) -> dict[str, Any]:
             "terminated": sum(record.terminated is None for record in records),
             "cum_reward": sum(record.environment is None for record in records),
         },
-        "of": {name: _figures(name, scored, records) for name, scored in found.items() if len(scored.label)},
+        "of": {
+            name: _figures(name, scored, records)
+            for name, scored in found.items()
+            if len(scored.label)
+        },
     }
 
 
-def _figures(name: str, scored: Scored, records: Sequence[Record]) -> dict[str, Any]:
+def _figures(name: str, scored: ScorerSample, records: Sequence[Record]) -> dict[str, Any]:
     judge = name.removeprefix("judge ")
     spoken = records
     if name == "environment":

@@ -1,9 +1,10 @@
-"""Who is measured: the environment, a model of the trajectory's shape, each recorded judge, and their cascade.
+"""Who is measured: the environment, a model of the trajectory's shape, each recorded judge, and
+their cascade.
 
-The cascade decides as the routes do (docs/cascade.md), by fixed rules over words that never saw the label: a success is
-what the environment and at least one judge call so; a failure what neither the environment nor any judge calls so and
-the model does not contradict. All else is unscored. The model, and how sure the cascade is, are fitted on other groups
-than those that they speak about.
+The cascade decides as the routes do (docs/cascade.md), by fixed rules over words that never saw the
+label: a success is what the environment and at least one judge call so; a failure what neither the
+environment nor any judge calls so and the model does not contradict. All else is unscored. The
+model, and how sure the cascade is, are fitted on other groups than those that they speak about.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import numpy as np
 
 from lab.evaluation.features import UNKNOWN, table
 from lab.evaluation.fitting import cross_fitted
-from lab.evaluation.measures import Array, Scored
+from lab.evaluation.measures import Array, ScorerSample
 from lab.evaluation.records import Record
 
 CONTRADICTS = 0.5
 """From which probability on the model is at odds with a judge who says no."""
 
 
-def scorers(records: Sequence[Record]) -> dict[str, Scored]:
+def scorers(records: Sequence[Record]) -> dict[str, ScorerSample]:
     """Every scorer by its name, each on the trajectories that it has a word on."""
     listed = list(records)
     label = np.array([float(record.label) for record in listed])
@@ -33,18 +34,20 @@ def scorers(records: Sequence[Record]) -> dict[str, Scored]:
     shape = table(listed)
     model = cross_fitted(shape, label, group)
     found = {
-        "environment": Scored(reward, reward, label, group).select(known),
-        "model": Scored(model, np.round(model), label, group),
+        "environment": ScorerSample(reward, reward, label, group).select(known),
+        "model": ScorerSample(model, np.round(model), label, group),
     }
     for judge in sorted({name for record in listed for name in record.judges}):
-        places = np.array([n for n, record in enumerate(listed) if judge in record.judges], dtype=np.int64)
+        places = np.array(
+            [n for n, record in enumerate(listed) if judge in record.judges], dtype=np.int64
+        )
         said = np.array([float(listed[n].judges[judge]) for n in places.tolist()])
-        found[f"judge {judge}"] = Scored(said, said, label[places], group[places])
+        found[f"judge {judge}"] = ScorerSample(said, said, label[places], group[places])
     yes = np.array([_share(record) for record in listed])
     judged = np.nan_to_num(yes, nan=UNKNOWN)
     inputs = np.column_stack([environment, judged, environment * judged, shape])
     fitted = cross_fitted(inputs, label, group)
-    found["cascade"] = Scored(fitted, _agreed(reward, yes, model), label, group)
+    found["cascade"] = ScorerSample(fitted, _agreed(reward, yes, model), label, group)
     return found
 
 

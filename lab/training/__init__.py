@@ -1,1 +1,2 @@
-"""From preferences to a reward model: pairs, boosting, calibration on groups left out, measures. Extra: train."""
+"""From preferences to a reward model: pairs, boosting, calibration on groups left out, measures.
+Extra: train."""

@@ -1,8 +1,10 @@
-"""Several people's words on the same pairs made one: Bradley-Terry in which each annotator has a reliability.
+"""Several people's words on the same pairs made one: Bradley-Terry in which each annotator has a
+reliability.
 
-P(k says a ≻ b) = η_k·σ(s_a − s_b) + (1 − η_k)·σ(s_b − s_a), Crowd-BT of Chen, Bennett, Collins-Thompson and Horvitz
-(WSDM 2013), by expectation-maximisation. η is 1 for one who always says what is so, 0.5 for one who guesses, below it
-for one who says the reverse; those are heard the other way round.
+P(k says a ≻ b) = η_k·σ(s_a − s_b) + (1 − η_k)·σ(s_b − s_a), Crowd-BT of Chen, Bennett,
+Collins-Thompson and Horvitz (WSDM 2013), by expectation-maximisation. η is 1 for one who always
+says what is so, 0.5 for one who guesses, below it for one who says the reverse; those are heard the
+other way round.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ class Agreed(NamedTuple):
 
 def agree(words: Sequence[Said]) -> Agreed:
     """Scores and reliabilities together; at least one word."""
-    people, items = sorted({one.who for one in words}), sorted({item for one in words for item in one[1:]})
+    people, items = (
+        sorted({one.who for one in words}),
+        sorted({item for one in words for item in one[1:]}),
+    )
     who = np.asarray([people.index(one.who) for one in words])
     place = {item: at for at, item in enumerate(items)}
     better = np.asarray([place[one.better] for one in words])
@@ -58,8 +63,16 @@ def agree(words: Sequence[Said]) -> Agreed:
         for _ in range(5):  # a few damped steps of Newton's method on the diagonal
             so = sigmoid(scores[better] - scores[worse])
             pull, curve = right - so, so * (1 - so)
-            slope = np.bincount(better, pull, len(items)) - np.bincount(worse, pull, len(items)) - RIDGE * scores
-            bend = np.bincount(better, curve, len(items)) + np.bincount(worse, curve, len(items)) + RIDGE
+            slope = (
+                np.bincount(better, pull, len(items))
+                - np.bincount(worse, pull, len(items))
+                - RIDGE * scores
+            )
+            bend = (
+                np.bincount(better, curve, len(items))
+                + np.bincount(worse, curve, len(items))
+                + RIDGE
+            )
             scores = scores + 0.5 * slope / bend
         scores -= scores.mean()
     return Agreed(
@@ -69,7 +82,8 @@ def agree(words: Sequence[Said]) -> Agreed:
 
 
 def reconciled(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]]:
-    """What several annotators said of the same pair as one pair, weighed by how sure that is; ties are no preference.
+    """What several annotators said of the same pair as one pair, weighed by how sure that is; ties
+    are no preference.
 
     Pairs that no annotator is named for stay as they are. Gives the annotators' reliability too.
     """
@@ -80,7 +94,9 @@ def reconciled(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]]:
     for pair in named:
         by_aspect[pair.aspect].append(pair)
     for some in by_aspect.values():
-        agreed = agree([Said(str(pair.annotator), pair.chosen.key, pair.rejected.key) for pair in some])
+        agreed = agree(
+            [Said(str(pair.annotator), pair.chosen.key, pair.rejected.key) for pair in some]
+        )
         reliability |= agreed.reliability
         sides: dict[frozenset[str], Pair] = {}
         for pair in some:

@@ -1,8 +1,8 @@
 """LightGBM with a Bradley-Terry objective on summed step scores.
 
-P(a ≻ b) = σ(S_a − S_b), S = Σ c_t·s_t with the shares c of `api.stages.model.summing` (Bradley and Terry 1952;
-Christiano et al. 2017). The gradient of a pair's loss is −w·c_t·σ(S_b − S_a) for a row of the better side, + for one of
-the worse.
+P(a ≻ b) = σ(S_a − S_b), S = Σ c_t·s_t with the shares c of `api.stages.model.summing` (Bradley and
+Terry 1952; Christiano et al. 2017). The gradient of a pair's loss is −w·c_t·σ(S_b − S_a) for a row
+of the better side, + for one of the worse.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Settings(NamedTuple):
 def boost(problem: Problem, settings: Settings) -> Trees:
     """Train one head. Raises ValueError where there is no pair."""
     if not len(problem.better):
-        raise ValueError("no pair to learn from: wanted pairs of at least one group that is not left out")
+        raise ValueError(
+            "no pair to learn from: wanted pairs of at least one group that is not left out"
+        )
     parameters: dict[str, Any] = {
         "objective": _bradley_terry(problem),
         "num_leaves": settings.leaves,
@@ -63,14 +65,24 @@ def boost(problem: Problem, settings: Settings) -> Trees:
 def _bradley_terry(problem: Problem) -> Any:
     """Gradient and Hessian's diagonal for LightGBM, of the weighted mean loss over the pairs."""
     count = int(problem.owner.max()) + 1 if len(problem.owner) else 0
-    owner, share, better, worse, weight = problem.owner, problem.share, problem.better, problem.worse, problem.weight
+    owner, share, better, worse, weight = (
+        problem.owner,
+        problem.share,
+        problem.better,
+        problem.worse,
+        problem.weight,
+    )
 
     def objective(scores: Floats, _: Any) -> tuple[Floats, Floats]:
         total: Floats = np.bincount(owner, share * scores, count).astype(np.float64)
         surprise = sigmoid(total[worse] - total[better])
         pull, curve = weight * surprise, weight * surprise * (1 - surprise)
-        slope: Floats = (np.bincount(worse, pull, count) - np.bincount(better, pull, count)).astype(np.float64)
-        bend: Floats = (np.bincount(worse, curve, count) + np.bincount(better, curve, count)).astype(np.float64)
+        slope: Floats = (np.bincount(worse, pull, count) - np.bincount(better, pull, count)).astype(
+            np.float64
+        )
+        bend: Floats = (
+            np.bincount(worse, curve, count) + np.bincount(better, curve, count)
+        ).astype(np.float64)
         return share * slope[owner], np.maximum(share**2 * bend[owner], 1e-6)
 
     return objective

@@ -1,7 +1,8 @@
-"""What a way of training is worth on groups that it never saw: nested, so that calibration has not seen them either.
+"""What a way of training is worth on groups that it never saw: nested, so that calibration has not
+seen them either.
 
-Every outcome of a group is scored by a model that was trained and calibrated on other groups alone. Pairs are made
-anew from the outcomes: within a task, each success against each failure.
+Every outcome of a group is scored by a model that was trained and calibrated on other groups alone.
+Pairs are made anew from the outcomes: within a task, each success against each failure.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Case:
     """Whether the conformal set at the stated risk has the truth."""
 
 
-def cases_left_out(learner: Learner, risk: float, source: str = "env", outer: int = 8) -> list[Case]:
+def cases_left_out(
+    learner: Learner, risk: float, source: str = "env", outer: int = 8
+) -> list[Case]:
     """Each trajectory's outcome by ``source``, said by a model that saw nothing of its group."""
     wanted = [
         one
@@ -47,7 +50,9 @@ def cases_left_out(learner: Learner, risk: float, source: str = "env", outer: in
         model = learner.model("left-out", {}, without=left)
         calibration = model.calibration.get("trajectory")
         if calibration is None:
-            raise ValueError(f"without {', '.join(left)[:200]} there are too few outcomes to calibrate with")
+            raise ValueError(
+                f"without {', '.join(left)[:200]} there are too few outcomes to calibrate with"
+            )
         door = gate(calibration, risk)
         chosen = [one for one in wanted if one.trajectory.group in left]
         for one in learner.score(model.heads["success"], model.known, chosen):
@@ -60,7 +65,8 @@ def cases_left_out(learner: Learner, risk: float, source: str = "env", outer: in
 
 
 def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
-    """All figures as JSON. Each is ``[value, low, high]`` with a 95 % interval by group where one is given."""
+    """All figures as JSON. Each is ``[value, low, high]`` with a 95 % interval by group where one
+    is given."""
     truth = np.asarray([case.success for case in cases])
     score = np.asarray([case.score for case in cases])
     p = np.asarray([case.p for case in cases])
@@ -82,7 +88,9 @@ def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
         "tasks": len({case.task for case in cases}),
         "pairs": len(pairs),
         "pair_accuracy": _resample(owners, lambda at: float(won[at].mean()), len(pairs)),
-        "pair_accuracy_length": _resample(owners, lambda at: float(by_length[at].mean()), len(pairs)),
+        "pair_accuracy_length": _resample(
+            owners, lambda at: float(by_length[at].mean()), len(pairs)
+        ),
         "lift": _resample(owners, lambda at: float((won[at] - by_length[at]).mean()), len(pairs)),
         "pair_accuracy_same_length": float(won[alike].mean()) if alike.any() else None,
         "pair_accuracy_task_mean": _task_mean(won, [cases[a].task for a, _ in pairs]),
@@ -96,12 +104,20 @@ def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
         "stated_risk": risk,
         "coverage": _resample(groups, lambda at: float(answered[at].mean()), len(cases)),
         "risk": _resample(groups, lambda at: _share(~right[at], answered[at]), len(cases)),
-        "success_precision": _share(right, answered & np.asarray([case.answers is True for case in cases])),
-        "failure_precision": _share(right, answered & np.asarray([case.answers is False for case in cases])),
-        "coverage_at_risk_hindsight": {str(level): coverage_at(sure, said, level) for level in (0.05, 0.1)},
+        "success_precision": _share(
+            right, answered & np.asarray([case.answers is True for case in cases])
+        ),
+        "failure_precision": _share(
+            right, answered & np.asarray([case.answers is False for case in cases])
+        ),
+        "coverage_at_risk_hindsight": {
+            str(level): coverage_at(sure, said, level) for level in (0.05, 0.1)
+        },
         "aurc": float(curve(sure, said)[1].mean()),
         "aurc_length": float(
-            curve(np.abs(length - np.median(length)), (length >= np.median(length)) == truth)[1].mean()
+            curve(np.abs(length - np.median(length)), (length >= np.median(length)) == truth)[
+                1
+            ].mean()
         ),
     }
 
@@ -144,11 +160,17 @@ def _share(of: Truth, among: Truth) -> float:
 
 def _task_mean(won: Floats, tasks: Sequence[str]) -> float:
     named = np.asarray(tasks)
-    return float(np.mean([won[named == task].mean() for task in sorted(set(tasks))])) if tasks else float("nan")
+    return (
+        float(np.mean([won[named == task].mean() for task in sorted(set(tasks))]))
+        if tasks
+        else float("nan")
+    )
 
 
 def _auroc_task_mean(cases: Sequence[Case], score: Floats, truth: Truth) -> float:
     tasks = np.asarray([case.task for case in cases])
-    values = np.asarray([auroc(score[tasks == task], truth[tasks == task]) for task in sorted(set(tasks.tolist()))])
+    values = np.asarray(
+        [auroc(score[tasks == task], truth[tasks == task]) for task in sorted(set(tasks.tolist()))]
+    )
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")

@@ -1,4 +1,5 @@
-"""Preferences as arrays: rows of features, which rows are whose, who is better than whom, and of which groups."""
+"""Preferences as arrays: rows of features, which rows are whose, who is better than whom, and of
+which groups."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ Whole = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """``rows`` [n, features] of all sides, one after the other; side i has ``rows[starts[i]:starts[i + 1]]``."""
+class FeatureTable:
+    """``rows`` [n, features] of all sides, one after the other; side i has
+    ``rows[starts[i]:starts[i + 1]]``."""
 
     rows: Floats
     starts: Whole
@@ -37,9 +39,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a model is trained on: ``better[i]`` and ``worse[i]`` are trajectories, ``weight[i]`` of the pair.
+    """What a model is trained on: ``better[i]`` and ``worse[i]`` are trajectories, ``weight[i]`` of
+    the pair.
 
-    ``owner[r]`` is the trajectory of row r, ``share[r]`` the weight of its score in that trajectory's.
+    ``owner[r]`` is the trajectory of row r, ``share[r]`` the weight of its score in that
+    trajectory's.
     """
 
     rows: Floats
@@ -50,7 +54,7 @@ class Problem:
     weight: Floats
 
 
-def table(preferences: Preferences) -> Table:
+def table(preferences: Preferences) -> FeatureTable:
     """Read every side once. Raises `PreferenceError`."""
     sides: dict[str, Side] = {}
     both: list[Pair | Outcome] = [*preferences.pairs, *preferences.outcomes]
@@ -62,15 +66,23 @@ def table(preferences: Preferences) -> Table:
     parts = [np.asarray(rows_of(side), np.float64).reshape(-1, len(NAMES)) for _, side in order]
     starts = np.cumsum([0, *(len(part) for part in parts)])
     rows = np.concatenate(parts) if parts else np.zeros((0, len(NAMES)))
-    return Table(rows, starts, tuple(side for _, side in order), {key: at for at, (key, _) in enumerate(order)})
+    return FeatureTable(
+        rows,
+        starts,
+        tuple(side for _, side in order),
+        {key: at for at, (key, _) in enumerate(order)},
+    )
 
 
-def problem(known: Table, pairs: Sequence[Pair], without: Collection[str] = ()) -> Problem:
+def problem(known: FeatureTable, pairs: Sequence[Pair], without: Collection[str] = ()) -> Problem:
     """The pairs of which no side is in a group of ``without``."""
     used = [pair for pair in pairs if not {pair.chosen.group, pair.rejected.group} & set(without)]
     keys = dict.fromkeys(side.key for pair in used for side in (pair.chosen, pair.rejected))
     place = {key: at for at, key in enumerate(keys)}
-    parts = [known.rows[known.starts[known.index[key]] : known.starts[known.index[key] + 1]] for key in keys]
+    parts = [
+        known.rows[known.starts[known.index[key]] : known.starts[known.index[key] + 1]]
+        for key in keys
+    ]
     rows = np.concatenate(parts) if parts else np.zeros((0, len(NAMES)))
     owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     share = np.concatenate([shares(len(part)) for part in parts]) if parts else np.zeros(0)

@@ -1,4 +1,5 @@
-"""The measures of a reward model, each a function of plain arrays; a length-only baseline stands beside every one."""
+"""The measures of a reward model, each a function of plain arrays; a length-only baseline stands
+beside every one."""
 
 from __future__ import annotations
 
@@ -24,7 +25,10 @@ def auroc(scores: Floats, truth: Truth) -> float:
 def ece(p: Floats, truth: Truth, bins: int = 10) -> float:
     """Expected calibration error over bins of equal width."""
     place = np.minimum((p * bins).astype(int), bins - 1)
-    gaps = [abs(p[place == at].mean() - truth[place == at].mean()) * (place == at).mean() for at in set(place.tolist())]
+    gaps = [
+        abs(p[place == at].mean() - truth[place == at].mean()) * (place == at).mean()
+        for at in set(place.tolist())
+    ]
     return float(sum(gaps))
 
 
@@ -36,16 +40,21 @@ def curve(sure: Floats, right: Truth) -> tuple[Floats, Floats]:
 
 
 def coverage_at(sure: Floats, right: Truth, risk: float) -> float:
-    """The largest coverage at which the risk is at most ``risk``, the threshold chosen with hindsight."""
+    """The largest coverage at which the risk is at most ``risk``, the threshold chosen with
+    hindsight."""
     coverage, risks = curve(sure, right)
     within = np.flatnonzero(risks <= risk)
     return float(coverage[within[-1]]) if len(within) else 0.0
 
 
 def bootstrap(
-    groups: Sequence[str], measure: Callable[[NDArray[np.intp]], float], draws: int = 400, seed: int = 0
+    groups: Sequence[str],
+    measure: Callable[[NDArray[np.intp]], float],
+    draws: int = 400,
+    seed: int = 0,
 ) -> tuple[float, float]:
-    """The 95 % interval of ``measure`` of rows, whole groups drawn with replacement (a cluster bootstrap)."""
+    """The 95 % interval of ``measure`` of rows, whole groups drawn with replacement (a cluster
+    bootstrap)."""
     names = sorted(set(groups))
     rows = {name: np.flatnonzero(np.asarray(groups) == name) for name in names}
     draw = np.random.default_rng(seed)

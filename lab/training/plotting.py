@@ -17,16 +17,19 @@ def risk_plot(coverage: Floats, risk: Floats, base: float, title: str) -> str:
     high = max(0.1, float(np.ceil(max(float(risk.max(initial=0.0)), base) * 10) / 10))
     chosen = np.unique(np.linspace(0, len(coverage) - 1, min(POINTS, len(coverage))).astype(int))
     points = " ".join(_point(float(coverage[at]), float(risk[at]) / high) for at in chosen)
-    marks = "".join(_across(value, high) for value in _ticks(high)) + "".join(map(_down, (0.0, 0.25, 0.5, 0.75, 1.0)))
+    marks = "".join(_across(value, high) for value in _ticks(high)) + "".join(
+        map(_down, (0.0, 0.25, 0.5, 0.75, 1.0))
+    )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-        f'font-size="12"><title>{_escaped(title)}</title><rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
-        f'<text x="{LEFT}" y="15" fill="#222">{_escaped(title)}</text>{marks}'
-        f'<line x1="{LEFT}" x2="{WIDTH - 12}" y1="{_y(base / high)}" y2="{_y(base / high)}" stroke="#999" '
-        f'stroke-dasharray="4 3"/><polyline points="{points}" fill="none" stroke="#1f5fa8" stroke-width="2"/>'
-        f'<text x="{WIDTH // 2}" y="{HEIGHT - 6}" text-anchor="middle" fill="#222">coverage</text>'
-        f'<text x="14" y="{HEIGHT // 2}" text-anchor="middle" transform="rotate(-90 14 {HEIGHT // 2})" '
-        f'fill="#222">risk</text></svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        f' font-family="sans-serif" font-size="12"><title>{_escaped(title)}</title><rect'
+        f' width="{WIDTH}" height="{HEIGHT}" fill="#fff"/><text x="{LEFT}" y="15"'
+        f' fill="#222">{_escaped(title)}</text>{marks}<line x1="{LEFT}" x2="{WIDTH - 12}"'
+        f' y1="{_y(base / high)}" y2="{_y(base / high)}" stroke="#999" stroke-dasharray="4'
+        f' 3"/><polyline points="{points}" fill="none" stroke="#1f5fa8" stroke-width="2"/><text'
+        f' x="{WIDTH // 2}" y="{HEIGHT - 6}" text-anchor="middle" fill="#222">coverage</text><text'
+        f' x="14" y="{HEIGHT // 2}" text-anchor="middle" transform="rotate(-90 14 {HEIGHT // 2})"'
+        ' fill="#222">risk</text></svg>\n'
     )
 
 

@@ -1,4 +1,5 @@
-"""Preferences as lines of JSON, pref/1: read, checked line by line, each side's log turned into rows of features."""
+"""Preferences as lines of JSON, pref/1: read, checked line by line, each side's log turned into
+rows of features."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class PreferenceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One trajectory, or one ``step`` of it. ``key`` tells it from all others; ``group`` is left out as a whole."""
+    """One trajectory, or one ``step`` of it. ``key`` tells it from all others; ``group`` is left
+    out as a whole."""
 
     recording: Path
     instruction: str
@@ -114,10 +116,14 @@ def _lines(file: Path, content: bytes) -> Iterator[dict[str, Any]]:
             raise PreferenceError(f"{file}:{number}: not JSON: {error}") from None
         wrong = next(iter(validator.iter_errors(line)), None)
         if wrong is not None:
-            raise PreferenceError(f"{file}:{number}: {wrong.json_path.removeprefix('$.')}: {wrong.message[:300]}")
+            raise PreferenceError(
+                f"{file}:{number}: {wrong.json_path.removeprefix('$.')}: {wrong.message[:300]}"
+            )
         sides = [line[name] for name in ("chosen", "rejected", "trajectory") if name in line]
         if line.get("level") == "step" and any(side.get("step") is None for side in sides):
-            raise PreferenceError(f"{file}:{number}: step is missing on a side, wanted one: level is 'step'")
+            raise PreferenceError(
+                f"{file}:{number}: step is missing on a side, wanted one: level is 'step'"
+            )
         yield line
 
 
@@ -133,7 +139,17 @@ def _parse_line(line: Mapping[str, Any], folder: Path) -> Pair | Outcome:
         return Outcome(line["id"], level, aspect, line["source"], trajectory, line["success"])
     chosen, rejected = (_side(line[name], folder) for name in ("chosen", "rejected"))
     weight, tie = float(line.get("weight", 1.0)), line.get("tie", False)
-    return Pair(line["id"], level, aspect, line["source"], line.get("annotator"), weight, chosen, rejected, tie)
+    return Pair(
+        line["id"],
+        level,
+        aspect,
+        line["source"],
+        line.get("annotator"),
+        weight,
+        chosen,
+        rejected,
+        tie,
+    )
 
 
 def _side(said: Mapping[str, Any], folder: Path) -> Side:
@@ -143,7 +159,8 @@ def _side(said: Mapping[str, Any], folder: Path) -> Side:
 
 
 def rows_of(side: Side) -> list[Row]:
-    """The side's rows of features: of its trajectory, or the one of its step. Raises `PreferenceError`."""
+    """The side's rows of features: of its trajectory, or the one of its step. Raises
+    `PreferenceError`."""
     try:
         events = list(perturbed(_events(side.recording), side.perturbed))
         rows = extract(side.instruction, events, _rewards(side, events))
@@ -152,7 +169,9 @@ def rows_of(side: Side) -> list[Row]:
     if side.step is None:
         return rows
     if side.step >= len(rows):
-        raise PreferenceError(f"{side.recording}: step is {side.step}, but the recording has {len(rows)} steps")
+        raise PreferenceError(
+            f"{side.recording}: step is {side.step}, but the recording has {len(rows)} steps"
+        )
     return [rows[side.step]]
 
 
@@ -168,7 +187,8 @@ def _rewards(side: Side, events: list[Event]) -> list[Reward]:
 
 
 def scored(task: Mapping[str, Any], events: list[Event]) -> list[Reward]:
-    """The rules' rewards of a log, one a step, the last one told last. Raises `PreferenceError` for a bad task."""
+    """The rules' rewards of a log, one a step, the last one told last. Raises `PreferenceError` for
+    a bad task."""
     try:
         ruleset = compile_task(check_task(task))
     except BadTaskError as error:

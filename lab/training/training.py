@@ -1,4 +1,5 @@
-"""A model from preferences: heads, known rows, and a calibration by groups that were left out; never in-sample."""
+"""A model from preferences: heads, known rows, and a calibration by groups that were left out;
+never in-sample."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from api.stages.model.summing import summed
 from api.stages.model.trees import Trees
 from lab.training.annotators import reconciled
 from lab.training.boosting import Settings, boost
-from lab.training.matrices import Table, folds, groups_of, problem, table
+from lab.training.matrices import FeatureTable, folds, groups_of, problem, table
 from lab.training.preferences import Level, Outcome, Pair, Preferences
 
 INNER = 6
@@ -26,7 +27,7 @@ LEARNT = ("rule", "person", "judge")
 what the environment paid, which is for measuring alone."""
 
 
-class Scored(NamedTuple):
+class ScoredOutcome(NamedTuple):
     """One outcome as a model says it: summed score, novelty."""
 
     outcome: Outcome
@@ -37,17 +38,22 @@ class Scored(NamedTuple):
 class Learner:
     """Trains with groups left out, over one reading of the preferences."""
 
-    def __init__(self, preferences: Preferences, settings: Settings | None = None, folds: int = INNER) -> None:
+    def __init__(
+        self, preferences: Preferences, settings: Settings | None = None, folds: int = INNER
+    ) -> None:
         self.settings = settings or Settings()
-        self.table: Table = table(preferences)
+        self.table: FeatureTable = table(preferences)
         self.outcomes = preferences.outcomes
         self.pairs, self.annotators = reconciled(preferences.pairs)
         self._folds = folds
         self._digest = preferences.digest
         self._files = [str(file) for file in preferences.files]
 
-    def model(self, name: str, weights: Mapping[str, float], without: Collection[str] = ()) -> Model:
-        """The whole: every head, known rows, calibration. ``without``: groups of which nothing is used."""
+    def model(
+        self, name: str, weights: Mapping[str, float], without: Collection[str] = ()
+    ) -> Model:
+        """The whole: every head, known rows, calibration. ``without``: groups of which nothing is
+        used."""
         heads = {aspect: self._head(aspect, without) for aspect in ("success", *sorted(weights))}
         seen = self._known_rows(without)
         card: dict[str, Any] = {
@@ -77,39 +83,51 @@ class Learner:
 
     def _scale(self, aspect: str, trees: Trees) -> float:
         """The spread of the head's scores over its trajectories: what makes a score of 1 usual."""
-        sides = {side.key: side for pair in self._pairs_of(aspect) for side in (pair.chosen, pair.rejected)}
+        sides = {
+            side.key: side
+            for pair in self._pairs_of(aspect)
+            for side in (pair.chosen, pair.rejected)
+        }
         values = [summed(trees.score(self.table.rows_of(side))) for side in sides.values()]
         return float(np.std(values)) or 1.0
 
     def _known_rows(self, without: Collection[str]) -> Known:
-        sides = [side for side in self.table.sides if side.group not in without and side.perturbed is None]
+        sides = [
+            side
+            for side in self.table.sides
+            if side.group not in without and side.perturbed is None
+        ]
         last = [self.table.rows_of(side)[-1] for side in sides if self.table.length(side)]
         return sample_rows(np.asarray(last))
 
     def _calibration(self, without: Collection[str]) -> dict[str, Calibration]:
         """Each outcome scored by a model that saw nothing of its group."""
         groups = [group for group in self.groups if group not in without]
-        cases: dict[Level, list[Scored]] = defaultdict(list)
+        cases: dict[Level, list[ScoredOutcome]] = defaultdict(list)
         for left in folds(groups, self._folds):
             gone = {*without, *left}
             head, seen = self._head("success", gone), self._known_rows(gone)
-            chosen = [one for one in self.outcomes if one.trajectory.group in left and one.source in LEARNT]
+            chosen = [
+                one
+                for one in self.outcomes
+                if one.trajectory.group in left and one.source in LEARNT
+            ]
             for one in self.score(head, seen, chosen):
                 cases[one.outcome.level].append(one)
         made = {level: _calibrated(some) for level, some in cases.items()}
         return {level: one for level, one in made.items() if one is not None}
 
-    def score(self, head: Trees, seen: Known, outcomes: Sequence[Outcome]) -> list[Scored]:
+    def score(self, head: Trees, seen: Known, outcomes: Sequence[Outcome]) -> list[ScoredOutcome]:
         """What a head says of outcomes of success."""
         found = []
         for one in outcomes:
             rows = self.table.rows_of(one.trajectory)
             if one.aspect == "success" and len(rows):
-                found.append(Scored(one, summed(head.score(rows)), seen.distance(rows[-1])))
+                found.append(ScoredOutcome(one, summed(head.score(rows)), seen.distance(rows[-1])))
         return found
 
 
-def _calibrated(cases: Sequence[Scored]) -> Calibration | None:
+def _calibrated(cases: Sequence[ScoredOutcome]) -> Calibration | None:
     columns: tuple[list[Any], ...] = (
         [one.score for one in cases],
         [one.outcome.success for one in cases],

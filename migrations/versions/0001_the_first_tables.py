@@ -59,7 +59,9 @@ def upgrade() -> None:
         sa.Column("opened_at", sa.String(length=32), nullable=False),
         sa.Column("closed_at", sa.String(length=32), nullable=True),
         sa.Column("intent", sa.String(length=64), nullable=True),
-        sa.ForeignKeyConstraint(["task_number"], ["tasks.number"], name=op.f("fk_episodes_task_number_tasks")),
+        sa.ForeignKeyConstraint(
+            ["task_number"], ["tasks.number"], name=op.f("fk_episodes_task_number_tasks")
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_episodes")),
         sa.UniqueConstraint("intent", name=op.f("uq_episodes_intent")),
     )
@@ -81,7 +83,9 @@ def upgrade() -> None:
         sa.Column("episode", sa.String(length=64), nullable=False),
         sa.Column("through", sa.BigInteger(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name=op.f("fk_engine_states_episode_episodes")),
+        sa.ForeignKeyConstraint(
+            ["episode"], ["episodes.id"], name=op.f("fk_engine_states_episode_episodes")
+        ),
         sa.PrimaryKeyConstraint("episode", name=op.f("pk_engine_states")),
     )
     op.create_table(
@@ -97,7 +101,9 @@ def upgrade() -> None:
         postgresql_partition_by="RANGE (episode)",
     )
     with op.batch_alter_table("milestones", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_milestones_episode_seq"), ["episode", "seq"], unique=False)
+        batch_op.create_index(
+            batch_op.f("ix_milestones_episode_seq"), ["episode", "seq"], unique=False
+        )
 
     op.create_table(
         "rewards",
@@ -111,7 +117,9 @@ def upgrade() -> None:
         postgresql_partition_by="RANGE (episode)",
     )
     with op.batch_alter_table("rewards", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_rewards_episode_through"), ["episode", "through"], unique=False)
+        batch_op.create_index(
+            batch_op.f("ix_rewards_episode_through"), ["episode", "through"], unique=False
+        )
 
     op.create_table(
         "segments",

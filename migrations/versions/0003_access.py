@@ -1,4 +1,5 @@
-"""Tenants, expiry, limits of tokens. What was there before belongs to the first tenant, `default`."""
+"""Tenants, expiry, limits of tokens. What was there before belongs to the first tenant,
+`default`."""
 
 from __future__ import annotations
 
@@ -43,8 +44,9 @@ def _unique(before: tuple[str, ...], after: tuple[str, ...]) -> None:
         op.drop_constraint(f"uq_tasks_{'_'.join(before)}", "tasks")
         op.create_unique_constraint(f"uq_tasks_{'_'.join(after)}", "tasks", list(after))
         return
-    # SQLite changes no constraint of a table that is there, and episodes refer to this one: its rows are put aside,
-    # and are back in a new one of the same name before the references are looked at, at the end of the transaction.
+    # SQLite changes no constraint of a table that is there, and episodes refer to this one: its
+    # rows are put aside, and are back in a new one of the same name before the references are
+    # looked at, at the end of the transaction.
     op.execute("PRAGMA defer_foreign_keys = ON")
     op.execute("CREATE TEMPORARY TABLE tasks_aside AS SELECT * FROM tasks")
     op.drop_table("tasks")
@@ -60,5 +62,8 @@ def _unique(before: tuple[str, ...], after: tuple[str, ...]) -> None:
         sa.PrimaryKeyConstraint("number", name="pk_tasks"),
         sa.UniqueConstraint(*after, name=f"uq_tasks_{'_'.join(after)}"),
     )
-    op.execute("INSERT INTO tasks SELECT number, id, version, digest, attainable, body, tenant FROM tasks_aside")
+    op.execute(
+        "INSERT INTO tasks SELECT number, id, version, digest, attainable, body, tenant FROM"
+        " tasks_aside"
+    )
     op.execute("DROP TABLE tasks_aside")

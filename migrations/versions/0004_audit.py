@@ -10,7 +10,15 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
-_COUNTS = ("steps", "masked", "calls", "syntax_errors", "execution_errors", "repeated_calls", "judged")
+_COUNTS = (
+    "steps",
+    "masked",
+    "calls",
+    "syntax_errors",
+    "execution_errors",
+    "repeated_calls",
+    "judged",
+)
 
 
 def upgrade() -> None:

@@ -41,9 +41,14 @@ def upgrade() -> None:
         sa.Column("digest", sa.String(64)),
         sa.Column("body", sa.LargeBinary()),
         sa.ForeignKeyConstraint(
-            ["rescore"], ["rescores.number"], name="fk_rescored_rescore_rescores", ondelete="CASCADE"
+            ["rescore"],
+            ["rescores.number"],
+            name="fk_rescored_rescore_rescores",
+            ondelete="CASCADE",
         ),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name="fk_rescored_episode_episodes", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["episode"], ["episodes.id"], name="fk_rescored_episode_episodes", ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("rescore", "number", name="pk_rescored"),
     )
     op.create_index("ix_rescored_episode", "rescored", ["episode"])

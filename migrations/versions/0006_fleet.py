@@ -47,7 +47,10 @@ def upgrade() -> None:
         sa.Column("held_at", sa.String(length=32)),
         sa.Column("ended_at", sa.String(length=32)),
         sa.ForeignKeyConstraint(
-            ["episode"], ["episodes.id"], name=op.f("fk_leases_episode_episodes"), ondelete="CASCADE"
+            ["episode"],
+            ["episodes.id"],
+            name=op.f("fk_leases_episode_episodes"),
+            ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("number", name=op.f("pk_leases")),
         sa.UniqueConstraint("episode", name=op.f("uq_leases_episode")),

@@ -9,7 +9,11 @@ down_revision = "0006"
 branch_labels = None
 depends_on = None
 
-_BY = (("tenant", "opened_at", "id"), ("tenant", "total", "id"), ("tenant", "task", "opened_at", "id"))
+_BY = (
+    ("tenant", "opened_at", "id"),
+    ("tenant", "total", "id"),
+    ("tenant", "task", "opened_at", "id"),
+)
 
 
 def upgrade() -> None:

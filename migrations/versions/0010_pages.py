@@ -1,6 +1,7 @@
 """What the pages look for: labels and findings of episodes as marks, which one index finds.
 
-Labels of episodes that are there are marked, and what their facts say; gaps only of episodes that close from now on.
+Labels of episodes that are there are marked, and what their facts say; gaps only of episodes that
+close from now on.
 """
 
 from __future__ import annotations
@@ -28,13 +29,23 @@ _LISTED_BY = ("opened_by", "status", "success")
 def upgrade() -> None:
     """Apply."""
     key = [sa.Column(name, sa.String(length), nullable=False) for name, length in _COLUMNS]
-    op.create_table("episode_marks", *key, sa.PrimaryKeyConstraint(*(n for n, _ in _COLUMNS), name="pk_episode_marks"))
+    op.create_table(
+        "episode_marks",
+        *key,
+        sa.PrimaryKeyConstraint(*(n for n, _ in _COLUMNS), name="pk_episode_marks"),
+    )
     op.create_index("ix_episode_marks_episode_key", "episode_marks", ["episode", "key"])
     for name in _LISTED_BY:
-        op.create_index(f"ix_episodes_tenant_{name}_opened_at_id", "episodes", ["tenant", name, "opened_at", "id"])
+        op.create_index(
+            f"ix_episodes_tenant_{name}_opened_at_id",
+            "episodes",
+            ["tenant", name, "opened_at", "id"],
+        )
     columns = (episodes.c.id, episodes.c.tenant, episodes.c.opened_at, episodes.c.labels)
     facts = (episode_facts.c.masked, episode_facts.c.body)
-    joined = sa.select(*columns, *facts).outerjoin(episode_facts, episode_facts.c.episode == episodes.c.id)
+    joined = sa.select(*columns, *facts).outerjoin(
+        episode_facts, episode_facts.c.episode == episodes.c.id
+    )
     conn, after = op.get_bind(), ""
     page = joined.order_by(episodes.c.id).limit(_TOGETHER)
     while rows := conn.execute(page.where(episodes.c.id > after)).all():
@@ -53,7 +64,12 @@ def _marks(row: Any) -> Iterator[dict[str, str]]:
     if row.body is not None and orjson.loads(bytes(row.body))["tamper"]:
         found.append("tamper")
     for one in found:
-        yield {"key": finding_key(one), "tenant": row.tenant, "opened_at": row.opened_at, "episode": row.id}
+        yield {
+            "key": finding_key(one),
+            "tenant": row.tenant,
+            "opened_at": row.opened_at,
+            "episode": row.id,
+        }
 
 
 def downgrade() -> None:

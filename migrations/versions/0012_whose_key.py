@@ -1,4 +1,5 @@
-"""The tree says with whose key it is signed, from the first start on: a replica with another key is refused."""
+"""The tree says with whose key it is signed, from the first start on: a replica with another key is
+refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What one event may be: whatever the journal numbers, the service takes, and what it would refuse is not numbered."""
+"""What one event may be: whatever the journal numbers, the service takes, and what it would refuse
+is not numbered."""
 
 from __future__ import annotations
 
@@ -90,8 +91,11 @@ async def test_two_events_that_pack_to_nothing_go_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "why"), UNFIT.values(), ids=UNFIT)
-async def test_what_the_service_would_refuse_is_counted_as_lost(value: Any, why: str, tmp_path: Path) -> None:
-    """A page can make such an event: its own is lost, and its step not seen; all that follows is shipped."""
+async def test_what_the_service_would_refuse_is_counted_as_lost(
+    value: Any, why: str, tmp_path: Path
+) -> None:
+    """A page can make such an event: its own is lost, and its step not seen; all that follows is
+    shipped."""
     with pytest.raises(UnfitError, match=why):
         line_of(1, "cdp", "message.received", 1, {"text": value})
     recorder = Recorder(Journal(tmp_path / "j", "E"))

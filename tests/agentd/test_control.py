@@ -23,10 +23,14 @@ from tests.agentd.test_steps import Stage
 
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    app = make_app(Stage(tmp_path).conductor, "word", Health(lambda: {"episode": "E", "through": 1}, Sight()))
+    app = make_app(
+        Stage(tmp_path).conductor, "word", Health(lambda: {"episode": "E", "through": 1}, Sight())
+    )
     headers = {"authorization": "Bearer word"}
     transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://port", headers=headers) as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://port", headers=headers
+    ) as client:
         yield client
 
 
@@ -35,7 +39,11 @@ async def test_the_words_of_a_harness(port: httpx.AsyncClient) -> None:
     for path, body, wanted in (
         ("/v1/steps", {"step": 0, "action": {"click": "x"}}, {"step": 0, "seq": 1}),
         ("/v1/steps", {"step": 0, "action": {"click": "x"}}, {"step": 0, "seq": 1}),
-        ("/v1/tools:call", {"call": "c", "tool": "t", "arguments": {"a": 1}}, {"step": 0, "seq": 2}),
+        (
+            "/v1/tools:call",
+            {"call": "c", "tool": "t", "arguments": {"a": 1}},
+            {"step": 0, "seq": 2},
+        ),
         ("/v1/tools:return", {"call": "c", "ok": True, "result": None}, {"step": 0, "seq": 3}),
         ("/v1/answers", {"text": "^.*$"}, {"step": 0, "seq": 4}),
         ("/v1/steps/0:end", {}, {"step": 0, "seq": 5}),
@@ -48,17 +56,37 @@ async def test_the_words_of_a_harness(port: httpx.AsyncClient) -> None:
 
 
 WRONG: dict[str, tuple[str, Any, int, dict[str, Any]]] = {
-    "a step left out": ("/v1/steps", {"step": 3}, 409, {"field": "step", "value": 3, "wanted": "0 (the next step)"}),
+    "a step left out": (
+        "/v1/steps",
+        {"step": 3},
+        409,
+        {"field": "step", "value": 3, "wanted": "0 (the next step)"},
+    ),
     "a step that is no number": ("/v1/steps", {"step": "0"}, 422, {"field": "step", "value": "0"}),
     "a step that is a truth": ("/v1/steps", {"step": True}, 422, {"field": "step", "value": True}),
     "a field that nobody knows": ("/v1/steps", {"stpe": 0}, 422, {"field": "stpe"}),
     "an end before the beginning": ("/v1/steps/0:end", {}, 409, {"field": "step", "value": 0}),
     "a wait for nothing": ("/v1/steps/0:end?wait=tea", {}, 422, {"field": "wait", "value": "tea"}),
     "an answer without text": ("/v1/answers", {}, 422, {"field": "text", "value": None}),
-    "an answer that is no text": ("/v1/answers", {"text": 42}, 422, {"field": "text", "wanted": "a string"}),
+    "an answer that is no text": (
+        "/v1/answers",
+        {"text": 42},
+        422,
+        {"field": "text", "wanted": "a string"},
+    ),
     "a call without its id": ("/v1/tools:call", {"tool": "t"}, 422, {"field": "call"}),
-    "a return without its outcome": ("/v1/tools:return", {"call": "c", "ok": "yes"}, 422, {"field": "ok"}),
-    "a cut that is no truth": ("/v1/close", {"truncated": "yes"}, 422, {"field": "truncated", "value": "yes"}),
+    "a return without its outcome": (
+        "/v1/tools:return",
+        {"call": "c", "ok": "yes"},
+        422,
+        {"field": "ok"},
+    ),
+    "a cut that is no truth": (
+        "/v1/close",
+        {"truncated": "yes"},
+        422,
+        {"field": "truncated", "value": "yes"},
+    ),
     "a list": ("/v1/steps", [1], 422, {"field": "body"}),
     "too deep": (
         "/v1/tools:call",
@@ -66,7 +94,12 @@ WRONG: dict[str, tuple[str, Any, int, dict[str, Any]]] = {
         422,
         {"title": "Nested too deep"},
     ),
-    "much too deep": ("/v1/tools:call", {"call": "c", "tool": "t", "arguments": nested(250)}, 422, {}),
+    "much too deep": (
+        "/v1/tools:call",
+        {"call": "c", "tool": "t", "arguments": nested(250)},
+        422,
+        {},
+    ),
     "too much": ("/v1/answers", {"text": "x" * BODY_BYTES}, 413, {"wanted": BODY_BYTES}),
 }
 
@@ -85,7 +118,8 @@ async def test_a_wrong_word(
 
 
 async def test_what_grows_when_it_is_written(port: httpx.AsyncClient) -> None:
-    """Four bytes of a number are journalled as eighteen: what the port reads, a segment holds for all that."""
+    """Four bytes of a number are journalled as eighteen: what the port reads, a segment holds for
+    all that."""
     body = b'{"action":[' + b"1e15," * ((BODY_BYTES - 20) // 5) + b"1]}"
     assert len(body) > BODY_BYTES - 20
     assert (await port.post("/v1/steps", content=body)).status_code == 200
@@ -106,7 +140,9 @@ async def test_without_the_token(port: httpx.AsyncClient, given: str) -> None:
 
 async def test_answers_are_not_held_back(tmp_path: Path) -> None:
     """Nagle's delay is off on the port's connections: with it, each answer took 40 ms."""
-    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight())), "word", 0)
+    port = ControlPort(
+        make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight())), "word", 0
+    )
     port.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", port.where)
     writer.write(b"GET /healthz HTTP/1.1\r\nhost: port\r\n\r\n")
@@ -137,12 +173,19 @@ def test_the_token_lies_there_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 async def test_readiness_is_waited_for(tmp_path: Path) -> None:
-    """The answer comes as soon as every source sees; until then it names those that do not, with the reason."""
+    """The answer comes as soon as every source sees; until then it names those that do not, with
+    the reason."""
     sight = Sight()
     app = make_app(Stage(tmp_path).conductor, "word", Health(dict, sight))
     headers = {"authorization": "Bearer word"}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://port", headers=headers) as client:
-        assert (await client.get("/v1/ready")).json() == {"ready": True, "waiting": {}, "lacking": []}
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://port", headers=headers
+    ) as client:
+        assert (await client.get("/v1/ready")).json() == {
+            "ready": True,
+            "waiting": {},
+            "lacking": [],
+        }
         sight.tell(cdp="starting")
         said = (await client.get("/v1/ready?wait_ms=10")).json()
         assert said == {"ready": False, "waiting": {"cdp": "starting"}, "lacking": []}
@@ -151,17 +194,22 @@ async def test_readiness_is_waited_for(tmp_path: Path) -> None:
         sight.tell()
         async with asyncio.timeout(20):
             assert (await asked).json()["ready"] is True
-        assert (await client.get("/v1/ready", headers={"authorization": "Bearer other"})).status_code == 401
+        assert (
+            await client.get("/v1/ready", headers={"authorization": "Bearer other"})
+        ).status_code == 401
 
 
-@pytest.mark.parametrize("wait", ["-1", "1.5", "60001", "x", "9" * 5_000, "٣", "%00", "%ed%a0%80", "1e3", "NaN", ""])
+@pytest.mark.parametrize(
+    "wait", ["-1", "1.5", "60001", "x", "9" * 5_000, "٣", "%00", "%ed%a0%80", "1e3", "NaN", ""]
+)
 async def test_a_wait_that_is_none_is_refused(port: httpx.AsyncClient, wait: str) -> None:
     response = await port.get(f"/v1/ready?wait_ms={wait}")
     assert (response.status_code, response.json()["field"]) == (422, "wait_ms")
 
 
 async def test_a_unix_socket_is_its_owner_s_alone(tmp_path: Path) -> None:
-    """Whatever the process's umask is; a socket that a killed daemon left is replaced; it goes with the port."""
+    """Whatever the process's umask is; a socket that a killed daemon left is replaced; it goes with
+    the port."""
     path = tmp_path / "control.sock"
     app = make_app(Stage(tmp_path).conductor, "word", Health(lambda: {"known": True}, Sight()))
     with socket.socket(socket.AF_UNIX) as left:
@@ -174,7 +222,9 @@ async def test_a_unix_socket_is_its_owner_s_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     port.start()
     headers = {"authorization": "Bearer word"}
-    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=str(path)), headers=headers) as client:
+    async with httpx.AsyncClient(
+        transport=httpx.AsyncHTTPTransport(uds=str(path)), headers=headers
+    ) as client:
         assert (await client.get("http://agentd/healthz")).json() == {"known": True}
         with pytest.raises(UsageError, match="another program listens there"):
             ControlPort(app, "word", path)

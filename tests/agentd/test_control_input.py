@@ -1,4 +1,5 @@
-"""Whatever stands in a path, a query or a body at the control port: no 500, and the journal can be read back.
+"""Whatever stands in a path, a query or a body at the control port: no 500, and the journal can be
+read back.
 
 Each route is in the table, with a body that it takes; a route that is not fails the test.
 """
@@ -40,7 +41,10 @@ class Sent(NamedTuple):
 
 def requests() -> Iterator[Sent]:
     for (method, route), body in BODIES.items():
-        path, plain = route.replace("{step}", "0"), b"" if body is None else json.dumps(body).encode()
+        path, plain = (
+            route.replace("{step}", "0"),
+            b"" if body is None else json.dumps(body).encode(),
+        )
         for text in IN_ADDRESSES.values():
             yield Sent(method, f"{path}?wait_ms={text}", plain)
             yield Sent(method, f"{path}?wait={text}&{text}={text}", plain)
@@ -50,8 +54,14 @@ def requests() -> Iterator[Sent]:
             yield Sent(method, path, text.encode())
             yield Sent(method, path, f'{{"x": {text}}}'.encode())
             for member in body or ():
-                yield Sent(method, path, json.dumps({**(body or {}), member: "@"}).replace('"@"', text).encode())
-        yield from (Sent(method, path, raw) for raw in (b"", b"\x00", b"\xff\xfe", plain[:-1], b'"'))
+                yield Sent(
+                    method,
+                    path,
+                    json.dumps({**(body or {}), member: "@"}).replace('"@"', text).encode(),
+                )
+        yield from (
+            Sent(method, path, raw) for raw in (b"", b"\x00", b"\xff\xfe", plain[:-1], b'"')
+        )
 
 
 def test_every_route_is_in_the_table(tmp_path: Path) -> None:
@@ -70,8 +80,12 @@ async def test_nothing_that_is_sent_is_a_fault_of_the_daemon(tmp_path: Path) -> 
             app = make_app(stage.conductor, "word", Health(dict, Sight()))
             transport = httpx.ASGITransport(app, raise_app_exceptions=False)
             await stage.conductor.begin(0)
-        async with httpx.AsyncClient(transport=transport, headers={"authorization": "Bearer word"}) as client:
-            answer = await client.request(sent.method, f"http://port{sent.path}", content=sent.body, timeout=30)
+        async with httpx.AsyncClient(
+            transport=transport, headers={"authorization": "Bearer word"}
+        ) as client:
+            answer = await client.request(
+                sent.method, f"http://port{sent.path}", content=sent.body, timeout=30
+            )
         if answer.status_code >= 500:
             faults.append(f"{answer.status_code} {sent.method} {sent.path[:80]} {sent.body[:80]!r}")
         for row in stage.recorder.journal.rows("steps"):
@@ -89,7 +103,9 @@ async def test_a_number_or_text_that_is_none_is_refused(tmp_path: Path, text: st
     """As at the service, and with the field: what the journal kept would be another."""
     app = make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight()))
     transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, headers={"authorization": "Bearer word"}) as client:
+    async with httpx.AsyncClient(
+        transport=transport, headers={"authorization": "Bearer word"}
+    ) as client:
         for path, body in (
             ("/v1/steps", f'{{"action": {{"x": [{text}]}}}}'),
             ("/v1/tools:call", f'{{"call": "c", "tool": "t", "arguments": {{"x": {text}}}}}'),

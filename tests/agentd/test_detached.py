@@ -1,4 +1,5 @@
-"""`agentd run --detach`: exit 0 when every source sees and the daemon runs, else the reason, and nothing runs."""
+"""`agentd run --detach`: exit 0 when every source sees and the daemon runs, else the reason, and
+nothing runs."""
 
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import ROOT, DaemonProcess
 
 
-async def detach(peer: str, folder: Path, *args: str, token: str = "secret", episode: str = "E") -> tuple[int, str]:
-    """The command's exit code and all that it said: its pipes end with it, though the daemon goes on."""
+async def detach(
+    peer: str, folder: Path, *args: str, token: str = "secret", episode: str = "E"
+) -> tuple[int, str]:
+    """The command's exit code and all that it said: its pipes end with it, though the daemon goes
+    on."""
     (folder / "token").write_text(token)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "agentd", "run", "--detach", "--service", peer, "--episode", episode,
@@ -74,7 +78,9 @@ async def test_the_command_ends_and_the_daemon_sees(tmp_path: Path) -> None:
         assert "The episode is closed" in (state / "agentd.log").read_text()
 
 
-async def test_it_goes_on_after_a_kill_and_does_not_believe_what_the_killed_one_left(tmp_path: Path) -> None:
+async def test_it_goes_on_after_a_kill_and_does_not_believe_what_the_killed_one_left(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "seen").mkdir()
     state = tmp_path / "state"
     async with Peer() as peer:
@@ -97,9 +103,24 @@ async def test_one_that_runs_is_left_alone(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], int, str]] = {
-    "a token that the service refuses": ({"token": "other"}, (), 3, "the service answered 401 to the token"),
-    "an episode that is none": ({"episode": "F"}, (), 2, "--episode F: the service does not know it"),
-    "a browser that does not come": ({}, ("--profile", "{folder}", "--ready-wait", "15"), 1, "it waits for cdp ("),
+    "a token that the service refuses": (
+        {"token": "other"},
+        (),
+        3,
+        "the service answered 401 to the token",
+    ),
+    "an episode that is none": (
+        {"episode": "F"},
+        (),
+        2,
+        "--episode F: the service does not know it",
+    ),
+    "a browser that does not come": (
+        {},
+        ("--profile", "{folder}", "--ready-wait", "15"),
+        1,
+        "it waits for cdp (",
+    ),
 }
 
 
@@ -116,12 +137,17 @@ async def test_what_can_not_become_ready_ends_with_the_reason_and_the_log_s_plac
         _nothing_runs(tmp_path / "state")
 
 
-async def test_a_source_that_the_task_needs_and_that_is_not_given_is_the_reason_at_once(tmp_path: Path) -> None:
+async def test_a_source_that_the_task_needs_and_that_is_not_given_is_the_reason_at_once(
+    tmp_path: Path,
+) -> None:
     """No waiting makes it seen; without --detach the daemon says so in a warning and goes on."""
     async with Peer(hears=["file.created"]) as peer:
         code, said = await detach(peer.url, tmp_path, "--ready-wait", "3600")
         assert code == 1
-        assert "the task needs what is not watched: files (not watched: the daemon was given no --files)" in said
+        assert (
+            "the task needs what is not watched: files (not watched: the daemon was given no"
+            " --files)" in said
+        )
         _nothing_runs(tmp_path / "state")
 
 
@@ -143,7 +169,9 @@ async def test_harness_and_daemon_over_a_unix_socket(tmp_path: Path) -> None:
     (tmp_path / "seen").mkdir()
     path = tmp_path / "control.sock"
     async with Peer() as peer:
-        code, said = await detach(peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}", "--socket", str(path))
+        code, said = await detach(
+            peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}", "--socket", str(path)
+        )
         assert code == 0, said
         where = orjson.loads((tmp_path / "state" / "agentd.json").read_bytes())
         assert (where["socket"], "port" in where) == (str(path), False)

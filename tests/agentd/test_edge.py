@@ -33,7 +33,9 @@ def task(tmp_path: Path) -> Path:
     return path
 
 
-async def journalled(folder: Path, task: Path, said: Sequence[Said]) -> list[tuple[str, dict[str, Any]]]:
+async def journalled(
+    folder: Path, task: Path, said: Sequence[Said]
+) -> list[tuple[str, dict[str, Any]]]:
     """What a journal in ``folder`` holds after a daemon wrote ``said`` into it."""
     recorder = Recorder(Journal(folder / "journal.sqlite3", "ep_1"))
     Edge(recorder, load_rules(task))
@@ -46,7 +48,9 @@ async def journalled(folder: Path, task: Path, said: Sequence[Said]) -> list[tup
     return found
 
 
-async def test_a_sealed_step_is_scored_once_though_the_daemon_starts_again(tmp_path: Path, task: Path) -> None:
+async def test_a_sealed_step_is_scored_once_though_the_daemon_starts_again(
+    tmp_path: Path, task: Path
+) -> None:
     first = await journalled(tmp_path, task, [*episode([went("/cart")], close=False), SEALED])
     digest = load_rules(task).digest
     assert first[-1] == ("edge.computed", {"step": 0, "reward": 0.1, "digest": digest})

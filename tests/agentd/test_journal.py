@@ -60,7 +60,8 @@ OPERATIONS = st.lists(
 def test_any_life_keeps_numbers_chain_and_flushed_events(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]]
 ) -> None:
-    """However appends, commits, cuts, acknowledgements, kills and restarts follow: 1, 2, 3 …, nothing flushed lost."""
+    """However appends, commits, cuts, acknowledgements, kills and restarts follow: 1, 2, 3 …,
+    nothing flushed lost."""
     path = tmp_path_factory.mktemp("life") / "journal.sqlite3"
     journal = Journal(path, "E")
     model: list[int] = []
@@ -135,7 +136,9 @@ def test_rows_changed_on_disk_are_found(path: Path) -> None:
     journal = Journal(path, "E")
     journal.append("files", "file.created", {"path": "a"}, 1)
     journal.cut()
-    journal.store._db.execute("UPDATE events SET line = CAST(replace(line, '\"a\"', '\"b\"') AS BLOB)")
+    journal.store._db.execute(
+        "UPDATE events SET line = CAST(replace(line, '\"a\"', '\"b\"') AS BLOB)"
+    )
     journal.close()
     journal = Journal(path, "E")
     cut = journal.next_cut(0)
@@ -183,18 +186,24 @@ def test_the_cap_drops_observations_and_says_so(path: Path) -> None:
     lost = kept.count(None)
     assert 0 < lost < 20
     assert journal.append("steps", "step.ended", {"step": 0}, 2) is not None
-    assert [(data["source"], data["count"]) for data in dropped(journal)] == [("cdp", lost), ("files", 1)]
+    assert [(data["source"], data["count"]) for data in dropped(journal)] == [
+        ("cdp", lost),
+        ("files", 1),
+    ]
     assert "cap of 2000 bytes" in dropped(journal)[0]["reason"]
     assert [event.kind for event in events(journal)][-1] == "step.ended"
     journal.close()
 
 
 def test_what_was_seen_leaves_room_to_what_happened(path: Path) -> None:
-    """Recordings of what pages look like are large: they get half of the cap, and are missed by nobody's reward."""
+    """Recordings of what pages look like are large: they get half of the cap, and are missed by
+    nobody's reward."""
     journal = Journal(path, "E", max_bytes=4000)
     seen = [journal.append("visual", "visual.recorded", {"text": "x" * 200}, 1) for _ in range(20)]
     assert seen.count(None) > 10
-    assert None not in [journal.append("cdp", "page.titled", {"title": "x" * 100}, 1) for _ in range(8)]
+    assert None not in [
+        journal.append("cdp", "page.titled", {"title": "x" * 100}, 1) for _ in range(8)
+    ]
     journal.append("steps", "step.ended", {"step": 0}, 2)
     assert [data["source"] for data in dropped(journal)] == ["visual"]
     journal.close()
@@ -243,7 +252,8 @@ def full_disk(journal: Journal) -> Iterator[None]:
 
 @pytest.mark.parametrize("trouble", [full_database, full_disk])
 def test_a_full_disk_is_recorded_and_passes(path: Path, trouble: Any) -> None:
-    """What was numbered is kept in memory, what comes is counted; when there is room, all is told."""
+    """What was numbered is kept in memory, what comes is counted; when there is room, all is
+    told."""
     journal = Journal(path, "E")
     journal.append("cdp", "page.titled", {"title": "before"}, 1)
     assert journal.flush(1)
@@ -281,7 +291,8 @@ def test_a_full_disk_is_recorded_and_passes(path: Path, trouble: Any) -> None:
     ],
 )
 def test_where_gaps_begin_and_end_a_full_disk_defers_it(path: Path, told: str, owed: str) -> None:
-    """A source that went blind meanwhile must not count as seeing, nor one that came back as blind."""
+    """A source that went blind meanwhile must not count as seeing, nor one that came back as
+    blind."""
     journal = Journal(path, "E")
     journal.append("journal", "episode.opened", {}, 1)
     assert journal.flush(1)
@@ -337,5 +348,11 @@ def test_lines_are_the_codecs(path: Path) -> None:
     journal = Journal(path, "E")
     journal.append("cdp", "page.loaded", {"b": 1, "a": None}, 7)
     journal.cut()
-    assert orjson.loads(texts(journal)[0].split(b"\n")[1]) == [1, 7, "cdp", "page.loaded", {"a": None, "b": 1}]
+    assert orjson.loads(texts(journal)[0].split(b"\n")[1]) == [
+        1,
+        7,
+        "cdp",
+        "page.loaded",
+        {"a": None, "b": 1},
+    ]
     journal.close()

@@ -12,7 +12,11 @@ import structlog
 from agentd.core.logs import set_up_logs, set_up_quietly
 
 
-@pytest.fixture(autouse=True, params=[lambda: set_up_logs(verbose=False), set_up_quietly], ids=["program", "guest"])
+@pytest.fixture(
+    autouse=True,
+    params=[lambda: set_up_logs(verbose=False), set_up_quietly],
+    ids=["program", "guest"],
+)
 def _set_up(request: pytest.FixtureRequest) -> None:
     """Set up while stderr is another one than later, as in a program that exchanges it."""
     set_up: Callable[[], None] = request.param

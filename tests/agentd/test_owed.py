@@ -20,12 +20,16 @@ from agentd.journal.pending_gaps import Owed
     ],
 )
 def test_a_whole_gap_ends_the_partial_ones_that_are_owed(told: str, owed: list[str]) -> None:
-    """As in the log: what is blind after it is told anew. Else the part stays blind until the episode's end."""
+    """As in the log: what is blind after it is told anew. Else the part stays blind until the
+    episode's end."""
     debt = Owed()
     for one in told.split(", "):
         part, _, how = one.rpartition(": ")
         assert debt.take(f"gap.{how}", {"source": "ax"} | ({"of": "gedit"} if part else {}))
-    assert [("part: " if data.get("of") else "") + kind.removeprefix("gap.") for kind, data in debt.pay()] == owed
+    assert [
+        ("part: " if data.get("of") else "") + kind.removeprefix("gap.")
+        for kind, data in debt.pay()
+    ] == owed
 
 
 def test_an_alarm_is_owed_whatever_gaps_begin() -> None:

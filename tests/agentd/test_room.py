@@ -1,4 +1,5 @@
-"""A daemon on a disk that is full already: words that name the directory, where the journal cannot say it yet."""
+"""A daemon on a disk that is full already: words that name the directory, where the journal cannot
+say it yet."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def no_room() -> Iterator[None]:
 
 
 def session(folder: Path) -> Session:
-    return Session(Settings(state=folder), folder, "E", {"hears": [], "quiet_ms": 0, "settle_ms": 0})
+    return Session(
+        Settings(state=folder), folder, "E", {"hears": [], "quiet_ms": 0, "settle_ms": 0}
+    )
 
 
 async def plan(folder: Path) -> None:
@@ -57,7 +60,9 @@ BEGINNINGS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS.values(), ids=BEGINNINGS)
-def test_a_disk_that_is_full_at_the_start_is_said(tmp_path: Path, begin: Callable[[Path], object]) -> None:
+def test_a_disk_that_is_full_at_the_start_is_said(
+    tmp_path: Path, begin: Callable[[Path], object]
+) -> None:
     """In words that name the directory; and once there is room, it begins."""
     Journal(tmp_path / "old.sqlite3", "E").close()
     with no_room(), pytest.raises(AgentdError, match=f"{tmp_path}: .*room"):
@@ -77,7 +82,9 @@ async def test_a_disk_that_fills_before_it_listens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [b"", b'{"quiet_ms": 5', b"[]", b"<html>Sign in"])
-async def test_what_a_power_cut_left_of_the_plan_is_asked_for_again(tmp_path: Path, left: bytes) -> None:
+async def test_what_a_power_cut_left_of_the_plan_is_asked_for_again(
+    tmp_path: Path, left: bytes
+) -> None:
     (tmp_path / "plan.json").write_bytes(left)
     await plan(tmp_path)
     assert orjson.loads((tmp_path / "plan.json").read_bytes())["quiet_ms"] == 0

@@ -1,4 +1,5 @@
-"""The daemon as a process: whole episodes, kills, restarts, and what it refuses. Only the files source runs."""
+"""The daemon as a process: whole episodes, kills, restarts, and what it refuses. Only the files
+source runs."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from tests.agentd.support.process import DaemonProcess
 
 
 def chained(peer: Peer, *, time: bool = True) -> None:
-    """Every segment of the peer names the one before; numbers have no gap; time does not go back."""
+    """Every segment of the peer names the one before; numbers have no gap; time does not go
+    back."""
     seqs = [event.seq for text in peer.texts for event in decode_segment(text).events]
     assert seqs == list(range(1, len(seqs) + 1))
     times = [event.at for event in peer.events]
@@ -49,11 +51,15 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
 
 
 async def test_a_file_says_when_the_first_step_can_begin(tmp_path: Path) -> None:
-    """There once every source sees and not before; gone with the daemon, and a killed one's is no sign."""
+    """There once every source sees and not before; gone with the daemon, and a killed one's is no
+    sign."""
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "ready").touch()
     (tmp_path / "seen").mkdir()
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}") as daemon:
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}") as daemon,
+    ):
         await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 30)
         await daemon.post("/v1/steps")
         await daemon.post("/v1/close")
@@ -65,7 +71,10 @@ async def test_a_file_says_when_the_first_step_can_begin(tmp_path: Path) -> None
 async def test_what_a_killed_daemon_left_is_no_sign(tmp_path: Path) -> None:
     """Neither its file nor where it listened, for who waits before the next one is started."""
     (tmp_path / "seen").mkdir()
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}") as daemon:
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}") as daemon,
+    ):
         await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 30)
         await daemon.kill()
         assert (daemon.state / "ready").exists()
@@ -77,7 +86,10 @@ async def test_a_source_that_is_lost_takes_the_sign_away_until_it_is_back(tmp_pa
     """The service is told soon, though nobody follows: who waits for a first step asks it."""
     folder = tmp_path / "seen"
     folder.mkdir()
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"x={folder}") as daemon:
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--files", f"x={folder}") as daemon,
+    ):
         ready = daemon.state / "ready"
         await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 30)
         assert int(ready.read_text()) == int((daemon.state / "agentd.pid").read_text())
@@ -99,8 +111,13 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 async def test_a_daemon_that_waits_for_its_browser_is_not_ready(tmp_path: Path) -> None:
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--profile", str(tmp_path)) as daemon:
-        with pytest.raises(NotReadyError, match=r"is not ready after 1 s: it waits for cdp \(") as refused:
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--profile", str(tmp_path)) as daemon,
+    ):
+        with pytest.raises(
+            NotReadyError, match=r"is not ready after 1 s: it waits for cdp \("
+        ) as refused:
             await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 1)
         assert set(refused.value.waiting) == {"cdp"}
         await daemon.post("/v1/close")
@@ -108,7 +125,10 @@ async def test_a_daemon_that_waits_for_its_browser_is_not_ready(tmp_path: Path) 
 
 async def test_a_source_that_the_task_needs_and_nobody_gave_is_a_gap(tmp_path: Path) -> None:
     """Else its steps would be sealed with 0.0, though nobody watched."""
-    async with Peer(hears=["page.navigated", "file.created"]) as peer, DaemonProcess(peer.url, tmp_path) as daemon:
+    async with (
+        Peer(hears=["page.navigated", "file.created"]) as peer,
+        DaemonProcess(peer.url, tmp_path) as daemon,
+    ):
         await daemon.post("/v1/steps")
         await daemon.post("/v1/close")
         assert (await daemon.ended())[0] == 0
@@ -120,11 +140,15 @@ async def test_a_source_that_the_task_needs_and_nobody_gave_is_a_gap(tmp_path: P
 
 
 async def test_files_are_seen_in_the_step_that_made_them(tmp_path: Path) -> None:
-    """What lies there is baseline before the source is ready; what a step writes comes before its seal."""
+    """What lies there is baseline before the source is ready; what a step writes comes before its
+    seal."""
     folder = tmp_path / "downloads"
     folder.mkdir()
     (folder / "old").write_text("old")
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"dl={folder}") as daemon:
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--files", f"dl={folder}") as daemon,
+    ):
         await daemon.all_ready()
         await daemon.post("/v1/steps")
         (folder / "new.csv").write_text("a,b")
@@ -143,7 +167,8 @@ async def test_files_are_seen_in_the_step_that_made_them(tmp_path: Path) -> None
 
 
 async def test_killed_twice_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    """kill -9 in the middle of two steps, once with the service away: every acknowledged word is there once."""
+    """kill -9 in the middle of two steps, once with the service away: every acknowledged word is
+    there once."""
     folder = tmp_path / "files"
     folder.mkdir()
     async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", str(folder)) as daemon:
@@ -168,7 +193,9 @@ async def test_killed_twice_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
         await peer.start()
         await daemon.start()
         await daemon.all_ready()
-        assert (await daemon.post("/v1/steps/2:end"))["step"] == 2, "an end said again after the kill"
+        assert (await daemon.post("/v1/steps/2:end"))["step"] == 2, (
+            "an end said again after the kill"
+        )
         await daemon.post("/v1/steps", {"action": 3})
         await daemon.post("/v1/close")
         code, said = await daemon.ended()
@@ -184,26 +211,36 @@ async def test_killed_twice_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
             ("gap.began", "daemon restarted"), ("gap.ended", None),
             ("gap.began", "daemon restarted"), ("gap.ended", None),
         ]  # fmt: skip
-        seen = {data["path"] for kind in ("file.created", "file.present") for data in peer.data(kind)}
+        seen = {
+            data["path"] for kind in ("file.created", "file.present") for data in peer.data(kind)
+        }
         assert seen == {"a", "b", "c"}
         assert [data["path"] for data in peer.data("file.created")].count("a") == 1
 
 
 async def test_a_restart_says_first_that_it_was_blind(tmp_path: Path) -> None:
     """The gap is the first event after the restart, before any baseline."""
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", str(tmp_path)) as daemon:
-        await peer.until(lambda: "gap.ended" in peer.kinds)  # ready is said a moment before it is in the journal
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--files", str(tmp_path)) as daemon,
+    ):
+        await peer.until(
+            lambda: "gap.ended" in peer.kinds
+        )  # ready is said a moment before it is in the journal
         await daemon.kill()
         await daemon.start()
         await peer.until(lambda: peer.kinds.count("gap.ended") == 2)
         first_life = peer.kinds.index("gap.ended") + 1
-        restart = [kind for kind in peer.kinds[first_life:] if kind.startswith(("gap", "file.present"))]
+        restart = [
+            kind for kind in peer.kinds[first_life:] if kind.startswith(("gap", "file.present"))
+        ]
         assert restart[0] == "gap.began"
         assert restart[-1] == "gap.ended"
 
 
 async def test_commands_are_applied_exactly_once(tmp_path: Path) -> None:
-    """Over kills too: each command's event is in the log once, by its number, and close ends the daemon."""
+    """Over kills too: each command's event is in the log once, by its number, and close ends the
+    daemon."""
     async with Peer() as peer, DaemonProcess(peer.url, tmp_path) as daemon:
         await peer.command("step.began", step=0, action={"type": "click"})
         await peer.command("agent.tool_called", call="c", tool="t", arguments={"x": 1})
@@ -284,7 +321,10 @@ async def test_a_refused_log_is_kept_on_disk(tmp_path: Path) -> None:
 
 async def test_the_journal_is_removed_on_request(tmp_path: Path) -> None:
     """Once the episode is closed and acknowledged, and not before."""
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--journal-after", "remove") as daemon:
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--journal-after", "remove") as daemon,
+    ):
         await daemon.post("/v1/steps")
         assert (await daemon.terminate())[0] == 0
         assert (daemon.state / "journal.sqlite3").exists()
@@ -341,7 +381,8 @@ async def test_an_unknown_episode_ends_the_daemon(tmp_path: Path) -> None:
 
 
 async def test_a_lost_state_directory_goes_on_after_the_service(tmp_path: Path) -> None:
-    """Numbers continue, the loss is an event, every source was a gap, the step is taken from the service."""
+    """Numbers continue, the loss is an event, every source was a gap, the step is taken from the
+    service."""
     folder = tmp_path / "files"
     folder.mkdir()
     async with Peer() as peer:
@@ -387,7 +428,8 @@ async def test_a_full_journal_is_said_in_the_log(tmp_path: Path) -> None:
 
 
 async def test_a_recording_without_a_service(tmp_path: Path) -> None:
-    """`agentd record` writes what zstd and the codec read back: one step over the port, closed at its end."""
+    """`agentd record` writes what zstd and the codec read back: one step over the port, closed at
+    its end."""
     import sys
 
     import zstandard
@@ -411,7 +453,9 @@ async def test_a_recording_without_a_service(tmp_path: Path) -> None:
     async with asyncio.timeout(30):
         out_said, err = await process.communicate()
     assert process.returncode == 0, err
-    text = zstandard.ZstdDecompressor().stream_reader(out.read_bytes(), read_across_frames=True).read()
+    text = (
+        zstandard.ZstdDecompressor().stream_reader(out.read_bytes(), read_across_frames=True).read()
+    )
     events = [event for part in split_segments(text) for event in decode_segment(part).events]
     kinds = [event.kind for event in events]
     told = [kind for kind in kinds if not kind.startswith("gap.")]
@@ -431,4 +475,10 @@ async def test_agentd_json_says_where_it_listens(tmp_path: Path) -> None:
         assert daemon.process is not None
         assert (where["pid"], where["episode"]) == (daemon.process.pid, "E")
         health = await daemon.health()
-        assert health == {"episode": "E", "through": 1, "shipped": health["shipped"], "step": None, "sources": {}}
+        assert health == {
+            "episode": "E",
+            "through": 1,
+            "shipped": health["shipped"],
+            "step": None,
+            "sources": {},
+        }

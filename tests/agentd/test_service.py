@@ -1,4 +1,5 @@
-"""The daemon with the real service: one episode over HTTP, steps both ways, and the recording that it leaves."""
+"""The daemon with the real service: one episode over HTTP, steps both ways, and the recording that
+it leaves."""
 
 from __future__ import annotations
 
@@ -42,21 +43,26 @@ async def trainer(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     serving = asyncio.create_task(server.serve([listener]))
     headers = {"authorization": "Bearer admin-token-of-this-test"}
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        base_url=url, headers=headers, timeout=60, trust_env=False
+    ) as client:
         yield client
     server.should_exit = True
     await serving
 
 
 async def test_an_episode_with_the_service(trainer: httpx.AsyncClient, tmp_path: Path) -> None:
-    """A step over the loopback port, one over the service's channel, a kill between: each is paid as it must be."""
+    """A step over the loopback port, one over the service's channel, a kill between: each is paid
+    as it must be."""
     folder = tmp_path / "files"
     folder.mkdir()
     assert (await trainer.post("/v1/tasks", json=TASK)).status_code == 201
     opened = (await trainer.post("/v1/episodes", json={"task": "files/one"})).json()
     episode, path = opened["episode"], f"/v1/episodes/{opened['episode']}"
     url = str(trainer.base_url).rstrip("/")
-    async with DaemonProcess(url, tmp_path, "--files", str(folder), token=opened["token"], episode=episode) as daemon:
+    async with DaemonProcess(
+        url, tmp_path, "--files", str(folder), token=opened["token"], episode=episode
+    ) as daemon:
         await daemon.all_ready()
         await daemon.post("/v1/steps", {"action": "save"})
         (folder / "new.csv").write_text("a,b")

@@ -1,4 +1,5 @@
-"""Options: read once, from the command line before the environment, and refused with what was wanted."""
+"""Options: read once, from the command line before the environment, and refused with what was
+wanted."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ NEEDED = {"service": "http://s/", "episode": "E", "token_file": "t", "state": "d
 
 def test_the_command_line_goes_before_the_environment(tmp_path: Path) -> None:
     """And both before the default."""
-    settings = read_settings("run", NEEDED | {"port": "7"}, {"AGENTD_PORT": "8", "AGENTD_JOURNAL_MAX": "2M"})
+    settings = read_settings(
+        "run", NEEDED | {"port": "7"}, {"AGENTD_PORT": "8", "AGENTD_JOURNAL_MAX": "2M"}
+    )
     assert (settings.service, settings.port, settings.journal_max) == ("http://s", 7, 2 << 20)
     assert settings.cdp is None
 
@@ -43,7 +46,10 @@ def wrong(tmp_path: Path) -> dict[str, tuple[dict[str, Any], str]]:
         "no port": ({"port": "x"}, "--port x: wanted a number"),
         "no size": ({"journal_max": "many"}, "--journal-max many"),
         "no directory": ({"files": [str(tmp_path / "none")]}, "is not a directory"),
-        "two of a label": ({"files": [f"a={tmp_path}", f"a={tmp_path / 'in'}"]}, "'a' stands for two"),
+        "two of a label": (
+            {"files": [f"a={tmp_path}", f"a={tmp_path / 'in'}"]},
+            "'a' stands for two",
+        ),
         "one in the other": ({"files": [f"a={tmp_path}", f"b={tmp_path / 'in'}"]}, "lies in"),
         "two browsers": ({"cdp": "http://c", "profile": "p"}, "wanted one of the two"),
     }
@@ -58,8 +64,12 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
 
 
 def test_every_option_is_a_setting() -> None:
-    """The table and the settings have the same names, but for what only code can give: ways to the browser."""
-    assert {option.name for option in OPTIONS} == set(Settings.__dataclass_fields__) - {"connect", "line"}
+    """The table and the settings have the same names, but for what only code can give: ways to the
+    browser."""
+    assert {option.name for option in OPTIONS} == set(Settings.__dataclass_fields__) - {
+        "connect",
+        "line",
+    }
 
 
 @pytest.fixture
@@ -70,7 +80,9 @@ def _own_logs() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_own_logs")
-def test_the_exit_code_of_a_wrong_option(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exit_code_of_a_wrong_option(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """2, and one line on stderr."""
     monkeypatch.delenv("AGENTD_SERVICE", raising=False)
     with pytest.raises(SystemExit) as end:
@@ -80,7 +92,9 @@ def test_the_exit_code_of_a_wrong_option(capsys: pytest.CaptureFixture[str], mon
 
 
 @pytest.mark.usefixtures("_own_logs")
-def test_nothing_to_watch_is_a_wrong_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_watch_is_a_wrong_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A recording of nothing is refused before anything is made."""
     with pytest.raises(SystemExit) as end:
         main(["record", "--out", str(tmp_path / "it.mrec")])
@@ -91,14 +105,21 @@ def test_nothing_to_watch_is_a_wrong_option(tmp_path: Path, capsys: pytest.Captu
 
 def test_names_to_mask_reach_every_source() -> None:
     """`--mask` beside the task's own."""
-    settings = read_settings("run", NEEDED | {"mask": ["pin", "tax_id"], "cdp": "http://127.0.0.1:9"}, {})
-    (source,) = (one for one in sources_of(settings, {"mask": ["iban"]}) if isinstance(one, CdpSource))
+    settings = read_settings(
+        "run", NEEDED | {"mask": ["pin", "tax_id"], "cdp": "http://127.0.0.1:9"}, {}
+    )
+    (source,) = (
+        one for one in sources_of(settings, {"mask": ["iban"]}) if isinstance(one, CdpSource)
+    )
     assert source._asks.mask == ("iban", "pin", "tax_id")
 
 
 @pytest.mark.usefixtures("_own_logs")
-def test_a_recording_that_is_there_is_not_replaced_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Refused before anything is watched; the recording is left as it was, and nothing beside it."""
+def test_a_recording_that_is_there_is_not_replaced_unasked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused before anything is watched; the recording is left as it was, and nothing beside
+    it."""
     out = tmp_path / "it.mrec"
     out.write_text("mine")
     with pytest.raises(SystemExit) as end:

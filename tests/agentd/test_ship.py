@@ -1,4 +1,5 @@
-"""The shipper against a real HTTP peer: in order, once, over every way in which the service can fail."""
+"""The shipper against a real HTTP peer: in order, once, over every way in which the service can
+fail."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ class Way:
 
 
 @asynccontextmanager
-async def way(folder: Path, peer: Peer, episode: str = "E", *, meets: bool = False) -> AsyncIterator[Way]:
+async def way(
+    folder: Path, peer: Peer, episode: str = "E", *, meets: bool = False
+) -> AsyncIterator[Way]:
     """``meets``: the service says what it has before anything is numbered."""
     async with httpx.AsyncClient(base_url=peer.url, trust_env=False) as client:
         made = Way(folder, client, episode)
@@ -74,7 +77,8 @@ async def test_everything_arrives_once_and_in_order(tmp_path: Path) -> None:
 
 
 async def test_an_event_that_nobody_waits_for_lingers_and_goes(tmp_path: Path) -> None:
-    """Without a boundary the shipper wakes by itself, and takes what came meanwhile in one segment."""
+    """Without a boundary the shipper wakes by itself, and takes what came meanwhile in one
+    segment."""
     async with Peer() as peer, way(tmp_path, peer) as here:
         await here.drained()
         here.see()
@@ -130,7 +134,8 @@ async def test_retry_after_is_heeded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 410, 413, 422])
 async def test_a_page_in_the_services_place_says_nothing(tmp_path: Path, status: int) -> None:
-    """A sign-in page with 200 acknowledges nothing, a proxy's own 404 ends nothing: the service itself must say."""
+    """A sign-in page with 200 acknowledges nothing, a proxy's own 404 ends nothing: the service
+    itself must say."""
     async with Peer() as peer:
         peer.strange_status = status
         peer.strange = 2
@@ -163,7 +168,8 @@ async def test_what_packs_too_well_is_no_bomb(tmp_path: Path) -> None:
 
 
 async def test_a_lost_answer_makes_no_second_event(tmp_path: Path) -> None:
-    """The service took the segment, its answer was lost: sent again, it is the same and counted once."""
+    """The service took the segment, its answer was lost: sent again, it is the same and counted
+    once."""
     async with Peer() as peer, way(tmp_path, peer) as here:
         peer.swallow = 1
         here.see(4)
@@ -204,7 +210,8 @@ async def test_a_service_that_lost_its_tail_gets_it_again(tmp_path: Path) -> Non
 
 
 async def test_a_fork_stops_shipping_and_keeps_the_journal(tmp_path: Path) -> None:
-    """Another journal wrote to the episode: nothing is overwritten, nothing is lost, and it is said."""
+    """Another journal wrote to the episode: nothing is overwritten, nothing is lost, and it is
+    said."""
     async with Peer() as peer:
         async with way(tmp_path / "..", peer) as other:
             other.see(5)
@@ -221,15 +228,20 @@ async def test_a_fork_stops_shipping_and_keeps_the_journal(tmp_path: Path) -> No
         assert peer.through == 5
 
 
-async def test_a_journal_that_turns_out_to_be_behind_while_it_runs_stops_shipping(tmp_path: Path) -> None:
-    """Numbering anew what the sources told of how things stand would lose it: the next start goes on after the log."""
+async def test_a_journal_that_turns_out_to_be_behind_while_it_runs_stops_shipping(
+    tmp_path: Path,
+) -> None:
+    """Numbering anew what the sources told of how things stand would lose it: the next start goes
+    on after the log."""
     async with Peer() as peer:
         (tmp_path / "newer").mkdir()
         async with way(tmp_path / "newer", peer) as newer:
             newer.see(5)
             await newer.drained()
         async with way(tmp_path, peer) as here:
-            with pytest.raises(LogRefusedError, match=r"last event 0\). Another journal wrote to it"):
+            with pytest.raises(
+                LogRefusedError, match=r"last event 0\). Another journal wrote to it"
+            ):
                 await here.task
             assert here.adopted == []
         async with way(tmp_path, peer, meets=True) as here:
@@ -240,7 +252,10 @@ async def test_a_refused_token_is_named(tmp_path: Path) -> None:
     """Which file it came from, and what was wanted; shipping ends."""
     async with Peer() as peer, way(tmp_path, peer) as here:
         peer.token = "other"
-        with pytest.raises(TokenRefusedError, match=r"401 to the token from the-token-file.*append token of episode E"):
+        with pytest.raises(
+            TokenRefusedError,
+            match=r"401 to the token from the-token-file.*append token of episode E",
+        ):
             await here.task
 
 
@@ -266,8 +281,11 @@ async def test_a_journal_behind_its_service_adopts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tells", [True, False], ids=["told", "an older service"])
-async def test_a_journal_behind_its_service_goes_on_after_its_time(tmp_path: Path, tells: bool) -> None:
-    """The clock that the state directory held is lost with it: the log's last time is where it goes on."""
+async def test_a_journal_behind_its_service_goes_on_after_its_time(
+    tmp_path: Path, tells: bool
+) -> None:
+    """The clock that the state directory held is lost with it: the log's last time is where it goes
+    on."""
     async with Peer() as peer:
         peer.tells_at = tells
         (tmp_path / "old").mkdir()

@@ -64,11 +64,16 @@ def test_a_command_is_remembered_by_its_number() -> None:
 
 
 class Stage:
-    """A conductor over a real journal, and the sources that it asks: fences take ``fence_s`` seconds and bring
-    ``late``, work before a seal takes ``probe_s`` and brings an answer."""
+    """A conductor over a real journal, and the sources that it asks: fences take ``fence_s``
+    seconds and bring ``late``, work before a seal takes ``probe_s`` and brings an answer."""
 
     def __init__(
-        self, folder: Path, quiet_ms: int = 0, settle_ms: int = 1000, fence_s: float = 0.0, **room: int
+        self,
+        folder: Path,
+        quiet_ms: int = 0,
+        settle_ms: int = 1000,
+        fence_s: float = 0.0,
+        **room: int,
     ) -> None:
         self.journal = Journal(folder / "j", "E", **room)
         self.recorder = Recorder(self.journal)
@@ -87,7 +92,9 @@ class Stage:
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
         if self.probe_s is not None:
             await asyncio.sleep(self.probe_s)
-            self.recorder.append("probe", "probe.answered", {"step": step, "when": "close" if closing else "step"})
+            self.recorder.append(
+                "probe", "probe.answered", {"step": step, "when": "close" if closing else "step"}
+            )
 
     def after_seal(self, step: int) -> None:
         self.told_sealed.append(step)
@@ -100,7 +107,9 @@ class Stage:
     def why(self) -> str:
         """Why the last step was sealed."""
         self.journal.flush()
-        why: str = [data["why"] for _, kind, data in self.journal.rows() if kind == "step.sealed"][-1]
+        why: str = [data["why"] for _, kind, data in self.journal.rows() if kind == "step.sealed"][
+            -1
+        ]
         return why
 
     async def sealed(self) -> float:
@@ -124,7 +133,9 @@ async def test_work_at_a_steps_end_comes_before_its_seal(tmp_path: Path) -> None
     assert stage.kinds[4:] == ["probe.answered", "episode.closed"]
 
 
-async def test_work_that_the_next_step_interrupts_is_done_before_that_begins(tmp_path: Path) -> None:
+async def test_work_that_the_next_step_interrupts_is_done_before_that_begins(
+    tmp_path: Path,
+) -> None:
     stage = Stage(tmp_path)
     await stage.conductor.begin(0)
     stage.probe_s = 30.0  # the first time; the seal that the next step makes does not wait so long
@@ -133,7 +144,13 @@ async def test_work_that_the_next_step_interrupts_is_done_before_that_begins(tmp
     await asyncio.sleep(0)  # the seal's own task begins its work
     stage.probe_s = 0.0
     await stage.conductor.begin(1)
-    assert stage.kinds == ["step.began", "step.ended", "probe.answered", "step.sealed", "step.began"]
+    assert stage.kinds == [
+        "step.began",
+        "step.ended",
+        "probe.answered",
+        "step.sealed",
+        "step.began",
+    ]
     await stage.conductor.close("done")
 
 
@@ -147,7 +164,8 @@ async def test_work_at_the_end_of_a_step_that_nobody_ended(tmp_path: Path) -> No
 
 
 async def test_what_was_under_way_is_journalled_before_the_seal(tmp_path: Path) -> None:
-    """The fence brings late observations into the step, and with no quiet wanted the seal follows at once."""
+    """The fence brings late observations into the step, and with no quiet wanted the seal follows
+    at once."""
     stage = Stage(tmp_path)
     await stage.conductor.begin(0)
     stage.late.append("file.created")
@@ -210,7 +228,8 @@ async def test_a_step_begun_without_an_end_of_the_one_before(tmp_path: Path) -> 
 
 
 async def test_close_ends_the_open_step_and_nothing_follows(tmp_path: Path) -> None:
-    """What the fence brings belongs to the last step; what comes after the close is not journalled."""
+    """What the fence brings belongs to the last step; what comes after the close is not
+    journalled."""
     stage = Stage(tmp_path, quiet_ms=5000)
     await stage.conductor.begin(0)
     stage.late.append("file.created")
@@ -227,9 +246,9 @@ async def test_words_said_twice_have_one_number(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     conductor = stage.conductor
     assert await conductor.begin(0, {"a": 1}) == await conductor.begin(0, {"a": 1})
-    assert await conductor.say("agent.tool_called", {"call": "c", "tool": "t", "arguments": {}}) == (
-        await conductor.say("agent.tool_called", {"call": "c", "tool": "t", "arguments": {}})
-    )
+    assert await conductor.say(
+        "agent.tool_called", {"call": "c", "tool": "t", "arguments": {}}
+    ) == (await conductor.say("agent.tool_called", {"call": "c", "tool": "t", "arguments": {}}))
     assert await conductor.end(0) == await conductor.end(0)
     assert stage.kinds[:3] == ["step.began", "agent.tool_called", "step.ended"]
 
@@ -259,11 +278,14 @@ def full_disk(stage: Stage) -> None:
     stage.journal.store.limit_pages(stage.journal.store.pages())
     while stage.journal.flush():
         stage.recorder.append("cdp", "page.titled", {"title": "x" * 5_000})
-    stage.journal.full = None  # nobody has noticed yet: the next word is the first that the disk refuses
+    stage.journal.full = (
+        None  # nobody has noticed yet: the next word is the first that the disk refuses
+    )
 
 
 async def test_a_disk_that_fills_at_a_steps_end(tmp_path: Path) -> None:
-    """The harness hears that it is not kept; the step has ended for all that, and seals when there is room."""
+    """The harness hears that it is not kept; the step has ended for all that, and seals when there
+    is room."""
     stage = Stage(tmp_path)
     await stage.conductor.begin(0)
     full_disk(stage)
@@ -280,7 +302,8 @@ async def test_a_disk_that_fills_at_a_steps_end(tmp_path: Path) -> None:
 
 
 async def test_a_disk_that_fills_at_the_close(tmp_path: Path) -> None:
-    """Whoever waits for the close is told once the event is numbered, whether the harness says it again or not."""
+    """Whoever waits for the close is told once the event is numbered, whether the harness says it
+    again or not."""
     stage = Stage(tmp_path)
     await stage.conductor.begin(0)
     await stage.conductor.end(0)
@@ -297,7 +320,9 @@ async def test_a_disk_that_fills_at_the_close(tmp_path: Path) -> None:
     assert said.seq == stage.journal.last
 
 
-async def test_a_seal_that_finds_no_room_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_seal_that_finds_no_room_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Somebody waits for the reward, and nobody else would say it again."""
     stage = Stage(tmp_path, quiet_ms=50)
     await stage.conductor.begin(0)
@@ -320,7 +345,8 @@ async def test_a_seal_that_finds_no_room_is_tried_again(tmp_path: Path, monkeypa
 
 
 async def test_what_no_segment_could_hold_is_no_word(tmp_path: Path) -> None:
-    """An action from a harness in the same process has passed no port: it is refused, and no step begins."""
+    """An action from a harness in the same process has passed no port: it is refused, and no step
+    begins."""
     stage = Stage(tmp_path)
     with pytest.raises(UnfitError, match="longer than"):
         await stage.conductor.begin(0, "x" * EVENT_BYTES)

@@ -1,4 +1,5 @@
-"""The supervisor: a source fails alone, its blindness is on record, and nobody waits for the blind."""
+"""The supervisor: a source fails alone, its blindness is on record, and nobody waits for the
+blind."""
 
 from __future__ import annotations
 
@@ -16,9 +17,12 @@ from agentd.session.supervisor import FENCE_S, Supervisor
 
 
 class Scripted:
-    """A source whose lives are a list of errors; after the last one it stays. ``None``: it ends by itself."""
+    """A source whose lives are a list of errors; after the last one it stays. ``None``: it ends by
+    itself."""
 
-    def __init__(self, name: str, *ends: Exception | None, early: bool = False, fence_s: float = 0.0) -> None:
+    def __init__(
+        self, name: str, *ends: Exception | None, early: bool = False, fence_s: float = 0.0
+    ) -> None:
         self.name = name
         self.ends = list(ends)
         self.early = early
@@ -47,7 +51,8 @@ def told(recorder: Recorder) -> list[tuple[str, Any, Any]]:
     """(kind, source, reason) of every gap, and the tabs."""
     recorder.flush()
     return [
-        (kind, data.get("source", data.get("tab")), data.get("reason")) for _, kind, data in recorder.journal.rows()
+        (kind, data.get("source", data.get("tab")), data.get("reason"))
+        for _, kind, data in recorder.journal.rows()
     ]
 
 
@@ -68,7 +73,11 @@ async def started(recorder: Recorder, *sources: Scripted) -> Supervisor:
 async def test_a_source_is_a_gap_until_it_is_ready(recorder: Recorder) -> None:
     """Its gap begins with the daemon and ends with its baseline reported."""
     supervisor = await started(recorder, Scripted("cdp"))
-    assert told(recorder) == [("gap.began", "cdp", "starting"), ("gap.ended", "cdp", None), ("tab.opened", "cdp", None)]
+    assert told(recorder) == [
+        ("gap.began", "cdp", "starting"),
+        ("gap.ended", "cdp", None),
+        ("tab.opened", "cdp", None),
+    ]
     assert supervisor.states == {"cdp": "ready"}
     await supervisor.stop()
 
@@ -82,15 +91,20 @@ async def test_a_source_is_a_gap_until_it_is_ready(recorder: Recorder) -> None:
     ],
     ids=["lost", "crashed", "ended"],
 )
-async def test_a_lost_source_is_a_gap_and_comes_back(recorder: Recorder, end: Exception | None, reason: str) -> None:
-    """However it ends: a gap with its reason, another try, and the other sources know nothing of it."""
+async def test_a_lost_source_is_a_gap_and_comes_back(
+    recorder: Recorder, end: Exception | None, reason: str
+) -> None:
+    """However it ends: a gap with its reason, another try, and the other sources know nothing of
+    it."""
     supervisor = await started(recorder, Scripted("cdp", end), Scripted("files"))
     gaps = [what for what in told(recorder) if what[1] == "cdp" and what[0].startswith("gap")]
     assert gaps == [
         ("gap.began", "cdp", "starting"), ("gap.ended", "cdp", None),
         ("gap.began", "cdp", reason), ("gap.ended", "cdp", None),
     ]  # fmt: skip
-    assert [what for what in told(recorder) if what[1] == "files"].count(("gap.began", "files", "starting")) == 1
+    assert [what for what in told(recorder) if what[1] == "files"].count(
+        ("gap.began", "files", "starting")
+    ) == 1
     await supervisor.stop()
 
 
@@ -104,7 +118,13 @@ async def test_a_source_that_fails_before_it_is_ready_has_one_gap(recorder: Reco
 
 async def test_after_a_restart_each_source_that_saw_is_a_gap(recorder: Recorder) -> None:
     """Also one that is not started any more; one whose gap is open has no second one."""
-    for kind, source in (("began", "cdp"), ("ended", "cdp"), ("began", "files"), ("began", "ax"), ("ended", "ax")):
+    for kind, source in (
+        ("began", "cdp"),
+        ("ended", "cdp"),
+        ("began", "files"),
+        ("began", "ax"),
+        ("ended", "ax"),
+    ):
         recorder.append("journal", f"gap.{kind}", {"source": source, "reason": "r"})
     recorder.flush()
     before = recorder.journal.last
@@ -116,10 +136,21 @@ async def test_after_a_restart_each_source_that_saw_is_a_gap(recorder: Recorder)
     assert set(supervisor.gaps) == {"ax", "cdp", "files"}
 
 
-async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(recorder: Recorder) -> None:
-    """The sources know nothing of what they raised before: what is over by then would be told of for ever."""
-    for kind, of in (("raised", "deep"), ("raised", "many"), ("ended", "deep"), ("raised", "odd"), ("raised", None)):
-        recorder.append("journal", f"alarm.{kind}", {"source": "files"} | ({} if of is None else {"of": of}))
+async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(
+    recorder: Recorder,
+) -> None:
+    """The sources know nothing of what they raised before: what is over by then would be told of
+    for ever."""
+    for kind, of in (
+        ("raised", "deep"),
+        ("raised", "many"),
+        ("ended", "deep"),
+        ("raised", "odd"),
+        ("raised", None),
+    ):
+        recorder.append(
+            "journal", f"alarm.{kind}", {"source": "files"} | ({} if of is None else {"of": of})
+        )
     recorder.flush()
     before = recorder.journal.last
     Supervisor([], recorder).recall(recorder.journal.rows("journal"))
@@ -133,7 +164,8 @@ async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(recor
 
 
 async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder) -> None:
-    """A blind source is passed over, a failing fence is a word in the log, an endless one has its limit."""
+    """A blind source is passed over, a failing fence is a word in the log, an endless one has its
+    limit."""
     slow, broken = Scripted("cdp", fence_s=30.0), Scripted("ax", fence_s=-1)
     supervisor = await started(recorder, slow, broken)
     blind = Scripted("files")
@@ -159,7 +191,8 @@ class Stepping(Scripted):
 async def test_work_that_is_lost_at_a_steps_end_is_on_record(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A source that fails or overstays there has not said what it should: the step must not count as seen."""
+    """A source that fails or overstays there has not said what it should: the step must not count
+    as seen."""
     monkeypatch.setattr("agentd.session.supervisor.SEAL_S", 0.2)
     supervisor = await started(
         recorder, Stepping("probe", fence_s=-1), Stepping("screen", fence_s=30.0), Stepping("ax")
@@ -167,7 +200,11 @@ async def test_work_that_is_lost_at_a_steps_end_is_on_record(
     before = recorder.journal.last
     await supervisor.before_seal(0)
     assert told(recorder)[before:] == [
-        ("journal.dropped", "probe", "its work at a step's end failed: RuntimeError: no fence today"),
+        (
+            "journal.dropped",
+            "probe",
+            "its work at a step's end failed: RuntimeError: no fence today",
+        ),
         ("journal.dropped", "screen", "its work at a step's end overstayed its budget"),
     ]
     await supervisor.stop()

@@ -1,4 +1,5 @@
-"""Connections to the control port: without its token few at a time, none for long; with it no half request for ever."""
+"""Connections to the control port: without its token few at a time, none for long; with it no half
+request for ever."""
 
 from __future__ import annotations
 
@@ -21,7 +22,11 @@ GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n\r\n"
 
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[ControlPort]:
-    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", Health(lambda: {"known": True}, Sight())), "word", 0)
+    port = ControlPort(
+        make_app(Stage(tmp_path).conductor, "word", Health(lambda: {"known": True}, Sight())),
+        "word",
+        0,
+    )
     port.start()
     while not port._server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0)
@@ -70,8 +75,10 @@ SENT: dict[str, bytes] = {
     "half a head": b"POST /v1/steps HTTP/1.1\r\nhost: x\r\n",
     "half a head with the token": b"POST /v1/steps HTTP/1.1\r\nauthorization: Bearer word\r\n",
     "another token": b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer other\r\n\r\n",
-    "the token and another": b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n"
-    b"authorization: Bearer other\r\n\r\n",
+    "the token and another": (
+        b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n"
+        b"authorization: Bearer other\r\n\r\n"
+    ),
     "no token and half a body": b"POST /v1/steps HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{",
 }
 
@@ -84,17 +91,24 @@ async def test_a_connection_without_the_token_ends(
     await call(SENT[sent]).end()
 
 
-async def test_a_connection_with_the_token_stays(call: Callable[..., Caller], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_with_the_token_stays(
+    call: Callable[..., Caller], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its time is another, that of --body-wait."""
     monkeypatch.setattr(waiting, "TOKEN_S", 0.3)
-    head = b"POST /v1/steps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\ncontent-length: 2\r\n\r\n"
+    head = (
+        b"POST /v1/steps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\ncontent-length:"
+        b" 2\r\n\r\n"
+    )
     known = call(head)
     await call().end()  # its time began later and is over
     known.socket.send(b"{}")
     assert (await known.receive()).startswith(b"HTTP/1.1 200")
 
 
-async def test_the_connection_that_waited_longest_makes_room(port: ControlPort, call: Callable[..., Caller]) -> None:
+async def test_the_connection_that_waited_longest_makes_room(
+    port: ControlPort, call: Callable[..., Caller]
+) -> None:
     """What has shown the token is kept, whatever comes after it."""
     known = call(GET)
     assert (await known.receive()).startswith(b"HTTP/1.1 200")
@@ -127,7 +141,9 @@ HALVES: dict[str, bytes] = {
 @pytest.fixture
 async def hasty(tmp_path: Path) -> AsyncIterator[ControlPort]:
     """A port with --body-wait 0.3."""
-    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight())), "word", 0, 0.3)
+    port = ControlPort(
+        make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight())), "word", 0, 0.3
+    )
     port.start()
     while not port._server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0)
@@ -136,7 +152,9 @@ async def hasty(tmp_path: Path) -> AsyncIterator[ControlPort]:
 
 
 @pytest.mark.parametrize("sent", HALVES)
-async def test_a_half_request_is_ended_though_it_has_the_token(hasty: ControlPort, sent: str) -> None:
+async def test_a_half_request_is_ended_though_it_has_the_token(
+    hasty: ControlPort, sent: str
+) -> None:
     caller = Caller(hasty, HALVES[sent])
     said = b""
     while part := await caller.receive():
@@ -157,7 +175,9 @@ async def test_a_body_that_drips_has_an_end_too(hasty: ControlPort) -> None:
     caller.socket.close()
 
 
-async def test_whole_requests_are_answered_on_one_connection_for_longer_than_that(hasty: ControlPort) -> None:
+async def test_whole_requests_are_answered_on_one_connection_for_longer_than_that(
+    hasty: ControlPort,
+) -> None:
     caller = Caller(hasty)
     for _ in range(4):
         caller.socket.send(HEAD + b"content-length: 2\r\n\r\n{")

@@ -56,8 +56,8 @@ def copies(postgres: Postgres, postgres_schema: str) -> Copies:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """An empty database: a file of SQLite's, or one of its own on Postgres. Where a `service` is to run over it, the
-    schema is copied: that it can be made is what the tests without one are for."""
+    """An empty database: a file of SQLite's, or one of its own on Postgres. Where a `service` is to
+    run over it, the schema is copied: that it can be made is what the tests without one are for."""
     served = "service" in request.fixturenames
     if request.param == "sqlite":
         if served:
@@ -73,15 +73,17 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     server: Postgres = request.getfixturevalue("postgres")
     address = server.database()
     yield Store(tmp_path, address)
-    server.drop(address)  # hundreds of them at once were a minute at the session's end, and gigabytes
+    server.drop(
+        address
+    )  # hundreds of them at once were a minute at the session's end, and gigabytes
 
 
 @pytest.fixture
 def fresh(
     request: pytest.FixtureRequest, store: Store, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[Store], Store]]:
-    """Another database of a store's kind with the schema and nothing in it, for tests that need many, one after
-    the other: the last one is taken back when another is asked for."""
+    """Another database of a store's kind with the schema and nothing in it, for tests that need
+    many, one after the other: the last one is taken back when another is asked for."""
     # Asked for here: a schema is made in a loop of its own, which a test's loop has no room for.
     if store.url:
         copies: Copies = request.getfixturevalue("copies")

@@ -12,11 +12,15 @@ OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
 
 
 class Daemon:
-    """A daemon in a few lines: it takes commands and journals each as an event. With ``effects`` (step → what is seen
-    in it) it also seals each step that ends."""
+    """A daemon in a few lines: it takes commands and journals each as an event. With ``effects``
+    (step → what is seen in it) it also seals each step that ends."""
 
     def __init__(
-        self, service: Service, episode: str, token: str, effects: Mapping[int, Sequence[Said]] | None = None
+        self,
+        service: Service,
+        episode: str,
+        token: str,
+        effects: Mapping[int, Sequence[Said]] | None = None,
     ) -> None:
         self.service, self.episode, self.token = service, episode, token
         self._effects = effects
@@ -25,7 +29,9 @@ class Daemon:
 
     async def commands(self, wait_ms: int = 0) -> list[dict[str, Any]]:
         query = {"after": self.done, "wait_ms": wait_ms}
-        answer = await self.service.get(f"/v1/episodes/{self.episode}/commands", self.token, params=query)
+        answer = await self.service.get(
+            f"/v1/episodes/{self.episode}/commands", self.token, params=query
+        )
         assert answer.status_code == 200, answer.text
         found: list[dict[str, Any]] = answer.json()["commands"]
         return found

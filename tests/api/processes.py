@@ -43,11 +43,22 @@ class Process:
         """Start it and wait until it is ready."""
         told = self.data / "service.json"
         told.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "api.cli.main", "serve", "--data", str(self.data), "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "api.cli.main",
+            "serve",
+            "--data",
+            str(self.data),
+            "--port",
+            str(self.port),
+        ]
         command += self._options
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
         while not told.exists():
-            assert self._process.poll() is None, f"the service ended with {self._process.returncode}"
+            assert self._process.poll() is None, (
+                f"the service ended with {self._process.returncode}"
+            )
             time.sleep(0.02)
         self.port = json.loads(told.read_bytes())["port"]
         httpx.get(f"{self.url}/readyz").raise_for_status()
@@ -75,4 +86,6 @@ def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     """The command, run in ``folder``, so that nothing may lean on the source tree's place."""
     command = [sys.executable, "-m", "api.cli.main", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )

@@ -1,4 +1,5 @@
-"""The real application in this process, spoken to over its wire, and segments made of what is said."""
+"""The real application in this process, spoken to over its wire, and segments made of what is
+said."""
 
 from __future__ import annotations
 
@@ -46,9 +47,14 @@ class Service:
     http: httpx.AsyncClient
     app: Any
 
-    async def call(self, method: str, path: str, token: str | None = ADMIN, **more: Any) -> httpx.Response:
+    async def call(
+        self, method: str, path: str, token: str | None = ADMIN, **more: Any
+    ) -> httpx.Response:
         """One request as ``token``."""
-        headers = {**({"authorization": f"Bearer {token}"} if token else {}), **more.pop("headers", {})}
+        headers = {
+            **({"authorization": f"Bearer {token}"} if token else {}),
+            **more.pop("headers", {}),
+        }
         return await self.http.request(method, path, headers=headers, **more)
 
     async def get(self, path: str, token: str | None = ADMIN, **more: Any) -> httpx.Response:
@@ -58,9 +64,14 @@ class Service:
     async def metrics(self) -> dict[str, float]:
         """What /metrics tells, by name and labels."""
         lines = (await self.get("/metrics")).text.splitlines()
-        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
+        return {
+            name: float(value)
+            for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")
+        }
 
-    async def post(self, path: str, body: Any = None, token: str | None = ADMIN, **more: Any) -> httpx.Response:
+    async def post(
+        self, path: str, body: Any = None, token: str | None = ADMIN, **more: Any
+    ) -> httpx.Response:
         """A POST of JSON."""
         return await self.call("POST", path, token, json={} if body is None else body, **more)
 
@@ -76,7 +87,9 @@ class Service:
         assert opened.status_code == 201, opened.text
         return opened.json()["episode"], opened.json()["token"]
 
-    async def tell(self, episode: str, token: str, *said: Said, sizes: Iterable[int] = ()) -> list[bytes]:
+    async def tell(
+        self, episode: str, token: str, *said: Said, sizes: Iterable[int] = ()
+    ) -> list[bytes]:
         """Post what was said as segments (one by default) and give the frames."""
         made = frames(events(episode, *said), sizes)
         for frame in made:
@@ -115,7 +128,8 @@ async def eventually(look: Callable[[], Awaitable[T]]) -> T:
 
 
 class Store(NamedTuple):
-    """Where a service keeps its data: its own folder, and a database's address (empty: SQLite in the folder)."""
+    """Where a service keeps its data: its own folder, and a database's address (empty: SQLite in
+    the folder)."""
 
     folder: Path
     url: str = ""
@@ -132,7 +146,9 @@ async def running(
     **limits: Any,
 ) -> AsyncIterator[Service]:
     """The application over the database of ``store``."""
-    kept = Limits(**{"lease_ms": 50, **limits})  # most tests' sandboxes do not wait on an open channel
+    kept = Limits(
+        **{"lease_ms": 50, **limits}
+    )  # most tests' sandboxes do not wait on an open channel
     settings = Settings(
         store.folder,
         store.url,
@@ -147,7 +163,9 @@ async def running(
     app = create_app(settings, stages)
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://service.test", timeout=60) as http:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://service.test", timeout=60
+        ) as http:
             yield Service(http, app)
 
 

@@ -1,4 +1,5 @@
-"""Who may do what: every route (test_openapi.py holds that none is missing) with every kind of token."""
+"""Who may do what: every route (test_openapi.py holds that none is missing) with every kind of
+token."""
 
 from __future__ import annotations
 
@@ -75,20 +76,30 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
 for place in ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}"):
     ALLOWED |= {("POST", f"{place}/{name}"): TRAIN for name in ("reset", "step", "close")}
     ALLOWED |= {
-        ("POST", f"{place}/{name}"): OK for name in ("seed_session", "verify", "close_session", "aggregate_metrics")
+        ("POST", f"{place}/{name}"): OK
+        for name in ("seed_session", "verify", "close_session", "aggregate_metrics")
     }
     ALLOWED["GET", f"{place}/reverify_mode"] = OK
 OPEN = {("GET", path) for path in ("/healthz", "/readyz", "/v1/schemas/task")}
 OPEN |= {("GET", f"/openenv/{name}") for name in ("health", "metadata", "schema")}
 
 
-@pytest.mark.parametrize(("method", "path"), [key for key in ALLOWED if not key[1].endswith("/stream")])
+@pytest.mark.parametrize(
+    ("method", "path"), [key for key in ALLOWED if not key[1].endswith("/stream")]
+)
 async def test_every_route_admits_only_its_scopes(service: Service, method: str, path: str) -> None:
     id, own = await service.open()
     _, other = await service.open()
     made = {scope: await service.app.state.parts.tokens.create(scope, "") for scope in MADE[1:]}
-    held = {"admin": ADMIN, **{scope: token for scope, (_, token) in made.items()}, "own": own, "other": other}
-    address = path.replace("{episode}", id).replace("{step:int}", "0").replace("{id:path}", TASK["id"])
+    held = {
+        "admin": ADMIN,
+        **{scope: token for scope, (_, token) in made.items()},
+        "own": own,
+        "other": other,
+    }
+    address = (
+        path.replace("{episode}", id).replace("{step:int}", "0").replace("{id:path}", TASK["id"])
+    )
     for name, token in held.items():
         body = {"json": {"wait_ms": 0}} if method == "POST" else {}
         status = (await service.call(method, address, token, **body)).status_code

@@ -1,4 +1,5 @@
-"""The real daemon's shipper against the real service: a journal written offline, and a service that takes no more."""
+"""The real daemon's shipper against the real service: a journal written offline, and a service that
+takes no more."""
 
 from __future__ import annotations
 
@@ -25,9 +26,12 @@ SEEN = 4_000
 
 
 class Daemon:
-    """A journal of ``seen`` events that were never shipped, and what it sent: (behind, status) of each segment."""
+    """A journal of ``seen`` events that were never shipped, and what it sent: (behind, status) of
+    each segment."""
 
-    def __init__(self, folder: Path, service: Service, episode: str, token: str, seen: int = SEEN) -> None:
+    def __init__(
+        self, folder: Path, service: Service, episode: str, token: str, seen: int = SEEN
+    ) -> None:
         self.sent: list[tuple[int, int]] = []
         self.recorder = Recorder(Journal(folder / f"{episode}.sqlite3", episode))
         for n in range(seen):
@@ -65,13 +69,19 @@ async def kept(service: Service, id: str) -> list[Any]:
     found: list[Any] = []
     after: int | None = 0
     while after is not None:
-        page = (await service.get(f"/v1/episodes/{id}/events", params={"after": after, "limit": 5_000})).json()
-        found += [event["data"].get("n") for event in page["events"] if event["kind"] == "page.loaded"]
+        page = (
+            await service.get(f"/v1/episodes/{id}/events", params={"after": after, "limit": 5_000})
+        ).json()
+        found += [
+            event["data"].get("n") for event in page["events"] if event["kind"] == "page.loaded"
+        ]
         after = page["next"]
     return found
 
 
-async def test_what_was_journalled_offline_is_shipped_oldest_first_and_whole(service: Service, tmp_path: Path) -> None:
+async def test_what_was_journalled_offline_is_shipped_oldest_first_and_whole(
+    service: Service, tmp_path: Path
+) -> None:
     id, token = await service.open()
     daemon = Daemon(tmp_path, service, id, token)
     async with daemon.shipping():
@@ -97,7 +107,9 @@ async def test_a_full_service_makes_it_wait_and_loses_nothing(store: Store, tmp_
         assert {status for _, status in daemon.sent} == {200, 429}
 
 
-async def test_what_an_unheard_answer_had_taken_is_not_sent_again(store: Store, tmp_path: Path) -> None:
+async def test_what_an_unheard_answer_had_taken_is_not_sent_again(
+    store: Store, tmp_path: Path
+) -> None:
     async with running(store, appends=1) as service:
         id, token = await service.open()
         daemon = Daemon(tmp_path, service, id, token, seen=10)
@@ -114,10 +126,14 @@ async def test_what_an_unheard_answer_had_taken_is_not_sent_again(store: Store, 
         assert (await service.get(f"/v1/episodes/{id}")).json()["through"] == 10
 
 
-async def test_a_deleted_episode_is_named_and_its_journal_kept(service: Service, tmp_path: Path) -> None:
+async def test_a_deleted_episode_is_named_and_its_journal_kept(
+    service: Service, tmp_path: Path
+) -> None:
     id, token = await service.open()
     daemon = Daemon(tmp_path, service, id, token, seen=10)
-    assert (await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "a person asked"})).status_code == 200
+    assert (
+        await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "a person asked"})
+    ).status_code == 200
     async with daemon.shipping() as task:
         with pytest.raises(LogRefusedError, match="a person asked"):
             await task

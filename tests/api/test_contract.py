@@ -1,8 +1,10 @@
-"""What the OpenAPI document promises, tried by Schemathesis: no 5xx, and no answer that it does not tell of.
+"""What the OpenAPI document promises, tried by Schemathesis: no 5xx, and no answer that it does not
+tell of.
 
-A service runs as a process. Each operation is called with data that fits its schema and with data that does not; ids
-are those of what is really there, half of the time, so that calls reach what lies behind the look-up.
-Not called: `/stream` and the daemon's WebSocket, which do not end (tests/api/test_stream.py, test_openenv.py).
+A service runs as a process. Each operation is called with data that fits its schema and with data
+that does not; ids are those of what is really there, half of the time, so that calls reach what
+lies behind the look-up. Not called: `/stream` and the daemon's WebSocket, which do not end
+(tests/api/test_stream.py, test_openenv.py).
 """
 
 from __future__ import annotations
@@ -65,15 +67,24 @@ class World:
             said = frames(events(opened[0]["episode"], *episode([went("/cart")], [clicked("Buy")])))
             for frame in said:
                 own = {"authorization": f"Bearer {opened[0]['token']}"}
-                http.post(f"/v1/episodes/{opened[0]['episode']}/events", content=frame, headers=own).raise_for_status()
+                http.post(
+                    f"/v1/episodes/{opened[0]['episode']}/events", content=frame, headers=own
+                ).raise_for_status()
             sandbox = {"name": "box", "instance": "i" * 16, "agentd": _version(http), "wire": 1}
-            self.sandbox = http.post("/v1/sandboxes", json=sandbox).raise_for_status().json()["sandbox"]
+            self.sandbox = (
+                http.post("/v1/sandboxes", json=sandbox).raise_for_status().json()["sandbox"]
+            )
         self.episodes = [one["episode"] for one in opened]
         self.append = opened[1]["token"]
 
     def place(self, case: Case, real: bool, which: int) -> None:
         """Put ids of what is there into ``case`` where ``real``, and let nothing wait for long."""
-        known = {"episode": self.episodes[which], "task": TASK["id"], "id": TASK["id"], "sandbox": self.sandbox}
+        known = {
+            "episode": self.episodes[which],
+            "task": TASK["id"],
+            "id": TASK["id"],
+            "sandbox": self.sandbox,
+        }
         if real:
             _put(case.path_parameters, known)
             _put(case.body, known)
@@ -106,9 +117,12 @@ def _put(told: Any, known: dict[str, str]) -> None:
 
 
 def tried(process: Process, examples: int, modes: Sequence[GenerationMode]) -> int:
-    """Call every operation with ``examples`` cases of each of ``modes``; how many calls that were."""
+    """Call every operation with ``examples`` cases of each of ``modes``; how many calls that
+    were."""
     world = World(process)
-    schema = schemathesis.openapi.from_url(f"{process.url}/openapi.json").exclude(path_regex=ENDLESS)
+    schema = schemathesis.openapi.from_url(f"{process.url}/openapi.json").exclude(
+        path_regex=ENDLESS
+    )
     count = 0
     for result in schema.get_all_operations():
         operation = result.ok()
@@ -124,7 +138,11 @@ def tried(process: Process, examples: int, modes: Sequence[GenerationMode]) -> i
                 phases=[Phase.generate],
                 suppress_health_check=list(HealthCheck),
             )
-            @given(case=operation.as_strategy(generation_mode=mode), real=st.booleans(), which=st.integers(0, 1))
+            @given(
+                case=operation.as_strategy(generation_mode=mode),
+                real=st.booleans(),
+                which=st.integers(0, 1),
+            )
             def calls(case: Case, real: bool, which: int) -> None:
                 nonlocal count
                 world.place(case, real, which)
@@ -150,7 +168,12 @@ def test_no_5xx_and_no_answer_that_is_not_told_of(process: Process) -> None:
 @pytest.mark.slow_where("postgres")
 def test_no_query_parameter_is_empty_to_an_answer_that_is_not_told_of(process: Process) -> None:
     world = World(process)
-    known = {"episode": world.episodes[0], "task": TASK["id"], "sandbox": world.sandbox, "step": "1"}
+    known = {
+        "episode": world.episodes[0],
+        "task": TASK["id"],
+        "sandbox": world.sandbox,
+        "step": "1",
+    }
     with httpx.Client(base_url=process.url, headers=world.headers) as http:
         paths = http.get("/openapi.json").json()["paths"]
         asked = [
@@ -163,7 +186,9 @@ def test_no_query_parameter_is_empty_to_an_answer_that_is_not_told_of(process: P
         wrong = []
         for path, name, told in asked:
             place = path.format_map(defaultdict(lambda: "none", known))
-            got = http.get(place, params={"wait_ms": "0", name: ""} if name != "wait_ms" else {name: ""})
+            got = http.get(
+                place, params={"wait_ms": "0", name: ""} if name != "wait_ms" else {name: ""}
+            )
             if str(got.status_code) not in told:
                 wrong.append(f"{path}?{name}= answers {got.status_code}")
     assert len(asked) > 20

@@ -18,7 +18,9 @@ SELECT sum((xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM %
 NUMBERS = "SELECT count(*) FROM pg_sequences WHERE last_value IS NOT NULL"
 
 
-async def test_one_with_rows_comes_back_empty(copies: Copies, postgres: Postgres, tmp_path: Path) -> None:
+async def test_one_with_rows_comes_back_empty(
+    copies: Copies, postgres: Postgres, tmp_path: Path
+) -> None:
     address = copies.take()
     name = address.rpartition("/")[2]
     async with running(Store(tmp_path, address)) as service:

@@ -1,4 +1,5 @@
-"""Over the wire of a real service: what a tenant's expressions cost keeps no other tenant waiting, and is an alarm."""
+"""Over the wire of a real service: what a tenant's expressions cost keeps no other tenant waiting,
+and is an alarm."""
 
 from __future__ import annotations
 
@@ -41,9 +42,15 @@ def cel(expression: str) -> dict[str, Any]:
 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "a list in a list": cel("data.fields.map(a, data.fields.map(b, a)).size() > 0"),
-    "a concatenation that grows": cel("data.fields.map(a, data.fields + data.fields + data.fields).size() > 0"),
+    "a concatenation that grows": cel(
+        "data.fields.map(a, data.fields + data.fields + data.fields).size() > 0"
+    ),
     "descents": {
-        "state_accepted": {"method": "POST", "url": "http://shop.test/a", "facts": [{"path": "$..*..*..*..*"}]}
+        "state_accepted": {
+            "method": "POST",
+            "url": "http://shop.test/a",
+            "facts": [{"path": "$..*..*..*..*"}],
+        }
     },
 }
 SUBMITTED: Said = (
@@ -56,10 +63,14 @@ SUBMITTED: Said = (
         "trusted": True,
     },
 )
-POSTED = finished("POST", "/a", 200, body={"text": orjson.dumps(DEEP).decode(), "mime": "application/json"})
+POSTED = finished(
+    "POST", "/a", 200, body={"text": orjson.dumps(DEEP).decode(), "mime": "application/json"}
+)
 
 
-def call(http: httpx.Client, method: str, path: str, status: int, **more: Any) -> tuple[float, httpx.Response]:
+def call(
+    http: httpx.Client, method: str, path: str, status: int, **more: Any
+) -> tuple[float, httpx.Response]:
     """How long it took, and the answer, which is ``status``."""
     began = time.monotonic()
     answer = http.request(method, path, **more)
@@ -79,20 +90,30 @@ def one_round(http: httpx.Client, id: str, token: dict[str, str], made: list[byt
     times = [
         call(http, "GET", "/v1/tasks/shop/cart", 200)[0],
         call(http, "GET", f"/v1/episodes/{id}", 200)[0],
-        call(http, "POST", "/v1/rewards:query", 200, json={"items": [{"episode": id, "step": 0}]})[0],
+        call(http, "POST", "/v1/rewards:query", 200, json={"items": [{"episode": id, "step": 0}]})[
+            0
+        ],
         call(http, "GET", "/healthz", 200)[0],
     ]
     if made:
-        times.append(call(http, "POST", f"/v1/episodes/{id}/events", 200, content=made.pop(0), headers=token)[0])
+        times.append(
+            call(
+                http, "POST", f"/v1/episodes/{id}/events", 200, content=made.pop(0), headers=token
+            )[0]
+        )
     return times
 
 
 def test_what_one_tenant_asks_for_keeps_no_other_tenant_waiting(process: Process) -> None:
     def client(token: str) -> httpx.Client:
-        return httpx.Client(base_url=process.url, headers={"authorization": f"Bearer {token}"}, timeout=120)
+        return httpx.Client(
+            base_url=process.url, headers={"authorization": f"Bearer {token}"}, timeout=120
+        )
 
     made = [
-        milestoned(process.data, "token", "create", "admin", "--tenant", name, "--data", str(process.data))
+        milestoned(
+            process.data, "token", "create", "admin", "--tenant", name, "--data", str(process.data)
+        )
         for name in ("costly", "other")
     ]
     tokens = [next(word for word in one.stdout.split() if word.startswith("mt_")) for one in made]
@@ -127,14 +148,22 @@ def test_what_one_tenant_asks_for_keeps_no_other_tenant_waiting(process: Process
         assert max(times) < ANSWERED_S, f"{max(times):.2f} s of {len(times)} calls"
 
         for id, token, frame in sent:
-            took, _ = call(costly, "POST", f"/v1/episodes/{id}/events", 200, content=frame, headers=token)
+            took, _ = call(
+                costly, "POST", f"/v1/episodes/{id}/events", 200, content=frame, headers=token
+            )
             assert took < ANSWERED_S, "the same segment again is answered at once"
             _, answer = call(costly, "GET", f"/v1/episodes/{id}/steps/0/reward", 200)
             reward = answer.json()
             assert (reward["reward"], reward["mask"]) == (None, True)
             assert "is over its budget; milestone costly may have come true" in reward["reason"]
-            assert call(costly, "GET", f"/v1/episodes/{id}/steps/1/reward", 200)[1].json()["reward"] is not None
+            assert (
+                call(costly, "GET", f"/v1/episodes/{id}/steps/1/reward", 200)[1].json()["reward"]
+                is not None
+            )
         with client(process.admin) as admin:
             metrics = call(admin, "GET", "/metrics", 200)[1].text
         for matcher in ("CEL", "JSON Path"):
-            assert f'milestoned_matcher_failures_total{{error="BudgetError",matcher="{matcher}"}}' in metrics
+            assert (
+                f'milestoned_matcher_failures_total{{error="BudgetError",matcher="{matcher}"}}'
+                in metrics
+            )

@@ -1,4 +1,5 @@
-"""`credit_to: cause` as users have it: routes, client, export and replay, over sealed rewards that do not change."""
+"""`credit_to: cause` as users have it: routes, client, export and replay, over sealed rewards that
+do not change."""
 
 from __future__ import annotations
 
@@ -24,12 +25,27 @@ TASK: dict[str, Any] = {
     "weights": {"nav": 0.4, "file": 0.6},
     "milestones": [
         {"id": "page", "when": {"url_reached": {"url": "/a"}}, "component": "nav"},
-        {"id": "kept", "when": {"file_created": {"name": "a.csv"}}, "component": "file", "credit_to": "cause"},
+        {
+            "id": "kept",
+            "when": {"file_created": {"name": "a.csv"}},
+            "component": "file",
+            "credit_to": "cause",
+        },
     ],
 }
-DOWNLOAD: Said = ("download.began", {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"})
-GAP: list[Said] = [("gap.began", {"source": "files", "reason": "r"}), ("gap.ended", {"source": "files"})]
-STEPS: list[list[Said]] = [[clicked("CSV"), DOWNLOAD], [went("/a")], [created("a.csv", via="download")]]
+DOWNLOAD: Said = (
+    "download.began",
+    {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"},
+)
+GAP: list[Said] = [
+    ("gap.began", {"source": "files", "reason": "r"}),
+    ("gap.ended", {"source": "files"}),
+]
+STEPS: list[list[Said]] = [
+    [clicked("CSV"), DOWNLOAD],
+    [went("/a")],
+    [created("a.csv", via="download")],
+]
 PAID, CAUSED = [0.0, 0.4, 0.6], [0.6, 0.4, 0.0]
 BLIND = [[*STEPS[0], *GAP], *STEPS[1:]]
 """The step that set it in motion is not known: what it caused stays where it was paid."""
@@ -57,7 +73,9 @@ async def trajectory(service: Service, id: str, **query: str) -> list[Any]:
 async def queried(service: Service, id: str, **body: str) -> list[Any]:
     """Its rewards, asked for at once."""
     items = [{"episode": id, "step": step} for step in range(3)]
-    return list((await service.post("/v1/rewards:query", {"items": items, **body})).json()["rewards"])
+    return list(
+        (await service.post("/v1/rewards:query", {"items": items, **body})).json()["rewards"]
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -75,7 +93,9 @@ async def test_a_view_credits_the_step_that_set_it_in_motion_and_changes_no_seal
         assert [one["reward"] for one in rewards] == paid
         assert [one.get("credit", one["reward"]) for one in rewards] == wanted
         assert sum(one or 0.0 for one in wanted) == pytest.approx(sum(one or 0.0 for one in paid))
-    assert [one["credit"] for one in await trajectory(service, id)] == paid, "as paid, unless it is asked for"
+    assert [one["credit"] for one in await trajectory(service, id)] == paid, (
+        "as paid, unless it is asked for"
+    )
     assert "credit" not in (await queried(service, id))[0]
     assert [(await service.reward(id, step)).content for step in range(3)] == sealed
 
@@ -89,7 +109,9 @@ async def test_while_an_episode_is_open_its_credit_is_not_known(service: Service
     assert [one["credit"] for one in await trajectory(service, id)] == [0.0, 0.4, None]
 
 
-async def test_an_unknown_view_is_refused_and_another_episode_s_problem_stays_its_own(service: Service) -> None:
+async def test_an_unknown_view_is_refused_and_another_episode_s_problem_stays_its_own(
+    service: Service,
+) -> None:
     id = await told(service, STEPS)
     answer = await service.get(f"/v1/episodes/{id}/trajectory", params={"credit_to": "both"})
     assert answer.status_code == 422
@@ -97,7 +119,9 @@ async def test_an_unknown_view_is_refused_and_another_episode_s_problem_stays_it
     refused = await service.post("/v1/rewards:query", {"items": [], "credit_to": "both"})
     assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "credit_to")
     items = [{"episode": "ep_nobody", "step": 0}, {"episode": id, "step": 0}]
-    lost, found = (await service.post("/v1/rewards:query", {"items": items, "credit_to": "cause"})).json()["rewards"]
+    lost, found = (
+        await service.post("/v1/rewards:query", {"items": items, "credit_to": "cause"})
+    ).json()["rewards"]
     assert (lost["error"]["status"], found["credit"]) == (404, 0.6)
 
 
@@ -130,12 +154,25 @@ async def test_export_and_replay_have_both_views(
     ]
     for view, wanted in zip(VIEWS, (PAID, CAUSED), strict=True):
         for source in ([str(file), "--task", str(task)], stored):
-            asked = ["export", *source, "--out", str(tmp_path / view), "--gamma", "1", "--credit-to", view]
+            asked = [
+                "export",
+                *source,
+                "--out",
+                str(tmp_path / view),
+                "--gamma",
+                "1",
+                "--credit-to",
+                view,
+            ]
             assert await asyncio.to_thread(main, asked) == 0
             rewards = pq.read_table(tmp_path / view / "rewards.parquet").to_pylist()
-            assert [(one["reward"], one["credit"]) for one in rewards] == list(zip(PAID, wanted, strict=True))
+            assert [(one["reward"], one["credit"]) for one in rewards] == list(
+                zip(PAID, wanted, strict=True)
+            )
             returns = pq.read_table(tmp_path / view / "returns.parquet").to_pylist()
-            assert [one["return_to_go"] for one in returns] == pytest.approx([sum(wanted[n:]) for n in range(3)])
+            assert [one["return_to_go"] for one in returns] == pytest.approx(
+                [sum(wanted[n:]) for n in range(3)]
+            )
         capsys.readouterr()
         asked = ["replay", str(file), "--task", str(task), "--credit-to", view]
         assert await asyncio.to_thread(main, [*asked, "--json"]) == 0

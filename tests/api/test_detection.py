@@ -1,4 +1,5 @@
-"""Large segments are worked at in a process beside the service: the same answers, the same rows, nothing lost."""
+"""Large segments are worked at in a process beside the service: the same answers, the same rows,
+nothing lost."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from api.ingest import child, crew
 from api.ingest.advance import Write
 from api.ingest.appender import KINDS, STATEMENTS
 from api.ingest.child import Detecting
-from api.ingest.wire import Asked, Found, Handed
+from api.ingest.wire import Handed, SegmentRequest, SegmentResult
 from api.rewards.scored_episode import task_bytes
 from detectors.engine.engine import Engine
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
@@ -43,7 +44,9 @@ SEVERAL = TASK | {
         *TASK["milestones"],
     ],
 }
-STEPS = [[went(f"/item-{n % 7}"), *([went("/cart")] if n == 11 else []), sealed(n)] for n in range(40)]
+STEPS = [
+    [went(f"/item-{n % 7}"), *([went("/cart")] if n == 11 else []), sealed(n)] for n in range(40)
+]
 SAID = episode(*STEPS, [clicked("Buy")])
 LARGE = 1_500
 """Bytes of text: some ten of these events."""
@@ -86,14 +89,18 @@ async def paid(service: Service, id: str) -> list[bytes]:
     return [(await service.reward(id, step)).content for step in range(len(STEPS) + 1)]
 
 
-async def test_any_split_into_small_and_large_gives_what_the_engine_alone_gives(store: Store) -> None:
+async def test_any_split_into_small_and_large_gives_what_the_engine_alone_gives(
+    store: Store,
+) -> None:
     chance, wanted = random.Random(7), 0
     async with beside(store) as service:
         for _ in range(12):
             id, token = await service.open(SEVERAL)
             sizes = [chance.choice((1, 2, 25, 40)) for _ in range(len(SAID))]
             large = [len(text) >= LARGE for text in texts(events(id, *SAID), sizes)]
-            wanted += len(large) - large.index(True)  # once it is there, the small ones go there too
+            wanted += len(large) - large.index(
+                True
+            )  # once it is there, the small ones go there too
             await service.tell(id, token, *SAID, sizes=sizes)
             assert await paid(service, id) == alone(id)
             told = (await service.get(f"/v1/episodes/{id}")).json()
@@ -101,7 +108,9 @@ async def test_any_split_into_small_and_large_gives_what_the_engine_alone_gives(
         assert await apart(service) == wanted < await service.rows("segments")
 
 
-async def test_the_rows_are_those_of_a_service_alone(store: Store, fresh: Callable[[Store], Store]) -> None:
+async def test_the_rows_are_those_of_a_service_alone(
+    store: Store, fresh: Callable[[Store], Store]
+) -> None:
     found = []
     for where, workers in ((store, 0), (fresh(store), 1)):
         async with running(where, workers=workers, apart_bytes=LARGE) as service:
@@ -110,14 +119,21 @@ async def test_the_rows_are_those_of_a_service_alone(store: Store, fresh: Callab
             id, token = await service.open(SEVERAL)
             await service.tell(id, token, *SAID, sizes=[60, 30])
             told = (await service.get(f"/v1/episodes/{id}/milestones")).text
-            found.append((told.replace(id, "E"), [one.replace(id.encode(), b"E") for one in await paid(service, id)]))
+            found.append(
+                (
+                    told.replace(id, "E"),
+                    [one.replace(id.encode(), b"E") for one in await paid(service, id)],
+                )
+            )
             assert await apart(service) == (3 if workers else 0)
             counts = (await written(service, id))[:-1]
     assert found[0] == found[1]
     assert counts == (3, 4, 41, 41, 1)
 
 
-async def test_what_is_refused_is_refused_in_the_same_words(store: Store, fresh: Callable[[Store], Store]) -> None:
+async def test_what_is_refused_is_refused_in_the_same_words(
+    store: Store, fresh: Callable[[Store], Store]
+) -> None:
     found: list[dict[str, Any]] = []
     for where, workers in ((store, 0), (fresh(store), 1)):
         async with running(where, workers=workers, apart_bytes=1) as service:
@@ -142,7 +158,9 @@ async def test_what_is_refused_is_refused_in_the_same_words(store: Store, fresh:
     assert found[0] == found[1]
 
 
-async def test_a_process_that_is_killed_loses_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_is_killed_loses_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(crew, "AGAIN_S", 0.05)
     async with beside(store) as service:
         ids = [await service.open(SEVERAL) for _ in range(3)]
@@ -165,7 +183,10 @@ async def test_two_replicas_with_a_process_each_take_turns(store: Store) -> None
         id, token = await one.open(SEVERAL)
         for n, frame in enumerate(frames(events(id, *SAID), [20] * 9)):
             both = (one, other) if n % 2 else (other, one)
-            assert [(await each.append(id, frame, token)).status_code for each in both] == [200, 200]
+            assert [(await each.append(id, frame, token)).status_code for each in both] == [
+                200,
+                200,
+            ]
         assert await paid(one, id) == await paid(other, id) == alone(id)
         assert min(await apart(one), await apart(other)) > 3
 
@@ -190,26 +211,32 @@ EMPTY = Handed(task_bytes(RULES.task), Engine(RULES, "E").dump())
 START = Standing(0, GENESIS, False, -1, 0, 0)
 
 
-def asked(segment: Segment, at: Standing, handed: Handed | None = None) -> Asked:
+def asked(segment: Segment, at: Standing, handed: Handed | None = None) -> SegmentRequest:
     """The service asks what ``segment`` brings an episode that stands ``at``."""
-    return Asked("E", zstandard.compress(encode_segment(segment.events, segment.prev)), at, "now", handed)
+    return SegmentRequest(
+        "E", zstandard.compress(encode_segment(segment.events, segment.prev)), at, "now", handed
+    )
 
 
 def test_an_engine_is_used_where_it_stands_and_nowhere_else() -> None:
     process = Detecting(Limits())
     assert process.answer(asked(FIRST, START)) is None, "it has none"
     found = process.answer(asked(FIRST, START, EMPTY))
-    assert isinstance(found, Found)
+    assert isinstance(found, SegmentResult)
     assert found.advance is not None
     after = found.advance.standing
     assert (after.through, after.head) == (FIRST.last, FIRST.digest)
-    assert process.answer(asked(THIRD, after)) == Found(replace(THIRD, events=()), None), "it does not continue the log"
+    assert process.answer(asked(THIRD, after)) == SegmentResult(replace(THIRD, events=()), None), (
+        "it does not continue the log"
+    )
     assert process.answer(asked(FIRST, START)) is None, "what it worked out last was never written"
     assert process.answer(asked(FIRST, START, EMPTY)) == found
     elsewhere = replace(SECOND, prev="a" * 64)
-    assert process.answer(asked(elsewhere, after._replace(head="a" * 64))) is None, "after another first segment"
+    assert process.answer(asked(elsewhere, after._replace(head="a" * 64))) is None, (
+        "after another first segment"
+    )
     assert process.answer(asked(FIRST, START, EMPTY)) == found
-    assert isinstance(process.answer(asked(SECOND, after)), Found)
+    assert isinstance(process.answer(asked(SECOND, after)), SegmentResult)
 
 
 def test_rules_that_this_process_has_not_are_the_services_to_apply() -> None:
@@ -217,7 +244,9 @@ def test_rules_that_this_process_has_not_are_the_services_to_apply() -> None:
     assert Detecting(Limits()).answer(asked(FIRST, START, other)) is None
 
 
-def test_the_engine_that_was_not_used_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engine_that_was_not_used_for_longest_makes_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(child, "ENGINES", 2)
     process = Detecting(Limits())
     of = {id: [decode_segment(text) for text in texts(events(id, *SAID), [20, 20])] for id in "ABC"}
@@ -225,10 +254,12 @@ def test_the_engine_that_was_not_used_for_longest_makes_room(monkeypatch: pytest
     for id, (first, *_) in of.items():
         engine = Handed(EMPTY.task, Engine(RULES, id).dump())
         found = process.answer(asked(first, START, engine)._replace(episode=id))
-        assert isinstance(found, Found)
+        assert isinstance(found, SegmentResult)
         assert found.advance is not None
         after[id] = found.advance.standing
-    kept = [process.answer(asked(of[id][1], after[id])._replace(episode=id)) is not None for id in "ABC"]
+    kept = [
+        process.answer(asked(of[id][1], after[id])._replace(episode=id)) is not None for id in "ABC"
+    ]
     assert kept == [False, True, True]
 
 
@@ -260,15 +291,22 @@ def test_a_service_that_dies_leaves_no_process(process: Process) -> None:
     service = psutil.Process(process.pid)
     beside = [one for one in service.children() if "api.ingest.child" in one.cmdline()]
     assert len(beside) == 2
-    assert {os.getpgid(one.pid) for one in beside}.isdisjoint({os.getpgid(service.pid)}), "Ctrl+C would end them too"
+    assert {os.getpgid(one.pid) for one in beside}.isdisjoint({os.getpgid(service.pid)}), (
+        "Ctrl+C would end them too"
+    )
     process.kill()
     assert len(psutil.wait_procs(beside, timeout=30)[0]) == 2
 
 
 @pytest.mark.parametrize("wrong", ["x", "-1", "65"])
-def test_a_wrong_count_is_named(tmp_path: Path, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_count_is_named(
+    tmp_path: Path, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     from api.cli.main import main
 
     with pytest.raises(SystemExit):
         main(["serve", "--data", str(tmp_path), "--workers", wrong])
-    assert f"argument --workers: '{wrong}'; wanted a whole number from 0 to 64" in capsys.readouterr().err
+    assert (
+        f"argument --workers: '{wrong}'; wanted a whole number from 0 to 64"
+        in capsys.readouterr().err
+    )

@@ -1,5 +1,6 @@
-"""What a process may take for one segment: beyond it the process is ended, the segment tried once more, then refused by
-name, and the episode's log ended, so that whoever reads it sees why its rewards are null."""
+"""What a process may take for one segment: beyond it the process is ended, the segment tried once
+more, then refused by name, and the episode's log ended, so that whoever reads it sees why its
+rewards are null."""
 
 from __future__ import annotations
 
@@ -27,10 +28,18 @@ METERED: dict[str, Any] = TASK | {
         {"id": "cart", "when": {"url_reached": {"url": "/cart"}}},
         {
             "id": "form",
-            "when": {"cel": {"kind": "form.submitted", "expression": "data.fields.exists(f, f[1] == 'wanted')"}},
+            "when": {
+                "cel": {
+                    "kind": "form.submitted",
+                    "expression": "data.fields.exists(f, f[1] == 'wanted')",
+                }
+            },
         },
         *(
-            {"id": f"never{n}", "when": {"cel": {"kind": "form.submitted", "expression": NEVER.format(n=n)}}}
+            {
+                "id": f"never{n}",
+                "when": {"cel": {"kind": "form.submitted", "expression": NEVER.format(n=n)}},
+            }
             for n in range(4)
         ),
     ],
@@ -48,11 +57,16 @@ def long(rows: int, letters: int) -> Said:
     """What does not compress to next to nothing, which would be refused."""
     form = {"name": "f", "action": "http://shop.test/a", "method": "post"}
     drawn = random.Random(rows)
-    return _submitted(form, [[f"name{n}", drawn.randbytes(letters // 2).hex()] for n in range(rows)])
+    return _submitted(
+        form, [[f"name{n}", drawn.randbytes(letters // 2).hex()] for n in range(rows)]
+    )
 
 
 def _submitted(form: dict[str, str], fields: list[list[str]]) -> Said:
-    return ("form.submitted", {"tab": "T", "frame": "T", "form": form, "fields": fields, "trusted": True})
+    return (
+        "form.submitted",
+        {"tab": "T", "frame": "T", "form": form, "fields": fields, "trusted": True},
+    )
 
 
 SMALL = [went("/cart"), sent(2, "wanted")]
@@ -89,7 +103,11 @@ def replayed(id: str, log: list[Any]) -> list[bytes]:
 async def whole_log(service: Service, id: str) -> list[Any]:
     from api.log.reader import decoded
 
-    return [event async for frame in service.app.state.parts.segments.frames(id) for event in decoded(frame)]
+    return [
+        event
+        async for frame in service.app.state.parts.segments.frames(id)
+        for event in decoded(frame)
+    ]
 
 
 @pytest.mark.parametrize(("said", "limits", "why"), CASES.values(), ids=CASES)
@@ -103,12 +121,18 @@ async def test_a_segment_that_takes_too_much_is_refused_by_name_and_ends_its_log
         assert (await service.append(id, first, token)).status_code == 200
     async with running(store, **limits) as service:
         refused = await service.append(id, costly, token)
-        assert (refused.status_code, refused.json()["type"]) == (422, "urn:milestoned:problem:costly-segment")
+        assert (refused.status_code, refused.json()["type"]) == (
+            422,
+            "urn:milestoned:problem:costly-segment",
+        )
         assert why in refused.json()["detail"]
         began = time.monotonic()
         before = {one.pid for one in children()}
         again = await service.append(id, costly, token)
-        assert (again.status_code, again.json()["type"]) == (422, "urn:milestoned:problem:costly-segment")
+        assert (again.status_code, again.json()["type"]) == (
+            422,
+            "urn:milestoned:problem:costly-segment",
+        )
         assert time.monotonic() - began < 2, "it is not tried again"
         assert {one.pid for one in children()} == before
         assert (await service.metrics())["milestoned_costly_segments_total"] >= 1

@@ -1,4 +1,5 @@
-"""`milestoned task explain` over every rule's table of yes and of no: whatever happened, it can be said."""
+"""`milestoned task explain` over every rule's table of yes and of no: whatever happened, it can be
+said."""
 
 from __future__ import annotations
 
@@ -29,10 +30,16 @@ def became(name: str, args: Any, said: list[Said]) -> tuple[str, ...]:
     """What is said of a milestone that waits for the rule, beside one that needs no other."""
     condition = {name: args}
     if name in ("none_of", "probe_kept"):  # alone they would pay for nothing
-        condition = {"all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}}
+        condition = {
+            "all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}
+        }
     before = [one for one in said if one[1].get("when") == "start"]
     since = [one for one in said if one not in before]
-    own = ruleset({"id": "m", "when": condition, "component": "nav"}, weights={"nav": 1}, probes=tables_probes.PROBES)
+    own = ruleset(
+        {"id": "m", "when": condition, "component": "nav"},
+        weights={"nav": 1},
+        probes=tables_probes.PROBES,
+    )
     (explained,), _, _ = of_events(own, log(*episode(since, before=before)), "ep_1")
     return explained.became
 
@@ -89,8 +96,11 @@ def sample_deeper(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 
 def test_a_rule_of_others_that_looks_deeper_is_explained_too() -> None:
-    """It may ask anything of a matcher: which argument failed can't be told then, and nothing breaks."""
-    plug_in = PlugIn(sample_deeper, [({"name": "a"}, [created("a")])], [({"name": "a"}, [created("b")])])
+    """It may ask anything of a matcher: which argument failed can't be told then, and nothing
+    breaks."""
+    plug_in = PlugIn(
+        sample_deeper, [({"name": "a"}, [created("a")])], [({"name": "a"}, [created("b")])]
+    )
     take([Found("sample_deeper", "milestoned-sample", "1", lambda: plug_in)])
     try:
         assert "which does not count for sample_deeper" in "\n".join(

@@ -43,7 +43,10 @@ def test_and_only_with_a_token_that_somebody_made(tmp_path: Path) -> None:
     made = milestoned(tmp_path, "token", "create", "trainer", "--data", "d")
     assert made.returncode == 0
     with serving(tmp_path, *ALL, FRONT) as port:
-        assert httpx.get(f"http://127.0.0.1:{port}/v1/tasks", headers=bearer(made.stdout)).status_code == 200
+        assert (
+            httpx.get(f"http://127.0.0.1:{port}/v1/tasks", headers=bearer(made.stdout)).status_code
+            == 200
+        )
     milestoned(tmp_path, "token", "revoke", made.stderr.partition(":")[0], "--data", "d")
     refused(tmp_path, *ALL, FRONT, said="nobody made a token")
 
@@ -59,7 +62,14 @@ def test_a_token_that_expired_counts_for_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_short_token_in_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("x\n")
-    refused(tmp_path, *ALL, FRONT, "--token-file", "token", said="--token-file token: shorter than 32 characters")
+    refused(
+        tmp_path,
+        *ALL,
+        FRONT,
+        "--token-file",
+        "token",
+        said="--token-file token: shorter than 32 characters",
+    )
     (tmp_path / "token").write_text("mt_" + "x" * 32)
     with serving(tmp_path, *ALL, FRONT, "--token-file", "token"):
         pass
@@ -72,7 +82,9 @@ def test_a_short_token_in_a_file_is_refused(tmp_path: Path) -> None:
         (("--tls-cert", "there", "--tls-key", "nowhere"), "--tls-key nowhere: no such file"),
     ],
 )
-def test_half_of_a_certificate_is_refused(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+def test_half_of_a_certificate_is_refused(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
     (tmp_path / "there").touch()
     refused(tmp_path, "serve", "--data", "d", *options, said=said)
 
@@ -80,7 +92,9 @@ def test_half_of_a_certificate_is_refused(tmp_path: Path, options: tuple[str, ..
 def test_a_short_token_of_the_operators_is_refused(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "api.cli.main", *ALL, FRONT]
     env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "MILESTONED_ADMIN_TOKEN": "admin"}
-    answer = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
     assert (answer.returncode, "shorter than 32 characters" in answer.stderr) == (2, True)
 
 
@@ -111,7 +125,9 @@ def serving(folder: Path, *arguments: str) -> Iterator[int]:
     """A service that was started by these arguments; its port."""
     told = folder / "d" / "service.json"
     env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    service = subprocess.Popen([sys.executable, "-m", "api.cli.main", *arguments], cwd=folder, env=env)
+    service = subprocess.Popen(
+        [sys.executable, "-m", "api.cli.main", *arguments], cwd=folder, env=env
+    )
     try:
         while not told.exists():
             assert service.poll() is None, f"the service ended with {service.returncode}"
@@ -131,7 +147,10 @@ def certificate(folder: Path) -> None:
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            critical=False,
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -27,12 +27,16 @@ SAID = episode([went("/cart")], [clicked("Buy")])
 async def pragma(service: Service, what: str) -> Any:
     """Run a PRAGMA on the connection that appends."""
     found: list[Any] = []
-    await service.app.state.parts.database.run(lambda conn: found.append(conn.execute(text(f"PRAGMA {what}")).scalar()))
+    await service.app.state.parts.database.run(
+        lambda conn: found.append(conn.execute(text(f"PRAGMA {what}")).scalar())
+    )
     return found[0]
 
 
 ONLY_SQLITE = pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-ONLY_POSTGRES = pytest.mark.parametrize("store", [pytest.param("postgres", marks=needs_postgres)], indirect=True)
+ONLY_POSTGRES = pytest.mark.parametrize(
+    "store", [pytest.param("postgres", marks=needs_postgres)], indirect=True
+)
 
 
 @ONLY_SQLITE
@@ -85,8 +89,13 @@ async def test_metrics_answer_though_the_database_does_not(service: Service) -> 
     await service.open()
 
     async def counted() -> bool:
-        told = await service.metrics()  # the first may still be that of the count which the lock held up
-        return (told["milestoned_open_episodes"], told["milestoned_gauges_age_seconds"] < 1) == (2, True)
+        told = (
+            await service.metrics()
+        )  # the first may still be that of the count which the lock held up
+        return (told["milestoned_open_episodes"], told["milestoned_gauges_age_seconds"] < 1) == (
+            2,
+            True,
+        )
 
     await eventually(counted)
 
@@ -106,7 +115,9 @@ async def test_two_processes_that_race_for_the_same_segments_store_each_once(sto
     async with running(store) as one, running(store) as other:
         id, token = await one.open()
         for frame in frames(events(id, *SAID), [1] * len(SAID)):
-            answers = await asyncio.gather(*(service.append(id, frame, token) for service in (one, other) * 2))
+            answers = await asyncio.gather(
+                *(service.append(id, frame, token) for service in (one, other) * 2)
+            )
             assert {answer.status_code for answer in answers} == {200}
         assert await one.rows("segments") == len(SAID)
 
@@ -114,23 +125,36 @@ async def test_two_processes_that_race_for_the_same_segments_store_each_once(sto
 async def test_one_bad_batch_mate_spoils_nobody(store: Store) -> None:
     database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
-    statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
+    statement = text(
+        "INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')"
+    )
     writer = GroupWriter(database, {"row": statement})
     await writer.commit({"row": [{"i": "taken"}]})
     wanted = ["a", "taken", "b", "c", "taken", "d"]
-    outcome = await asyncio.gather(*(writer.commit({"row": [{"i": i}]}) for i in wanted), return_exceptions=True)
-    assert [type(one) for one in outcome] == [OutrunError if i == "taken" else type(None) for i in wanted]
+    outcome = await asyncio.gather(
+        *(writer.commit({"row": [{"i": i}]}) for i in wanted), return_exceptions=True
+    )
+    assert [type(one) for one in outcome] == [
+        OutrunError if i == "taken" else type(None) for i in wanted
+    ]
     rows = await database.all(text("SELECT intent FROM idempotency ORDER BY intent"))
     assert [row[0] for row in rows] == ["a", "b", "c", "d", "taken"]
     await database.close()
 
 
-@pytest.mark.parametrize(("size", "commits"), [(0, 2), (TOGETHER_BYTES // 2, 4), (TOGETHER_BYTES * 2, 6)])
-async def test_what_is_large_shares_its_commit_with_few(store: Store, size: int, commits: int) -> None:
-    """The first of six goes alone; of the five who wait meanwhile as many go as the server takes well at once."""
+@pytest.mark.parametrize(
+    ("size", "commits"), [(0, 2), (TOGETHER_BYTES // 2, 4), (TOGETHER_BYTES * 2, 6)]
+)
+async def test_what_is_large_shares_its_commit_with_few(
+    store: Store, size: int, commits: int
+) -> None:
+    """The first of six goes alone; of the five who wait meanwhile as many go as the server takes
+    well at once."""
     database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
-    statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
+    statement = text(
+        "INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')"
+    )
     writer = GroupWriter(database, {"row": statement})
     counted: list[Connection] = []
     event.listen(database._direct or database.writer.sync_engine, "commit", counted.append)
@@ -143,7 +167,9 @@ async def test_what_is_large_shares_its_commit_with_few(store: Store, size: int,
 async def test_a_writer_that_gives_up_leaves_the_others_alone(store: Store) -> None:
     database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
-    statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
+    statement = text(
+        "INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')"
+    )
     writer = GroupWriter(database, {"row": statement})
     tasks = [asyncio.create_task(writer.commit({"row": [{"i": str(n)}]})) for n in range(6)]
     await asyncio.sleep(0)

@@ -1,4 +1,5 @@
-"""A fleet on one service: sandboxes register, get episodes, and one that is lost costs its unsealed steps alone."""
+"""A fleet on one service: sandboxes register, get episodes, and one that is lost costs its unsealed
+steps alone."""
 
 from __future__ import annotations
 
@@ -31,7 +32,13 @@ class Sandbox:
         self.id = ""
 
     async def register(self, **changed: Any) -> Any:
-        body = {"name": self.name, "instance": self.instance, "labels": self.labels, "agentd": "0.1.0", "wire": WIRE}
+        body = {
+            "name": self.name,
+            "instance": self.instance,
+            "labels": self.labels,
+            "agentd": "0.1.0",
+            "wire": WIRE,
+        }
         answer = await self.service.post("/v1/sandboxes", {**body, **changed}, self.token)
         if answer.status_code == 200:
             self.id = answer.json()["sandbox"]
@@ -81,7 +88,12 @@ async def test_an_episode_goes_to_a_sandbox_that_is_idle(service: Service) -> No
     episode = await opened(service)
     assert episode["sandbox"]["state"] == "queued", "its daemon was not told yet"
     lease = (await one.beat())["lease"]
-    assert lease == {"episode": episode["episode"], "token": episode["token"], "task": TASK["id"], "version": "1"}
+    assert lease == {
+        "episode": episode["episode"],
+        "token": episode["token"],
+        "task": TASK["id"],
+        "version": "1",
+    }
     said = await held(service, episode)
     assert (said["state"], said["sandbox"]["name"]) == ("held", "one")
 
@@ -90,7 +102,9 @@ async def held(service: Service, episode: dict[str, Any]) -> Any:
     return (await service.get(f"/v1/episodes/{episode['episode']}/sandbox")).json()
 
 
-async def test_a_dead_sandbox_takes_no_episode_with_it_of_which_it_never_heard(service: Service) -> None:
+async def test_a_dead_sandbox_takes_no_episode_with_it_of_which_it_never_heard(
+    service: Service,
+) -> None:
     dead = await joined(service, "dead")
     episode = await opened(service)
     living = await joined(service, "living")
@@ -106,8 +120,13 @@ async def test_a_dead_sandbox_takes_no_episode_with_it_of_which_it_never_heard(s
     assert late["lease"] is None
 
 
-async def test_one_that_somebody_wrote_in_or_was_told_of_is_given_to_nobody_else(service: Service) -> None:
-    told, _ = await joined(service, "told", told="yes"), await joined(service, "written", written="yes")
+async def test_one_that_somebody_wrote_in_or_was_told_of_is_given_to_nobody_else(
+    service: Service,
+) -> None:
+    told, _ = (
+        await joined(service, "told", told="yes"),
+        await joined(service, "written", written="yes"),
+    )
     episodes = [await opened(service, {"told": "yes"}), await opened(service, {"written": "yes"})]
     await told.beat()
     await service.tell(episodes[1]["episode"], episodes[1]["token"], OPENED)
@@ -129,7 +148,9 @@ async def test_episodes_queue_in_order_until_a_sandbox_is_free(service: Service)
     assert first["sandbox"]["state"] == second["sandbox"]["state"] == "queued"
     one = await joined(service)
     assert (await one.beat())["lease"]["episode"] == first["episode"]
-    await service.tell(first["episode"], first["token"], OPENED, ("episode.closed", {"reason": "done"}))
+    await service.tell(
+        first["episode"], first["token"], OPENED, ("episode.closed", {"reason": "done"})
+    )
     assert (await one.beat(done=first["episode"]))["lease"]["episode"] == second["episode"]
     said = (await service.get(f"/v1/episodes/{first['episode']}/sandbox")).json()
     assert said["state"] == "ended"
@@ -159,7 +180,10 @@ async def test_a_restarted_daemon_is_the_same_sandbox_with_its_episode(service: 
 async def test_a_name_that_is_alive_is_not_taken_over(service: Service) -> None:
     one = await joined(service)
     answer = await one.register(instance="another daemon's instance")
-    assert (answer.status_code, answer.json()["type"]) == (409, "urn:milestoned:problem:sandbox-taken")
+    assert (answer.status_code, answer.json()["type"]) == (
+        409,
+        "urn:milestoned:problem:sandbox-taken",
+    )
     await lose_everybody(service)
     assert (await one.register(instance="another daemon's instance")).status_code == 200
 
@@ -188,7 +212,9 @@ async def test_a_daemon_s_version_has_a_length(service: Service, letters: int, s
     assert answer.status_code == status, answer.text
 
 
-@pytest.mark.parametrize(("service", "agentd"), [("1.4.0", "1.4.2"), ("1.4.0", "1.0.0"), ("0.2.0", "0.1.0")])
+@pytest.mark.parametrize(
+    ("service", "agentd"), [("1.4.0", "1.4.2"), ("1.4.0", "1.0.0"), ("0.2.0", "0.1.0")]
+)
 def test_daemons_of_the_same_major_that_are_not_newer_are_taken(service: str, agentd: str) -> None:
     version_skew.check(service, agentd, WIRE)
 
@@ -218,17 +244,31 @@ async def test_a_lost_sandbox_costs_its_unsealed_steps_and_no_other(service: Ser
         assert (reward["status"], reward["reward"], reward["mask"]) == ("unobserved", None, True)
         assert f"its sandbox {one.id} was not heard of for" in reward["reason"]
     said = (await service.get(f"/v1/episodes/{id}")).json()
-    assert (said["status"], said["step"], said["total"], said["success"]) == ("closed", 3, None, None)
+    assert (said["status"], said["step"], said["total"], said["success"]) == (
+        "closed",
+        3,
+        None,
+        None,
+    )
     lease = (await service.get(f"/v1/episodes/{id}/sandbox")).json()
-    assert (lease["state"], lease["why"]) == ("lost", (await service.reward(id, 3)).json()["reason"].partition(": ")[2])
+    assert (lease["state"], lease["why"]) == (
+        "lost",
+        (await service.reward(id, 3)).json()["reason"].partition(": ")[2],
+    )
 
 
-async def test_what_was_sealed_before_the_loss_is_followed_by_a_masked_closing_step(service: Service) -> None:
+async def test_what_was_sealed_before_the_loss_is_followed_by_a_masked_closing_step(
+    service: Service,
+) -> None:
     await joined(service)
     episode = await opened(service)
     id = episode["episode"]
     await service.tell(
-        id, episode["token"], OPENED, ("step.began", {"step": 0}), ("step.sealed", {"step": 0, "why": "quiet"})
+        id,
+        episode["token"],
+        OPENED,
+        ("step.began", {"step": 0}),
+        ("step.sealed", {"step": 0, "why": "quiet"}),
     )
     await lose_everybody(service)
     assert (await service.reward(id, 0)).json()["reward"] == 0.0
@@ -242,7 +282,11 @@ async def test_an_episode_whose_daemon_never_wrote_is_ended_too(service: Service
     await one.beat()
     await lose_everybody(service)
     said = (await service.get(f"/v1/episodes/{episode['episode']}/events")).json()["events"]
-    assert [event["kind"] for event in said] == ["episode.opened", "journal.dropped", "episode.closed"]
+    assert [event["kind"] for event in said] == [
+        "episode.opened",
+        "journal.dropped",
+        "episode.closed",
+    ]
     assert (await service.reward(episode["episode"], 0)).json()["mask"] is True
 
 
@@ -282,16 +326,22 @@ async def test_exactly_one_of_two_replicas_ends_an_episode(store: Store) -> None
             assert (await sandbox.beat())["lease"]["episode"] == ids[-1]
         await asyncio.gather(lose_everybody(first), lose_everybody(second))
         for id in ids:
-            kinds = [e["kind"] for e in (await first.get(f"/v1/episodes/{id}/events")).json()["events"]]
+            kinds = [
+                e["kind"] for e in (await first.get(f"/v1/episodes/{id}/events")).json()["events"]
+            ]
             assert kinds == ["episode.opened", "journal.dropped", "episode.closed"]
 
 
-async def test_a_loss_that_a_killed_replica_left_half_done_is_finished_by_another(service: Service) -> None:
+async def test_a_loss_that_a_killed_replica_left_half_done_is_finished_by_another(
+    service: Service,
+) -> None:
     one = await joined(service)
     episode = await opened(service)
     await one.beat()
     parts = service.app.state.parts
-    assert await parts.sandboxes.give_up(one.id, (await parts.sandboxes.get(one.id)).beats, "lost half")
+    assert await parts.sandboxes.give_up(
+        one.id, (await parts.sandboxes.get(one.id)).beats, "lost half"
+    )
     await eyes(service).look(0.0)
     assert (await service.get(f"/v1/episodes/{episode['episode']}")).json()["status"] == "closed"
 
@@ -325,7 +375,9 @@ async def test_an_episode_closed_before_it_had_a_sandbox_ends(service: Service) 
     assert (await service.post(f"/v1/episodes/{id}:close", {"wait_ms": 0})).status_code == 202
     await eyes(service).look(0.0)
     assert (await service.get(f"/v1/episodes/{id}")).json()["status"] == "closed"
-    assert (await service.get(f"/v1/episodes/{id}/sandbox")).json()["why"] == "it was closed before a sandbox was free"
+    assert (await service.get(f"/v1/episodes/{id}/sandbox")).json()[
+        "why"
+    ] == "it was closed before a sandbox was free"
 
 
 async def test_an_episode_that_its_daemon_can_not_go_on_with_is_ended(service: Service) -> None:
@@ -333,7 +385,9 @@ async def test_an_episode_that_its_daemon_can_not_go_on_with_is_ended(service: S
     id = (await opened(service))["episode"]
     await one.beat(failed={"episode": id, "why": "the journal is another episode's"})
     await eyes(service).look(0.0)
-    assert "could not go on: the journal is another" in (await service.reward(id, 0)).json()["reason"]
+    assert (
+        "could not go on: the journal is another" in (await service.reward(id, 0)).json()["reason"]
+    )
     assert (await one.beat())["lease"] is None
 
 
@@ -348,7 +402,9 @@ async def test_what_a_fleet_s_token_may(service: Service) -> None:
         await service.get(f"/v1/episodes/{episode['episode']}", token),
         await service.post("/v1/episodes", {"task": TASK["id"]}, token),
         await service.append(episode["episode"], b"x", token),
-        await service.post(f"/v1/sandboxes/{one.id}:beat", {"instance": "somebody else's inst"}, token),
+        await service.post(
+            f"/v1/sandboxes/{one.id}:beat", {"instance": "somebody else's inst"}, token
+        ),
     ]
     assert [answer.status_code for answer in refused] == [403] * len(refused)
 
@@ -357,7 +413,9 @@ async def test_who_leaves_gets_nothing_more_and_who_works_stays(service: Service
     idle, busy = await joined(service, "idle"), await joined(service, "busy", work="yes")
     await opened(service, {"work": "yes"})
     for sandbox, state in ((idle, "left"), (busy, "busy")):
-        left = await service.post(f"/v1/sandboxes/{sandbox.id}:leave", {"instance": sandbox.instance})
+        left = await service.post(
+            f"/v1/sandboxes/{sandbox.id}:leave", {"instance": sandbox.instance}
+        )
         assert left.json()["state"] == state
     assert (await opened(service))["sandbox"]["state"] == "queued"
 

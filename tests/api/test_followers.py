@@ -1,4 +1,5 @@
-"""A daemon hears with each segment whether somebody looks at its episode live, at whichever replica."""
+"""A daemon hears with each segment whether somebody looks at its episode live, at whichever
+replica."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from api.auth.store import OPERATOR
 from api.core.notify import Notifier, Topic
 from api.live import live_subscribers
 from api.live.live_subscribers import AGAIN_S, BELIEVED_S, Followers
-from api.live.streams import Wanted
+from api.live.streams import WatchQuery
 from api.pages.episode import _moves
 from tests.api.service import Service, Store, events, eventually, frames, running, until
 from tests.support.logs import episode, went
@@ -28,7 +29,7 @@ def streams(*kinds: str) -> Follows:
 
 
 def streams_all(*kinds: str, tenant: str = OPERATOR) -> Follows:
-    wanted = Wanted(tenant, frozenset(kinds), {})
+    wanted = WatchQuery(tenant, frozenset(kinds), {})
     return lambda service, _: service.app.state.parts.streams.of_all(wanted, None, 0)
 
 
@@ -76,7 +77,9 @@ class Daemon:
 
 
 @pytest.mark.parametrize("follows", FOLLOWED.values(), ids=FOLLOWED)
-async def test_an_episode_is_followed_from_when_somebody_looks(service: Service, follows: Follows) -> None:
+async def test_an_episode_is_followed_from_when_somebody_looks(
+    service: Service, follows: Follows
+) -> None:
     opened = await service.open()
     daemon = Daemon(service, *opened)
     assert not await daemon.hears()
@@ -100,7 +103,9 @@ async def test_who_looks_at_one_episode_hurries_no_other(service: Service) -> No
         assert not await Daemon(service, *await service.open()).hears()
 
 
-def test_who_says_no_more_that_they_follow_is_gone_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_says_no_more_that_they_follow_is_gone_after_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = SimpleNamespace(at=1_000.0, monotonic=lambda: clock.at)
     monkeypatch.setattr(live_subscribers, "time", clock)
     notifier, told = Notifier(), list[Topic]()

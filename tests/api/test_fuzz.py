@@ -1,4 +1,5 @@
-"""Whatever is sent as a segment: nothing crashes, and what is accepted is exactly the next of the chain."""
+"""Whatever is sent as a segment: nothing crashes, and what is accepted is exactly the next of the
+chain."""
 
 from __future__ import annotations
 
@@ -36,9 +37,14 @@ HEADERS = st.fixed_dictionaries(
     },
 )
 EDITS = st.lists(
-    st.tuples(st.integers(0, 10_000), st.sampled_from(["flip", "drop", "double"]), st.integers(1, 255)), max_size=3
+    st.tuples(
+        st.integers(0, 10_000), st.sampled_from(["flip", "drop", "double"]), st.integers(1, 255)
+    ),
+    max_size=3,
 )
-LINES = st.sampled_from(["as they are", "swapped", "one less", "one twice", "one empty", "crlf", "none"])
+LINES = st.sampled_from(
+    ["as they are", "swapped", "one less", "one twice", "one empty", "crlf", "none"]
+)
 FRAMES = st.sampled_from(["one", "two", "with tail", "cut", "no size", "plain", "empty"])
 
 
@@ -94,10 +100,24 @@ def test_what_is_accepted_is_exactly_the_next_of_the_chain(store: Store, example
         there: Service = runner.run(service.__aenter__())
         accepted: list[bytes] = []
 
-        @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
         @example(which=STORED, header={}, lines="as they are", edits=[], frame="one", late=[])
-        @given(which=st.integers(0, 2), header=HEADERS, lines=LINES, edits=EDITS, frame=FRAMES, late=EDITS)
-        def sent(which: int, header: dict[str, Any], lines: str, edits: Any, frame: str, late: Any) -> None:
+        @given(
+            which=st.integers(0, 2),
+            header=HEADERS,
+            lines=LINES,
+            edits=EDITS,
+            frame=FRAMES,
+            late=EDITS,
+        )
+        def sent(
+            which: int, header: dict[str, Any], lines: str, edits: Any, frame: str, late: Any
+        ) -> None:
             def make(told: list[bytes]) -> bytes:
                 first, _, rest = _relined(told[which], lines).partition(b"\n")
                 head = json.dumps({**json.loads(first), **header}).encode() if header else first
@@ -131,15 +151,30 @@ async def _send(service: Service, make: Any, accepted: list[bytes]) -> None:
         assert after == before
         return
     accepted.append(text)
-    assert (header["episode"], header["first"], header["prev"]) == (id, before["through"] + 1, before["head"])
+    assert (header["episode"], header["first"], header["prev"]) == (
+        id,
+        before["through"] + 1,
+        before["head"],
+    )
     rows = [json.loads(line) for line in text.split(b"\n")[1:-1]]
-    assert [row[0] for row in rows] == list(range(header["first"], header["first"] + header["count"]))
+    assert [row[0] for row in rows] == list(
+        range(header["first"], header["first"] + header["count"])
+    )
     assert (after["through"], after["head"]) == (rows[-1][0], sha256(text))
 
 
 @pytest.mark.slow
 def test_a_coverage_guided_fuzz_finds_nothing(tmp_path: Path) -> None:
     pytest.importorskip("atheris")
-    command = [sys.executable, "-m", "tests.fuzz.segments", "-runs=200000", "-max_total_time=120", "-seed=1"]
-    found = subprocess.run([*command, f"-artifact_prefix={tmp_path}/"], cwd=ROOT, capture_output=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.segments",
+        "-runs=200000",
+        "-max_total_time=120",
+        "-seed=1",
+    ]
+    found = subprocess.run(
+        [*command, f"-artifact_prefix={tmp_path}/"], cwd=ROOT, capture_output=True, check=False
+    )
     assert found.returncode == 0, found.stderr.decode(errors="replace")[-4_000:]

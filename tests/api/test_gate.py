@@ -12,7 +12,7 @@ import pytest
 from api.core.errors import TooManyError
 from api.core.settings import Limits
 from api.http.segments import BEHIND
-from api.ingest.admission import Gate
+from api.ingest.admission import AdmissionGate
 from tests.api.service import Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went
 
@@ -45,7 +45,7 @@ ROOM = {
 @pytest.mark.parametrize("case", ROOM)
 def test_who_finds_room(held: ExitStack, case: str) -> None:
     there, asked, fits = ROOM[case]
-    gate = Gate(SMALL)
+    gate = AdmissionGate(SMALL)
     for one in there:
         held.enter_context(gate.room(*one))
     if fits:
@@ -58,7 +58,7 @@ def test_who_finds_room(held: ExitStack, case: str) -> None:
         held.enter_context(gate.room(*asked))
 
 
-async def served(gate: Gate, waiting: list[bool], done: list[bool]) -> None:
+async def served(gate: AdmissionGate, waiting: list[bool], done: list[bool]) -> None:
     """Let all of ``waiting`` take turns; each notes when it is done."""
 
     async def one(backlog: bool) -> None:
@@ -71,21 +71,25 @@ async def served(gate: Gate, waiting: list[bool], done: list[bool]) -> None:
 
 async def test_live_ones_pass_a_backlog_that_waits() -> None:
     done: list[bool] = []
-    await served(Gate(SMALL), [True] * 100 + [False] * 4, done)
+    await served(AdmissionGate(SMALL), [True] * 100 + [False] * 4, done)
     assert done.index(False) < 8
-    assert len(done) - done[::-1].index(False) <= 16, "all four live ones are among the first sixteen"
+    assert len(done) - done[::-1].index(False) <= 16, (
+        "all four live ones are among the first sixteen"
+    )
 
 
 async def test_a_backlog_drains_while_live_ones_never_end() -> None:
     done: list[bool] = []
-    await served(Gate(SMALL), [False] * 200 + [True] * 10, done)
+    await served(AdmissionGate(SMALL), [False] * 200 + [True] * 10, done)
     assert Counter(done[:120])[True] == 10
 
 
 async def test_who_gives_up_leaves_no_turn_behind() -> None:
-    gate = Gate(Limits(appends_at_once=1))
+    gate = AdmissionGate(Limits(appends_at_once=1))
     async with gate.turn(False):
-        waiting = [asyncio.create_task(served(gate, [backlog], [])) for backlog in (False, True, False)]
+        waiting = [
+            asyncio.create_task(served(gate, [backlog], [])) for backlog in (False, True, False)
+        ]
         await asyncio.sleep(0)
         waiting[0].cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
@@ -103,7 +107,9 @@ async def test_what_is_too_much_is_answered_429_with_what_the_log_has(store: Sto
             refused = await service.append(id, second, token)
             assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
             assert refused.json()["through"] == 4
-            far = await service.call("POST", f"/v1/episodes/{id}/events", token, content=second, headers=FAR)
+            far = await service.call(
+                "POST", f"/v1/episodes/{id}/events", token, content=second, headers=FAR
+            )
             assert far.status_code == 200, "a backlog's half is its own"
 
 
@@ -111,14 +117,19 @@ async def test_what_is_too_much_is_answered_429_with_what_the_log_has(store: Sto
 async def test_how_far_behind_is_a_whole_number(service: Service, said: str) -> None:
     id, token = await service.open()
     made = frames(events(id, *SAID))[0]
-    answer = await service.call("POST", f"/v1/episodes/{id}/events", token, content=made, headers={BEHIND: said})
+    answer = await service.call(
+        "POST", f"/v1/episodes/{id}/events", token, content=made, headers={BEHIND: said}
+    )
     assert answer.status_code == 422
     assert BEHIND in answer.json()["detail"]
 
 
 @pytest.mark.slow_where("postgres")
-async def test_episodes_that_come_back_with_an_hours_journal_do_not_starve_a_live_one(store: Store) -> None:
-    """Twenty daemons ship their journals, oldest first; the live one's segments are taken meanwhile."""
+async def test_episodes_that_come_back_with_an_hours_journal_do_not_starve_a_live_one(
+    store: Store,
+) -> None:
+    """Twenty daemons ship their journals, oldest first; the live one's segments are taken
+    meanwhile."""
     async with running(store, appends_at_once=4, appends_token=2) as service:
         behind = [await service.open() for _ in range(20)]
         live, token = await service.open()
@@ -127,21 +138,26 @@ async def test_episodes_that_come_back_with_an_hours_journal_do_not_starve_a_liv
         async def ship(id: str, key: str, headers: dict[str, str]) -> None:
             said = events(id, *episode(*([went(f"/{n}") for n in range(5)] for _ in range(10))))
             for frame in frames(said, [1] * len(said)):
-                answer = await service.call("POST", f"/v1/episodes/{id}/events", key, content=frame, headers=headers)
+                answer = await service.call(
+                    "POST", f"/v1/episodes/{id}/events", key, content=frame, headers=headers
+                )
                 assert answer.status_code == 200, answer.text
                 order.append(id)
 
         await asyncio.gather(*(ship(id, key, FAR) for id, key in behind), ship(live, token, {}))
         last = len(order) - order[::-1].index(live)
         taken = order.count(live)
-        # Served in turn with twenty others it would end with them, at twenty-one segments a turn of its own.
-        assert last < 6 * taken, f"the live episode's {taken} segments were done after {last} of all {len(order)}"
+        # Served in turn with twenty others it would end with them, at twenty-one segments a turn of
+        # its own.
+        assert last < 6 * taken, (
+            f"the live episode's {taken} segments were done after {last} of all {len(order)}"
+        )
         for id, _ in behind:
             assert (await service.get(f"/v1/episodes/{id}")).json()["status"] == "closed"
 
 
 async def test_a_turn_that_falls_to_somebody_who_gives_up_in_that_moment_is_not_lost() -> None:
-    gate = Gate(Limits(appends_at_once=1))
+    gate = AdmissionGate(Limits(appends_at_once=1))
 
     async def take() -> None:
         async with gate.turn(False):

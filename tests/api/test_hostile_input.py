@@ -1,7 +1,8 @@
-"""Whatever stands in a path, a query, a header, a form or a body of any route: no 500, and no nonsense is kept.
+"""Whatever stands in a path, a query, a header, a form or a body of any route: no 500, and no
+nonsense is kept.
 
-Every documented route is walked by its own OpenAPI description, every other one by the table here; a route in neither
-fails the test.
+Every documented route is walked by its own OpenAPI description, every other one by the table here;
+a route in neither fails the test.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from tests.support.hostile_values import IN_ADDRESSES, IN_JSON, IN_YAML
 
 Name = tuple[str, str]
 """Method and path."""
-STREAMS = frozenset(("/v1/stream", "/v1/episodes/{episode}/stream", "/episodes/{episode}/live", "/fleet/live"))
+STREAMS = frozenset(
+    ("/v1/stream", "/v1/episodes/{episode}/stream", "/episodes/{episode}/live", "/fleet/live")
+)
 TWICE = ("/nemo/strict/", "/nemo/ng-rollout/")
 """Where the handlers of /nemo are found again: their bodies are read by the same code."""
 PAGES: dict[Name, tuple[str, ...]] = {
@@ -85,7 +88,13 @@ PAGES: dict[Name, tuple[str, ...]] = {
     ("POST", "/logout"): (),
 }
 """Routes that OpenAPI does not tell of, with what they read of the query, or of a form."""
-HEADERS = (b"idempotency-key", b"last-event-id", b"milestoned-behind", b"content-type", b"accept-encoding")
+HEADERS = (
+    b"idempotency-key",
+    b"last-event-id",
+    b"milestoned-behind",
+    b"content-type",
+    b"accept-encoding",
+)
 HEADER_VALUES = (b"9" * 5_000, b"\xff\xfe", b"1e999", b"a\x00b")
 
 
@@ -104,7 +113,8 @@ class Sent(NamedTuple):
 
 
 async def answered(service: Service, sent: Sent, streams: bool) -> tuple[int, bytes]:
-    """Status and body, as the server gives the request to the application; what it raises is a 599."""
+    """Status and body, as the server gives the request to the application; what it raises is a
+    599."""
     given = {
         b"authorization": f"Bearer {ADMIN}".encode(), b"cookie": f"milestoned={ADMIN}".encode(),
         b"host": b"service.test",
@@ -152,7 +162,7 @@ def routes_of(app: Any) -> set[Name]:
     found: set[Name] = set()
     for route in app.routes:
         for one in [route] if hasattr(route, "path") else route.effective_candidates():
-            found |= {(method, one.path) for method in (getattr(one, "methods", None) or {"GET"})}
+            found |= {(method, one.path) for method in getattr(one, "methods", None) or {"GET"}}
     return {(method, path) for method, path in found if method != "HEAD"}
 
 
@@ -163,7 +173,11 @@ class Walk:
         self._document, self._ids = document, ids
 
     def requests(self) -> Iterator[Sent]:
-        told = [(m.upper(), path, one) for path, item in self._document["paths"].items() for m, one in item.items()]
+        told = [
+            (m.upper(), path, one)
+            for path, item in self._document["paths"].items()
+            for m, one in item.items()
+        ]
         for method, path, operation in told:
             if method != "DELETE":
                 yield from self._documented(method, path, operation)
@@ -178,12 +192,16 @@ class Walk:
     def _address(self, path: str) -> str:
         return re.sub(r"\{(\w+)(:\w+)?\}", lambda found: self._ids.get(found[1], "0"), path)
 
-    def _of_addresses(self, method: str, path: str, names: Iterable[str], body: bytes = b"") -> Iterator[Sent]:
+    def _of_addresses(
+        self, method: str, path: str, names: Iterable[str], body: bytes = b""
+    ) -> Iterator[Sent]:
         address = self._address(path)
         for name in re.findall(r"\{(\w+)", path):
             for what, text in IN_ADDRESSES.items():
                 odd = re.sub(
-                    r"\{(\w+)(:\w+)?\}", lambda f, n=name, t=text: t if f[1] == n else self._ids.get(f[1], "0"), path
+                    r"\{(\w+)(:\w+)?\}",
+                    lambda f, n=name, t=text: t if f[1] == n else self._ids.get(f[1], "0"),
+                    path,
                 )
                 yield Sent(method, odd, "wait_ms=0", body, what=f"{what} as {name}")
         for name in names:
@@ -206,7 +224,11 @@ class Walk:
             return
         sampler = Sampler(self._document, Named("episode", self._ids["episode"]))
         sample = self._sample(path, sampler.value("", schema), sampler, schema)
-        members = {*sample, *sampler._resolved(schema).get("properties", {})} if isinstance(sample, dict) else set()
+        members = (
+            {*sample, *sampler._resolved(schema).get("properties", {})}
+            if isinstance(sample, dict)
+            else set()
+        )
         plain = json.dumps(sample).encode()
         yield from self._of_addresses(method, path, names, plain)
         if path.startswith(TWICE):
@@ -214,16 +236,26 @@ class Walk:
         for member in sorted(members):
             for what, text in IN_JSON.items():
                 odd = json.dumps({**sample, member: "@"}).replace('"@"', text)
-                yield Sent(method, self._address(path), "wait_ms=0", odd.encode(), what=f"{what} as {member}")
+                yield Sent(
+                    method,
+                    self._address(path),
+                    "wait_ms=0",
+                    odd.encode(),
+                    what=f"{what} as {member}",
+                )
         whole = [f'{{"x": {text}}}'.encode() for text in IN_JSON.values()]
-        yield from self._bodies(method, path, [*whole, b"", b"\x00", b"\xff\xfe", plain[:-1], b'"', plain + plain])
+        yield from self._bodies(
+            method, path, [*whole, b"", b"\x00", b"\xff\xfe", plain[:-1], b'"', plain + plain]
+        )
         if "application/yaml" in content:
             yield from self._yaml(method, path)
 
     def _sample(self, path: str, sample: Any, sampler: Sampler, schema: dict[str, Any]) -> Any:
         if path == "/v1/tasks":
             return TASK
-        if isinstance(sample, dict) and "wait_ms" in sampler._resolved(schema).get("properties", {}):
+        if isinstance(sample, dict) and "wait_ms" in sampler._resolved(schema).get(
+            "properties", {}
+        ):
             sample["wait_ms"] = 0
         if path == "/v1/episodes":
             sample["task"] = TASK["id"]
@@ -237,17 +269,38 @@ class Walk:
         kind = ((b"content-type", b"application/yaml"),)
         for what, text in IN_YAML.items():
             for member in ("id", "version", "instruction", "milestones", "settings"):
-                yield Sent(method, path, "", _yaml(member, text), kind, what=f"YAML: {what} as {member}")
+                yield Sent(
+                    method, path, "", _yaml(member, text), kind, what=f"YAML: {what} as {member}"
+                )
 
     def _forms(self, path: str, names: Iterable[str]) -> Iterator[Sent]:
         kind = ((b"content-type", b"application/x-www-form-urlencoded"),)
-        usual = {"task": TASK["id"], "first": self._ids["episode"], "choice": "yes", "step": "0", "text": "id: a"}
+        usual = {
+            "task": TASK["id"],
+            "first": self._ids["episode"],
+            "choice": "yes",
+            "step": "0",
+            "text": "id: a",
+        }
         for name in names:
             for what, text in IN_ADDRESSES.items():
-                rest = "&".join(f"{other}={usual.get(other, '')}" for other in names if other != name)
-                yield Sent("POST", path, "", f"{name}={text}&{rest}".encode(), kind, what=f"{what} as {name}")
+                rest = "&".join(
+                    f"{other}={usual.get(other, '')}" for other in names if other != name
+                )
+                yield Sent(
+                    "POST",
+                    path,
+                    "",
+                    f"{name}={text}&{rest}".encode(),
+                    kind,
+                    what=f"{what} as {name}",
+                )
         for what, text in IN_YAML.items():
-            body = b"text=" + _yaml("instruction", text).replace(b"\n", b"%0a").replace(b"&", b"%26") + b"&do=check"
+            body = (
+                b"text="
+                + _yaml("instruction", text).replace(b"\n", b"%0a").replace(b"&", b"%26")
+                + b"&do=check"
+            )
             yield Sent("POST", path, "", body, kind, what=f"YAML: {what}")
         for raw in (b"\x00", b"\xff=\xff", b"&&&===", b"a" * 1_000):
             yield Sent("POST", path, "", raw, kind, what="as the form")
@@ -255,15 +308,28 @@ class Walk:
 
 def _yaml(member: str, text: str) -> bytes:
     spec = {**TASK, member: "@"}
-    return "\n".join(f"{name}: {json.dumps(value)}" for name, value in spec.items()).replace('"@"', text).encode()
+    return (
+        "\n".join(f"{name}: {json.dumps(value)}" for name, value in spec.items())
+        .replace('"@"', text)
+        .encode()
+    )
 
 
 def test_every_route_is_in_a_table(service: Service) -> None:
-    documented = {(method.upper(), path) for path, item in service.app.openapi()["paths"].items() for method in item}
+    documented = {
+        (method.upper(), path)
+        for path, item in service.app.openapi()["paths"].items()
+        for method in item
+    }
     sockets = {("GET", "/openenv/ws")}  # tests/api/test_hostile_socket.py
     known = documented | PAGES.keys() | sockets
-    there = {(method, re.sub(r"\{(\w+):\w+\}", r"{\1}", path)) for method, path in routes_of(service.app)}
-    assert there - {(method, re.sub(r"\{(\w+):\w+\}", r"{\1}", path)) for method, path in known} == set()
+    there = {
+        (method, re.sub(r"\{(\w+):\w+\}", r"{\1}", path)) for method, path in routes_of(service.app)
+    }
+    assert (
+        there - {(method, re.sub(r"\{(\w+):\w+\}", r"{\1}", path)) for method, path in known}
+        == set()
+    )
     assert set(PAGES) - routes_of(service.app) == set()
 
 
@@ -280,7 +346,10 @@ async def test_nothing_that_is_sent_is_a_fault_of_the_service(service: Service) 
         status, said = await answered(service, sent, path in STREAMS)
         if status >= 500 and status not in (503,):
             faults.append(f"{status} {sent} {said[:200]!r}")
-        elif said[:1] in (b"{", b"[") and (wrong := _nonsense(said.decode("utf-8", "replace"))) is not None:
+        elif (
+            said[:1] in (b"{", b"[")
+            and (wrong := _nonsense(said.decode("utf-8", "replace"))) is not None
+        ):
             faults.append(f"{wrong} in the answer of {sent}")
     faults += [found async for found in _stored(service)]
     assert number > 3_000

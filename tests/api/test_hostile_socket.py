@@ -1,4 +1,5 @@
-"""Whatever a harness sends over OpenEnv's socket: an error frame, or the socket's end; never a fault of the service."""
+"""Whatever a harness sends over OpenEnv's socket: an error frame, or the socket's end; never a
+fault of the service."""
 
 from __future__ import annotations
 
@@ -32,14 +33,18 @@ RAW: dict[str, dict[str, Any]] = {
 
 
 async def spoken(service: Service, *messages: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the socket sends for these messages, one after the other; raises what the application raises."""
+    """What the socket sends for these messages, one after the other; raises what the application
+    raises."""
     scope = {
         "type": "websocket", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "scheme": "ws",
         "path": "/openenv/ws", "raw_path": b"/openenv/ws", "root_path": "", "query_string": b"", "subprotocols": [],
         "headers": [(b"host", b"service.test"), (b"authorization", f"Bearer {ADMIN}".encode())],
         "client": ("127.0.0.1", 1), "server": ("service.test", 80), "state": {},
     }  # fmt: skip
-    given = [{"type": "websocket.connect"}, *({"type": "websocket.receive", **one} for one in messages)]
+    given = [
+        {"type": "websocket.connect"},
+        *({"type": "websocket.receive", **one} for one in messages),
+    ]
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -66,7 +71,9 @@ async def test_a_hostile_value_is_an_error_frame(service: Service, where: str) -
 
 
 @pytest.mark.parametrize("raw", RAW.values(), ids=RAW)
-async def test_what_is_no_message_is_answered_and_the_session_goes_on(service: Service, raw: dict[str, Any]) -> None:
+async def test_what_is_no_message_is_answered_and_the_session_goes_on(
+    service: Service, raw: dict[str, Any]
+) -> None:
     _, *told = await spoken(service, raw, {"text": '{"type": "state"}'})
     kinds = [json.loads(one["text"])["type"] for one in told if one["type"] == "websocket.send"]
     assert kinds == ["error", "state"]

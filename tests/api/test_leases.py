@@ -51,21 +51,34 @@ async def test_who_missed_a_beat_is_given_an_episode_last(service: Service, fitt
     assert sum([(await row(service, one)).state == "busy" for one in late]) == 1
 
 
-async def test_who_opens_an_episode_is_told_at_once_where_an_idle_daemon_takes_it(store: Store) -> None:
+async def test_who_opens_an_episode_is_told_at_once_where_an_idle_daemon_takes_it(
+    store: Store,
+) -> None:
     async with running(store, lease_ms=30_000) as service:
         one = await joined(service)
         waits = asyncio.create_task(one.beat(wait_ms=50_000))
         await until(lambda: service.app.state.notifier.waiting)
         episode = await opened(service)
-        assert (episode["sandbox"]["state"], episode["sandbox"]["sandbox"]["name"]) == ("held", "one")
+        assert (episode["sandbox"]["state"], episode["sandbox"]["sandbox"]["name"]) == (
+            "held",
+            "one",
+        )
         assert (await waits)["lease"]["episode"] == episode["episode"]
         async with asyncio.timeout(20):
-            assert (await opened(service))["sandbox"]["state"] == "queued", "nobody is idle: nothing to wait for"
+            assert (await opened(service))["sandbox"]["state"] == "queued", (
+                "nobody is idle: nothing to wait for"
+            )
 
 
-async def long_poll(service: Service, sandbox: Sandbox, gone: asyncio.Event) -> list[dict[str, Any]]:
-    """The daemon's long poll at the application's own door, since only there a caller can hang up; what was sent."""
-    body, sent = orjson.dumps({"instance": sandbox.instance, "wait_ms": 50_000}), list[dict[str, Any]]()
+async def long_poll(
+    service: Service, sandbox: Sandbox, gone: asyncio.Event
+) -> list[dict[str, Any]]:
+    """The daemon's long poll at the application's own door, since only there a caller can hang up;
+    what was sent."""
+    body, sent = (
+        orjson.dumps({"instance": sandbox.instance, "wait_ms": 50_000}),
+        list[dict[str, Any]](),
+    )
     words = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> dict[str, Any]:
@@ -78,7 +91,10 @@ async def long_poll(service: Service, sandbox: Sandbox, gone: asyncio.Event) -> 
         sent.append(message)
 
     path = f"/v1/sandboxes/{sandbox.id}:beat"
-    headers = [(b"authorization", f"Bearer {ADMIN}".encode()), (b"content-type", b"application/json")]
+    headers = [
+        (b"authorization", f"Bearer {ADMIN}".encode()),
+        (b"content-type", b"application/json"),
+    ]
     scope: dict[str, Any] = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -86,14 +102,27 @@ async def long_poll(service: Service, sandbox: Sandbox, gone: asyncio.Event) -> 
         "method": "POST",
         "scheme": "http",
     }
-    scope |= {"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "headers": headers}
-    await service.app({**scope, "client": ("127.0.0.1", 1), "server": ("service.test", 80), "state": {}}, receive, send)
+    scope |= {
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": headers,
+    }
+    await service.app(
+        {**scope, "client": ("127.0.0.1", 1), "server": ("service.test", 80), "state": {}},
+        receive,
+        send,
+    )
     return sent
 
 
 @pytest.mark.parametrize(("hung_up", "state"), [(False, "held"), (True, "queued")])
-async def test_an_answer_that_nobody_reads_tells_nobody(service: Service, hung_up: bool, state: str) -> None:
-    """A daemon that went while it waited has not heard of the episode: it may still go to another sandbox."""
+async def test_an_answer_that_nobody_reads_tells_nobody(
+    service: Service, hung_up: bool, state: str
+) -> None:
+    """A daemon that went while it waited has not heard of the episode: it may still go to another
+    sandbox."""
     one, gone = await joined(service), asyncio.Event()
     waits = asyncio.create_task(long_poll(service, one, gone))
     await until(lambda: service.app.state.notifier.waiting)

@@ -1,4 +1,5 @@
-"""What the operator sees of a text that a matcher failed on: a metric and a line of the log, and no step is null."""
+"""What the operator sees of a text that a matcher failed on: a metric and a line of the log, and no
+step is null."""
 
 from __future__ import annotations
 
@@ -20,13 +21,20 @@ TASK: dict[str, Any] = {
     "weights": {"answer": 1},
     "milestones": [
         {"id": "right", "when": {"answer_matches": {"text": {"money": 3}}}, "component": "answer"},
-        {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "component": "ui", "penalty": 0.5},
+        {
+            "id": "bad",
+            "when": {"element_clicked": {"name": "Delete"}},
+            "component": "ui",
+            "penalty": 0.5,
+        },
     ],
 }
 METRIC = 'milestoned_matcher_failures_total{error="InvalidOperation",matcher="Money"}'
 
 
-async def test_a_matcher_that_fails_is_counted_and_logged(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_matcher_that_fails_is_counted_and_logged(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Once for each event, however often its segment is sent; the agent's words are in neither."""
 
     def decimal(text: str, locale: str) -> Any:

@@ -1,4 +1,5 @@
-"""`milestoned db move`: everything comes over, the chain is whole, and a copy that differs is not kept."""
+"""`milestoned db move`: everything comes over, the chain is whole, and a copy that differs is not
+kept."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ SAID = episode([went("/cart")], [clicked("Buy")])
 
 
 @pytest.fixture(params=["to postgres", "to sqlite"])
-def stores(request: pytest.FixtureRequest, tmp_path: Path, postgres: Postgres) -> tuple[Store, Store]:
+def stores(
+    request: pytest.FixtureRequest, tmp_path: Path, postgres: Postgres
+) -> tuple[Store, Store]:
     """Where it is and where it shall go; the secrets are the same."""
     ways = Store(tmp_path / "one"), Store(tmp_path / "other", postgres.database())
     return ways if request.param == "to postgres" else (ways[1], ways[0])
@@ -46,15 +49,26 @@ async def _filled(service: Service) -> tuple[str, str, str, str]:
     closed, token = await service.open()
     await service.tell(closed, token, *SAID, sizes=[2, 2])
     open_, token = await service.open()
-    assert (await service.append(open_, frames(events(open_, *SAID), [3])[0], token)).status_code == 200
+    assert (
+        await service.append(open_, frames(events(open_, *SAID), [3])[0], token)
+    ).status_code == 200
     gone, _ = await service.open()
-    assert (await service.call("DELETE", f"/v1/episodes/{gone}", params={"reason": "x"})).status_code == 200
+    assert (
+        await service.call("DELETE", f"/v1/episodes/{gone}", params={"reason": "x"})
+    ).status_code == 200
     return closed, open_, token, gone
 
 
 async def _seen(service: Service, *ids: str) -> list[Any]:
-    paths = [f"/v1/episodes/{id}{what}" for id in ids for what in ("", "/events", "/recording", "/steps/0/reward")]
-    return [(answer.status_code, answer.content) for answer in [await service.get(path) for path in paths]]
+    paths = [
+        f"/v1/episodes/{id}{what}"
+        for id in ids
+        for what in ("", "/events", "/recording", "/steps/0/reward")
+    ]
+    return [
+        (answer.status_code, answer.content)
+        for answer in [await service.get(path) for path in paths]
+    ]
 
 
 async def test_everything_is_as_it_was_and_goes_on(stores: tuple[Store, Store]) -> None:
@@ -69,14 +83,20 @@ async def test_everything_is_as_it_was_and_goes_on(stores: tuple[Store, Store]) 
     shutil.copy(source.folder / "signing.key", target.folder)
     async with running(target) as service:
         assert await _seen(service, closed, open_, gone) == before
-        assert (await service.append(open_, frames(events(open_, *SAID), [3])[1], token)).status_code == 200
+        assert (
+            await service.append(open_, frames(events(open_, *SAID), [3])[1], token)
+        ).status_code == 200
         assert (await service.get(f"/v1/episodes/{open_}")).json()["status"] == "closed"
         other = {**TASK, "id": "shop/other"}
-        assert (await service.post("/v1/tasks", other)).status_code == 201, "new numbers follow the old ones"
+        assert (await service.post("/v1/tasks", other)).status_code == 201, (
+            "new numbers follow the old ones"
+        )
         assert (await service.open(other))[0] not in (closed, open_, gone)
 
 
-async def test_a_target_that_is_not_empty_is_refused_and_left_alone(stores: tuple[Store, Store]) -> None:
+async def test_a_target_that_is_not_empty_is_refused_and_left_alone(
+    stores: tuple[Store, Store],
+) -> None:
     source, target = stores
     async with running(source) as service:
         await _filled(service)

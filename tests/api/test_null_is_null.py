@@ -1,8 +1,9 @@
-"""Null is not zero, on every way out: one recording, and all that gives a number for a reward of it.
+"""Null is not zero, on every way out: one recording, and all that gives a number for a reward of
+it.
 
-Of five steps the first earns something; then a source is blind, a secret decides, a rule fails, a judge is silent. The
-tables are closed: a route, page or command that stands in none of them fails its test until somebody says
-whether it gives rewards.
+Of five steps the first earns something; then a source is blind, a secret decides, a rule fails, a
+judge is silent. The tables are closed: a route, page or command that stands in none of them fails
+its test until somebody says whether it gives rewards.
 """
 
 from __future__ import annotations
@@ -32,7 +33,17 @@ from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 from tests.api.processes import ROOT
 from tests.api.service import ADMIN, Store, eventually
-from tests.api.unknown import MASKED, PAID, STATUS, STEPS, TASK, Way, of_rewards, on_a_socket, recorded
+from tests.api.unknown import (
+    MASKED,
+    PAID,
+    STATUS,
+    STEPS,
+    TASK,
+    Way,
+    of_rewards,
+    on_a_socket,
+    recorded,
+)
 from tests.rescoring.corpus import written
 from tests.support.logs import episode, log
 
@@ -71,7 +82,11 @@ async def openrlhf(way: Way, _folder: Path, path: str = "/adapters/openrlhf/scor
     for label, value in zip([*labels, way.id], [*PAID, None], strict=True):
         body = {"query": ["x"], "prompts": [""], "labels": [label]}
         answer = await way.service.post(path, body, params={"wait_ms": 0})
-        assert (answer.json()["rewards"] == [value]) if value is not None else (answer.status_code == 503)
+        assert (
+            (answer.json()["rewards"] == [value])
+            if value is not None
+            else (answer.status_code == 503)
+        )
 
 
 async def openrlhf_alias(way: Way, folder: Path) -> None:
@@ -83,9 +98,13 @@ async def slime(way: Way, _folder: Path) -> None:
     for label, value in zip([*labels, way.id], [*PAID, None], strict=True):
         for detail in ("0", "1"):
             asked = {"wait_ms": 0, "detail": detail}
-            answer = await way.service.post("/adapters/slime/score", {"response": "x", "label": label}, params=asked)
+            answer = await way.service.post(
+                "/adapters/slime/score", {"response": "x", "label": label}, params=asked
+            )
             assert (
-                (answer.status_code == 503) if value is None else (value in (answer.json(), reward_in(answer.json())))
+                (answer.status_code == 503)
+                if value is None
+                else (value in (answer.json(), reward_in(answer.json())))
             )
 
 
@@ -95,17 +114,25 @@ def reward_in(document: Any) -> Any:
 
 
 async def nemo(way: Way, _folder: Path, path: str = "/nemo/verify") -> None:
-    """Its wire wants a number: 0.0 stands there beside `mask_sample`, and docs/trainers/nemo-gym.md says so."""
+    """Its wire wants a number: 0.0 stands there beside `mask_sample`, and docs/trainers/nemo-gym.md
+    says so."""
     row = {"response": {"output": []}, "label": {"episode_id": way.id}}
     whole = await way.json("POST", path, row, params={"wait_ms": 0})
     assert (whole["mask_sample"], whole["step_rewards"]) == (True, [])
     steps = [
-        await way.json("POST", path, {**row, "label": {"episode_id": way.id, "step": step}}, params={"wait_ms": 0})
+        await way.json(
+            "POST",
+            path,
+            {**row, "label": {"episode_id": way.id, "step": step}},
+            params={"wait_ms": 0},
+        )
         for step in range(5)
     ]
     assert [one["mask_sample"] for one in steps] == MASKED
     assert steps[0]["reward"] == PAID[0]
-    means = await way.json("POST", path.replace("verify", "aggregate_metrics"), {"verify_responses": [*steps, whole]})
+    means = await way.json(
+        "POST", path.replace("verify", "aggregate_metrics"), {"verify_responses": [*steps, whole]}
+    )
     assert means["agent_metrics"] == {"mean/reward": PAID[0], "mean/mask_sample": 5 / 6}
 
 
@@ -150,15 +177,27 @@ async def closing(way: Way, _folder: Path) -> None:
 
 
 async def trajectory(way: Way, _folder: Path) -> None:
-    of_rewards([one["reward"] for one in (await way.json("GET", f"/v1/episodes/{way.id}/trajectory"))["steps"]])
+    of_rewards(
+        [
+            one["reward"]
+            for one in (await way.json("GET", f"/v1/episodes/{way.id}/trajectory"))["steps"]
+        ]
+    )
 
 
 async def streamed(way: Way, path: str, **headers: str) -> list[Any]:
-    """The rewards of a stream that does not end, because a judge has not answered: off a real socket."""
+    """The rewards of a stream that does not end, because a judge has not answered: off a real
+    socket."""
     found: list[Any] = []
-    async with asyncio.timeout(30), on_a_socket(way.service.app) as url, httpx.AsyncClient(timeout=30) as http:
+    async with (
+        asyncio.timeout(30),
+        on_a_socket(way.service.app) as url,
+        httpx.AsyncClient(timeout=30) as http,
+    ):
         headers |= {"authorization": f"Bearer {ADMIN}"}
-        async with http.stream("GET", f"{url}{path}", params={"kinds": "reward"}, headers=headers) as answer:
+        async with http.stream(
+            "GET", f"{url}{path}", params={"kinds": "reward"}, headers=headers
+        ) as answer:
             assert answer.status_code == 200
             kind = ""
             async for line in answer.aiter_lines():
@@ -183,7 +222,11 @@ async def stream_of_all(way: Way, _folder: Path) -> None:
 async def explanation(way: Way, _folder: Path) -> None:
     for step in range(5):
         told = (await way.json("GET", f"/v1/episodes/{way.id}/steps/{step}/explanation"))["reward"]
-        assert (told["reward"], told["mask"], told["status"]) == (PAID[step], MASKED[step], STATUS[step])
+        assert (told["reward"], told["mask"], told["status"]) == (
+            PAID[step],
+            MASKED[step],
+            STATUS[step],
+        )
 
 
 async def report(way: Way, _folder: Path) -> None:
@@ -194,12 +237,19 @@ async def report(way: Way, _folder: Path) -> None:
 
 async def health(way: Way, _folder: Path) -> None:
     told = await way.json("GET", "/v1/reports/health")
-    assert {(one["reward"], one["mean_total"], one["components"]) for one in told["versions"]} <= {(None, None, None)}
+    assert {(one["reward"], one["mean_total"], one["components"]) for one in told["versions"]} <= {
+        (None, None, None)
+    }
 
 
 async def rescore(way: Way, _folder: Path) -> None:
-    """By rules that the processes of a rescore have too: those of others are installed in this one alone."""
-    task = {**TASK, "id": "shop/other", "milestones": [one for one in TASK["milestones"] if one["id"] != "kept"]}
+    """By rules that the processes of a rescore have too: those of others are installed in this one
+    alone."""
+    task = {
+        **TASK,
+        "id": "shop/other",
+        "milestones": [one for one in TASK["milestones"] if one["id"] != "kept"],
+    }
     episode_id, token = await way.service.open(task)
     await way.service.tell(episode_id, token, *episode(*STEPS))
     changed = {**task, "version": "2", "weights": {"nav": 0.5, "form": 0.25, "ui": 0.25}}
@@ -260,7 +310,8 @@ PER_ROLLOUT = ("seed_session", "reset", "close", "close_session", "reverify_mode
 
 
 async def test_every_route_is_in_a_table(unknown: Way) -> None:
-    """A new one is put there by whoever makes it: into `ROUTES` with its check, or among those without a reward."""
+    """A new one is put there by whoever makes it: into `ROUTES` with its check, or among those
+    without a reward."""
     document = (await unknown.service.get("/openapi.json")).json()
     there = {f"{method.upper()} {path}" for path, of in document["paths"].items() for method in of}
     silent = {one.strip() for one in NO_REWARD.replace("\n", " ").split(",")}
@@ -270,7 +321,9 @@ async def test_every_route_is_in_a_table(unknown: Way) -> None:
     assert ROUTES.keys() & silent == set()
 
 
-@pytest.mark.parametrize("check", list(dict.fromkeys(ROUTES.values())), ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "check", list(dict.fromkeys(ROUTES.values())), ids=lambda check: check.__name__
+)
 async def test_no_route_gives_a_number_for_what_is_not_known(
     unknown: Way, tmp_path: Path, check: Callable[[Way, Path], Awaitable[None]]
 ) -> None:
@@ -281,7 +334,9 @@ async def test_openenv_s_socket_gives_an_error_frame_for_what_is_not_known(unkno
     """A socket is no path of OpenAPI's: it is held off a real one."""
     async with asyncio.timeout(60), on_a_socket(unknown.service.app) as url:
         address = f"{url.replace('http', 'ws', 1)}/openenv/ws"
-        async with connect(address, additional_headers={"authorization": f"Bearer {ADMIN}"}) as socket:
+        async with connect(
+            address, additional_headers={"authorization": f"Bearer {ADMIN}"}
+        ) as socket:
 
             async def say(kind: str, **data: Any) -> Any:
                 await socket.send(orjson.dumps({"type": kind, "data": data}).decode())
@@ -299,7 +354,9 @@ async def test_openenv_s_socket_gives_an_error_frame_for_what_is_not_known(unkno
                     assert told["data"]["reward"] == value
 
 
-async def test_metrics_count_what_is_not_known_by_its_status_and_sum_no_reward(unknown: Way) -> None:
+async def test_metrics_count_what_is_not_known_by_its_status_and_sum_no_reward(
+    unknown: Way,
+) -> None:
     """No metric is a sum or a mean of rewards, so that none can take null for 0."""
     told = await unknown.service.metrics()
     prefix = "milestoned_rewards_sealed_total"
@@ -310,8 +367,12 @@ async def test_metrics_count_what_is_not_known_by_its_status_and_sum_no_reward(u
         wanted[name] = wanted.get(name, 0.0) + 1.0
     assert counted == wanted
     of_rewards = {name.partition("{")[0] for name in told if "reward" in name}
-    assert of_rewards == {"milestoned_rewards_sealed_total", "milestoned_rewards_sealed_created",
-                          "milestoned_reward_reads_total", "milestoned_reward_reads_created"}  # fmt: skip
+    assert of_rewards == {
+        "milestoned_rewards_sealed_total",
+        "milestoned_rewards_sealed_created",
+        "milestoned_reward_reads_total",
+        "milestoned_reward_reads_created",
+    }
 
 
 # -- pages and files
@@ -328,7 +389,12 @@ async def list_as_parquet(way: Way) -> None:
 
     answer = await way.page("/episodes/export", format="parquet")
     tables = zipfile.ZipFile(io.BytesIO(answer.content))
-    held({name: pq.read_table(io.BytesIO(tables.read(f"{name}.parquet"))).to_pylist() for name in TABLES})
+    held(
+        {
+            name: pq.read_table(io.BytesIO(tables.read(f"{name}.parquet"))).to_pylist()
+            for name in TABLES
+        }
+    )
 
 
 TABLES = ("episodes", "rewards", "milestones", "returns")
@@ -337,11 +403,18 @@ TABLES = ("episodes", "rewards", "milestones", "returns")
 def held(tables: dict[str, list[Any]]) -> None:
     """Exported tables."""
     assert [(one["total"], one["masked"]) for one in tables["episodes"]] == [(None, 4)]
-    assert [(one["reward"], one["mask"]) for one in tables["rewards"]] == list(zip(PAID, MASKED, strict=True))
-    assert all(value is None for one in tables["rewards"] if one["mask"] for _, value in one["components"])
+    assert [(one["reward"], one["mask"]) for one in tables["rewards"]] == list(
+        zip(PAID, MASKED, strict=True)
+    )
+    assert all(
+        value is None for one in tables["rewards"] if one["mask"] for _, value in one["components"]
+    )
     assert [one["return_to_go"] for one in tables["returns"]] == [None] * 5
     assert [one["unknown"] for one in tables["returns"]] == [4, 4, 3, 2, 1]
-    assert {(one["id"], one["paid"]) for one in tables["milestones"]} == {("cart", True), ("buy", False)}
+    assert {(one["id"], one["paid"]) for one in tables["milestones"]} == {
+        ("cart", True),
+        ("buy", False),
+    }
 
 
 async def compared(way: Way) -> None:
@@ -380,7 +453,10 @@ ELSEWHERE = {
     "/episodes/{episode}/visual": "pictures",
     "/audit": "health and differences, as /v1/audit/report",
     "/audit/report": "what /v1/audit/report gives",
-    "/training": "tests/pages/test_drawn.py: what a version was paid is not known where no episode has a total",
+    "/training": (
+        "tests/pages/test_drawn.py: what a version was paid is not known where no episode has a"
+        " total"
+    ),
     "/tasks": "tasks",
     "/tasks/{id:path}": "rates over what is known, as /v1/audit/report",
     "/editor": "a task; tried on stored episodes as /v1/rescores",
@@ -409,7 +485,9 @@ def test_every_page_is_in_a_table() -> None:
     assert paths_of_pages() == PAGES.keys() | ELSEWHERE.keys()
 
 
-@pytest.mark.parametrize("check", [one for checks in PAGES.values() for one in checks], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "check", [one for checks in PAGES.values() for one in checks], ids=lambda one: one.__name__
+)
 async def test_no_page_and_no_file_gives_a_number_for_what_is_not_known(
     unknown: Way, check: Callable[[Way], Awaitable[None]]
 ) -> None:
@@ -440,7 +518,17 @@ async def rescored(way: Way, folder: Path, capsys: pytest.CaptureFixture[str]) -
     file, task = await way.recording(folder)
     again = folder / "again.yaml"
     written(again, {**TASK, "weights": {"nav": 0.5, "form": 0.2, "file": 0.2, "ui": 0.1}})
-    asked = ["rescore", str(file), "--task", str(again), "--against", str(task), "--json", "--workers", "1"]
+    asked = [
+        "rescore",
+        str(file),
+        "--task",
+        str(again),
+        "--against",
+        str(task),
+        "--json",
+        "--workers",
+        "1",
+    ]
     assert await asyncio.to_thread(main, asked) == 1
     one, _ = map(orjson.loads, capsys.readouterr().out.splitlines())
     assert [one["old"]["total"], one["new"]["total"]] == [None, None]
@@ -450,7 +538,9 @@ async def explained(way: Way, _folder: Path, capsys: pytest.CaptureFixture[str])
     for step, value in enumerate(PAID):
         assert await way.command("audit", "explain", way.id, step) == 0
         said = capsys.readouterr().out
-        assert said.startswith(f"{way.id} step {step}: {'null' if value is None else '+0.250'}, {STATUS[step]}")
+        assert said.startswith(
+            f"{way.id} step {step}: {'null' if value is None else '+0.250'}, {STATUS[step]}"
+        )
 
 
 async def reported(way: Way, _folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -542,15 +632,28 @@ DAEMON = {
 def test_every_command_of_the_daemon_is_in_the_table_and_only_one_scores() -> None:
     parser = agentd_parser()
     assert set(leaves("", parser)) == {f" {name}" for name in DAEMON}
-    (commands,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    scoring = {name for name, one in commands.choices.items() if "--edge" in one._option_string_actions}
+    (commands,) = [
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    ]
+    scoring = {
+        name for name, one in commands.choices.items() if "--edge" in one._option_string_actions
+    }
     assert scoring == {"run"}
-    engines = {path.name for path in (ROOT / "agentd").rglob("*.py") if "detectors.engine.engine" in path.read_text()}
-    assert engines == {"local_scoring.py"}, "whoever runs the rules in the daemon gives rewards: hold it here"
+    engines = {
+        path.name
+        for path in (ROOT / "agentd").rglob("*.py")
+        if "detectors.engine.engine" in path.read_text()
+    }
+    assert engines == {"local_scoring.py"}, (
+        "whoever runs the rules in the daemon gives rewards: hold it here"
+    )
 
 
-async def test_the_daemon_s_own_hint_is_null_where_nothing_is_known(unknown: Way, tmp_path: Path) -> None:
-    """`agentd run --edge`: what it says into the journal of the same events. ``unknown`` brings the rule of others."""
+async def test_the_daemon_s_own_hint_is_null_where_nothing_is_known(
+    unknown: Way, tmp_path: Path
+) -> None:
+    """`agentd run --edge`: what it says into the journal of the same events. ``unknown`` brings the
+    rule of others."""
     recorder = Recorder(Journal(tmp_path / "journal.sqlite3", "ep_1"))
     Edge(recorder, compile_task(task_from_json(TASK)))
     for event in log(*episode(*STEPS, close=False), ("step.sealed", {"step": 4, "why": "quiet"})):
@@ -559,8 +662,8 @@ async def test_the_daemon_s_own_hint_is_null_where_nothing_is_known(unknown: Way
     recorder.flush()
     told = [data for _, kind, data in recorder.journal.rows() if kind == "edge.computed"]
     recorder.close()
-    # It is the rules' number, as `audit report` compares it: they know that the last step earns nothing by them, and a
-    # judge is the service's.
+    # It is the rules' number, as `audit report` compares it: they know that the last step earns
+    # nothing by them, and a judge is the service's.
     assert [(one["step"], one["reward"]) for one in told] == [*enumerate(PAID[:4]), (4, 0.0)]
 
 
@@ -577,6 +680,6 @@ async def preferences(way: Way, folder: Path) -> list[dict[str, Any]]:
 
 
 async def test_no_label_is_made_of_a_reward_that_is_not_known(unknown: Way, tmp_path: Path) -> None:
-    """The episode's success is not known: no outcome, no pair, no step that failed. (Of episodes that succeeded with
-    steps in the dark: tests/training/test_preferences.py.)"""
+    """The episode's success is not known: no outcome, no pair, no step that failed. (Of episodes
+    that succeeded with steps in the dark: tests/training/test_preferences.py.)"""
     assert await preferences(unknown, tmp_path) == []

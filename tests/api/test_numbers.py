@@ -14,7 +14,8 @@ from detectors.model.types import Event
 from tests.support.logs import clicked, episode, log, ruleset
 
 THIRDS = ruleset(
-    *({"id": name, "when": {"element_clicked": {"name": name}}} for name in "abc"), weights={"ui": 0.4, "nav": 0.2}
+    *({"id": name, "when": {"element_clicked": {"name": name}}} for name in "abc"),
+    weights={"ui": 0.4, "nav": 0.2},
 )
 
 
@@ -40,7 +41,8 @@ def test_a_number_has_no_digits_that_say_nothing(value: float, said: str) -> Non
 
 
 def test_a_sum_of_thirds_is_written_as_it_is_meant() -> None:
-    """Three milestones of 0.4 ÷ 3: in the total, a step, a milestone, a page and a line of the log."""
+    """Three milestones of 0.4 ÷ 3: in the total, a step, a milestone, a page and a line of the
+    log."""
     events = log(*episode([clicked("a")], [clicked("b")], [clicked("c")]))
     engine = Engine(THIRDS, "ep_1")
     first, *_ = engine.feed(events).rewards
@@ -52,5 +54,7 @@ def test_a_sum_of_thirds_is_written_as_it_is_meant() -> None:
     assert describe(first).splitlines()[0] == "step   0  +0.133"
     explained, _, _ = of_events(THIRDS, events, "ep_1")
     assert explained[0].became[0] == "paid +0.133333 in step 0 (events 3)"
-    told = Event("ep_1", 9, "probe", "probe.answered", 0, {"probe": "sum", "when": "step", "value": total})
+    told = Event(
+        "ep_1", 9, "probe", "probe.answered", 0, {"probe": "sum", "when": "step", "value": total}
+    )
     assert line(told).endswith("value: 0.4")

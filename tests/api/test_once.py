@@ -31,14 +31,18 @@ async def test_an_episode_is_opened_once_with_the_same_token(service: Service) -
     assert again.headers["idempotency-replayed"] == "true"
     assert await service.rows("episodes") == 1
     token = again.json()["token"]
-    assert (await service.get(f"/v1/episodes/{again.json()['episode']}/plan", token)).status_code == 200
+    assert (
+        await service.get(f"/v1/episodes/{again.json()['episode']}/plan", token)
+    ).status_code == 200
     other = await service.post("/v1/episodes", body, **key("another"))
     assert other.json()["episode"] != first.json()["episode"]
 
 
 async def test_duplicates_at_once_become_one(service: Service) -> None:
     await service.post("/v1/tasks", TASK)
-    answers = await asyncio.gather(*(service.post("/v1/episodes", {"task": TASK["id"]}, **key()) for _ in range(8)))
+    answers = await asyncio.gather(
+        *(service.post("/v1/episodes", {"task": TASK["id"]}, **key()) for _ in range(8))
+    )
     assert len({answer.json()["token"] for answer in answers}) == 1
     assert await service.rows("episodes") == 1
 
@@ -70,7 +74,10 @@ async def test_a_queued_command_is_queued_once_and_its_answer_may_ripen(service:
     assert (first.status_code, again.status_code) == (202, 202)
     assert await service.rows("commands") == 1
     await service.tell(
-        id, token, ("episode.opened", {"task": "t", "digest": "d"}), ("step.began", {"step": 0, "command": 1})
+        id,
+        token,
+        ("episode.opened", {"task": "t", "digest": "d"}),
+        ("step.began", {"step": 0, "command": 1}),
     )
     ripe = await service.post(path, {"wait_ms": 0}, **key())
     assert (ripe.status_code, ripe.json()["seq"]) == (200, 2)
@@ -104,7 +111,9 @@ async def test_a_restart_forgets_no_answer(store: Store) -> None:
         await service.post("/v1/tasks", TASK)
         first = await service.post("/v1/episodes", {"task": TASK["id"]}, **key())
     async with running(store) as service:
-        assert (await service.post("/v1/episodes", {"task": TASK["id"]}, **key())).json() == first.json()
+        assert (
+            await service.post("/v1/episodes", {"task": TASK["id"]}, **key())
+        ).json() == first.json()
 
 
 async def test_an_effect_whose_answer_was_lost_is_not_repeated(service: Service) -> None:
@@ -115,7 +124,9 @@ async def test_an_effect_whose_answer_was_lost_is_not_repeated(service: Service)
     database = service.app.state.parts.database
     async with database.write() as conn:
         await conn.execute(text("DELETE FROM idempotency"))
-    assert (await service.post("/v1/episodes", {"task": TASK["id"]}, **key())).json() == opened.json()
+    assert (
+        await service.post("/v1/episodes", {"task": TASK["id"]}, **key())
+    ).json() == opened.json()
     await service.post(f"/v1/episodes/{id}/answers", {"text": "a", "wait_ms": 0}, **key())
     assert await service.rows("commands") == 1
 
@@ -125,8 +136,11 @@ async def test_a_key_has_a_length(service: Service, bad: str) -> None:
     assert (await service.post("/v1/tasks", TASK, **key(bad))).status_code == 422
 
 
-async def test_a_refusal_of_the_moment_is_not_kept(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trainer retries under its key: what was refused for want of room is done once there is some."""
+async def test_a_refusal_of_the_moment_is_not_kept(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trainer retries under its key: what was refused for want of room is done once there is
+    some."""
     monkeypatch.setattr("api.rescoring.store.UNFINISHED", 1)
     await service.app.state.parts.rescorer.stop()
     await service.tell((opened := await service.open())[0], opened[1], *closed())
@@ -136,5 +150,7 @@ async def test_a_refusal_of_the_moment_is_not_kept(service: Service, monkeypatch
     assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
     again = await service.post("/v1/rescores", {}, **key())
     assert (again.status_code, "retry-after" in again.headers) == (429, True)
-    assert (await service.call("DELETE", f"/v1/rescores/{first.json()['rescore']}")).status_code < 300
+    assert (
+        await service.call("DELETE", f"/v1/rescores/{first.json()['rescore']}")
+    ).status_code < 300
     assert (await service.post("/v1/rescores", {}, **key())).status_code == first.status_code

@@ -1,4 +1,5 @@
-"""The OpenAPI document names every route, its bodies and its problems, and answers have the shapes it says."""
+"""The OpenAPI document names every route, its bodies and its problems, and answers have the shapes
+it says."""
 
 from __future__ import annotations
 
@@ -32,18 +33,24 @@ async def test_every_route_is_there_with_its_problems(document: dict[str, Any]) 
         assert operation["summary"]
         assert operation["description"]
         for status in ("401", "403", "503"):
-            assert list(operation["responses"][status]["content"]) == ["application/problem+json"], (path, status)
+            assert list(operation["responses"][status]["content"]) == [
+                "application/problem+json"
+            ], (path, status)
 
 
 async def test_posts_tell_their_bodies_and_keys(document: dict[str, Any]) -> None:
     unkeyed = {"/v1/rewards:query", "/v1/episodes/{episode}/events", "/v1/score"}
-    unkeyed |= {told(path) for _, path in ALLOWED if path.startswith("/v1/sandboxes")}  # a daemon says who it is
+    unkeyed |= {
+        told(path) for _, path in ALLOWED if path.startswith("/v1/sandboxes")
+    }  # a daemon says who it is
     for method, path in ALLOWED:
         if method == "POST":
             operation = document["paths"][told(path)]["post"]
             assert operation["requestBody"]["content"]
             names = [parameter["name"] for parameter in operation.get("parameters", [])]
-            assert ("Idempotency-Key" in names) == (told(path) not in unkeyed and path.startswith("/v1/")), path
+            assert ("Idempotency-Key" in names) == (
+                told(path) not in unkeyed and path.startswith("/v1/")
+            ), path
 
 
 async def test_no_reference_leads_nowhere(document: dict[str, Any]) -> None:
@@ -62,7 +69,9 @@ async def test_no_reference_leads_nowhere(document: dict[str, Any]) -> None:
     walk(document)
 
 
-async def test_answers_have_the_shapes_that_are_told(service: Service, document: dict[str, Any]) -> None:
+async def test_answers_have_the_shapes_that_are_told(
+    service: Service, document: dict[str, Any]
+) -> None:
     id, token = await service.open()
     await service.tell(id, token, *episode([went("/cart")], [clicked("Buy")]))
     fresh, _ = await service.open()
@@ -73,10 +82,30 @@ async def test_answers_have_the_shapes_that_are_told(service: Service, document:
         ("POST", "/v1/episodes", "/v1/episodes", {"task": TASK["id"]}),
         ("GET", "/v1/episodes/{episode}", f"/v1/episodes/{id}", None),
         ("GET", "/v1/episodes/{episode}/plan", f"/v1/episodes/{id}/plan", None),
-        ("GET", "/v1/episodes/{episode}/steps/{step}/reward", f"/v1/episodes/{id}/steps/0/reward", None),
-        ("GET", "/v1/episodes/{episode}/steps/{step}/reward", f"/v1/episodes/{fresh}/steps/0/reward", None),
-        ("POST", "/v1/rewards:query", "/v1/rewards:query", {"items": [{"episode": id, "step": s} for s in (0, 5)]}),
-        ("POST", "/v1/score", "/v1/score", {"samples": [{"episode": id}, {"episode": "ep_nobody"}]}),
+        (
+            "GET",
+            "/v1/episodes/{episode}/steps/{step}/reward",
+            f"/v1/episodes/{id}/steps/0/reward",
+            None,
+        ),
+        (
+            "GET",
+            "/v1/episodes/{episode}/steps/{step}/reward",
+            f"/v1/episodes/{fresh}/steps/0/reward",
+            None,
+        ),
+        (
+            "POST",
+            "/v1/rewards:query",
+            "/v1/rewards:query",
+            {"items": [{"episode": id, "step": s} for s in (0, 5)]},
+        ),
+        (
+            "POST",
+            "/v1/score",
+            "/v1/score",
+            {"samples": [{"episode": id}, {"episode": "ep_nobody"}]},
+        ),
         ("POST", "/get_reward", "/get_reward", {"query": ["x"], "prompts": [""], "labels": [id]}),
         ("POST", "/adapters/slime/score", "/adapters/slime/score", {"response": "x", "label": id}),
         ("POST", "/v1/episodes/{episode}/steps", f"/v1/episodes/{fresh}/steps", {"wait_ms": 0}),
@@ -84,7 +113,12 @@ async def test_answers_have_the_shapes_that_are_told(service: Service, document:
         ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{fresh}:close", {"wait_ms": 0}),
         ("GET", "/v1/episodes/{episode}/events", f"/v1/episodes/{id}/events", None),
         ("GET", "/v1/episodes/{episode}/trajectory", f"/v1/episodes/{id}/trajectory", None),
-        ("GET", "/v1/episodes/{episode}/steps/{step}/explanation", f"/v1/episodes/{id}/steps/0/explanation", None),
+        (
+            "GET",
+            "/v1/episodes/{episode}/steps/{step}/explanation",
+            f"/v1/episodes/{id}/steps/0/explanation",
+            None,
+        ),
         ("GET", "/v1/audit/verify", f"/v1/audit/verify?episode={id}", None),
         ("GET", "/v1/audit/checkpoints", f"/v1/audit/checkpoints?episode={id}", None),
         ("GET", "/v1/audit/report", "/v1/audit/report", None),
@@ -93,5 +127,8 @@ async def test_answers_have_the_shapes_that_are_told(service: Service, document:
     for method, path, address, body in asked:
         answer = await service.call(method, address, json=body)
         told_answer = document["paths"][path][method.lower()]["responses"][str(answer.status_code)]
-        schema = {**told_answer["content"]["application/json"]["schema"], "components": document["components"]}
+        schema = {
+            **told_answer["content"]["application/json"]["schema"],
+            "components": document["components"],
+        }
         jsonschema.validate(answer.json(), schema)

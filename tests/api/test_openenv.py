@@ -1,4 +1,5 @@
-"""OpenEnv's socket: a session a socket, a reward a step, an error frame where a reward can't be known."""
+"""OpenEnv's socket: a session a socket, a reward a step, an error frame where a reward can't be
+known."""
 
 from __future__ import annotations
 
@@ -45,14 +46,20 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(process: Process, token: str | None = None) -> AsyncIterator[tuple[Service, Client]]:
+async def connected(
+    process: Process, token: str | None = None
+) -> AsyncIterator[tuple[Service, Client]]:
     """A client of the wire that is an operator, and one of the socket."""
     admin = process.admin
     said = base64.b64encode(f"any:{admin if token is None else token}".encode()).decode()
     headers = {"authorization": f"Basic {said}"}
     async with (
-        httpx.AsyncClient(base_url=process.url, timeout=60, headers={"authorization": f"Bearer {admin}"}) as http,
-        connect(f"{process.url.replace('http', 'ws')}/openenv/ws", additional_headers=headers) as socket,
+        httpx.AsyncClient(
+            base_url=process.url, timeout=60, headers={"authorization": f"Bearer {admin}"}
+        ) as http,
+        connect(
+            f"{process.url.replace('http', 'ws')}/openenv/ws", additional_headers=headers
+        ) as socket,
     ):
         yield Service(http, None), Client(socket)
 
@@ -67,9 +74,15 @@ async def opened(service: Service) -> tuple[str, str]:
 async def test_every_step_of_an_episode_gets_its_reward(process: Process) -> None:
     async with connected(process) as (service, client):
         id, token = await opened(service)
-        running = asyncio.create_task(Daemon(service, id, token, {0: [went("/cart")], 2: [clicked("Buy")]}).run())
+        running = asyncio.create_task(
+            Daemon(service, id, token, {0: [went("/cart")], 2: [clicked("Buy")]}).run()
+        )
         begun = (await client.say("reset", episode_id=id))["data"]
-        assert begun["observation"] == {"instruction": "Put it into the cart.", "episode_id": id, "step": 0}
+        assert begun["observation"] == {
+            "instruction": "Put it into the cart.",
+            "episode_id": id,
+            "step": 0,
+        }
         assert (begun["reward"], begun["done"]) == (None, False)
         first = (await client.say("step", action={"text": "open the cart"}))["data"]
         second = (await client.say("step", action={}))["data"]
@@ -80,7 +93,11 @@ async def test_every_step_of_an_episode_gets_its_reward(process: Process) -> Non
         assert (second["reward"], read["reward"]) == (0.0, first["reward"])
         assert [one["done"] for one in (first, second, last)] == [False, False, True]
         assert last["metadata"]["success"] is True
-        assert (await client.say("state"))["data"] == {"episode_id": id, "task_id": None, "step_count": 4}
+        assert (await client.say("state"))["data"] == {
+            "episode_id": id,
+            "task_id": None,
+            "step_count": 4,
+        }
         over = await client.say("step", action={})
         assert (over["type"], over["data"]["code"]) == ("error", "SESSION_ERROR")
 
@@ -117,7 +134,9 @@ async def test_what_nobody_can_know_is_an_error_frame_and_never_a_0(process: Pro
         ('{"type": "reset", "data": {"episode_id": "ep_nobody"}}', "EXECUTION_ERROR"),
     ],
 )
-async def test_a_wrong_message_is_answered_and_the_session_lives(process: Process, message: str, code: str) -> None:
+async def test_a_wrong_message_is_answered_and_the_session_lives(
+    process: Process, message: str, code: str
+) -> None:
     async with connected(process) as (_, client):
         await client._socket.send(message)
         answer = await client.hear()
@@ -134,5 +153,9 @@ async def test_a_stranger_is_told_so_and_shut_out(process: Process) -> None:
 async def test_the_pages_that_clients_ask_first(process: Process) -> None:
     async with connected(process) as (service, _):
         assert (await service.http.get("/openenv/health")).json() == {"status": "healthy"}
-        assert set((await service.http.get("/openenv/schema")).json()) == {"action", "observation", "state"}
+        assert set((await service.http.get("/openenv/schema")).json()) == {
+            "action",
+            "observation",
+            "state",
+        }
         assert (await service.http.get("/openenv/metadata")).json()["name"] == "milestoned"

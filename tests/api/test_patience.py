@@ -1,4 +1,5 @@
-"""A connection that sends half of a request is closed: the head and the body each have their time."""
+"""A connection that sends half of a request is closed: the head and the body each have their
+time."""
 
 from __future__ import annotations
 
@@ -18,9 +19,13 @@ HALVES = {
     "half of a head": b"POST / HTTP/1.1\r\nhost: a\r\nx-a: ",
     "a head without its end": b"GET / HTTP/1.1\r\nhost: a\r\n",
     "half of a body": b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhalf",
-    "half of a body, with a token": b"POST / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer mt_a\r\n"
-    b"content-length: 10\r\n\r\nhalf",
-    "half of a chunk": b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nff\r\nhalf",
+    "half of a body, with a token": (
+        b"POST / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer mt_a\r\n"
+        b"content-length: 10\r\n\r\nhalf"
+    ),
+    "half of a chunk": (
+        b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nff\r\nhalf"
+    ),
     "half of a second request": b"GET / HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\nhos",
 }
 
@@ -28,7 +33,9 @@ HALVES = {
 async def _app(scope: Any, receive: Any, send: Any) -> None:
     while (await receive()).get("more_body"):
         pass
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+    )
     await send({"type": "http.response.body", "body": b"ok"})
 
 

@@ -1,4 +1,5 @@
-"""A real process: killed twice while segments come in, nothing acknowledged is lost; stopped, it lets go."""
+"""A real process: killed twice while segments come in, nothing acknowledged is lost; stopped, it
+lets go."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def process(tmp_path: Path) -> Iterator[Process]:
 
 def opened(process: Process) -> tuple[httpx.Client, str, str]:
     """A client with the admin's token, an episode and its append token."""
-    http = httpx.Client(base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}, timeout=30)
+    http = httpx.Client(
+        base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}, timeout=30
+    )
     assert http.post("/v1/tasks", json=TASK).status_code == 201
     said = http.post("/v1/episodes", json={"task": TASK["id"]}).json()
     return http, said["episode"], said["token"]
@@ -52,13 +55,17 @@ def test_killed_twice_nothing_acknowledged_is_lost(process: Process) -> None:
         while True:
             try:
                 answer = http.post(
-                    f"/v1/episodes/{id}/events", content=frame, headers={"authorization": f"Bearer {token}"}
+                    f"/v1/episodes/{id}/events",
+                    content=frame,
+                    headers={"authorization": f"Bearer {token}"},
                 )
             except httpx.TransportError:
                 assert killer is not None
                 killer.join()
                 process.start()
-                assert http.get(f"/v1/episodes/{id}").json()["through"] >= max(acknowledged, default=0)
+                assert http.get(f"/v1/episodes/{id}").json()["through"] >= max(
+                    acknowledged, default=0
+                )
                 continue
             assert answer.status_code == 200, answer.text
             acknowledged.append(answer.json()["through"])
@@ -98,12 +105,25 @@ def test_stopping_lets_go_of_those_who_wait(process: Process) -> None:
 
 def test_an_episode_is_opened_from_the_command_line(process: Process, tmp_path: Path) -> None:
     http, _, _ = opened(process)
-    command = ["episode", "open", TASK["id"], "--data", str(process.data), "--label", "run=a", "--state", "state"]
+    command = [
+        "episode",
+        "open",
+        TASK["id"],
+        "--data",
+        str(process.data),
+        "--label",
+        "run=a",
+        "--state",
+        "state",
+    ]
     done = milestoned(tmp_path, *command)
     assert done.returncode == 0, done.stderr
     words = shlex.split(done.stdout)
     assert words[:4] == ["agentd", "run", "--service", process.url]
-    id, token_file = words[words.index("--episode") + 1], tmp_path / words[words.index("--token-file") + 1]
+    id, token_file = (
+        words[words.index("--episode") + 1],
+        tmp_path / words[words.index("--token-file") + 1],
+    )
     assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
     assert http.get(f"/v1/episodes/{id}").json()["labels"] == {"run": "a"}
     own = {"authorization": f"Bearer {token_file.read_text()}"}

@@ -10,7 +10,9 @@ def looks(*seen: tuple[float, dict[str, int]]) -> list[list[tuple[str, int]]]:
     return [pulse.look(at, beats) for at, beats in seen]
 
 
-def every(seconds: float, until: float, beats: dict[str, int]) -> list[tuple[float, dict[str, int]]]:
+def every(
+    seconds: float, until: float, beats: dict[str, int]
+) -> list[tuple[float, dict[str, int]]]:
     return [(at * seconds, beats) for at in range(int(until / seconds) + 1)]
 
 

@@ -30,7 +30,9 @@ class Daemon:
     async def tell(self, count: int = 1) -> None:
         for _ in range(count):
             frame = zstandard.compress(next(self._texts))
-            assert (await self._service.append(self._episode, frame, self._token)).status_code == 200
+            assert (
+                await self._service.append(self._episode, frame, self._token)
+            ).status_code == 200
 
 
 async def asked(service: Service, episode: str, wait_ms: int = 0) -> dict[str, Any]:
@@ -90,7 +92,9 @@ async def test_what_was_remembered_is_what_the_log_says(service: Service) -> Non
         assert await asked(service, id) == remembered
 
 
-async def test_a_task_that_nothing_is_watched_for_is_ready_once_a_daemon_begins(service: Service) -> None:
+async def test_a_task_that_nothing_is_watched_for_is_ready_once_a_daemon_begins(
+    service: Service,
+) -> None:
     id, token = await service.open()
     await Daemon(service, id, token, OPENED).tell()
     assert (await asked(service, id))["ready"]
@@ -98,8 +102,12 @@ async def test_a_task_that_nothing_is_watched_for_is_ready_once_a_daemon_begins(
 
 async def test_an_episode_that_waits_for_a_sandbox_says_so(service: Service) -> None:
     await service.post("/v1/tasks", TASK)
-    id = (await service.post("/v1/episodes", {"task": TASK["id"], "sandbox": "any"})).json()["episode"]
-    assert (await asked(service, id, 10))["waiting"] == {"sandbox": "no sandbox of the fleet has taken the episode"}
+    id = (await service.post("/v1/episodes", {"task": TASK["id"], "sandbox": "any"})).json()[
+        "episode"
+    ]
+    assert (await asked(service, id, 10))["waiting"] == {
+        "sandbox": "no sandbox of the fleet has taken the episode"
+    }
 
 
 async def test_texts_and_numbers_of_sources_are_bounded(service: Service) -> None:

@@ -15,7 +15,9 @@ from detectors.task.task_json import task_from_json
 from tests.api.service import TASK, Service, events, frames
 from tests.support.logs import Said, began, clicked, created, episode, filled, sealed, titled, went
 
-SAID = episode([went("/cart"), titled("Cart")], [filled("Name", "Ann"), clicked("Buy")], before=[went("/")])
+SAID = episode(
+    [went("/cart"), titled("Cart")], [filled("Name", "Ann"), clicked("Buy")], before=[went("/")]
+)
 
 
 async def test_pages_of_the_log_join_to_the_whole(service: Service) -> None:
@@ -28,7 +30,9 @@ async def test_pages_of_the_log_join_to_the_whole(service: Service) -> None:
         assert page["through"] == len(SAID)
         found += page["events"]
         after = page["next"]
-    assert [(event["seq"], event["kind"]) for event in found] == [(n, kind) for n, (kind, _) in enumerate(SAID, 1)]
+    assert [(event["seq"], event["kind"]) for event in found] == [
+        (n, kind) for n, (kind, _) in enumerate(SAID, 1)
+    ]
     assert [event["data"] for event in found] == [data for _, data in SAID]
 
 
@@ -51,11 +55,17 @@ async def test_events_by_kind(service: Service) -> None:
     await service.tell(id, token, *SAID, sizes=[2])
     query = {"kind": ["step.began", "element.clicked"]}
     page = (await service.get(f"/v1/episodes/{id}/events", params=query)).json()
-    assert [event["kind"] for event in page["events"]] == ["step.began", "step.began", "element.clicked"]
+    assert [event["kind"] for event in page["events"]] == [
+        "step.began",
+        "step.began",
+        "element.clicked",
+    ]
     assert page["next"] is None
 
 
-@pytest.mark.parametrize("query", [{"after": "-1"}, {"limit": "x"}, {"limit": "5001"}, {"after": str(2**64)}])
+@pytest.mark.parametrize(
+    "query", [{"after": "-1"}, {"limit": "x"}, {"limit": "5001"}, {"after": str(2**64)}]
+)
 async def test_a_bad_page_is_refused(service: Service, query: dict[str, str]) -> None:
     id, _ = await service.open()
     assert (await service.get(f"/v1/episodes/{id}/events", params=query)).status_code == 422
@@ -83,12 +93,17 @@ async def test_the_trajectory_has_what_the_agent_saw_did_and_got(service: Servic
     assert last["observation"]["tabs"]["T"] == {"url": "http://shop.test/cart", "title": "Cart"}
     assert (first["first"], first["last"], first["done"]) == (3, 6, False)
     assert (last["first"], last["last"], last["done"]) == (6, 9, True)
-    assert (last["observation"]["filled_fields"], last["next_observation"]["filled_fields"]) == (0, 1)
+    assert (last["observation"]["filled_fields"], last["next_observation"]["filled_fields"]) == (
+        0,
+        1,
+    )
     assert [one["reward"]["step"] for one in (first, last)] == [0, 1]
 
 
 def _steps(*said: Said, rewards: tuple[int, ...] = ()) -> list[dict[str, object]]:
-    return transitions(events("ep_1", *said), {n: {"step": n, "done": False, "reward": 0.0} for n in rewards})
+    return transitions(
+        events("ep_1", *said), {n: {"step": n, "done": False, "reward": 0.0} for n in rewards}
+    )
 
 
 def test_a_step_that_is_open_has_no_next_observation() -> None:
@@ -97,15 +112,37 @@ def test_a_step_that_is_open_has_no_next_observation() -> None:
 
 
 def test_what_the_close_decides_is_a_step_of_its_own() -> None:
-    said = [("episode.opened", {}), began(0), sealed(0), created("a.csv"), ("episode.closed", {"reason": "x"})]
+    said = [
+        ("episode.opened", {}),
+        began(0),
+        sealed(0),
+        created("a.csv"),
+        ("episode.closed", {"reason": "x"}),
+    ]
     first, closing = _steps(*said, rewards=(0, 1))
-    assert (first["last"], closing["step"], closing["action"], closing["first"], closing["last"]) == (3, 1, None, 5, 5)
+    assert (
+        first["last"],
+        closing["step"],
+        closing["action"],
+        closing["first"],
+        closing["last"],
+    ) == (3, 1, None, 5, 5)
     assert (first["next_observation"], closing["observation"]) != (None, None)
 
 
 def test_leaving_a_page_empties_its_fields_and_a_dialog_closes() -> None:
-    said = [began(0), filled("Name", "Ann"), ("dialog.opened", {"tab": "T", "type": "confirm", "message": "Sure?"})]
-    after = [began(1), ("dialog.closed", {"tab": "T"}), went("/next"), filled("Box", checked=False), began(2)]
+    said = [
+        began(0),
+        filled("Name", "Ann"),
+        ("dialog.opened", {"tab": "T", "type": "confirm", "message": "Sure?"}),
+    ]
+    after = [
+        began(1),
+        ("dialog.closed", {"tab": "T"}),
+        went("/next"),
+        filled("Box", checked=False),
+        began(2),
+    ]
     _, second, third = _steps(*said, *after)
     assert second["observation"] == {
         "tabs": {},

@@ -33,7 +33,10 @@ EVENTS: list[Row] = [
 
 def texts(rows: list[Row], size: int = 4) -> list[bytes]:
     """The segments of these events, ``size`` in each."""
-    lines = [encode_event(seq, source, kind, at, data) for seq, (at, source, kind, data) in enumerate(rows, 1)]
+    lines = [
+        encode_event(seq, source, kind, at, data)
+        for seq, (at, source, kind, data) in enumerate(rows, 1)
+    ]
     made: list[bytes] = []
     head = GENESIS
     for start in range(0, len(lines), size):
@@ -81,7 +84,12 @@ def changed(number: int, **fields: Any) -> list[bytes]:
     data = {**data, **fields.pop("data", {})}
     for name in fields.pop("without", ()):
         del data[name]
-    rows[number - 1] = (fields.get("at", at), fields.get("source", source), fields.get("kind", kind), data)
+    rows[number - 1] = (
+        fields.get("at", at),
+        fields.get("source", source),
+        fields.get("kind", kind),
+        data,
+    )
     return frames(texts(rows))
 
 
@@ -114,9 +122,15 @@ FOUND: list[tuple[str, Callable[[], list[bytes]], int, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "code", "says"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND])
+@pytest.mark.parametrize(
+    ("make", "code", "says"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
+)
 def test_verify_tells_sound_open_cut_and_altered_apart(
-    make: Callable[[], list[bytes]], code: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make: Callable[[], list[bytes]],
+    code: int,
+    says: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write(tmp_path, make() if code == 1 else with_checksum(make()))
     assert run("verify", path) == code
@@ -130,7 +144,9 @@ def test_a_frame_cut_anywhere_is_noticed(size: int, tmp_path: Path) -> None:
     assert run("verify", write(tmp_path, [WHOLE[0][:size]])) == 1
 
 
-def test_the_last_segment_is_held_by_its_digest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_segment_is_held_by_its_digest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """No digest follows the last one: who wrote it down can have it compared."""
     digest = sha256(texts(EVENTS)[-1])
     path = write(tmp_path, with_checksum(WHOLE))
@@ -143,7 +159,9 @@ def test_the_last_segment_is_held_by_its_digest(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("command", ["show", "verify"])
-def test_a_file_that_is_not_there_is_named(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_is_named(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(command, tmp_path / "nowhere.mrec") == 2
     assert "nowhere.mrec: No such file" in capsys.readouterr().err
 
@@ -151,7 +169,9 @@ def test_a_file_that_is_not_there_is_named(command: str, tmp_path: Path, capsys:
 # -- show
 
 
-def test_show_prints_events_and_what_they_come_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_events_and_what_they_come_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("show", write(tmp_path, WHOLE)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[5].split() == ["6", "0.003", "cdp", "tab.opened", "http://a.example/"]
@@ -164,8 +184,12 @@ def test_show_prints_events_and_what_they_come_to(tmp_path: Path, capsys: pytest
     assert sha256(texts(EVENTS)[-1]) in summary["digest"]
 
 
-def test_what_a_page_wrote_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, changed(6, data={"url": "http://a.example/\x1b]0;x\x07\r\n\u202e\u200b"}))
+def test_what_a_page_wrote_cannot_steer_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(
+        tmp_path, changed(6, data={"url": "http://a.example/\x1b]0;x\x07\r\n\u202e\u200b"})
+    )
     for arguments in (["show"], ["show", "--steps"], ["verify"]):
         run(*arguments, path)
         told = capsys.readouterr()
@@ -173,7 +197,9 @@ def test_what_a_page_wrote_cannot_steer_a_terminal(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(
-    ("kinds", "numbers"), [("tab", [6]), ("step", [5, 8, 9]), ("gap.ended,element", [4, 7])], ids=str
+    ("kinds", "numbers"),
+    [("tab", [6]), ("step", [5, 8, 9]), ("gap.ended,element", [4, 7])],
+    ids=str,
 )
 def test_show_takes_kinds_and_nouns(
     kinds: str, numbers: list[int], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
@@ -184,7 +210,9 @@ def test_show_takes_kinds_and_nouns(
     assert [tuple(row[1:]) for row in rows] == [EVENTS[number - 1] for number in numbers]
 
 
-def test_a_kind_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kind_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("show", "--kinds", "weather", write(tmp_path, WHOLE)) == 2
     assert "--kinds weather: is not in" in capsys.readouterr().err
 
@@ -199,9 +227,17 @@ def test_show_steps_is_a_line_a_step(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     "data",
-    [{"element": 7}, {"element": None}, {"element": {"role": ["x"]}}, {"trusted": {"a": 1}}, {"element": "x" * 9999}],
+    [
+        {"element": 7},
+        {"element": None},
+        {"element": {"role": ["x"]}},
+        {"trusted": {"a": 1}},
+        {"element": "x" * 9999},
+    ],
     ids=str,
 )
-def test_show_bears_any_data(data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_bears_any_data(
+    data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("show", write(tmp_path, changed(7, data=data))) == 0
     assert all(len(line) < 200 for line in capsys.readouterr().out.splitlines())

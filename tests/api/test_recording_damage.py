@@ -1,4 +1,5 @@
-"""A recording that was damaged, forged or made to harm: every command ends in a named finding, and soon."""
+"""A recording that was damaged, forged or made to harm: every command ends in a named finding, and
+soon."""
 
 from __future__ import annotations
 
@@ -28,7 +29,12 @@ ROUNDS = 400
 MAX_MEMORY = 100 << 20
 """Of the whole process; a command that reads nothing takes some 25 MB of it."""
 TASK = Path(__file__).parents[2] / "examples" / "shop" / "task.yaml"
-CLICK = {"tab": "T", "frame": "T", "trusted": True, "element": {"role": "button", "name": "Go", "tag": "button"}}
+CLICK = {
+    "tab": "T",
+    "frame": "T",
+    "trusted": True,
+    "element": {"role": "button", "name": "Go", "tag": "button"},
+}
 EVENTS = [
     ("journal", "episode.opened", {"task": "t", "digest": ""}),
     ("steps", "step.began", {"step": 0}),
@@ -36,7 +42,10 @@ EVENTS = [
     ("steps", "step.sealed", {"step": 0, "why": "quiet"}),
     ("journal", "episode.closed", {"reason": "done"}),
 ]
-LINES = [encode_event(seq, source, kind, seq * 1000, data) for seq, (source, kind, data) in enumerate(EVENTS, 1)]
+LINES = [
+    encode_event(seq, source, kind, seq * 1000, data)
+    for seq, (source, kind, data) in enumerate(EVENTS, 1)
+]
 
 
 @pytest.fixture
@@ -51,7 +60,9 @@ def run(*arguments: object) -> int:
     return main([str(one) for one in arguments])
 
 
-def test_every_single_flipped_bit_is_found(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_single_flipped_bit_is_found(
+    recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """All of them, one after the other: in frames, in their heads, in the checksum itself."""
     sound = recording.read_bytes()
     assert run("recording", "verify", recording) == 0
@@ -63,14 +74,19 @@ def test_every_single_flipped_bit_is_found(recording: Path, capsys: pytest.Captu
     capsys.readouterr()
 
 
-def test_no_flipped_bit_changes_a_reward(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_flipped_bit_changes_a_reward(
+    recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     sound = recording.read_bytes()
     chance = random.Random(1)
     for bit in chance.sample(range(8 * len(sound)), 40):
         damaged = bytearray(sound)
         damaged[bit // 8] ^= 1 << bit % 8
         recording.write_bytes(damaged)
-        assert run("replay", recording, "--task", TASK, "--set", "origin=http://shop.test", "--json") != 0, bit
+        assert (
+            run("replay", recording, "--task", TASK, "--set", "origin=http://shop.test", "--json")
+            != 0
+        ), bit
         assert capsys.readouterr().out == ""
 
 
@@ -94,7 +110,11 @@ def test_what_stands_behind_a_recording_is_named(
     recording: Path, tail: bytes, said: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recording.write_bytes(recording.read_bytes() + tail)
-    argv = ["replay", recording, "--task", TASK] if command == "replay" else ["recording", command, recording]
+    argv = (
+        ["replay", recording, "--task", TASK]
+        if command == "replay"
+        else ["recording", command, recording]
+    )
     if command == "replay":
         argv += ["--set", "origin=http://shop.test"]
     assert run(*argv) != 0
@@ -128,7 +148,9 @@ def _bomb(sizes: list[int]) -> bytes:
 
 @pytest.mark.parametrize("sizes", [[1 << 29], [1 << 26] * 6, [1 << 20] * 300])
 @pytest.mark.parametrize("command", ["verify", "show"])
-def test_a_bomb_is_refused_before_it_is_unpacked(sizes: list[int], command: str, tmp_path: Path) -> None:
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    sizes: list[int], command: str, tmp_path: Path
+) -> None:
     bomb = tmp_path / "bomb.mrec"
     bomb.write_bytes(_bomb(sizes))
     code, said, peak = in_bounds("recording", command, bomb, module="api.cli.main")
@@ -138,9 +160,15 @@ def test_a_bomb_is_refused_before_it_is_unpacked(sizes: list[int], command: str,
 
 
 def _chained(value: bytes, count: int) -> bytes:
-    """A recording whose chain and checksum hold, with ``count`` segments of one event that holds ``value``."""
-    begun = [encode_event(1, *EVENTS[0][:2], 0, EVENTS[0][2]), encode_event(2, *EVENTS[1][:2], 0, EVENTS[1][2])]
-    lines = [begun] + [[b'[%d,%d,"cdp","element.clicked",{"x":%s}]' % (n, n, value)] for n in range(3, 3 + count)]
+    """A recording whose chain and checksum hold, with ``count`` segments of one event that holds
+    ``value``."""
+    begun = [
+        encode_event(1, *EVENTS[0][:2], 0, EVENTS[0][2]),
+        encode_event(2, *EVENTS[1][:2], 0, EVENTS[1][2]),
+    ]
+    lines = [begun] + [
+        [b'[%d,%d,"cdp","element.clicked",{"x":%s}]' % (n, n, value)] for n in range(3, 3 + count)
+    ]
     frames, first, head = b"", 1, GENESIS
     for some in lines:
         text = join_segment("ep_bomb", first, some, head)
@@ -166,7 +194,9 @@ BOMBS = {
 
 @pytest.mark.parametrize("what", BOMBS)
 @pytest.mark.parametrize("command", ["verify", "show", "replay"])
-def test_a_bomb_whose_frames_look_right_takes_no_memory(what: str, command: str, tmp_path: Path) -> None:
+def test_a_bomb_whose_frames_look_right_takes_no_memory(
+    what: str, command: str, tmp_path: Path
+) -> None:
     """Read or refused: 128 MB were a segment's values once, and all segments were kept."""
     bomb = tmp_path / "bomb.mrec"
     bomb.write_bytes(_chained(*BOMBS[what]))
@@ -178,9 +208,13 @@ def test_a_bomb_whose_frames_look_right_takes_no_memory(what: str, command: str,
     assert peak < MAX_MEMORY
 
 
-def test_a_window_that_nobody_needs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_window_that_nobody_needs_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The frame asks its reader for a gigabyte before it holds a byte."""
-    parameters = zstandard.ZstdCompressionParameters(window_log=30, compression_level=1, write_content_size=0)
+    parameters = zstandard.ZstdCompressionParameters(
+        window_log=30, compression_level=1, write_content_size=0
+    )
     stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     path = tmp_path / "window.mrec"
     path.write_bytes(stream.compress(b"x" * 100) + stream.flush())
@@ -199,7 +233,8 @@ def test_only_a_regular_file_is_read(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_whatever_the_bytes_are_a_recording_is_read_or_refused(recording: Path) -> None:
-    """Mutated, cut, spliced, with foreign frames, hundreds from one seed; `tests/fuzz/test_recordings.py` goes on."""
+    """Mutated, cut, spliced, with foreign frames, hundreds from one seed;
+    `tests/fuzz/test_recordings.py` goes on."""
     chance = random.Random(7)
     sound = recording.read_bytes()
     found = {finding(_spoilt(sound, chance)) for _ in range(ROUNDS)}
@@ -218,7 +253,12 @@ def _spoilt(sound: bytes, chance: random.Random) -> bytes:
             at = chance.randrange(len(data))
             data[at:at] = sound[chance.randrange(len(sound)) :]
         case 3:
-            data = bytearray(body + _foreign(0x184D2A50 | chance.randrange(16), chance.randbytes(chance.randrange(64))))
+            data = bytearray(
+                body
+                + _foreign(
+                    0x184D2A50 | chance.randrange(16), chance.randbytes(chance.randrange(64))
+                )
+            )
         case 4:  # a whole frame, its text spoilt, under a right checksum
             text = bytearray(zstandard.ZstdDecompressor().decompress(body))
             for _ in range(chance.randint(1, 8)):

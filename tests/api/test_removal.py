@@ -1,4 +1,5 @@
-"""A deleted episode: nothing of it is left but a signed statement, and everybody is told so by name."""
+"""A deleted episode: nothing of it is left but a signed statement, and everybody is told so by
+name."""
 
 from __future__ import annotations
 
@@ -22,7 +23,16 @@ from tests.api.service import TASK, Service, Store, events, frames, running, unt
 from tests.support.logs import clicked, episode, went
 
 SAID = episode([went("/cart")], [clicked("Buy")])
-LEFT = ("segments", "steps", "milestones", "rewards", "commands", "engine_states", "closings", "episode_facts")
+LEFT = (
+    "segments",
+    "steps",
+    "milestones",
+    "rewards",
+    "commands",
+    "engine_states",
+    "closings",
+    "episode_facts",
+)
 
 
 async def deleted(service: Service, id: str, reason: str = "asked for") -> dict[str, Any]:
@@ -46,7 +56,9 @@ async def test_what_is_left_is_a_statement_that_the_services_key_signed(service:
     before = (await service.get(f"/v1/episodes/{id}")).json()
     said = await deleted(service, id, "a person asked")
     told = said["tombstone"]
-    assert {name: told[name] for name in ("episode", "task", "digest", "through", "head", "closed_at")} == {
+    assert {
+        name: told[name] for name in ("episode", "task", "digest", "through", "head", "closed_at")
+    } == {
         name: before[name] for name in ("episode", "task", "digest", "through", "head", "closed_at")
     }
     assert told["reason"] == "a person asked"
@@ -64,7 +76,9 @@ async def test_a_changed_tombstone_is_found(service: Service) -> None:
     await deleted(service, id)
     assert is_genuine(await find(parts.database, id), parts.signer.public)
     async with parts.database.write() as conn:
-        body = canonical({**(await deleted(service, id))["tombstone"], "reason": "nothing happened"})
+        body = canonical(
+            {**(await deleted(service, id))["tombstone"], "reason": "nothing happened"}
+        )
         await conn.execute(text("UPDATE tombstones SET body = :body"), {"body": body})
     assert not is_genuine(await find(parts.database, id), parts.signer.public)
 
@@ -120,7 +134,9 @@ async def test_it_is_not_opened_again_by_the_key_that_opened_it(service: Service
 @pytest.mark.parametrize("reason", ["", "x" * 501])
 async def test_a_reason_is_wanted(service: Service, reason: str) -> None:
     id = await opened(service)
-    assert (await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": reason})).status_code == 422
+    assert (
+        await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": reason})
+    ).status_code == 422
     assert (await service.get(f"/v1/episodes/{id}")).status_code == 200
 
 
@@ -128,7 +144,9 @@ async def test_nobody_deletes_but_an_admin(service: Service) -> None:
     id, token = await service.open()
     answer = await service.call("DELETE", f"/v1/episodes/{id}", token, params={"reason": "mine"})
     assert answer.status_code == 403
-    assert (await service.call("DELETE", "/v1/episodes/ep_no", params={"reason": "x"})).status_code == 404
+    assert (
+        await service.call("DELETE", "/v1/episodes/ep_no", params={"reason": "x"})
+    ).status_code == 404
 
 
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)
@@ -166,20 +184,30 @@ def _prune(store: Store, folder: Path, *more: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow_where("sqlite")
-async def test_pruning_by_hand_takes_the_old_with_the_label_and_names_them_first(store: Store, tmp_path: Path) -> None:
+async def test_pruning_by_hand_takes_the_old_with_the_label_and_names_them_first(
+    store: Store, tmp_path: Path
+) -> None:
     async with running(store) as service:
-        wanted, other = await opened(service, labels={"run": "a"}), await opened(service, labels={"run": "b"})
+        wanted, other = (
+            await opened(service, labels={"run": "a"}),
+            await opened(service, labels={"run": "b"}),
+        )
         abandoned, _ = await service.open()
         async with service.app.state.parts.database.write() as conn:
             then = {"then": now(-timedelta(hours=2))}
             await conn.execute(text("UPDATE episodes SET opened_at = :then"), then)
-            await conn.execute(text("UPDATE episodes SET closed_at = :then WHERE closed_at IS NOT NULL"), then)
+            await conn.execute(
+                text("UPDATE episodes SET closed_at = :then WHERE closed_at IS NOT NULL"), then
+            )
     code, told = _prune(store, tmp_path, "--label", "run=a", "--dry-run")
     assert (code, wanted in told, other in told) == (0, True, False)
     code, told = _prune(store, tmp_path, "--label", "run=a")
     assert (code, "1 episodes were deleted" in told) == (0, True), told
     async with running(store) as service:
-        stood = [(await service.get(f"/v1/episodes/{id}")).status_code for id in (wanted, other, abandoned)]
+        stood = [
+            (await service.get(f"/v1/episodes/{id}")).status_code
+            for id in (wanted, other, abandoned)
+        ]
         assert stood == [410, 200, 200]
     code, told = _prune(store, tmp_path, "--abandoned")
     assert (code, "2 episodes were deleted" in told) == (0, True), told
@@ -199,7 +227,10 @@ POSTGRES = pytest.mark.parametrize("store", ["postgres"], indirect=True)
 
 @POSTGRES
 async def test_partitions_are_there_before_they_are_needed(service: Service) -> None:
-    assert await Partitions(service.app.state.parts.database).days() == [today(), today() + timedelta(days=1)]
+    assert await Partitions(service.app.state.parts.database).days() == [
+        today(),
+        today() + timedelta(days=1),
+    ]
 
 
 @POSTGRES
@@ -231,7 +262,9 @@ async def test_a_fault_ends_no_upkeep(service: Service, monkeypatch: pytest.Monk
 
 
 @POSTGRES
-async def test_a_days_partitions_are_dropped_once_none_of_its_episodes_is_left(store: Store) -> None:
+async def test_a_days_partitions_are_dropped_once_none_of_its_episodes_is_left(
+    store: Store,
+) -> None:
     async with running(store) as service:
         parts = service.app.state.parts
         await parts.upkeep.stop()  # its first round would drop them before we do
@@ -241,7 +274,9 @@ async def test_a_days_partitions_are_dropped_once_none_of_its_episodes_is_left(s
         id = await opened(service)
         old = f"ep_{full:%Y%m%d}{id[11:]}"
         async with parts.database.write() as conn:
-            await conn.execute(text("INSERT INTO steps (episode, step, began) VALUES (:id, 0, 1)"), {"id": old})
+            await conn.execute(
+                text("INSERT INTO steps (episode, step, began) VALUES (:id, 0, 1)"), {"id": old}
+            )
         assert await parts.removal.drop_empty() == [empty]
         async with parts.database.write() as conn:
             await conn.execute(text("DELETE FROM steps WHERE episode = :id"), {"id": old})

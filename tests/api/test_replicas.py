@@ -1,4 +1,5 @@
-"""Several services on one Postgres: what one does, all know; and a Postgres that dies costs nobody anything."""
+"""Several services on one Postgres: what one does, all know; and a Postgres that dies costs nobody
+anything."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ async def test_who_waits_at_one_replica_hears_of_what_came_to_the_other(store: S
 
 
 @SHARED
-async def test_a_command_given_to_one_replica_reaches_the_daemon_that_polls_the_other(store: Store) -> None:
+async def test_a_command_given_to_one_replica_reaches_the_daemon_that_polls_the_other(
+    store: Store,
+) -> None:
     async with running(store) as one, running(store) as other:
         id, token = await one.open()
         polled = asyncio.create_task(
@@ -78,8 +81,13 @@ async def test_postgres_killed_in_mid_episode_costs_a_503_and_nothing_else(tmp_p
             made = frames(events(id, *SAID), [3])
             assert (await service.append(id, made[0], token)).status_code == 200
             server.kill()
-            for answer in (await service.append(id, made[1], token), await service.get(f"/v1/episodes/{id}")):
-                assert (answer.status_code, answer.headers["retry-after"]) == (503, "1"), answer.text
+            for answer in (
+                await service.append(id, made[1], token),
+                await service.get(f"/v1/episodes/{id}"),
+            ):
+                assert (answer.status_code, answer.headers["retry-after"]) == (503, "1"), (
+                    answer.text
+                )
                 assert answer.headers["content-type"] == "application/problem+json"
             server.start()
             await _goes_on(service, id, token, made[1])
@@ -97,14 +105,23 @@ async def test_two_replicas_that_get_the_same_at_once_give_one_result(store: Sto
             for n in (0, 1):
                 key = {"idempotency-key": f"{id} {n}"}
                 begun = await asyncio.gather(
-                    *(s.post(f"/v1/episodes/{id}/steps", {"step": n, "wait_ms": 0}, headers=key) for s in both)
+                    *(
+                        s.post(f"/v1/episodes/{id}/steps", {"step": n, "wait_ms": 0}, headers=key)
+                        for s in both
+                    )
                 )
-                assert {answer.json()["command"] for answer in begun} == {n + 1}, [answer.text for answer in begun]
-            closing = await asyncio.gather(*(s.post(f"/v1/episodes/{id}:close", {"wait_ms": 0}) for s in both))
+                assert {answer.json()["command"] for answer in begun} == {n + 1}, [
+                    answer.text for answer in begun
+                ]
+            closing = await asyncio.gather(
+                *(s.post(f"/v1/episodes/{id}:close", {"wait_ms": 0}) for s in both)
+            )
             assert {answer.status_code for answer in closing} == {202}
             for frame in frames(events(id, *SAID), [2, 1]):
                 answers = await asyncio.gather(*(s.append(id, frame, token) for s in both))
-                assert len({(answer.status_code, answer.content) for answer in answers}) == 1, answers[0].text
+                assert len({(answer.status_code, answer.content) for answer in answers}) == 1, (
+                    answers[0].text
+                )
             closed = await asyncio.gather(*(s.post(f"/v1/episodes/{id}:close") for s in both))
             assert len({answer.content for answer in closed}) == 1
         assert await one.rows("segments") == await one.rows("arrivals") == 30
@@ -113,14 +130,21 @@ async def test_two_replicas_that_get_the_same_at_once_give_one_result(store: Sto
 
 
 @SHARED
-async def test_replicas_that_are_told_different_things_at_once_keep_one_of_them(store: Store) -> None:
-    """Both get an own continuation of the same log, at once: one is taken, the other is a fork, at every event."""
+async def test_replicas_that_are_told_different_things_at_once_keep_one_of_them(
+    store: Store,
+) -> None:
+    """Both get an own continuation of the same log, at once: one is taken, the other is a fork, at
+    every event."""
     async with running(store) as one, running(store) as other:
         for _ in range(10):
             id, token = await one.open()
             ways = [frames(events(id, *SAID), sizes)[0] for sizes in ([2], [3])]
-            answers = await asyncio.gather(one.append(id, ways[0], token), other.append(id, ways[1], token))
-            assert sorted(answer.status_code for answer in answers) == [200, 409], [one.text for one in answers]
+            answers = await asyncio.gather(
+                one.append(id, ways[0], token), other.append(id, ways[1], token)
+            )
+            assert sorted(answer.status_code for answer in answers) == [200, 409], [
+                one.text for one in answers
+            ]
         assert await one.rows("segments") == 10
 
 

@@ -1,4 +1,5 @@
-"""Stored episodes scored again, by the service in the background and by the command: what was paid stays."""
+"""Stored episodes scored again, by the service in the background and by the command: what was paid
+stays."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ async def closed(service: Service, count: int = COUNT, **labels: Any) -> list[st
     assert (await service.post("/v1/tasks", TASK)).status_code in (200, 201)
     ids = []
     for n in range(count):
-        opened = (await service.post("/v1/episodes", {"task": TASK["id"], "labels": {"n": n, **labels}})).json()
+        opened = (
+            await service.post("/v1/episodes", {"task": TASK["id"], "labels": {"n": n, **labels}})
+        ).json()
         await service.tell(opened["episode"], opened["token"], *said(n), sizes=[4])
         ids.append(opened["episode"])
     return sorted(ids)
@@ -57,7 +60,11 @@ async def results(service: Service, id: str, **query: Any) -> list[dict[str, Any
     found: list[dict[str, Any]] = []
     after: int | None = 0
     while after is not None:
-        page = (await service.get(f"/v1/rescores/{id}/episodes", params={"after": after, "limit": 3, **query})).json()
+        page = (
+            await service.get(
+                f"/v1/rescores/{id}/episodes", params={"after": after, "limit": 3, **query}
+            )
+        ).json()
         found += page["episodes"]
         after = page["next"]
     return found
@@ -90,7 +97,9 @@ async def test_a_changed_task_gives_a_result_beside_the_one_that_was_paid(servic
     assert summary["milestones"]["cart"] == {"lost": COUNT}
     assert await paid(service, ids) == before
     found = await results(service, told["rescore"], status="changed")
-    assert {(one["old"]["ruleset"], one["new"]["ruleset"]) for one in found} == {tuple(summary["rulesets"][0])}
+    assert {(one["old"]["ruleset"], one["new"]["ruleset"]) for one in found} == {
+        tuple(summary["rulesets"][0])
+    }
     lost = found[0]["differences"]["steps"][0]["milestones"][0]
     assert (lost["id"], lost["change"], lost["new"]) == ("cart", "lost", None)
     assert "page.navigated" in found[0]["evidence"][str(lost["old"]["evidence"][0])]
@@ -100,11 +109,16 @@ async def test_a_changed_task_gives_a_result_beside_the_one_that_was_paid(servic
 async def test_a_registered_version_and_a_selection(service: Service) -> None:
     ids = await closed(service, 3, policy="a") + await closed(service, 2, policy="b")
     assert (await service.post("/v1/tasks", NOWHERE)).status_code == 201
-    body = {"registered": {"id": TASK["id"], "version": "2"}, "select": {"labels": {"policy": "b"}, "version": "1"}}
+    body = {
+        "registered": {"id": TASK["id"], "version": "2"},
+        "select": {"labels": {"policy": "b"}, "version": "1"},
+    }
     told = await done(service, await asked(service, body))
     assert [one["episode"] for one in await results(service, told["rescore"])] == sorted(ids[3:])
     assert told["summary"]["changed"] == 2
-    one = await done(service, await asked(service, {"task": NOWHERE, "select": {"episodes": [ids[1]]}}))
+    one = await done(
+        service, await asked(service, {"task": NOWHERE, "select": {"episodes": [ids[1]]}})
+    )
     assert [r["episode"] for r in await results(service, one["rescore"])] == [ids[1]]
     listed = (await service.get("/v1/rescores")).json()["rescores"]
     assert [row["rescore"] for row in listed] == [one["rescore"], told["rescore"]]
@@ -114,13 +128,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a bad task": ({"task": {"id": "x"}}, "task: "),
     "both": ({"task": NOWHERE, "registered": {"id": "x"}}, "registered: wanted either it or task"),
     "nothing chosen": ({"select": {"task": "nowhere"}}, "select: no closed episode"),
-    "an unknown id": ({"select": {"episodes": ["ep_nobody"]}}, "select.episodes: ep_nobody is no closed episode"),
+    "an unknown id": (
+        {"select": {"episodes": ["ep_nobody"]}},
+        "select.episodes: ep_nobody is no closed episode",
+    ),
     "an unknown member": ({"model": "x"}, "model"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-async def test_what_is_asked_wrong_is_refused_and_nothing_is_written(service: Service, case: str) -> None:
+async def test_what_is_asked_wrong_is_refused_and_nothing_is_written(
+    service: Service, case: str
+) -> None:
     await closed(service, 1)
     body, says = REFUSED[case]
     answer = await service.post("/v1/rescores", body)
@@ -134,7 +153,9 @@ async def test_a_task_may_be_as_long_as_where_tasks_are_registered(service: Serv
     await closed(service, 1)
     long = {**TASK, "instruction": "x" * service.app.state.parts.settings.limits.task_bytes}
     answer = await service.post("/v1/rescores", {"task": long})
-    assert (answer.status_code, answer.json()["detail"].startswith("task: ")) == (413, True), answer.text
+    assert (answer.status_code, answer.json()["detail"].startswith("task: ")) == (413, True), (
+        answer.text
+    )
     assert (await service.get("/v1/rescores")).json() == {"rescores": []}
 
 
@@ -165,7 +186,8 @@ async def test_one_tenant_neither_sees_nor_rescores_anothers(service: Service) -
 async def test_the_same_key_begins_one_rescore(service: Service) -> None:
     await closed(service, 1)
     first, second = [
-        (await service.post("/v1/rescores", {}, headers={"idempotency-key": "k"})).json()["rescore"] for _ in range(2)
+        (await service.post("/v1/rescores", {}, headers={"idempotency-key": "k"})).json()["rescore"]
+        for _ in range(2)
     ]
     assert first == second
     assert await service.rows("rescores") == 1
@@ -191,7 +213,8 @@ async def test_more_than_enough_at_once_has_to_wait(service: Service) -> None:
 
 
 async def test_a_rescore_survives_its_service(store: Store) -> None:
-    """Stopped with a rescore in the queue and one half done, started again: both get done, with the same results."""
+    """Stopped with a rescore in the queue and one half done, started again: both get done, with the
+    same results."""
     async with running(store) as service:
         ids = await closed(service, 40)
         id = await asked(service, {"task": NOWHERE})
@@ -202,7 +225,9 @@ async def test_a_rescore_survives_its_service(store: Store) -> None:
         await eventually(begun)
         later = await asked(service, {"task": NOWHERE})
     async with running(store) as service:
-        service.app.state.parts.rescorer._pulse._lost_s = 0.0  # of a replica that will not come back
+        service.app.state.parts.rescorer._pulse._lost_s = (
+            0.0  # of a replica that will not come back
+        )
         first, second = [await done(service, one) for one in (id, later)]
         assert first["summary"] == second["summary"]
         assert first["scored"] == len(ids)
@@ -288,7 +313,12 @@ async def test_the_command_over_stored_episodes(
     assert await asyncio.to_thread(rescore, *run, "--task", new, "--out", out) == 1
     assert [orjson.loads(line)["episode"] for line in out.read_bytes().splitlines()[1:]] == ids
     assert capsys.readouterr().out.endswith(f"{COUNT} episodes: {COUNT} changed\n")
-    assert await asyncio.to_thread(rescore, *run, "--task", new, "--episode", ids[0], "--label", "policy=a") == 1
+    assert (
+        await asyncio.to_thread(
+            rescore, *run, "--task", new, "--episode", ids[0], "--label", "policy=a"
+        )
+        == 1
+    )
     assert capsys.readouterr().out.endswith("1 episode: 1 changed\n")
     assert await asyncio.to_thread(rescore, *run, "--task", new, "--label", "n=99") == 2
     assert "no closed episode" in capsys.readouterr().err

@@ -46,12 +46,19 @@ async def test_settling_becomes_sealed_and_stays_so(service: Service) -> None:
     assert "has not begun" in early["reason"]
     await grow(service, id, token, said)
     midway = (await service.reward(id, 0)).json()
-    assert (midway["status"], midway["reward"], midway["mask"], midway["through"]) == ("settling", None, True, 3)
+    assert (midway["status"], midway["reward"], midway["mask"], midway["through"]) == (
+        "settling",
+        None,
+        True,
+        3,
+    )
     assert await service.rows("rewards") == 0
     await grow(service, id, token, [*said, sealed(0)])
     first = await service.reward(id, 0)
     assert first.json()["status"] == "sealed"
-    await grow(service, id, token, [*said, sealed(0), went("/cart"), began(1), clicked("Buy"), sealed(1)])
+    await grow(
+        service, id, token, [*said, sealed(0), went("/cart"), began(1), clicked("Buy"), sealed(1)]
+    )
     assert (await service.reward(id, 0)).content == first.content
 
 
@@ -83,7 +90,10 @@ async def test_a_step_beyond_the_end_is_named(service: Service) -> None:
 
 async def test_a_blind_source_gives_null_not_zero(service: Service) -> None:
     id, token = await service.open()
-    gap = [("gap.began", {"source": "cdp", "reason": "the browser is gone"}), ("gap.ended", {"source": "cdp"})]
+    gap = [
+        ("gap.began", {"source": "cdp", "reason": "the browser is gone"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
     await service.tell(id, token, *episode([gap[0]], [gap[1], clicked("Buy")]))
     answer = (await service.reward(id, 0)).json()
     assert (answer["status"], answer["reward"], answer["mask"]) == ("unobserved", None, True)
@@ -97,7 +107,13 @@ async def test_many_rewards_come_in_order_each_with_its_own_status(service: Serv
     items = [(id, 1), ("ep_nobody", 0), (fresh, 0), (id, 0), (id, 9)]
     body = {"items": [{"episode": e, "step": s} for e, s in items]}
     found = (await service.post("/v1/rewards:query", body)).json()["rewards"]
-    assert [one.get("status") or one["error"]["status"] for one in found] == ["sealed", 404, "settling", "sealed", 404]
+    assert [one.get("status") or one["error"]["status"] for one in found] == [
+        "sealed",
+        404,
+        "settling",
+        "sealed",
+        404,
+    ]
     assert found[0] == (await service.reward(id, 1)).json()
 
 
@@ -115,7 +131,10 @@ async def test_a_restart_in_mid_episode_changes_no_byte(store: Store) -> None:
 
 
 async def test_a_stored_engine_state_continues_like_the_log(store: Store) -> None:
-    idle = [("page.titled", {"tab": "T", "title": str(n), "url": "http://shop.test/"}) for n in range(2_500)]
+    idle = [
+        ("page.titled", {"tab": "T", "title": str(n), "url": "http://shop.test/"})
+        for n in range(2_500)
+    ]
     said = episode([went("/cart"), *idle], [clicked("Buy")])
     async with running(store) as service:
         id, token = await service.open()
@@ -129,7 +148,9 @@ async def test_a_stored_engine_state_continues_like_the_log(store: Store) -> Non
 
 
 STEPS = st.lists(
-    st.lists(st.sampled_from([went("/cart"), went("/"), clicked("Buy"), clicked("Sell")]), max_size=4),
+    st.lists(
+        st.sampled_from([went("/cart"), went("/"), clicked("Buy"), clicked("Sell")]), max_size=4
+    ),
     min_size=1,
     max_size=4,
 )
@@ -138,14 +159,20 @@ STEPS = st.lists(
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, sizes=st.lists(st.integers(1, 5), max_size=30), data=st.data())
 async def test_any_split_any_repeat_any_restart_gives_the_same_bytes(
-    store: Store, fresh: Callable[[Store], Store], steps: list[list[Said]], sizes: list[int], data: Any
+    store: Store,
+    fresh: Callable[[Store], Store],
+    steps: list[list[Said]],
+    sizes: list[int],
+    data: Any,
 ) -> None:
     said = episode(*steps)
     where = fresh(store)
     async with running(where) as service:
         id, token = await service.open()
     made = frames(events(id, *said), sizes)
-    order = sorted([*range(len(made)), *data.draw(st.lists(st.sampled_from(range(len(made))), max_size=4))])
+    order = sorted(
+        [*range(len(made)), *data.draw(st.lists(st.sampled_from(range(len(made))), max_size=4))]
+    )
     restart = data.draw(st.integers(0, len(order)))
     for part, whole in ((order[:restart], False), (order[restart:], True)):
         async with running(where) as service:

@@ -1,4 +1,5 @@
-"""What one commit brings for several episodes: of those that stand where they were thought to, and of no other."""
+"""What one commit brings for several episodes: of those that stand where they were thought to, and
+of no other."""
 
 from __future__ import annotations
 
@@ -68,11 +69,16 @@ async def database(store: Store) -> AsyncIterator[Database]:
         await Partitions(made).ready(day)
     texts = ("id", "version", "task", "digest", "labels", "status", "opened_at")
     async with made.write() as conn:
-        await conn.execute(insert(tasks), {"id": "-", "version": "-", "digest": "-", "attainable": 1.0, "body": b""})
+        await conn.execute(
+            insert(tasks),
+            {"id": "-", "version": "-", "digest": "-", "attainable": 1.0, "body": b""},
+        )
         number = (await conn.execute(select(tasks.c.number))).scalar_one()
         for id in STOOD:
             stands = {"id": id, "task_number": number, "through": HERE[0], "head": HERE[1]}
-            await conn.execute(insert(episodes), {**dict.fromkeys(texts, "-"), "milestones": 0, **stands})
+            await conn.execute(
+                insert(episodes), {**dict.fromkeys(texts, "-"), "milestones": 0, **stands}
+            )
     yield made
     await made.close()
 
@@ -91,7 +97,10 @@ async def stored(database: Database, kind: str) -> list[dict[str, Any]]:
     assert isinstance(one, Rows)
     order = one.table.c.position if one.table is arrivals else [*one.table.primary_key][-1]
     names = (*one.columns, *one.fixed)
-    return [dict(row._mapping) for row in await database.all(select(*(one.table.c[n] for n in names)).order_by(order))]
+    return [
+        dict(row._mapping)
+        for row in await database.all(select(*(one.table.c[n] for n in names)).order_by(order))
+    ]
 
 
 async def standing(database: Database, id: str) -> Any:
@@ -100,11 +109,15 @@ async def standing(database: Database, id: str) -> Any:
 
 
 @pytest.mark.parametrize("rows", GIVEN.values(), ids=GIVEN)
-async def test_what_is_read_is_what_was_given(database: Database, rows: dict[str, list[dict[str, Any]]]) -> None:
+async def test_what_is_read_is_what_was_given(
+    database: Database, rows: dict[str, list[dict[str, Any]]]
+) -> None:
     assert await put(database, rows) == {A, B}
     fixed = {"arrival": {"xact": 7}}
     for kind in ("began", "rewards", "arrival", "closing"):
-        assert await stored(database, kind) == [{**one, **fixed.get(kind, {})} for one in rows.get(kind, ())], kind
+        assert await stored(database, kind) == [
+            {**one, **fixed.get(kind, {})} for one in rows.get(kind, ())
+        ], kind
 
 
 async def test_a_row_takes_the_place_of_one_where_that_is_wanted(database: Database) -> None:
@@ -118,7 +131,14 @@ async def test_a_row_takes_the_place_of_one_where_that_is_wanted(database: Datab
 async def test_elsewhere_nothing_of_all_is_written(database: Database) -> None:
     await put(database, {"began": BEGAN[:1]})
     with pytest.raises(IntegrityError):
-        await put(database, {"began": BEGAN[::-1], "rewards": PAID, "advance": [row("advance", A, *THERE, None, 0.5)]})
+        await put(
+            database,
+            {
+                "began": BEGAN[::-1],
+                "rewards": PAID,
+                "advance": [row("advance", A, *THERE, None, 0.5)],
+            },
+        )
     assert [len(await stored(database, kind)) for kind in ("began", "rewards")] == [1, 0]
     assert await standing(database, A) == (*HERE, None, None)
 
@@ -129,17 +149,27 @@ async def test_what_changes_is_the_row_of_that_key_alone(database: Database) -> 
         database,
         {
             "ended": [row("ended", A, 1, 8), row("ended", A, 5, 8), row("ended", B, 2**40, 8)],
-            "advance": [row("advance", B, *THERE, True, None), row("advance", A, *THERE, None, -0.25)],
+            "advance": [
+                row("advance", B, *THERE, True, None),
+                row("advance", A, *THERE, None, -0.25),
+            ],
         },
     )
     ended = {(one["episode"], one["step"]): one["ended"] for one in await stored(database, "began")}
     assert ended == {(A, 0): None, (A, 1): 8, (B, 2**40): 3}, "what is set once stays"
     assert changed == {A, B}
-    assert [await standing(database, id) for id in (A, B)] == [(*THERE, None, -0.25), (*THERE, True, None)]
+    assert [await standing(database, id) for id in (A, B)] == [
+        (*THERE, None, -0.25),
+        (*THERE, True, None),
+    ]
 
 
-@pytest.mark.parametrize("elsewhere", [(HERE[0], THERE[1]), (THERE[0], HERE[1])], ids=["another head", "further on"])
-async def test_of_an_episode_that_moved_on_nothing_is_written(database: Database, elsewhere: Stood) -> None:
+@pytest.mark.parametrize(
+    "elsewhere", [(HERE[0], THERE[1]), (THERE[0], HERE[1])], ids=["another head", "further on"]
+)
+async def test_of_an_episode_that_moved_on_nothing_is_written(
+    database: Database, elsewhere: Stood
+) -> None:
     rows = {
         "began": BEGAN,
         "arrival": CAME,
@@ -149,19 +179,33 @@ async def test_of_an_episode_that_moved_on_nothing_is_written(database: Database
     assert await put(database, rows, {A: elsewhere, B: HERE}) == {B}
     for kind in ("began", "arrival", "closing"):
         assert {one["episode"] for one in await stored(database, kind)} == {B}
-    assert [await standing(database, id) for id in (A, B)] == [(*HERE, None, None), (*THERE, None, None)]
-    assert await put(database, {"began": [row("began", "ep_20260203_x", 0, 1, None)]}, {"ep_20260203_x": HERE}) == set()
+    assert [await standing(database, id) for id in (A, B)] == [
+        (*HERE, None, None),
+        (*THERE, None, None),
+    ]
+    assert (
+        await put(
+            database,
+            {"began": [row("began", "ep_20260203_x", 0, 1, None)]},
+            {"ep_20260203_x": HERE},
+        )
+        == set()
+    )
 
 
 async def _one_waits(database: Database) -> bool:
-    waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    waits = (
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type ="
+        " 'Lock'"
+    )
     return await database.first(text(waits)) is not None
 
 
 @needs_postgres
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)
 async def test_who_waits_for_the_row_sees_where_it_stands_then(database: Database) -> None:
-    """The row is locked by another; what that one says of it counts, for all that the statement brings."""
+    """The row is locked by another; what that one says of it counts, for all that the statement
+    brings."""
     rows = {"began": BEGAN[:1], "advance": [row("advance", A, *THERE, None, 1.0)]}
     for total, success, waited in ((0.5, True, {A}), (0.75, None, set[str]())):
         async with database.write() as conn:

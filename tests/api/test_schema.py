@@ -53,7 +53,8 @@ async def test_an_older_schema_is_not_ready(service: Service) -> None:
 
 
 async def test_a_newer_schema_is_ready_and_stays_as_it_is(store: Store) -> None:
-    """An upgrade is applied by the new build while replicas of the old one serve, and are restarted."""
+    """An upgrade is applied by the new build while replicas of the old one serve, and are
+    restarted."""
     newer = "9999"
     async with running(store) as service:
         async with service.app.state.parts.database.write() as conn:
@@ -66,7 +67,12 @@ async def test_a_newer_schema_is_ready_and_stays_as_it_is(store: Store) -> None:
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_sqlite_is_durable_and_keeps_its_references(service: Service) -> None:
     database = service.app.state.parts.database
-    wanted_pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5_000}
+    wanted_pragmas = {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 5_000,
+    }
     for engine in (database.writer, database.reader):
         async with engine.connect() as conn:
             for name, value in wanted_pragmas.items():
@@ -88,12 +94,15 @@ async def test_tokens_by_hand(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     async with running(Store(tmp_path)) as service:
         assert (await service.get("/v1/tasks", token)).status_code == 200
-        # In a thread: a service that can't go on while a command waits for it holds the database's lock for as long.
+        # In a thread: a service that can't go on while a command waits for it holds the database's
+        # lock for as long.
         listed = await asyncio.to_thread(milestoned, tmp_path, "token", "list", "--data", ".")
         assert id in listed.stdout
         assert "for a reader" in listed.stdout
         assert token not in listed.stdout
-        revoked = await asyncio.to_thread(milestoned, tmp_path, "token", "revoke", id, "--data", ".")
+        revoked = await asyncio.to_thread(
+            milestoned, tmp_path, "token", "revoke", id, "--data", "."
+        )
         assert revoked.returncode == 0, revoked.stderr
     async with running(Store(tmp_path)) as service:
         assert (await service.get("/v1/tasks", token)).status_code == 401
@@ -101,7 +110,11 @@ async def test_tokens_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_folder_is_refused_and_not_made(tmp_path: Path) -> None:
-    for command in (["token", "list"], ["token", "revoke", "tok_1"], ["db", "prune", "--older-than", "1d"]):
+    for command in (
+        ["token", "list"],
+        ["token", "revoke", "tok_1"],
+        ["db", "prune", "--older-than", "1d"],
+    ):
         refused = milestoned(tmp_path, *command, "--data", "typo")
         assert (refused.returncode, "wanted the folder of a service" in refused.stderr) == (2, True)
     assert not (tmp_path / "typo").exists()

@@ -1,4 +1,5 @@
-"""Samples of trainers: which episode or task they belong to, what they were worth, what happens when nobody knows."""
+"""Samples of trainers: which episode or task they belong to, what they were worth, what happens
+when nobody knows."""
 
 from __future__ import annotations
 
@@ -44,12 +45,15 @@ DEAD = ("gap.began", {"source": "cdp", "reason": "browser gone"})
         ({"ground_truth": '{"task_id": "shop/cart"}'}, Reference(task="shop/cart")),
     ],
 )
-def test_a_reference_is_found_wherever_a_trainer_can_carry_it(carried: Any, wanted: Reference) -> None:
+def test_a_reference_is_found_wherever_a_trainer_can_carry_it(
+    carried: Any, wanted: Reference
+) -> None:
     assert reference_of(None, carried) == wanted
 
 
 @pytest.mark.parametrize(
-    "carried", [None, "", 7, [], {}, {"label": {"label": {"label": {"label": {"label": "x"}}}}}, "{"]
+    "carried",
+    [None, "", 7, [], {}, {"label": {"label": {"label": {"label": {"label": "x"}}}}}, "{"],
 )
 def test_what_names_nothing_is_refused_with_what_was_wanted(carried: Any) -> None:
     with pytest.raises(InvalidError, match="wanted an episode id, a task id"):
@@ -89,8 +93,12 @@ def test_folds(rewards: list[float | None], how: Any, gamma: float, wanted: floa
         pytest.param([], [], 0.0, None, id="no step"),
         pytest.param([0.0, None], [], 0.5, 0.0, id="a known 0 is one"),
         pytest.param([0.4, -0.5, None], [], 0.5, -0.1, id="a penalty"),
-        pytest.param([0.4, -0.5, None, None, None], [], 0.5, -0.1, id="no floor where a penalty is known"),
-        pytest.param([0.4, None], [-0.5], 0.5, -0.1, id="a penalty that was seen in a step that is not known"),
+        pytest.param(
+            [0.4, -0.5, None, None, None], [], 0.5, -0.1, id="no floor where a penalty is known"
+        ),
+        pytest.param(
+            [0.4, None], [-0.5], 0.5, -0.1, id="a penalty that was seen in a step that is not known"
+        ),
         pytest.param([None, None], [-0.5], 0.5, -0.5, id="and nothing else"),
     ],
 )
@@ -108,7 +116,8 @@ _WORTHS = st.integers(-10, 10).map(lambda tenths: tenths / 10)
 def test_a_rollout_whose_penalties_are_known_gains_nothing_by_nulls(
     rewards: list[float], data: st.DataObject, min_known: float
 ) -> None:
-    """Whatever is blinded, known penalties (of a blinded step those that were seen in it) are paid."""
+    """Whatever is blinded, known penalties (of a blinded step those that were seen in it) are
+    paid."""
     hidden = data.draw(st.sets(st.sampled_from(range(len(rewards)))))
     seen = [reward for n, reward in enumerate(rewards) if n in hidden and reward < 0]
     blinded = [None if n in hidden else reward for n, reward in enumerate(rewards)]
@@ -120,7 +129,9 @@ def test_a_rollout_whose_penalties_are_known_gains_nothing_by_nulls(
     assert found is None or found <= whole
 
 
-@pytest.mark.parametrize(("rewards", "wanted"), [([0.0, None], 0.5), ([None], 0.0), ([0.1], 1.0), ([], None)])
+@pytest.mark.parametrize(
+    ("rewards", "wanted"), [([0.0, None], 0.5), ([None], 0.0), ([0.1], 1.0), ([], None)]
+)
 def test_the_share_that_is_known(rewards: list[float | None], wanted: float | None) -> None:
     assert known_share(rewards) == wanted
 
@@ -147,8 +158,17 @@ async def test_samples_of_all_sorts_keep_their_order_and_their_problems(service:
     assert whole["reward"] == pytest.approx(sum(whole["step_rewards"]))
     assert (whole["done"], whole["success"], whole["mask_sample"]) == (True, True, False)
     assert (step["reward"], step["step"]) == (whole["step_rewards"][0], 0)
-    assert (right["reward"], right["success"], wrong["reward"], wrong["success"]) == (1.0, True, 0.0, False)
-    assert (claimed["reward"], claimed["mask_sample"], claimed["failure_kind"]) == (None, True, "milestoned:unobserved")
+    assert (right["reward"], right["success"], wrong["reward"], wrong["success"]) == (
+        1.0,
+        True,
+        0.0,
+        False,
+    )
+    assert (claimed["reward"], claimed["mask_sample"], claimed["failure_kind"]) == (
+        None,
+        True,
+        "milestoned:unobserved",
+    )
     assert "nobody watched" in claimed["failure_reason"]
     assert (settling["reward"], settling["failure_kind"]) == (None, "milestoned:settling")
     assert nobody["error"]["status"] == 404
@@ -171,14 +191,22 @@ FINED: dict[str, Any] = {
     "id": "shop/fined",
     "milestones": [
         *TASK["milestones"],
-        {"id": "away", "when": {"element_clicked": {"role": "button", "name": "Leave"}}, "penalty": 0.25},
+        {
+            "id": "away",
+            "when": {"element_clicked": {"role": "button", "name": "Leave"}},
+            "penalty": 0.25,
+        },
         {
             "id": "unhelped",
             "when": {
                 "all_of": {
                     "of": [
                         {"url_reached": {"url": "/away"}},
-                        {"none_of": {"of": [{"element_clicked": {"role": "button", "name": "Help"}}]}},
+                        {
+                            "none_of": {
+                                "of": [{"element_clicked": {"role": "button", "name": "Help"}}]
+                            }
+                        },
                     ]
                 }
             },
@@ -196,7 +224,9 @@ PARTLY = {
 
 
 @pytest.mark.parametrize("how", list(PARTLY))
-async def test_what_is_known_of_an_episode_is_paid_and_its_share_stands_beside_it(service: Service, how: str) -> None:
+async def test_what_is_known_of_an_episode_is_paid_and_its_share_stands_beside_it(
+    service: Service, how: str
+) -> None:
     id, token = await service.open()
     await service.tell(id, token, *PARTLY[how])
 
@@ -204,7 +234,11 @@ async def test_what_is_known_of_an_episode_is_paid_and_its_share_stands_beside_i
         answer = await service.post("/v1/score", {"samples": [{"episode": id}], **more})
         return dict(answer.json()["results"][0])
 
-    plain, known, anyway = await scored(), await scored(fold="known"), await scored(fold="known", min_known=0.0)
+    plain, known, anyway = (
+        await scored(),
+        await scored(fold="known"),
+        await scored(fold="known", min_known=0.0),
+    )
     steps = plain["step_rewards"]
     share = sum(one is not None for one in steps) / len(steps)
     assert (plain["known_share"], known["known_share"]) == (share, share)
@@ -215,7 +249,11 @@ async def test_what_is_known_of_an_episode_is_paid_and_its_share_stands_beside_i
     for one in (plain, known, anyway):
         assert one["mask_sample"] is (one["reward"] is None)
         parts = one["reward_components"].values()
-        assert set(parts) == {None} if one["reward"] is None else sum(parts) == pytest.approx(one["reward"])
+        assert (
+            set(parts) == {None}
+            if one["reward"] is None
+            else sum(parts) == pytest.approx(one["reward"])
+        )
     if known["reward"] is None:
         assert (known["failure_kind"], "wanted a share of 0.5" in known["failure_reason"]) == (
             "milestoned:unobserved",
@@ -228,11 +266,16 @@ async def test_a_penalty_that_was_seen_in_a_masked_step_is_paid_and_one_that_res
 ) -> None:
     id, token = await service.open(FINED)
     await service.tell(
-        id, token, *episode([went("/cart")], [DEAD, clicked("Leave"), went("/away")], [DEAD], [DEAD], [DEAD])
+        id,
+        token,
+        *episode([went("/cart")], [DEAD, clicked("Leave"), went("/away")], [DEAD], [DEAD], [DEAD]),
     )
     answer = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": "known"})
     found = answer.json()["results"][0]
-    assert found["step_rewards"][:2] == [pytest.approx(0.1), -0.25], "what was seen is paid (decision 26)"
+    assert found["step_rewards"][:2] == [
+        pytest.approx(0.1),
+        -0.25,
+    ], "what was seen is paid (decision 26)"
     assert set(found["step_rewards"][2:]) == {None}
     assert (found["reward"], found["mask_sample"]) == (pytest.approx(-0.15), False)
     assert sum(found["reward_components"].values()) == pytest.approx(-0.15)
@@ -245,13 +288,21 @@ async def test_the_parts_of_a_folded_reward_are_folded_as_it_is(service: Service
     id, token = await service.open()
     await service.tell(id, token, *episode([DEAD], [BACK, went("/cart")], [clicked("Buy")]))
     for how, gamma in (("last", 1.0), ("discounted", 0.5), ("sum", 1.0), ("known", 1.0)):
-        answer = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": how, "gamma": gamma})
+        answer = await service.post(
+            "/v1/score", {"samples": [{"episode": id}], "fold": how, "gamma": gamma}
+        )
         found = answer.json()["results"][0]
         parts = found["reward_components"].values()
-        assert set(parts) == {None} if found["reward"] is None else sum(parts) == pytest.approx(found["reward"])
+        assert (
+            set(parts) == {None}
+            if found["reward"] is None
+            else sum(parts) == pytest.approx(found["reward"])
+        )
 
 
-@pytest.mark.parametrize("path", ["/get_reward", "/adapters/slime/score", "/nemo/verify", "/nemo/strict/verify"])
+@pytest.mark.parametrize(
+    "path", ["/get_reward", "/adapters/slime/score", "/nemo/verify", "/nemo/strict/verify"]
+)
 async def test_every_adapter_folds_what_is_known(service: Service, path: str) -> None:
     id, token = await service.open()
     await service.tell(id, token, *PARTLY["half"])
@@ -263,11 +314,16 @@ async def test_every_adapter_folds_what_is_known(service: Service, path: str) ->
     known = await service.post(path, body, params={"fold": "known", "detail": "1"})
     assert known.status_code == 200, known.text
     paid = known.json()
-    assert paid["rewards" if "rewards" in paid else "reward"] in (pytest.approx(0.1), [pytest.approx(0.1)])
+    assert paid["rewards" if "rewards" in paid else "reward"] in (
+        pytest.approx(0.1),
+        [pytest.approx(0.1)],
+    )
     share = paid["extra_logs"]["known_share"] if "extra_logs" in paid else [paid["known_share"]]
     assert share == [0.5]
     few = await service.post(path, body, params={"fold": "known", "min_known": "0.75"})
-    assert few.json().get("mask_sample") is True if path == "/nemo/verify" else few.status_code == 503
+    assert (
+        few.json().get("mask_sample") is True if path == "/nemo/verify" else few.status_code == 503
+    )
     bad = await service.post(path, body, params={"fold": "known", "min_known": "2"})
     assert (bad.status_code, "min_known: got '2'" in bad.json()["detail"]) == (422, True)
 
@@ -275,7 +331,9 @@ async def test_every_adapter_folds_what_is_known(service: Service, path: str) ->
 async def test_a_fold_is_asked_for(service: Service) -> None:
     id, token = await service.open()
     await service.tell(id, token, *SAID)
-    steps = (await service.post("/v1/score", {"samples": [{"episode": id}]})).json()["results"][0]["step_rewards"]
+    steps = (await service.post("/v1/score", {"samples": [{"episode": id}]})).json()["results"][0][
+        "step_rewards"
+    ]
     last = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": "last"})
     assert last.json()["results"][0]["reward"] == steps[-1]
     bad = await service.post("/v1/score", {"samples": [], "fold": "mean"})
@@ -325,7 +383,9 @@ async def test_what_nobody_can_know_is_a_503_or_the_configured_fall_back_never_a
     id, token = await service.open()
     await service.tell(id, token, *episode([went("/cart"), DEAD], [clicked("Buy")]))
     body = (
-        {"query": ["x"], "prompts": [""], "labels": [id]} if path == "/get_reward" else {"response": "x", "label": id}
+        {"query": ["x"], "prompts": [""], "labels": [id]}
+        if path == "/get_reward"
+        else {"response": "x", "label": id}
     )
     unknown = await service.post(path, body)
     assert (unknown.status_code, unknown.headers["retry-after"]) == (503, "1")
@@ -349,5 +409,7 @@ async def test_a_token_travels_in_an_address(service: Service) -> None:
         answer = await service.post("/adapters/slime/score", body, None, headers=basic(said))
         assert answer.status_code == status, said
     assert (
-        await service.post("/adapters/slime/score", body, None, headers={"authorization": "Basic ?"})
+        await service.post(
+            "/adapters/slime/score", body, None, headers={"authorization": "Basic ?"}
+        )
     ).status_code == 401

@@ -1,4 +1,5 @@
-"""Folders of `milestoned demo` and `watch`: what a kill left goes with the next start, what lives or is kept stays."""
+"""Folders of `milestoned demo` and `watch`: what a kill left goes with the next start, what lives
+or is kept stays."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ sys.stdin.read()
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files of the test's own, for this process and for those that it starts."""
+    """A folder for temporary files of the test's own, for this process and for those that it
+    starts."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     return tmp_path
@@ -33,7 +35,11 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def started() -> tuple[subprocess.Popen[str], Path]:
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())

@@ -1,4 +1,5 @@
-"""`milestoned task check` of script probes: each expression is tried in a real Chromium, where there is one."""
+"""`milestoned task check` of script probes: each expression is tried in a real Chromium, where
+there is one."""
 
 from __future__ import annotations
 
@@ -23,7 +24,11 @@ TASK = {
 def checked(folder: Path, expression: str) -> int:
     """Exit status of the check of a task with this one script probe."""
     file = folder / "t.json"
-    file.write_bytes(orjson.dumps(TASK | {"probes": [{"id": "it", "script": {"url": "/*", "expression": expression}}]}))
+    file.write_bytes(
+        orjson.dumps(
+            TASK | {"probes": [{"id": "it", "script": {"url": "/*", "expression": expression}}]}
+        )
+    )
     return main(["task", "check", str(file)])
 
 
@@ -64,12 +69,18 @@ def test_without_a_browser_the_check_says_that_nothing_was_tried(
     assert checked(tmp_path, "localStorage.getItem('a')") == 0
     said = capsys.readouterr().err
     assert "the script probes were not tried: none of chromium, " in said
-    assert "warning: probes[0].script.expression (probe it): localStorage.getItem may not be called" in said
+    assert (
+        "warning: probes[0].script.expression (probe it): localStorage.getItem may not be called"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
     ("program", "reason"),
-    [("exit 3", "the browser ended with 3"), ("exec /bin/sleep 600", "the browser did not start in time")],
+    [
+        ("exit 3", "the browser ended with 3"),
+        ("exec /bin/sleep 600", "the browser did not start in time"),
+    ],
 )
 def test_a_browser_that_does_not_come_up_is_waited_for_no_longer_than_its_bound(
     program: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

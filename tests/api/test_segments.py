@@ -32,7 +32,11 @@ async def test_a_log_in_one_segment_is_scored(service: Service) -> None:
     id, token = await service.open()
     answer = await service.append(id, frames(events(id, *WHOLE))[0], token)
     assert answer.status_code == 200
-    assert answer.json() == {"through": len(WHOLE), "head": sha256(texts(events(id, *WHOLE))[0]), "followed": False}
+    assert answer.json() == {
+        "through": len(WHOLE),
+        "head": sha256(texts(events(id, *WHOLE))[0]),
+        "followed": False,
+    }
     first, last = [(await service.reward(id, step)).json() for step in (0, 1)]
     assert [m["id"] for m in first["milestones"]] == ["cart"]
     assert [m["id"] for m in last["milestones"]] == ["buy", "done"]
@@ -65,7 +69,9 @@ async def test_however_the_log_is_cut_a_steps_row_says_where_it_began_and_first_
     assert [(row.step, row.began, row.ended) for row in rows] == MARKS
 
 
-async def test_the_same_segment_again_is_acknowledged_again_and_stored_once(service: Service) -> None:
+async def test_the_same_segment_again_is_acknowledged_again_and_stored_once(
+    service: Service,
+) -> None:
     id, token = await service.open()
     made = await service.tell(id, token, *WHOLE, sizes=[2, 2])
     before = await written(service, id)
@@ -90,7 +96,11 @@ async def test_sixteen_episodes_at_once_share_nothing(service: Service) -> None:
     opened = [await service.open() for _ in range(16)]
 
     async def play(n: int, id: str, token: str) -> list[float]:
-        said = episode([went("/cart")], [clicked("Buy")]) if n % 2 else episode([went("/nowhere")], [clicked("Sell")])
+        said = (
+            episode([went("/cart")], [clicked("Buy")])
+            if n % 2
+            else episode([went("/nowhere")], [clicked("Sell")])
+        )
         await service.tell(id, token, *said, sizes=[1] * len(said))
         return [(await service.reward(id, step)).json()["reward"] for step in (0, 1)]
 
@@ -104,7 +114,10 @@ def _first(id: str) -> bytes:
 
 
 def _tail(id: str, first: int = 3, prev: str | None = None) -> list[Any]:
-    return [events(id, began(0), went("/cart"), first=first), sha256(_first(id)) if prev is None else prev]
+    return [
+        events(id, began(0), went("/cart"), first=first),
+        sha256(_first(id)) if prev is None else prev,
+    ]
 
 
 def _text(id: str, first: int = 3, prev: str | None = None) -> bytes:
@@ -129,18 +142,32 @@ REFUSED: dict[str, tuple[int, str, Callable[[str], bytes]]] = {
     "a gap": (409, "gap", lambda id: _press(_text(id, first=4))),
     "another past": (409, "fork", lambda id: _press(_text(id, prev="a" * 64))),
     "another segment for old events": (409, "fork", lambda id: _press(_text(id, first=2))),
-    "the first one changed": (409, "fork", lambda id: _press(_first(id).replace(b'"task":"t"', b'"task":"u"'))),
+    "the first one changed": (
+        409,
+        "fork",
+        lambda id: _press(_first(id).replace(b'"task":"t"', b'"task":"u"')),
+    ),
     "another episode's": (409, "other-episode", lambda id: _press(_text("ep_other"))),
     "a newer wire": (422, "malformed-segment", lambda id: _press(_header(_text(id), wire=2))),
     "a wrong count": (422, "malformed-segment", lambda id: _press(_header(_text(id), count=3))),
-    "no events": (422, "malformed-segment", lambda id: _press(_text(id).partition(b"\n")[0] + b"\n")),
-    "a jump inside": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b'[9,1,"cdp","x",{}]'))),
+    "no events": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_text(id).partition(b"\n")[0] + b"\n"),
+    ),
+    "a jump inside": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_line(_text(id), 2, b'[9,1,"cdp","x",{}]')),
+    ),
     "not an event": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b"{}"))),
     "not JSON": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b"nonsense"))),
     "nested too deep": (
         422,
         "malformed-segment",
-        lambda id: _press(_line(_text(id), 2, b'[4,1,"cdp","x",{"n":' + b"[" * 199 + b"]" * 199 + b"}]")),
+        lambda id: _press(
+            _line(_text(id), 2, b'[4,1,"cdp","x",{"n":' + b"[" * 199 + b"]" * 199 + b"}]")
+        ),
     ),
     "nested beyond all parsers": (
         422,
@@ -185,7 +212,11 @@ async def test_refused_and_nothing_is_written(service: Service, case: str) -> No
     assert (answer.status_code, problem["type"].rpartition(":")[2]) == (status, slug), problem
     assert answer.headers["content-type"] == "application/problem+json"
     if slug in ("gap", "fork"):
-        assert (problem["wanted"], problem["through"], problem["head"]) == (3, 2, sha256(_first(id)))
+        assert (problem["wanted"], problem["through"], problem["head"]) == (
+            3,
+            2,
+            sha256(_first(id)),
+        )
     assert await written(service, id) == before
     assert (await service.append(id, _press(_text(id)), token)).status_code == 200
 
@@ -194,7 +225,9 @@ async def test_nothing_follows_the_end(service: Service) -> None:
     id, token = await service.open()
     made = await service.tell(id, token, *WHOLE)
     late = events(id, went("/cart"), first=len(WHOLE) + 1)
-    answer = await service.append(id, frames(late, prev=sha256(zstandard.decompress(made[-1])))[0], token)
+    answer = await service.append(
+        id, frames(late, prev=sha256(zstandard.decompress(made[-1])))[0], token
+    )
     assert answer.status_code == 409
     assert answer.json()["type"] == "urn:milestoned:problem:closed"
     assert (await service.append(id, made[-1], token)).status_code == 200
@@ -215,7 +248,8 @@ async def test_brackets_in_texts_nest_nothing(service: Service) -> None:
 
 @pytest.mark.parametrize("end", [b"", b'"'], ids=["without end", "that ends"])
 async def test_a_text_of_escaped_quotes_is_passed_once(service: Service, end: bytes) -> None:
-    """A megabyte of them behind many brackets took hours to be looked at, in bodies and in segments."""
+    """A megabyte of them behind many brackets took hours to be looked at, in bodies and in
+    segments."""
     hostile = b'{"a":[' + b"[]," * 201 + b'"' + b'\\"' * 500_000 + end + b"]}"
     id, token = await service.open()
     text = _line(_text(id), 2, b'[3,1,"cdp","x",' + hostile + b"]")
@@ -235,7 +269,9 @@ async def test_the_deepest_that_is_taken_is_shown(service: Service) -> None:
 
 
 @pytest.mark.parametrize(("depth", "status"), [(98, 202), (99, 422)])
-async def test_an_action_is_nested_no_deeper_than_its_event_may_be(service: Service, depth: int, status: int) -> None:
+async def test_an_action_is_nested_no_deeper_than_its_event_may_be(
+    service: Service, depth: int, status: int
+) -> None:
     id, _ = await service.open()
     action: Any = 1
     for _ in range(depth + 1):

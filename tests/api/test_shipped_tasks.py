@@ -1,5 +1,5 @@
-"""Every task that is shipped, or shown whole in the docs, checks without a warning; where one warns, its reason stands
-here."""
+"""Every task that is shipped, or shown whole in the docs, checks without a warning; where one
+warns, its reason stands here."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from tests.api.processes import ROOT
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 MEANT = {
-    "examples/learning: milestones": "the experiment's question is whether pay on the way to a goal, more of it than "
-    "for the goal, teaches an agent to reach it; docs/learning.md has what was measured with these weights",
+    "examples/learning: milestones": (
+        "the experiment's question is whether pay on the way to a goal, more of it than for the"
+        " goal, teaches an agent to reach it; docs/learning.md has what was measured with these"
+        " weights"
+    ),
 }
 """Tasks that warn, and why they stay as they are."""
 
@@ -35,7 +38,9 @@ def shipped() -> Iterator[tuple[str, Task]]:
         yield f"examples/learning: {kind}", check_task(made)
     for path in sorted((ROOT / "docs").rglob("*.md")):
         for number, block in enumerate(_BLOCK.findall(path.read_text())):
-            if re.search(r"^id: ", block, re.MULTILINE) and re.search(r"^milestones:", block, re.MULTILINE):
+            if re.search(r"^id: ", block, re.MULTILINE) and re.search(
+                r"^milestones:", block, re.MULTILINE
+            ):
                 yield f"{path.relative_to(ROOT)} block {number}", load_task_yaml(block)
 
 
@@ -51,7 +56,8 @@ def test_the_list_is_not_empty() -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_shipped_task_does_not_warn(name: str) -> None:
-    """Its weights sum to 1, reaching the goal is worth the most, and its rules about pages have a site."""
+    """Its weights sum to 1, reaching the goal is worth the most, and its rules about pages have a
+    site."""
     rules = compile_task(TASKS[name])
     warned = [*warnings_of(rules), *rules.unplaced]
     assert bool(warned) is (name in MEANT), warned

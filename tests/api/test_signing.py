@@ -1,4 +1,5 @@
-"""The signing key: made once, private, and its signatures are checked by whoever has the public half."""
+"""The signing key: made once, private, and its signatures are checked by whoever has the public
+half."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def test_a_wrong_key_is_refused_and_not_shown(tmp_path: Path, text: str) -> None
 
 
 def another(store: Store, folder: Path) -> Settings:
-    """A replica on the same database, with a data folder of its own, where it finds no key and makes one."""
+    """A replica on the same database, with a data folder of its own, where it finds no key and
+    makes one."""
     url = store.url or f"sqlite:///{store.folder / 'milestoned.db'}"
     return Settings(folder, url, secret=SECRET, admin_token=ADMIN)
 
@@ -102,7 +104,9 @@ async def test_a_replica_with_another_key_signs_and_deletes_nothing(
             assert parts.owner.key.key == Signer.load(Settings(store.folder)).public
         with pytest.raises(ForeignKeyError, match="nothing can be deleted here") as refused:
             await parts.removal.delete("ep_of_another", "test", "test")
-        assert (refused.value.status, dict(refused.value.headers)) == (409, {}), "asked again it is refused again"
+        assert (refused.value.status, dict(refused.value.headers)) == (409, {}), (
+            "asked again it is refused again"
+        )
     own = (store.folder / "signing.key").read_text()
     (tmp_path / "same").mkdir()
     (tmp_path / "same" / "signing.key").write_text(own)
@@ -113,7 +117,9 @@ async def test_a_replica_with_another_key_signs_and_deletes_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-async def test_a_lost_key_is_replaced_by_hand_and_never_by_itself(store: Store, tmp_path: Path) -> None:
+async def test_a_lost_key_is_replaced_by_hand_and_never_by_itself(
+    store: Store, tmp_path: Path
+) -> None:
     async with running(store) as service:
         await told(service)
         await sign(service)
@@ -121,7 +127,9 @@ async def test_a_lost_key_is_replaced_by_hand_and_never_by_itself(store: Store, 
     data = ("--data", str(store.folder))
     for command in (["prune", "--older-than", "1d"], ["adopt-key"]):
         refused = milestoned(tmp_path, "db", *command, *data)
-        assert (refused.returncode, "there is none in" in refused.stderr) == (2, True), refused.stderr
+        assert (refused.returncode, "there is none in" in refused.stderr) == (2, True), (
+            refused.stderr
+        )
     assert not (store.folder / "signing.key").exists()
     (store.folder / "signing.key").write_text(base64.b64encode(SEED).decode())
     refused = milestoned(tmp_path, "db", "prune", "--older-than", "1d", *data)
@@ -132,17 +140,26 @@ async def test_a_lost_key_is_replaced_by_hand_and_never_by_itself(store: Store, 
         refused = milestoned(tmp_path, "db", "adopt-key", *data)
     finally:
         process.stop()
-    assert (refused.returncode, "a service works here" in refused.stderr) == (2, True), refused.stderr
+    assert (refused.returncode, "a service works here" in refused.stderr) == (2, True), (
+        refused.stderr
+    )
     adopted = milestoned(tmp_path, "db", "adopt-key", *data)
-    assert (adopted.returncode, "once every service on this database is restarted" in adopted.stdout) == (0, True)
+    assert (
+        adopted.returncode,
+        "once every service on this database is restarted" in adopted.stdout,
+    ) == (0, True)
     async with running(store) as service:
-        assert any(one["what"].startswith("checkpoint") for one in map(as_dict, await differences(service)))
+        assert any(
+            one["what"].startswith("checkpoint") for one in map(as_dict, await differences(service))
+        )
 
 
 def test_a_mistyped_folder_is_not_made(tmp_path: Path) -> None:
     for command in (["prune", "--older-than", "1d"], ["adopt-key"]):
         refused = milestoned(tmp_path, "db", *command, "--data", "nowhere")
-        assert (refused.returncode, "there is no database" in refused.stderr) == (2, True), refused.stderr
+        assert (refused.returncode, "there is no database" in refused.stderr) == (2, True), (
+            refused.stderr
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,7 +198,8 @@ def as_dict(difference: object) -> dict[str, str]:
 
 @needs_postgres
 @pytest.mark.parametrize(
-    ("user", "database", "why"), [("postgres", "nothere", "does not exist"), ("nobody", "postgres", '"nobody"')]
+    ("user", "database", "why"),
+    [("postgres", "nothere", "does not exist"), ("nobody", "postgres", '"nobody"')],
 )
 def test_a_database_or_role_that_is_not_there_is_said_in_a_line(
     tmp_path: Path, postgres: Postgres, user: str, database: str, why: str
@@ -202,4 +220,7 @@ def test_a_service_that_can_not_start_says_why_in_a_line(tmp_path: Path) -> None
     (tmp_path / "d" / "signing.key").write_text("nonsense!")
     for command in (["serve", "--port", "0"], ["db", "prune", "--older-than", "1d", *nowhere]):
         refused = milestoned(tmp_path, *command, "--data", "d")
-        assert (refused.returncode, refused.stderr) == (2, "signing key: not base64, wanted that of 32 bytes\n")
+        assert (refused.returncode, refused.stderr) == (
+            2,
+            "signing key: not base64, wanted that of 32 bytes\n",
+        )

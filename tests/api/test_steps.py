@@ -23,7 +23,9 @@ async def test_a_whole_episode_through_the_channel(service: Service, daemon: Dae
     for step in (0, 1):
         began = await service.post(f"{path}/steps", {"action": {"click": step}})
         assert (began.status_code, began.json()["step"]) == (200, step), began.text
-        called = await service.post(f"{path}/tools:call", {"call": "c", "tool": "t", "arguments": {"a": 1}})
+        called = await service.post(
+            f"{path}/tools:call", {"call": "c", "tool": "t", "arguments": {"a": 1}}
+        )
         back = await service.post(f"{path}/tools:return", {"call": "c", "ok": True, "result": [1]})
         said = await service.post(f"{path}/answers", {"text": "Done."})
         assert [one.json()["step"] for one in (called, back, said)] == [step] * 3
@@ -31,18 +33,29 @@ async def test_a_whole_episode_through_the_channel(service: Service, daemon: Dae
         assert ended.json()["seq"] > began.json()["seq"]
     closed = await service.post(f"{path}:close", {"reason": "enough", "truncated": True})
     await running
-    assert (closed.status_code, closed.json()["status"], closed.json()["last_step"]) == (200, "closed", 1)
+    assert (closed.status_code, closed.json()["status"], closed.json()["last_step"]) == (
+        200,
+        "closed",
+        1,
+    )
     assert [reward["step"] for reward in closed.json()["rewards"]] == [0, 1]
     log = (await service.get(f"{path}/events")).json()["events"]
     assert [event["kind"] for event in log].count("step.began") == 2
     assert log[1]["data"] == {"step": 0, "action": {"click": 0}, "command": 1}
-    assert log[-1]["data"] == {"reason": "enough", "truncated": True, "command": log[-1]["data"]["command"]}
+    assert log[-1]["data"] == {
+        "reason": "enough",
+        "truncated": True,
+        "command": log[-1]["data"]["command"],
+    }
 
 
 async def test_without_a_daemon_it_is_queued(service: Service, daemon: Daemon) -> None:
     path = f"/v1/episodes/{daemon.episode}"
     answer = await service.post(f"{path}/steps", {"wait_ms": 0})
-    assert (answer.status_code, answer.json()) == (202, {"command": 1, "step": 0, "status": "queued"})
+    assert (answer.status_code, answer.json()) == (
+        202,
+        {"command": 1, "step": 0, "status": "queued"},
+    )
     assert [one["kind"] for one in await daemon.commands()] == ["step.began"]
     await daemon.obey()
     again = await service.post(f"{path}/steps", {"step": 0, "wait_ms": 0})
@@ -56,7 +69,9 @@ async def test_a_waiting_daemon_hears_at_once(service: Service, daemon: Daemon) 
     assert [one["data"] for one in await waiting] == [{"text": "x"}]
 
 
-async def test_steps_come_in_order_and_the_current_one_again_changes_nothing(service: Service, daemon: Daemon) -> None:
+async def test_steps_come_in_order_and_the_current_one_again_changes_nothing(
+    service: Service, daemon: Daemon
+) -> None:
     path = f"/v1/episodes/{daemon.episode}"
     skipped = await service.post(f"{path}/steps", {"step": 1, "wait_ms": 0})
     assert (skipped.status_code, skipped.json()["wanted"]) == (409, 0)
@@ -71,11 +86,21 @@ async def test_steps_come_in_order_and_the_current_one_again_changes_nothing(ser
     assert (await service.post(f"{path}/steps/0:end", {"wait_ms": 0})).status_code == 202
 
 
-async def test_steps_that_the_daemon_heard_itself_count_too(service: Service, daemon: Daemon) -> None:
-    daemon.said += [("step.began", {"step": 0}), ("step.ended", {"step": 0}), ("step.began", {"step": 1})]
+async def test_steps_that_the_daemon_heard_itself_count_too(
+    service: Service, daemon: Daemon
+) -> None:
+    daemon.said += [
+        ("step.began", {"step": 0}),
+        ("step.ended", {"step": 0}),
+        ("step.began", {"step": 1}),
+    ]
     await daemon.obey()
     path = f"/v1/episodes/{daemon.episode}"
-    assert (await service.post(f"{path}/steps", {"step": 1})).json() == {"command": None, "step": 1, "seq": 4}
+    assert (await service.post(f"{path}/steps", {"step": 1})).json() == {
+        "command": None,
+        "step": 1,
+        "seq": 4,
+    }
     assert (await service.post(f"{path}/steps/0:end")).json()["seq"] == 3
     assert (await service.post(f"{path}/steps", {"step": 3})).json()["wanted"] == 2
 
@@ -87,14 +112,19 @@ async def test_after_the_close_nothing_is_queued(service: Service, daemon: Daemo
     for call in ("steps", "answers", "tools:call"):
         body = {"answers": {"text": ""}, "tools:call": {"call": "c", "tool": "t"}}.get(call, {})
         refused = await service.post(f"{path}/{call}", {**body, "wait_ms": 0})
-        assert (refused.status_code, refused.json()["type"]) == (409, "urn:milestoned:problem:closed")
+        assert (refused.status_code, refused.json()["type"]) == (
+            409,
+            "urn:milestoned:problem:closed",
+        )
     assert (await service.post(f"{path}:close", {"wait_ms": 0})).status_code == 202
     assert [one["kind"] for one in await daemon.commands()] == ["episode.close"]
     await daemon.obey()
     assert (await service.post(f"{path}:close")).json()["status"] == "closed"
 
 
-async def test_what_is_said_is_checked_before_it_is_queued(service: Service, daemon: Daemon) -> None:
+async def test_what_is_said_is_checked_before_it_is_queued(
+    service: Service, daemon: Daemon
+) -> None:
     path = f"/v1/episodes/{daemon.episode}"
     bad: list[tuple[str, Any, str]] = [
         ("steps", {"step": -1}, "step"),

@@ -1,4 +1,5 @@
-"""An episode that another build opened, or of whose rules a plug-in is gone: it ends, and nothing of it is made up."""
+"""An episode that another build opened, or of whose rules a plug-in is gone: it ends, and nothing
+of it is made up."""
 
 from __future__ import annotations
 
@@ -18,7 +19,12 @@ from tests.api.test_fleet import opened as leased
 from tests.support.logs import went
 
 OTHER = "of another build".ljust(64, ".")
-SEALED = (OPENED, ("step.began", {"step": 0}), went("/cart"), ("step.sealed", {"step": 0, "why": "quiet"}))
+SEALED = (
+    OPENED,
+    ("step.began", {"step": 0}),
+    went("/cart"),
+    ("step.sealed", {"step": 0, "why": "quiet"}),
+)
 
 
 async def upgraded(service: Service, id: str) -> None:
@@ -53,13 +59,20 @@ async def test_a_lost_one_ends_with_what_was_sealed_and_the_rest_masked(service:
     await one.beat()
     await service.tell(id, episode["token"], *SEALED, ("step.began", {"step": 1}), went("/else"))
     before = (await service.reward(id, 0)).content
-    assert (await service.post(f"/v1/episodes/{id}/steps", {"step": 2, "wait_ms": 0})).status_code == 202
+    assert (
+        await service.post(f"/v1/episodes/{id}/steps", {"step": 2, "wait_ms": 0})
+    ).status_code == 202
     await upgraded(service, id)
     assert await strange(service) == 1
     await lose_everybody(service)
     assert (await service.reward(id, 0)).content == before
     said = (await service.get(f"/v1/episodes/{id}")).json()
-    assert (said["status"], said["step"], said["total"], said["success"]) == ("closed", 2, None, None)
+    assert (said["status"], said["step"], said["total"], said["success"]) == (
+        "closed",
+        2,
+        None,
+        None,
+    )
     rewards = [(await service.reward(id, step)).json() for step in (1, 2)]
     for reward in rewards:
         masked(reward)
@@ -69,7 +82,9 @@ async def test_a_lost_one_ends_with_what_was_sealed_and_the_rest_masked(service:
     assert await strange(service) == 0
 
 
-async def test_its_rewards_have_the_components_of_the_task_though_none_was_sealed(service: Service) -> None:
+async def test_its_rewards_have_the_components_of_the_task_though_none_was_sealed(
+    service: Service,
+) -> None:
     ours, theirs = [await service.open() for _ in range(2)]
     for id, token in (ours, theirs):
         await service.tell(id, token, *SEALED[:3])
@@ -79,11 +94,15 @@ async def test_its_rewards_have_the_components_of_the_task_though_none_was_seale
     ).json()["head"])  # fmt: skip
     assert (await service.append(ours[0], first[0], ours[1])).status_code == 200
     await upgraded(service, theirs[0])
-    assert (await service.post(f"/v1/episodes/{theirs[0]}:close", {"wait_ms": 0})).status_code == 202
+    assert (
+        await service.post(f"/v1/episodes/{theirs[0]}:close", {"wait_ms": 0})
+    ).status_code == 202
     watch = eyes(service)
     await watch.look(0.0)
     await watch.look(LOST_S)
-    with_rules, without = [(await service.reward(id, 0)).json()["components"] for id, _ in (ours, theirs)]
+    with_rules, without = [
+        (await service.reward(id, 0)).json()["components"] for id, _ in (ours, theirs)
+    ]
     assert without == with_rules == {"goal": None, "nav": None, "ui": None}
 
 
@@ -91,7 +110,10 @@ async def test_one_that_a_trainer_closes_ends_without_its_daemon(service: Servic
     id, token = await service.open()
     made = await service.tell(id, token, *SEALED)
     await upgraded(service, id)
-    late = frames(events(id, went("/else"), first=5), prev=(await service.get(f"/v1/episodes/{id}")).json()["head"])
+    late = frames(
+        events(id, went("/else"), first=5),
+        prev=(await service.get(f"/v1/episodes/{id}")).json()["head"],
+    )
     assert (await service.append(id, late[0], token)).json()["type"].endswith(":ruleset-changed")
     assert (await service.post(f"/v1/episodes/{id}:close", {"wait_ms": 0})).status_code == 202
     watch = eyes(service)
@@ -132,7 +154,10 @@ async def test_a_rule_that_is_gone_with_its_plug_in_is_the_same(service: Service
     assert (await service.get(f"/v1/episodes/{id}")).json()["status"] == "closed"
     assert (await service.reward(id, 1)).json()["mask"] is True
     again = await service.post("/v1/episodes", {"task": TASK["id"]})
-    assert (again.status_code, again.json()["type"]) == (409, "urn:milestoned:problem:ruleset-changed")
+    assert (again.status_code, again.json()["type"]) == (
+        409,
+        "urn:milestoned:problem:ruleset-changed",
+    )
 
 
 GONE = [{"id": "gone", "when": {"rule_of_a_plug_in": {}}}]
@@ -142,7 +167,9 @@ async def task_body(service: Service) -> bytes:
     return bytes((await service.app.state.parts.audits.task(1)).body)
 
 
-async def test_the_build_that_opened_an_episode_still_verifies_it_after_another_opened_one(store: Store) -> None:
+async def test_the_build_that_opened_an_episode_still_verifies_it_after_another_opened_one(
+    store: Store,
+) -> None:
     async with running(store) as service:
         assert (await service.post("/v1/tasks", TASK)).status_code == 201
         await tamper(service, f"UPDATE tasks SET digest = '{OTHER}'")  # another build registered it
@@ -155,7 +182,9 @@ async def test_the_build_that_opened_an_episode_still_verifies_it_after_another_
         assert (await service.get("/v1/tasks/" + TASK["id"])).json()["digest"] == OTHER
 
 
-async def test_a_task_of_an_older_build_opens_episodes_under_the_rules_of_this_one(store: Store) -> None:
+async def test_a_task_of_an_older_build_opens_episodes_under_the_rules_of_this_one(
+    store: Store,
+) -> None:
     async with running(store) as service:
         assert (await service.post("/v1/tasks", TASK)).status_code == 201
         digest = (await service.get("/v1/tasks/" + TASK["id"])).json()["digest"]
@@ -167,7 +196,9 @@ async def test_a_task_of_an_older_build_opens_episodes_under_the_rules_of_this_o
 
 
 @pytest.mark.parametrize("at", [2, 4], ids=["in the middle of the segment", "at its end"])
-async def test_a_stored_state_in_the_middle_of_a_segment_is_not_used(service: Service, at: int) -> None:
+async def test_a_stored_state_in_the_middle_of_a_segment_is_not_used(
+    service: Service, at: int
+) -> None:
     """An engine can't go on from there: all is fed again."""
     parts = service.app.state.parts
     id, token = await service.open()

@@ -77,8 +77,12 @@ async def test_nothing_is_left_to_stream(service: Service) -> None:
     id, token = await service.open()
     await service.tell(id, token, *SAID)
     ended = WHOLE[-1].id
-    assert (await service.get(f"/v1/episodes/{id}/stream", headers={"last-event-id": str(ended)})).status_code == 204
-    assert (await service.get(f"/v1/episodes/{id}/stream", headers={"last-event-id": "x"})).status_code == 422
+    assert (
+        await service.get(f"/v1/episodes/{id}/stream", headers={"last-event-id": str(ended)})
+    ).status_code == 204
+    assert (
+        await service.get(f"/v1/episodes/{id}/stream", headers={"last-event-id": "x"})
+    ).status_code == 422
 
 
 def test_a_watcher_sees_an_open_episode_move(tmp_path: Path) -> None:
@@ -93,7 +97,9 @@ def test_a_watcher_sees_an_open_episode_move(tmp_path: Path) -> None:
             lines = answer.iter_lines()
             seen: list[Sent] = []
             for frame in frames(events(id, *SAID), [1, 2, 2]):
-                http.post(f"/v1/episodes/{id}/events", content=frame, headers=daemon).raise_for_status()
+                http.post(
+                    f"/v1/episodes/{id}/events", content=frame, headers=daemon
+                ).raise_for_status()
                 upto = http.get(f"/v1/episodes/{id}", headers=admin).json()["through"]
                 seen += told(lines, len([one for one in WHOLE if one.id <= upto]) - len(seen))
             assert seen + told(lines) == WHOLE

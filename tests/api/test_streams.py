@@ -1,4 +1,5 @@
-"""Many watchers of one episode, and watchers of all: each gets everything once and in order, from one reader."""
+"""Many watchers of one episode, and watchers of all: each gets everything once and in order, from
+one reader."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from api.http.support import while_known
-from api.live.streams import KINDS, LAGGING_AFTER, Wanted
+from api.live.streams import KINDS, LAGGING_AFTER, WatchQuery
 from api.log.arrivals import START, Place
 from tests.api.service import TASK, Service, Store, running, until
 from tests.support.logs import clicked, episode, went
@@ -81,8 +82,8 @@ async def watching(*frames: AsyncIterator[bytes]) -> AsyncIterator[list[Watcher]
             await one.leave()
 
 
-def _wanted(*kinds: str, **labels: str) -> Wanted:
-    return Wanted("default", frozenset(kinds) or ALL, labels)
+def _wanted(*kinds: str, **labels: str) -> WatchQuery:
+    return WatchQuery("default", frozenset(kinds) or ALL, labels)
 
 
 async def opened(service: Service, **labels: str) -> tuple[str, str]:
@@ -101,13 +102,18 @@ async def test_a_hundred_watchers_cost_the_reads_of_one(service: Service) -> Non
     alone = streams.pieces.reads
     # A look for each of the three segments, and at most one before each that found nothing.
     assert alone <= 7, f"{alone} reads for 100 watchers"
-    assert streams.decided.reads <= 30, "what later stages decided would be 400 reads, each watcher for itself"
+    assert streams.decided.reads <= 30, (
+        "what later stages decided would be 400 reads, each watcher for itself"
+    )
 
 
 async def test_kinds_are_chosen(service: Service) -> None:
     id, token = await service.open()
     await service.tell(id, token, *SAID)
-    for said, names in (("reward", {"reward", "ended"}), ("event,milestone", {"event", "milestone", "ended"})):
+    for said, names in (
+        ("reward", {"reward", "ended"}),
+        ("event,milestone", {"event", "milestone", "ended"}),
+    ):
         answer = await service.get(f"/v1/episodes/{id}/stream", params={"kinds": said})
         assert {read(one.encode()).name for one in answer.text.split("\n\n") if one} == names  # type: ignore[union-attr]
 
@@ -120,10 +126,14 @@ async def test_a_slow_watcher_is_told_that_it_lags_and_misses_nothing(service: S
     got = [read(one.encode()) for one in answer.text.split("\n\n") if one]
     lagging = [one for one in got if one is not None and one.name == "lagging"]
     assert [one.data for one in lagging] == [{"after": LAGGING_AFTER, "through": len(said)}]
-    assert [one.data["seq"] for one in got if one is not None and one.name == "event"] == list(range(1, len(said) + 1))
+    assert [one.data["seq"] for one in got if one is not None and one.name == "event"] == list(
+        range(1, len(said) + 1)
+    )
 
 
-@pytest.mark.parametrize("query", [{"kinds": "nonsense"}, {"kinds": ""}, {"label": "x"}, {"label": "=x"}])
+@pytest.mark.parametrize(
+    "query", [{"kinds": "nonsense"}, {"kinds": ""}, {"label": "x"}, {"label": "=x"}]
+)
 async def test_what_no_stream_has_is_refused(service: Service, query: dict[str, str]) -> None:
     assert (await service.get("/v1/stream", params=query)).status_code == 422
 
@@ -138,21 +148,30 @@ async def test_all_episodes_in_one_stream_by_label_and_kind(service: Service) ->
     async with watching(
         streams.of_all(_wanted(), START, 0),
         streams.of_all(_wanted("reward", run="a"), START, 0),
-        streams.of_all(Wanted("another", ALL, {}), START, 0),
+        streams.of_all(WatchQuery("another", ALL, {}), START, 0),
     ) as (everything, rewards, stranger):
         a, b = await opened(service, run="a"), await opened(service, run="b")
         for id, token in (a, b):
             await service.tell(id, token, *SAID, sizes=[3])
         got = await everything.has(22)
         assert [one.data["episode"] for one in got] == [a[0]] * 11 + [b[0]] * 11
-        assert [one.data["event"]["seq"] for one in got if one.name == "event"] == [1, 2, 3, 4, 5, 6] * 2
+        assert [one.data["event"]["seq"] for one in got if one.name == "event"] == [
+            1,
+            2,
+            3,
+            4,
+            5,
+            6,
+        ] * 2
         assert {name: sum(one.name == name for one in got) for name in KINDS} == {
             "event": 12,
             "milestone": 6,
             "reward": 4,
         }
         told = await rewards.has(2)
-        assert {(one.name, one.data["episode"], one.data["labels"]["run"]) for one in told} == {("reward", a[0], "a")}
+        assert {(one.name, one.data["episode"], one.data["labels"]["run"]) for one in told} == {
+            ("reward", a[0], "a")
+        }
         assert (len(told), stranger.got) == (2, [])
 
 
@@ -218,8 +237,16 @@ async def test_who_watches_an_episode_that_is_deleted_is_sent_away(service: Serv
     streams = service.app.state.parts.streams
     (id, token), (other, key) = await service.open(), await service.open()
     await service.tell(id, token, *SAID[:3])
-    async with watching(streams.of_one(id, 0, ALL), streams.of_one(other, 0, ALL)) as (watcher, stays):
-        assert [one.name for one in await watcher.has(4)] == ["event", "event", "event", "milestone"]
+    async with watching(streams.of_one(id, 0, ALL), streams.of_one(other, 0, ALL)) as (
+        watcher,
+        stays,
+    ):
+        assert [one.name for one in await watcher.has(4)] == [
+            "event",
+            "event",
+            "event",
+            "milestone",
+        ]
         await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "x"})
         await watcher.left()
         assert len(watcher.got) == 4
@@ -227,7 +254,9 @@ async def test_who_watches_an_episode_that_is_deleted_is_sent_away(service: Serv
         assert (await stays.has(len(SAID)))[0].id == "1"
 
 
-async def test_arrivals_of_deleted_episodes_are_not_looked_for_again_and_again(service: Service) -> None:
+async def test_arrivals_of_deleted_episodes_are_not_looked_for_again_and_again(
+    service: Service,
+) -> None:
     """Nobody waits for what nobody is told; what comes after them is told at once."""
     parts = service.app.state.parts
     id, token = await service.open()
@@ -252,7 +281,8 @@ async def test_rows_that_a_restore_brought_hold_no_stream_back(store: Store) -> 
     async with running(store) as service:
         streams = service.app.state.parts.streams
         async with watching(
-            streams.of_all(_wanted("event"), START, 0), streams.of_all(_wanted("event"), Place(far, 1), 6)
+            streams.of_all(_wanted("event"), START, 0),
+            streams.of_all(_wanted("event"), Place(far, 1), 6),
         ) as (whole, reader):
             assert {one.data["episode"] for one in await whole.has(len(SAID))} == {id}
             assert [one.name for one in await reader.has(1)] == ["lost"]
@@ -287,7 +317,9 @@ async def test_a_watcher_at_one_replica_sees_what_came_to_the_other(store: Store
     async with running(store) as one, running(store) as other:
         streams = other.app.state.parts.streams
         id, token = await one.open()
-        async with watching(streams.of_one(id, 0, ALL), streams.of_all(_wanted(), START, 0)) as watchers:
+        async with watching(
+            streams.of_one(id, 0, ALL), streams.of_all(_wanted(), START, 0)
+        ) as watchers:
             await one.tell(id, token, *SAID, sizes=[2])
             for watcher in watchers:
                 await watcher.has(11)
@@ -304,7 +336,8 @@ async def test_a_stream_of_all_over_the_wire(store: Store) -> None:
 
 
 async def test_who_is_told_nothing_hears_that_the_stream_goes_on(service: Service) -> None:
-    """However much others are told meanwhile: his place moves, and no proxy thinks that the line is dead."""
+    """However much others are told meanwhile: his place moves, and no proxy thinks that the line is
+    dead."""
     streams = service.app.state.parts.streams
     service.app.state.parts.streams._heartbeat_s = 0.0
     others = streams.of_all(_wanted(policy="nobody's"), None, 0)
@@ -328,4 +361,7 @@ async def test_a_stream_ends_with_its_token(service: Service) -> None:
             if word == b"two":
                 await tokens.revoke(of)
 
-    assert [word async for word in while_known(service.app.state.parts, token, words())] == [b"one", b"two"]
+    assert [word async for word in while_known(service.app.state.parts, token, words())] == [
+        b"one",
+        b"two",
+    ]

@@ -1,4 +1,5 @@
-"""`milestoned task new|check|explain|test`, and a registry that takes no task without its recordings."""
+"""`milestoned task new|check|explain|test`, and a registry that takes no task without its
+recordings."""
 
 from __future__ import annotations
 
@@ -52,10 +53,15 @@ TOOLS = {"expected": [{"tool": "search"}]}
 @pytest.mark.parametrize(
     ("milestones", "top", "told"),
     [
-        pytest.param("goal", {"weights": {"nav": 0.4, "goal": 0.6}}, [], id="all of 1, most of it the goal's"),
+        pytest.param(
+            "goal", {"weights": {"nav": 0.4, "goal": 0.6}}, [], id="all of 1, most of it the goal's"
+        ),
         pytest.param("goal", {"weights": {"nav": 0.5, "goal": 0.5}}, [], id="as much as the rest"),
         pytest.param(
-            "goal", {}, ["(nav 0.1, goal 0.2) sum to 0.3, not 1; an episode can be worth at most 0.3"], id="too little"
+            "goal",
+            {},
+            ["(nav 0.1, goal 0.2) sum to 0.3, not 1; an episode can be worth at most 0.3"],
+            id="too little",
         ),
         pytest.param(
             "goal",
@@ -66,19 +72,28 @@ TOOLS = {"expected": [{"tool": "search"}]}
         pytest.param(
             "goal",
             {"weights": {"nav": 0.7, "goal": 0.3}},
-            ["nav is worth 0.7, more than reaching the goal (0.3); without the goal 0.7 of 1 is attainable"],
+            [
+                "nav is worth 0.7, more than reaching the goal (0.3); without the goal 0.7 of 1 is attainable"
+            ],
             id="a goal that is not the largest",
         ),
         pytest.param(
-            "goal", {"weights": {"nav": 1, "goal": 0}, "outcome": {"success": 2}}, [], id="the outcome is the goal's"
+            "goal",
+            {"weights": {"nav": 1, "goal": 0}, "outcome": {"success": 2}},
+            [],
+            id="the outcome is the goal's",
         ),
         pytest.param(
             "goal",
             {"weights": {"nav": 1, "goal": 0}, "outcome": {"success": 2, "alpha": 0.9}},
-            ["nav is worth 0.9, more than reaching the goal (0.2); without the goal 0.9 of 1.1 is attainable"],
+            [
+                "nav is worth 0.9, more than reaching the goal (0.2); without the goal 0.9 of 1.1 is attainable"
+            ],
             id="by its part",
         ),
-        pytest.param("goal", {"weights": {"goal": 0}, "tools": TOOLS}, [], id="the preset weighs by itself"),
+        pytest.param(
+            "goal", {"weights": {"goal": 0}, "tools": TOOLS}, [], id="the preset weighs by itself"
+        ),
         pytest.param("no goal", {"weights": {"nav": 1}}, [], id="nothing to be the largest"),
     ],
 )
@@ -101,16 +116,26 @@ def test_pay_that_its_author_may_not_have_meant_is_a_warning(
     ],
     ids=["an address alone", "of a document", "a page", "an address and more"],
 )
-def test_a_goal_that_rests_on_an_address_alone_is_a_warning(when: dict[str, Any], warns: bool) -> None:
+def test_a_goal_that_rests_on_an_address_alone_is_a_warning(
+    when: dict[str, Any], warns: bool
+) -> None:
     """Script in the page can put it there by pushState."""
-    found = list(warnings_of(ruleset({"id": "g", "component": "goal", "when": when}, weights={"goal": 1})))
+    found = list(
+        warnings_of(ruleset({"id": "g", "component": "goal", "when": when}, weights={"goal": 1}))
+    )
     assert ["rests on an address alone" in one for one in found] == [True] * warns
 
 
 def test_a_warning_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It stands beside the word that the task is right."""
     file = tmp_path / "task.yaml"
-    spec = {"id": "t", "version": "1", "instruction": "Go.", "origin": "http://shop.test", "milestones": [A, GOAL]}
+    spec = {
+        "id": "t",
+        "version": "1",
+        "instruction": "Go.",
+        "origin": "http://shop.test",
+        "milestones": [A, GOAL],
+    }
     file.write_text(yaml.safe_dump(spec))
     assert main(["task", "check", str(file)]) == 0
     said = capsys.readouterr()
@@ -119,9 +144,12 @@ def test_a_warning_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("name", "id"), [("my task", "my-task"), ("2024", "2024"), ("Ünï", "n"), ("日本", "task"), ("null", "null")]
+    ("name", "id"),
+    [("my task", "my-task"), ("2024", "2024"), ("Ünï", "n"), ("日本", "task"), ("null", "null")],
 )
-def test_a_new_task_has_an_id_whatever_its_file_is_called(name: str, id: str, tmp_path: Path, capsys: Any) -> None:
+def test_a_new_task_has_an_id_whatever_its_file_is_called(
+    name: str, id: str, tmp_path: Path, capsys: Any
+) -> None:
     """What is written is what its own check takes."""
     file = tmp_path / f"{name}.yaml"
     assert main(["task", "new", str(file)]) == 0
@@ -147,7 +175,10 @@ def test_the_recordings_made_by_hand_are_what_their_maker_writes() -> None:
 
 GO = {"id": "go", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}}
 FORM = {"id": "form", "when": {"form_filled": {"fields": {"Name": "Ada", "Mail": "a@b"}}}}
-POST = {"id": "post", "when": {"request_accepted": {"method": "POST", "url": "/orders", "status": 201}}}
+POST = {
+    "id": "post",
+    "when": {"request_accepted": {"method": "POST", "url": "/orders", "status": 201}},
+}
 WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "paid": (GO, [[clicked("Add to cart")]], "paid +0.2 in step 0 (events 3)"),
     "the name is another": (GO, [[clicked("Buy")], [clicked("Add to basket")]], "nearest: event 5 in step 1: name is “Add to basket”, wanted “Add to cart”"),
@@ -203,10 +234,15 @@ def test_why_a_milestone_paid_or_did_not(name: str) -> None:
         ),
     ],
 )
-def test_what_tiers_may_add_is_explained(escalation: dict[str, Any] | None, told: list[str]) -> None:
+def test_what_tiers_may_add_is_explained(
+    escalation: dict[str, Any] | None, told: list[str]
+) -> None:
     """In units of reward, before anything runs."""
     top: dict[str, Any] = {} if escalation is None else {"escalation": escalation}
-    assert list(tiers_in_words(ruleset(A, GOAL, weights={"goal": 0.6}, limits={"steps": 10}, **top))) == told
+    assert (
+        list(tiers_in_words(ruleset(A, GOAL, weights={"goal": 0.6}, limits={"steps": 10}, **top)))
+        == told
+    )
 
 
 def test_what_was_so_at_the_start_is_told() -> None:
@@ -218,11 +254,25 @@ def test_what_was_so_at_the_start_is_told() -> None:
 
 def test_what_came_true_and_did_not_pay_says_why() -> None:
     """Though nothing of the task held it back."""
-    beside = {"all_of": {"holding": True, "of": [{"none_of": [{"element_clicked": {"name": "No"}}]}, GO["when"]]}}
-    gap: list[Said] = [("gap.began", {"source": "cdp", "reason": "x"}), ("gap.ended", {"source": "cdp"})]
+    beside = {
+        "all_of": {
+            "holding": True,
+            "of": [{"none_of": [{"element_clicked": {"name": "No"}}]}, GO["when"]],
+        }
+    }
+    gap: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": "x"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
     said = episode(gap, [clicked("Add to cart")])
-    explained, _, _ = of_events(ruleset({"id": "m", "component": "ui", "when": beside}), log(*said), "ep_1")
-    assert explained[0].became[0].startswith("came true, but before the first step or while a source saw nothing")
+    explained, _, _ = of_events(
+        ruleset({"id": "m", "component": "ui", "when": beside}), log(*said), "ep_1"
+    )
+    assert (
+        explained[0]
+        .became[0]
+        .startswith("came true, but before the first step or while a source saw nothing")
+    )
 
 
 def test_explaining_changes_nothing_of_the_rewards() -> None:
@@ -236,7 +286,11 @@ def test_explaining_changes_nothing_of_the_rewards() -> None:
         assert (engine.state.total, engine.success) == (oracle.total, oracle.success)
 
 
-TESTED = {**TASK, "id": "tested", "milestones": [{"id": "go", "when": {"goal": {"when": {"element_clicked": {"name": "Go"}}}}}]}  # fmt: skip
+TESTED = {
+    **TASK,
+    "id": "tested",
+    "milestones": [{"id": "go", "when": {"goal": {"when": {"element_clicked": {"name": "Go"}}}}}],
+}
 
 
 def said(*steps: list[Said], close: bool = True) -> dict[str, str]:
@@ -248,7 +302,9 @@ def test_of_what_nobody_saw_no_total_is_told(tmp_path: Path, capsys: Any) -> Non
     """Neither by what explains a recording nor by what tests a task: it is no 0."""
     unseen = said([GAP, clicked("Stop")])
     task, recording = tmp_path / "tested.yaml", tmp_path / "unseen.jsonl"
-    task.write_bytes(orjson.dumps({**TESTED, "tests": [{"oracle": REACHED}, {"adversarial": unseen}]}))
+    task.write_bytes(
+        orjson.dumps({**TESTED, "tests": [{"oracle": REACHED}, {"adversarial": unseen}]})
+    )
     recording.write_text(unseen["lines"])
     assert main(["task", "explain", str(task), str(recording)]) == 0
     assert "total not known (seen: 0) of 0.2, 1 steps masked" in capsys.readouterr().out
@@ -277,13 +333,18 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_a_registry_that_wants_tests(store: Store) -> None:
-    """A task that can't be reached, or that claims can have, is refused; one that shows both is taken."""
+    """A task that can't be reached, or that claims can have, is refused; one that shows both is
+    taken."""
     async with running(store, tasks_need_tests=True) as service:
         for name, (tests, wanted) in REFUSED.items():
-            refused = await service.post("/v1/tasks", TESTED if tests is None else {**TESTED, "tests": tests})
+            refused = await service.post(
+                "/v1/tasks", TESTED if tests is None else {**TESTED, "tests": tests}
+            )
             assert refused.status_code == 422, name
             assert wanted in refused.json()["errors"][0]["wanted"], name
-        taken = await service.post("/v1/tasks", {**TESTED, "tests": [{"oracle": REACHED}, {"adversarial": CLAIMED}]})
+        taken = await service.post(
+            "/v1/tasks", {**TESTED, "tests": [{"oracle": REACHED}, {"adversarial": CLAIMED}]}
+        )
         assert taken.status_code == 201, taken.text
 
 
@@ -306,7 +367,10 @@ def test_a_bundle_carries_its_recordings(tmp_path: Path) -> None:
     """So that a service can run the tests that lie beside the file here."""
     for file in DESKTOP:
         spec = orjson.loads(milestoned("test", "--bundle", file).stdout)
-        assert all(one.wrong is None for one in run_tests(compile_task(load_task_file(file)), spec["tests"], None))
+        assert all(
+            one.wrong is None
+            for one in run_tests(compile_task(load_task_file(file)), spec["tests"], None)
+        )
     (tmp_path / "t.yaml").write_text(yaml.safe_dump({**TESTED, "tests": [{"oracle": "none.mrec"}]}))
     missing = milestoned("test", tmp_path / "t.yaml")
     assert (missing.returncode, "none.mrec" in missing.stderr) == (1, True)

@@ -1,4 +1,5 @@
-"""Task files: what is refused, with line, path, value and what was wanted; and that the schema says the same."""
+"""Task files: what is refused, with line, path, value and what was wanted; and that the schema says
+the same."""
 
 from __future__ import annotations
 
@@ -120,7 +121,8 @@ BAD = {
     "nested goal": ("url_reached: {url: /lamp}", "all_of: [{goal: {requires: [both]}}]", "got 'goal', wanted a rule"),
 }  # fmt: skip
 
-# What a schema of single values can't say: references between milestones, names that depend on others, YAML itself.
+# What a schema of single values can't say: references between milestones, names that depend on
+# others, YAML itself.
 BEYOND_SCHEMA = {
     "a number of base 60",
     "same id", "no origin", "no address", "after nobody", "goal of nobody", "bad range", "weight of nothing",
@@ -149,7 +151,9 @@ def test_a_good_task_is_read_and_its_canonical_form_is_the_same_task() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "said"), BAD.values(), ids=BAD)
-def test_a_bad_task_is_refused_with_line_path_value_and_what_was_wanted(old: str, new: str, said: str) -> None:
+def test_a_bad_task_is_refused_with_line_path_value_and_what_was_wanted(
+    old: str, new: str, said: str
+) -> None:
     """One mistake at a time."""
     assert GOOD.count(old) >= 1
     with pytest.raises(BadTaskError) as refused:
@@ -168,7 +172,11 @@ def test_the_schema_refuses_it_too(name: str) -> None:
 
 def test_all_mistakes_are_told_at_once() -> None:
     """Nobody likes to be told one a run."""
-    text = GOOD.replace("penalty: 0.1", "penalty: 0").replace("repeat: 2", "repeat: 0").replace("nav: 0.5", "nav: x")
+    text = (
+        GOOD.replace("penalty: 0.1", "penalty: 0")
+        .replace("repeat: 2", "repeat: 0")
+        .replace("nav: 0.5", "nav: x")
+    )
     with pytest.raises(BadTaskError) as refused:
         load_task_yaml(text)
     assert [p.line for p in refused.value.problems] == [5, 21, 28]
@@ -182,7 +190,10 @@ json_values = st.recursive(
 
 
 @settings(max_examples=300)
-@given(st.sampled_from(["id", "weights", "credit", "settings", "milestones", "when", "origin"]), json_values)
+@given(
+    st.sampled_from(["id", "weights", "credit", "settings", "milestones", "when", "origin"]),
+    json_values,
+)
 def test_any_json_is_a_task_or_is_refused(key: str, value: Any) -> None:
     """No value crashes the check."""
     spec = yaml.safe_load(GOOD)
@@ -201,7 +212,9 @@ def test_the_published_schema_is_the_code_s_and_the_examples_are_good() -> None:
     printed = subprocess.run([*run, "schema"], capture_output=True, cwd=ROOT, check=True).stdout
     assert printed == (ROOT / "docs" / "task.schema.json").read_bytes()
     files = [str(p) for p in sorted((ROOT / "examples").rglob("*.yaml"))]
-    checked = subprocess.run([*run, "check", *files], capture_output=True, text=True, cwd=ROOT, check=False)
+    checked = subprocess.run(
+        [*run, "check", *files], capture_output=True, text=True, cwd=ROOT, check=False
+    )
     assert checked.returncode == 0, checked.stderr
     assert checked.stdout.count(": ok:") == len(files) > 0
 
@@ -211,7 +224,16 @@ def test_the_command_names_the_file_and_exits_with_1(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text(GOOD)
     bad.write_text(GOOD.replace("penalty: 0.1", "penalty: 0"))
-    run = [sys.executable, "-m", "api.cli.main", "task", "check", str(good), str(bad), str(tmp_path / "none.yaml")]
+    run = [
+        sys.executable,
+        "-m",
+        "api.cli.main",
+        "task",
+        "check",
+        str(good),
+        str(bad),
+        str(tmp_path / "none.yaml"),
+    ]
     done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 1
     assert "good.yaml: ok: shop/buy version 1, 9 milestones" in done.stdout

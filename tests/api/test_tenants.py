@@ -28,7 +28,8 @@ async def tenant(service: Service, name: str, scope: Any = "admin") -> str:
 
 
 async def worked(service: Service) -> dict[str, str]:
-    """What the first tenant has: a task, a closed episode, a rescore of it and a sandbox, with the canary in all."""
+    """What the first tenant has: a task, a closed episode, a rescore of it and a sandbox, with the
+    canary in all."""
     id, token = await service.open(THEIRS)
     said = episode([went(f"/cart?{CANARY}")], [clicked(f"Buy {CANARY}")])
     await service.tell(id, token, *said)
@@ -45,7 +46,12 @@ async def worked(service: Service) -> dict[str, str]:
         return bool((await service.get(f"/v1/rescores/{rescore}")).json()["status"] == "done")
 
     await eventually(is_done)
-    return {"episode": id, "task": THEIRS["id"], "rescore": rescore, "sandbox": sandbox.json()["sandbox"]}
+    return {
+        "episode": id,
+        "task": THEIRS["id"],
+        "rescore": rescore,
+        "sandbox": sandbox.json()["sandbox"],
+    }
 
 
 def nobodys(id: str) -> str:
@@ -59,7 +65,9 @@ async def pairs(service: Service, theirs: dict[str, str]) -> list[tuple[Call, Ca
     return [
         (one, other, id)
         for name, id in theirs.items()
-        for one, other in zip(calls(document, Named(name, id)), calls(document, Named(name, nobodys(id))), strict=True)
+        for one, other in zip(
+            calls(document, Named(name, id)), calls(document, Named(name, nobodys(id))), strict=True
+        )
     ]
 
 
@@ -73,7 +81,11 @@ async def test_no_route_answers_for_another_tenants_id_but_as_for_nobodys(servic
         assert found[0] < 500, (real, found)
         assert CANARY not in found[2].replace(id, ""), (real, found)
         assert found[:2] == wanted[:2], (real, found, wanted)
-        assert found[2].replace(id, "ID") == wanted[2].replace(nobodys(id), "ID"), (real, found, wanted)
+        assert found[2].replace(id, "ID") == wanted[2].replace(nobodys(id), "ID"), (
+            real,
+            found,
+            wanted,
+        )
         seen += real.names(id)
     assert seen > 60
     assert [(await service.get(path)).json() for path in views(theirs)] == before
@@ -92,7 +104,13 @@ async def test_the_same_walk_finds_everything_for_its_owner(service: Service) ->
             found, wanted = await real.by(service, ADMIN), await fake.by(service, ADMIN)
             if found[2].replace(id, "ID") == wanted[2].replace(nobodys(id), "ID"):
                 blind.add(real.path)
-    for path in ("/v1/rewards:query", "/v1/score", "/adapters/slime/score", "/nemo/seed_session", "/nemo/verify"):
+    for path in (
+        "/v1/rewards:query",
+        "/v1/score",
+        "/adapters/slime/score",
+        "/nemo/seed_session",
+        "/nemo/verify",
+    ):
         for real, fake, id in await pairs(service, {"episode": theirs["episode"]}):
             if real.path == path:
                 found, wanted = await real.by(service, ADMIN), await fake.by(service, ADMIN)
@@ -124,7 +142,9 @@ async def test_a_task_of_the_same_name_is_anothers(service: Service) -> None:
     stranger = await tenant(service, "stranger")
     other = {**THEIRS, "instruction": "Something else."}
     assert (await service.post("/v1/tasks", other, stranger)).status_code == 201
-    assert (await service.get(f"/v1/tasks/{THEIRS['id']}")).json()["task"]["instruction"] == THEIRS["instruction"]
+    assert (await service.get(f"/v1/tasks/{THEIRS['id']}")).json()["task"]["instruction"] == THEIRS[
+        "instruction"
+    ]
     mine = await service.get(f"/v1/tasks/{THEIRS['id']}", stranger)
     assert mine.json()["task"]["instruction"] == "Something else."
     assert len((await service.get("/v1/tasks", stranger)).json()["tasks"]) == 1
@@ -155,20 +175,31 @@ async def test_a_cookie_of_another_tenants_rollout_opens_nothing(service: Servic
     answer = (await service.post("/nemo/verify", body, stranger, headers=cookie)).json()
     assert (answer["mask_sample"], answer["failure_kind"]) == (True, "session_lost")
     for name in ("close", "step"):
-        assert (await service.post(f"/nemo/{name}", body, stranger, headers=cookie)).status_code == 404
+        assert (
+            await service.post(f"/nemo/{name}", body, stranger, headers=cookie)
+        ).status_code == 404
 
 
 @pytest.mark.parametrize("scope", ["admin", "metrics"])
 async def test_counters_over_all_tenants_are_the_operators(service: Service, scope: str) -> None:
-    assert (await service.get("/metrics", await tenant(service, OPERATOR, scope))).status_code == 200
-    assert (await service.get("/metrics", await tenant(service, "stranger", scope))).status_code == 403
+    assert (
+        await service.get("/metrics", await tenant(service, OPERATOR, scope))
+    ).status_code == 200
+    assert (
+        await service.get("/metrics", await tenant(service, "stranger", scope))
+    ).status_code == 403
 
 
 async def test_ids_are_not_guessed(service: Service) -> None:
     """Past the day there are 128 bits, none of which follows from the others."""
     await service.post("/v1/tasks", TASK)
-    ids = [(await service.post("/v1/episodes", {"task": TASK["id"]})).json()["episode"] for _ in range(64)]
+    ids = [
+        (await service.post("/v1/episodes", {"task": TASK["id"]})).json()["episode"]
+        for _ in range(64)
+    ]
     tails = [id[len("ep_20261121") :] for id in ids]
-    assert {len(tail) for tail in tails} == {26}  # of base 32: 130 bits, the last two of which are always 0
+    assert {len(tail) for tail in tails} == {
+        26
+    }  # of base 32: 130 bits, the last two of which are always 0
     for place in range(25):
         assert len({tail[place] for tail in tails}) > 12, place

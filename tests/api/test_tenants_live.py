@@ -1,4 +1,5 @@
-"""What is another tenant's reaches no page, no export and no stream that is open while it is written, over the wire."""
+"""What is another tenant's reaches no page, no export and no stream that is open while it is
+written, over the wire."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ TENANTS_OWN = {**TASK, "id": "own/cart"}
 class Held:
     """A stream that somebody holds open: what it told so far, and whether it ended."""
 
-    def __init__(self, http: httpx.AsyncClient, path: str, token: str, headers: dict[str, str]) -> None:
+    def __init__(
+        self, http: httpx.AsyncClient, path: str, token: str, headers: dict[str, str]
+    ) -> None:
         page = not path.startswith("/v1/")
         said = {"cookie": f"milestoned={token}"} if page else {"authorization": f"Bearer {token}"}
         self.text = ""
@@ -86,8 +89,11 @@ class Wire:
 
 @asynccontextmanager
 async def on_a_socket(service: Service) -> AsyncIterator[Wire]:
-    """An ASGI client in this process gives an answer only when it is whole: streams need a socket."""
-    config = uvicorn.Config(service.app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1)
+    """An ASGI client in this process gives an answer only when it is whole: streams need a
+    socket."""
+    config = uvicorn.Config(
+        service.app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         running_server = asyncio.create_task(server.serve(sockets=[listener]))
@@ -181,18 +187,28 @@ async def test_a_token_that_is_revoked_ends_the_streams_that_it_opened(
 
 
 def shown(answer: httpx.Response, ids: dict[str, str]) -> str:
-    """What a page or an export says, with names for ``ids`` and without what differs between any two answers."""
+    """What a page or an export says, with names for ``ids`` and without what differs between any
+    two answers."""
     text = answer.text
     if "zip" in answer.headers.get("content-type", ""):
         with zipfile.ZipFile(io.BytesIO(answer.content)) as pack:
-            text = "\n".join(f"{name}: {pack.read(name).decode('latin-1')}" for name in sorted(pack.namelist()))
+            text = "\n".join(
+                f"{name}: {pack.read(name).decode('latin-1')}" for name in sorted(pack.namelist())
+            )
     for name, id in ids.items():
         for written in (id, quote(id, safe="")):
             text = text.replace(written, name)
     return NOT_ALIKE.sub("·", text)
 
 
-PATHS = {"episode": "episode", "id": "task", "step": None, "sha256": None, "digest": None, "name": None}
+PATHS = {
+    "episode": "episode",
+    "id": "task",
+    "step": None,
+    "sha256": None,
+    "digest": None,
+    "name": None,
+}
 """What the parameters of the pages' paths name; None: nothing that anybody owns."""
 QUERIES = (
     "a", "b", "episode", "verify", "first", "task", "label", "policy", "version", "over", "q", "event", "milestone",
@@ -218,21 +234,29 @@ def addresses(service: Service, theirs: dict[str, str]) -> list[tuple[str, dict[
     return found
 
 
-async def test_no_page_and_no_export_answers_for_another_tenants_id_but_as_for_nobodys(service: Service) -> None:
+async def test_no_page_and_no_export_answers_for_another_tenants_id_but_as_for_nobodys(
+    service: Service,
+) -> None:
     theirs = await worked(service)
     checkpointer = service.app.state.parts.checkpointer
     await checkpointer.stop()
-    await checkpointer.turn(head=True)  # the head over all episodes is everybody's: it is not to change meanwhile
+    await checkpointer.turn(
+        head=True
+    )  # the head over all episodes is everybody's: it is not to change meanwhile
     stranger = await tenant(service, "stranger")
     fake = {name: nobodys(id) for name, id in theirs.items()}
 
-    async def asked(path: str, query: dict[str, str], token: str, ids: dict[str, str]) -> tuple[int, str]:
+    async def asked(
+        path: str, query: dict[str, str], token: str, ids: dict[str, str]
+    ) -> tuple[int, str]:
         headers = {"accept": "text/html", "cookie": f"milestoned={token}"}
         answer = await service.get(path, None, params=query, headers=headers)
         return answer.status_code, shown(answer, ids)
 
     told_to_owner = 0
-    for (path, query), (other, fake_query) in zip(addresses(service, theirs), addresses(service, fake), strict=True):
+    for (path, query), (other, fake_query) in zip(
+        addresses(service, theirs), addresses(service, fake), strict=True
+    ):
         found = await asked(path, query, stranger, theirs)
         assert found == await asked(other, fake_query, stranger, fake), (path, query)
         assert found[0] < 500, (path, query)
@@ -246,7 +270,11 @@ async def test_no_page_and_no_export_answers_for_another_tenants_id_but_as_for_n
 async def test_forms_of_the_pages_change_nothing_of_another_tenants(service: Service) -> None:
     theirs = await worked(service)
     stranger = await tenant(service, "stranger")
-    views = [f"/v1/episodes/{theirs['episode']}/trajectory", f"/v1/episodes/{theirs['episode']}/verdicts", "/v1/tasks"]
+    views = [
+        f"/v1/episodes/{theirs['episode']}/trajectory",
+        f"/v1/episodes/{theirs['episode']}/verdicts",
+        "/v1/tasks",
+    ]
     before = [(await service.get(path)).json() for path in views]
     posts = [
         route.path
@@ -257,9 +285,13 @@ async def test_forms_of_the_pages_change_nothing_of_another_tenants(service: Ser
         for id in theirs.values():
             answers = []
             for one in (id, nobodys(id)):
-                fields: dict[str, Any] = dict.fromkeys(("first", "second", "task", "episode", "id", "text"), one)
+                fields: dict[str, Any] = dict.fromkeys(
+                    ("first", "second", "task", "episode", "id", "text"), one
+                )
                 headers = {"accept": "text/html", "cookie": f"milestoned={stranger}"}
-                answer = await service.call("POST", path, None, data=fields | {"choice": "yes"}, headers=headers)
+                answer = await service.call(
+                    "POST", path, None, data=fields | {"choice": "yes"}, headers=headers
+                )
                 answers.append((answer.status_code, shown(answer, {"ID": one})))
             assert answers[0] == answers[1], path
             assert CANARY not in answers[0][1]

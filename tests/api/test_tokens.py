@@ -70,7 +70,9 @@ async def test_a_token_that_calls_too_fast_is_asked_to_wait(store: Store) -> Non
         assert (await service.get("/v1/tasks", ADMIN)).status_code == 200
 
 
-async def test_a_token_that_appends_too_fast_is_asked_to_wait_and_nothing_is_lost(store: Store) -> None:
+async def test_a_token_that_appends_too_fast_is_asked_to_wait_and_nothing_is_lost(
+    store: Store,
+) -> None:
     said = episode([went("/cart")], [clicked("Buy")])
     async with running(store, bytes_per_s=1.0, burst_s=1.0) as service:
         id, token = await service.open()
@@ -110,7 +112,9 @@ def test_a_bucket_holds_a_burst_refills_and_lends() -> None:
         ({"": 1}, "labels."),
     ],
 )
-async def test_labels_have_a_size_and_are_refused_by_name(service: Service, labels: Any, path: str) -> None:
+async def test_labels_have_a_size_and_are_refused_by_name(
+    service: Service, labels: Any, path: str
+) -> None:
     await service.post("/v1/tasks", TASK)
     answer = await service.post("/v1/episodes", {"task": TASK["id"], "labels": labels})
     assert answer.status_code == 422
@@ -139,13 +143,20 @@ async def test_ids_of_strange_letters_are_not_there(service: Service, bad: str) 
 
 
 def test_tokens_are_made_for_a_tenant_and_a_time(tmp_path: Path) -> None:
-    made = milestoned(tmp_path, *"token create trainer --tenant team-a --expires 30d --requests-per-s 50".split())
+    made = milestoned(
+        tmp_path, *"token create trainer --tenant team-a --expires 30d --requests-per-s 50".split()
+    )
     assert made.returncode == 0, made.stderr
     listed = milestoned(tmp_path, "token", "list").stdout
     assert "team-a" in listed
     assert "expires 20" in listed
     assert "not used yet" in listed
-    for wrong in (["--tenant", "Team A"], ["--expires", "0d"], ["--expires", "soon"], ["--label", "first admin"]):
+    for wrong in (
+        ["--tenant", "Team A"],
+        ["--expires", "0d"],
+        ["--expires", "soon"],
+        ["--label", "first admin"],
+    ):
         refused = milestoned(tmp_path, "token", "create", "read", *wrong)
         assert (refused.returncode, wrong[0] in refused.stderr) == (2, True)
 

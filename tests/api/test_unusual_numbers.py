@@ -1,4 +1,5 @@
-"""Numbers that JSON has not, or that nobody could write again, are refused with their field; never 500, never null."""
+"""Numbers that JSON has not, or that nobody could write again, are refused with their field; never
+500, never null."""
 
 from __future__ import annotations
 
@@ -44,11 +45,16 @@ async def test_they_are_refused_in_every_body(service: Service, number: bytes) -
             f"/v1/episodes/{episode}/tools:call",
             b'{"call": "a", "tool": "b", "arguments": {"x": %s}, "wait_ms": 0}' % number,
         ),
-        (f"/v1/episodes/{episode}/tools:return", b'{"call": "a", "ok": true, "result": %s, "wait_ms": 0}' % number),
+        (
+            f"/v1/episodes/{episode}/tools:return",
+            b'{"call": "a", "ok": true, "result": %s, "wait_ms": 0}' % number,
+        ),
         ("/v1/rescores", b'{"select": {}, "task": {"id": %s}}' % number),
         ("/v1/tasks", b'{"id": "a", "version": %s}' % number),
     ):
-        answer = await service.call("POST", path, ADMIN, content=body, headers={"content-type": "application/json"})
+        answer = await service.call(
+            "POST", path, ADMIN, content=body, headers={"content-type": "application/json"}
+        )
         assert answer.status_code == 422, (path, answer.text)
         assert len(answer.text) < 2_000
 
@@ -61,16 +67,29 @@ async def test_the_field_is_named(service: Service) -> None:
 
 
 @pytest.mark.parametrize("path", ESCAPED)
-async def test_odd_letters_and_numbers_in_addresses_are_no_fault_of_the_service(service: Service, path: str) -> None:
+async def test_odd_letters_and_numbers_in_addresses_are_no_fault_of_the_service(
+    service: Service, path: str
+) -> None:
     answer = await service.get(path)
     assert 200 <= answer.status_code < 500, answer.text
 
 
 def test_a_task_of_too_many_milestones_is_refused_at_once() -> None:
-    milestones = [{"id": f"m{n}", "when": {"url_reached": {"url": f"/{n}"}}} for n in range(10 * MAX_MILESTONES)]
-    spec = {"id": "a", "version": "1", "instruction": "x", "origin": "http://s.test", "milestones": milestones}
+    milestones = [
+        {"id": f"m{n}", "when": {"url_reached": {"url": f"/{n}"}}}
+        for n in range(10 * MAX_MILESTONES)
+    ]
+    spec = {
+        "id": "a",
+        "version": "1",
+        "instruction": "x",
+        "origin": "http://s.test",
+        "milestones": milestones,
+    }
     began = time.process_time()
-    with pytest.raises(BadTaskError, match=r"milestones: got '20000 milestones', wanted at most 2000|100000 values"):
+    with pytest.raises(
+        BadTaskError, match=r"milestones: got '20000 milestones', wanted at most 2000|100000 values"
+    ):
         check_task(spec)
     assert time.process_time() - began < 2
 

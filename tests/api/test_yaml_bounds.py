@@ -1,5 +1,5 @@
-"""YAML from strangers: bounded in depth, values, bytes, memory and time before anything walks it, and read in a process
-whose end is a refusal. The service answers others meanwhile and goes on."""
+"""YAML from strangers: bounded in depth, values, bytes, memory and time before anything walks it,
+and read in a process whose end is a refusal. The service answers others meanwhile and goes on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{c}: &{c} [{','.join([f'*{b}'] * 10)}]\n" for b, c in zip("abcdefgh", "bcdefghi", strict=True)
 )
 NAMES = "a: &a {k: x, l: x}\n" + "".join(
-    f"{c}: &{c} {{k: *{b}, l: *{b}, m: *{b}, n: *{b}}}\n" for b, c in zip("abcdefghijk", "bcdefghijkl", strict=True)
+    f"{c}: &{c} {{k: *{b}, l: *{b}, m: *{b}, n: *{b}}}\n"
+    for b, c in zip("abcdefghijk", "bcdefghijkl", strict=True)
 )
 REFUSED = {
     "lists": ("[" * 50_000, "nested 65 deep"),
@@ -39,7 +40,10 @@ REFUSED = {
     "too large": ("a: 1.0e+999", "a finite number"),
     "bytes as a value": ("a: !!binary aGk=", "could not determine a constructor"),
     "a set": ("a: !!set {x}", "could not determine a constructor"),
-    "an object of Python's": ("a: !!python/object/apply:os.system [id]", "could not determine a constructor"),
+    "an object of Python's": (
+        "a: !!python/object/apply:os.system [id]",
+        "could not determine a constructor",
+    ),
     "no digits": ('a: !!int ""', "values that YAML knows"),
     "no truth": ("a: !!bool x", "values that YAML knows"),
     "NUL": ("a: \0", "control characters"),
@@ -102,7 +106,9 @@ async def test_the_service_refuses_it_and_answers_others_meanwhile(service: Serv
     headers = {"content-type": "application/yaml"}
 
     async def sent(text: str) -> int:
-        answer = await service.call("POST", "/v1/tasks", ADMIN, content=text.encode(), headers=headers)
+        answer = await service.call(
+            "POST", "/v1/tasks", ADMIN, content=text.encode(), headers=headers
+        )
         return answer.status_code
 
     hostile = [sent(text[:200_000]) for text, _ in REFUSED.values()]
@@ -118,7 +124,9 @@ async def test_the_service_refuses_it_and_answers_others_meanwhile(service: Serv
     assert (await service.post("/v1/tasks", TASK)).status_code == 201
 
 
-@pytest.mark.parametrize("body", [b"[" * 1_000 + b"]" * 1_000, b'{"id": ' * 500 + b"1" + b"}" * 500])
+@pytest.mark.parametrize(
+    "body", [b"[" * 1_000 + b"]" * 1_000, b'{"id": ' * 500 + b"1" + b"}" * 500]
+)
 async def test_json_that_is_nested_too_deep_is_refused(service: Service, body: bytes) -> None:
     headers = {"content-type": "application/json"}
     answer = await service.call("POST", "/v1/tasks", ADMIN, content=body, headers=headers)

@@ -1,6 +1,8 @@
-"""One recording of which four steps of five can't be known, and a service in this process that has it.
+"""One recording of which four steps of five can't be known, and a service in this process that has
+it.
 
-Of five steps the first earns something; then a source is blind, a secret decides, a rule fails, a judge is silent.
+Of five steps the first earns something; then a source is blind, a secret decides, a rule fails, a
+judge is silent.
 """
 
 from __future__ import annotations
@@ -35,7 +37,11 @@ TASK: dict[str, Any] = {
     "weights": {"nav": 0.25, "form": 0.25, "file": 0.25, "ui": 0.25},
     "milestones": [
         {"id": "cart", "when": {"url_reached": {"url": "/cart"}}, "component": "nav"},
-        {"id": "pin", "when": {"field_filled": {"field": "Pin", "value": "4711"}}, "component": "form"},
+        {
+            "id": "pin",
+            "when": {"field_filled": {"field": "Pin", "value": "4711"}},
+            "component": "form",
+        },
         {"id": "kept", "when": {"sample_fragile": {"name": "a"}}, "component": "file"},
         {"id": "buy", "when": {"element_clicked": {"name": "Buy"}}, "component": "ui"},
     ],
@@ -43,7 +49,11 @@ TASK: dict[str, Any] = {
 }
 STEPS: list[list[Said]] = [
     [went("/cart")],
-    [("gap.began", {"source": "cdp", "reason": "browser gone"}), ("gap.ended", {"source": "cdp"}), clicked("Buy")],
+    [
+        ("gap.began", {"source": "cdp", "reason": "browser gone"}),
+        ("gap.ended", {"source": "cdp"}),
+        clicked("Buy"),
+    ],
     [filled("Pin", None, filled=True)],
     [created("a", size=0)],
     [titled("Nothing that a rule knows")],
@@ -71,11 +81,14 @@ class SilentJudge:
 
 @asynccontextmanager
 async def recorded(store: Store) -> AsyncIterator[Way]:
-    """A service that has the recording. A rule of others that fails on an empty file is installed in this process."""
+    """A service that has the recording. A rule of others that fails on an empty file is installed
+    in this process."""
     load_plugins()  # once in a process, and what it found takes the place of ours
     add_foreign({sample_fragile.name: (sample_fragile, "sample==1")})
     try:
-        async with running(store, stages=Stages({"judge": [SilentJudge()]}, {"model": "off"})) as service:  # type: ignore[list-item]
+        async with running(
+            store, stages=Stages({"judge": [SilentJudge()]}, {"model": "off"})
+        ) as service:  # type: ignore[list-item]
             id, token = await service.open(TASK)
             await service.tell(id, token, *episode(*STEPS))
             yield Way(service, store, id)
@@ -85,7 +98,8 @@ async def recorded(store: Store) -> AsyncIterator[Way]:
 
 @asynccontextmanager
 async def on_a_socket(app: Any) -> AsyncIterator[str]:
-    """The application behind a real server on a port of its own, as `milestoned serve` sets it up: its address."""
+    """The application behind a real server on a port of its own, as `milestoned serve` sets it up:
+    its address."""
     config = uvicorn.Config(
         app, port=0, http=patient(Limits()), ws="websockets-sansio", log_level="critical", lifespan="off",
         timeout_graceful_shutdown=1,
@@ -130,7 +144,9 @@ class Way:
     async def command(self, *arguments: object) -> int:
         """The command line on the stored data."""
         where = ["--database", self.store.url] if self.store.url else []
-        return await asyncio.to_thread(main, [str(one) for one in (*arguments, "--data", self.store.folder, *where)])
+        return await asyncio.to_thread(
+            main, [str(one) for one in (*arguments, "--data", self.store.folder, *where)]
+        )
 
     async def recording(self, folder: Path) -> tuple[Path, Path]:
         """The recording and its task, as files."""

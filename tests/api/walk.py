@@ -40,7 +40,11 @@ class Call(NamedTuple):
         more: dict[str, Any] = {} if self.body is None else {"json": self.body}
         async with asyncio.timeout(20):  # a stream that is let in does not end
             answer = await service.call(self.method, self.address, token, params=self.query, **more)
-        return answer.status_code, answer.headers.get("content-type", ""), NOT_ALIKE.sub("·", answer.text)
+        return (
+            answer.status_code,
+            answer.headers.get("content-type", ""),
+            NOT_ALIKE.sub("·", answer.text),
+        )
 
     def names(self, id: str) -> bool:
         """Whether ``id`` is in the call."""
@@ -50,7 +54,9 @@ class Call(NamedTuple):
 def calls(document: dict[str, Any], named: Named) -> Iterator[Call]:
     """Every operation, with ``named`` wherever it may stand."""
     for path, item in document["paths"].items():
-        if path == "/v1/stream":  # never ends, and takes no id; tests/api/test_streams.py looks at it
+        if (
+            path == "/v1/stream"
+        ):  # never ends, and takes no id; tests/api/test_streams.py looks at it
             continue
         for method, operation in item.items():
             made = Sampler(document, named)
@@ -93,12 +99,18 @@ class Sampler:
 
     def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
         members, needed = schema.get("properties", {}), set(schema.get("required", ()))
-        wanted = [n for n in members if n in needed or n in self.names or n in ("label", "labels", "items", "samples")]
+        wanted = [
+            n
+            for n in members
+            if n in needed or n in self.names or n in ("label", "labels", "items", "samples")
+        ]
         made = {n: self.value(n, members[n]) for n in wanted}
         for name in ("answer", "query", "response"):  # what is to be scored
             if name in members and name not in made:
                 made[name] = (
-                    {"output": []} if name == "response" and "title" not in members[name] else made_text(members[name])
+                    {"output": []}
+                    if name == "response" and "title" not in members[name]
+                    else made_text(members[name])
                 )
         if schema.get("additionalProperties") is True:
             made |= {self._named.name: self._named.id, "response": {"output": []}}
@@ -111,7 +123,10 @@ class Sampler:
             elif "anyOf" in schema or "oneOf" in schema:
                 schema = (schema.get("anyOf") or schema["oneOf"])[0]
             elif "enum" in schema or "const" in schema:
-                return {"type": "string", "default": schema.get("const", (schema.get("enum") or [""])[0])}
+                return {
+                    "type": "string",
+                    "default": schema.get("const", (schema.get("enum") or [""])[0]),
+                }
             else:
                 return schema
 

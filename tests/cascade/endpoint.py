@@ -1,7 +1,9 @@
-"""A scripted endpoint that judges over HTTP, as a process: `python -m tests.cascade.endpoint PORTFILE`.
+"""A scripted endpoint that judges over HTTP, as a process: `python -m tests.cascade.endpoint
+PORTFILE`.
 
-POST /ask answers with what POST /script said last, after as many milliseconds; while it says ``hold``, not at all. It
-bills an Idempotency-Key once, when it has answered. GET /bills tells what it billed, GET /calls how many came in.
+POST /ask answers with what POST /script said last, after as many milliseconds; while it says
+``hold``, not at all. It bills an Idempotency-Key once, when it has answered. GET /bills tells what
+it billed, GET /calls how many came in.
 """
 
 from __future__ import annotations

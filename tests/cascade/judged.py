@@ -16,8 +16,11 @@ from tests.rescoring.corpus import written
 from tests.support.logs import Said, episode
 
 
-async def recorded(service: Service, spec: dict[str, Any], path: Path, *steps: Sequence[Said]) -> list[bytes]:
-    """The rewards of an episode that is told and decided; its recording is at ``path``, its task beside it."""
+async def recorded(
+    service: Service, spec: dict[str, Any], path: Path, *steps: Sequence[Said]
+) -> list[bytes]:
+    """The rewards of an episode that is told and decided; its recording is at ``path``, its task
+    beside it."""
     id, token = await service.open(spec)
     await service.tell(id, token, *episode(*steps), sizes=[3])
     rewards = [await final(service, id, step) for step in range(len(steps))]

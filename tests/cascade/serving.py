@@ -1,4 +1,5 @@
-"""A service with the tests' judge, as a process: `python -m tests.cascade.serving PORTFILE DATA JUDGE SETTINGS`."""
+"""A service with the tests' judge, as a process: `python -m tests.cascade.serving PORTFILE DATA
+JUDGE SETTINGS`."""
 
 from __future__ import annotations
 

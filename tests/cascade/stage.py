@@ -27,7 +27,9 @@ class HttpStage:
 
     def __init__(self, name: Literal["model", "judge"], url: str) -> None:
         self.name = name
-        self._client = httpx.AsyncClient(base_url=url, timeout=60, limits=httpx.Limits(max_connections=200))
+        self._client = httpx.AsyncClient(
+            base_url=url, timeout=60, limits=httpx.Limits(max_connections=200)
+        )
 
     async def close(self) -> None:
         """Let go of its connections."""
@@ -35,7 +37,11 @@ class HttpStage:
 
     def digest(self, question: Question) -> str:
         """Of the question without the episode's name."""
-        told = [[event.seq, event.kind, event.data] for event in question.events if event.kind != "episode.opened"]
+        told = [
+            [event.seq, event.kind, event.data]
+            for event in question.events
+            if event.kind != "episode.opened"
+        ]
         criteria = [[one.id, one.text] for one in question.criteria]
         return sha256(canonical([self.name, MODEL, question.about, question.step, criteria, told]))
 
@@ -43,21 +49,33 @@ class HttpStage:
         """One opinion."""
         digest = self.digest(question)
         try:
-            answer = await self._client.post("/ask", json={}, headers={"idempotency-key": f"{self.name}:{digest}"})
+            answer = await self._client.post(
+                "/ask", json={}, headers={"idempotency-key": f"{self.name}:{digest}"}
+            )
         except httpx.TransportError as error:
-            return Opinion(Verdict(self.name, None, 0.0, f"{type(error).__name__}", MODEL), again=True)
+            return Opinion(
+                Verdict(self.name, None, 0.0, f"{type(error).__name__}", MODEL), again=True
+            )
         if answer.is_error:
             why = f"it answered {answer.status_code}"
-            return Opinion(Verdict(self.name, None, 0.0, why, MODEL), again=answer.status_code >= 500)
+            return Opinion(
+                Verdict(self.name, None, 0.0, why, MODEL), again=answer.status_code >= 500
+            )
         said: Any = answer.json()
-        verdict = Verdict(self.name, said["score"], said["confidence"], "so it says", MODEL, said.get("cost", 0.0))
+        verdict = Verdict(
+            self.name, said["score"], said["confidence"], "so it says", MODEL, said.get("cost", 0.0)
+        )
         votes = [{"criteria": {"c1": {"met": "yes", "evidence": ["e3"]}}}]
         return Opinion(verdict, {"model": MODEL, "prompt": "p" * 64, "votes": votes, "calls": 1})
 
 
 def stages(url: str, *tiers: Literal["model", "judge"]) -> Stages:
     """The stages of a service that asks ``url``."""
-    off = {name: f"the {name} is off: a test left it out" for name in ("model", "judge") if name not in tiers}
+    off = {
+        name: f"the {name} is off: a test left it out"
+        for name in ("model", "judge")
+        if name not in tiers
+    }
     return Stages({tier: [HttpStage(tier, url)] for tier in tiers}, off)
 
 
@@ -75,7 +93,9 @@ class Child:
         self._file.unlink(missing_ok=True)
         self._process = subprocess.Popen(self._command, cwd=ROOT, stdout=subprocess.DEVNULL)
         while not self._file.exists():
-            assert self._process.poll() is None, f"{self._command} ended with {self._process.returncode}"
+            assert self._process.poll() is None, (
+                f"{self._command} ended with {self._process.returncode}"
+            )
             time.sleep(0.02)
         self.url = f"http://127.0.0.1:{self._file.read_text()}"
         return self
@@ -93,7 +113,12 @@ class Child:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.end()
 
 

@@ -1,4 +1,5 @@
-"""`milestoned rescore --ask-again`: the one replay that asks, whom it is told to ask, for no more than it may."""
+"""`milestoned rescore --ask-again`: the one replay that asks, whom it is told to ask, for no more
+than it may."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 
 from api.cascade.stages import Stages
 from api.stages.base import Opinion, Question
-from api.verdicts.escalations import Asked
+from api.verdicts.escalations import PendingItem
 from detectors.model.types import Verdict
 from tests.api.service import Store, eventually
 from tests.cascade.judged import lines, milestoned, recorded, save
@@ -58,7 +59,9 @@ async def again(files: Path, *more: object, spec: Path | None = None) -> int:
     return await asyncio.to_thread(milestoned, "rescore", *given)
 
 
-async def summary(capfd: Any, files: Path, *more: object, spec: Path | None = None) -> dict[str, Any]:
+async def summary(
+    capfd: Any, files: Path, *more: object, spec: Path | None = None
+) -> dict[str, Any]:
     """What the run told at its end."""
     capfd.readouterr()
     await again(files, "--json", *more, spec=spec)
@@ -75,21 +78,28 @@ async def test_another_judge_s_answers_change_what_they_decide(
     assert await again(files, "--out", files.parent / "out.jsonl") == 1
     shown = capfd.readouterr().out
     assert "0.mrec: total 0.02 → 0" in shown
-    assert "6 asked again: 6 answered, 0 abstained; 6 calls, cost 0.12\n3 episodes: 3 changed\n" in shown
+    assert (
+        "6 asked again: 6 answered, 0 abstained; 6 calls, cost 0.12\n3 episodes: 3 changed\n"
+        in shown
+    )
     assert endpoint.calls()["came"] == before + 6
-    (told, *_) = lines(files.parent / "out.jsonl")[1:]
+    told, *_ = lines(files.parent / "out.jsonl")[1:]
     assert [one["reward"] for one in told["result"]["rewards"]] == [0.0, 0.0]
     assert [one["kind"] for one in told["said"]] == ["verdict.given", "step.decided"] * 2
     assert not (files.parent / "out.jsonl.asked").exists()
 
 
-async def test_the_same_answers_change_nothing(files: Path, endpoint: Endpoint, asking: Any) -> None:
+async def test_the_same_answers_change_nothing(
+    files: Path, endpoint: Endpoint, asking: Any
+) -> None:
     """A deterministic judge is its own witness."""
     asking(stages(endpoint.url, "judge"))
     assert await again(files) == 0
 
 
-async def test_without_it_nobody_is_asked(files: Path, asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_it_nobody_is_asked(
+    files: Path, asking: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A stage that fails when it is made, digested or asked is never met."""
 
     def fail(*_: object) -> Any:
@@ -102,7 +112,12 @@ async def test_without_it_nobody_is_asked(files: Path, asking: Any, monkeypatch:
     spec = files / "0.yaml"
     given = ["rescore", files, "--task", spec, "--against", spec, "--workers", 1]
     assert await asyncio.to_thread(milestoned, *given) == 0
-    assert await asyncio.to_thread(milestoned, "rescore", "--stored", "--data", files.parent / "service") == 0
+    assert (
+        await asyncio.to_thread(
+            milestoned, "rescore", "--stored", "--data", files.parent / "service"
+        )
+        == 0
+    )
     with pytest.raises(AssertionError, match="somebody was asked"):
         await again(files)
 
@@ -130,18 +145,29 @@ async def test_a_budget_of_one_call_is_one_call(
     limited = written(files / "limited.yaml", task(budget={"task": {"calls": 1}}))
     asking(stages(endpoint.url, "judge"))
     before = endpoint.calls()["came"]
-    more, spec = (["--budget", "day:calls=1"], files / "0.yaml") if whose == "operator" else ([], limited)
+    more, spec = (
+        (["--budget", "day:calls=1"], files / "0.yaml") if whose == "operator" else ([], limited)
+    )
     out = files.parent / "out.jsonl"
     told = await summary(capfd, files, *more, "--out", out, spec=spec)
-    assert told["asked"] == {"questions": 6, "answered": 1, "abstained": 5, "calls": 1, "cost": 0.01}
+    assert told["asked"] == {
+        "questions": 6,
+        "answered": 1,
+        "abstained": 5,
+        "calls": 1,
+        "cost": 0.01,
+    }
     assert endpoint.calls()["came"] == before + 1
     rewards = [one for told in lines(out)[1:] for one in told["result"]["rewards"]]
     assert sorted(str(one["reward"]) for one in rewards) == [str(STAKE)] + ["None"] * 5
     assert sum("budget of 1 calls is spent" in (one["reason"] or "") for one in rewards) == 5
 
 
-async def test_what_a_person_said_is_kept(tmp_path: Path, endpoint: Endpoint, asking: Any, capfd: Any) -> None:
-    """It stands above, and no stage is asked of what it decided; what the judge said of the other step is not used."""
+async def test_what_a_person_said_is_kept(
+    tmp_path: Path, endpoint: Endpoint, asking: Any, capfd: Any
+) -> None:
+    """It stands above, and no stage is asked of what it decided; what the judge said of the other
+    step is not used."""
     endpoint.say(hold=True)
     spec, path = task(), tmp_path / "files" / "0.mrec"
     async with judged(Store(tmp_path / "service"), endpoint) as service:
@@ -150,7 +176,7 @@ async def test_what_a_person_said_is_kept(tmp_path: Path, endpoint: Endpoint, as
         await eventually(lambda: service.rows("escalations"))
         cascade = service.app.state.parts.cascade
         row = await service.app.state.parts.episodes.get(id)
-        asked = Asked(id, 0, "step", False, 0, 0.0, row.tenant, row.task, row.task_number)
+        asked = PendingItem(id, 0, "step", False, 0, 0.0, row.tenant, row.task, row.task_number)
         assert await cascade.say(asked, Verdict("person", 0.25, 1.0, "by hand", "ada"))
         endpoint.say(hold=False)
         assert (await final(service, id))["decided_by"] == "person"
@@ -162,7 +188,7 @@ async def test_what_a_person_said_is_kept(tmp_path: Path, endpoint: Endpoint, as
     out = tmp_path / "out.jsonl"
     told = await summary(capfd, path.parent, "--out", out)
     assert told["asked"]["questions"] == 1
-    (first, second) = lines(out)[1]["result"]["rewards"]
+    first, second = lines(out)[1]["result"]["rewards"]
     assert (first["reward"], first["decided_by"]) == (0.25 * STAKE, "person")
     assert (second["reward"], second["decided_by"]) == (0.0, "judge")
 
@@ -170,8 +196,15 @@ async def test_what_a_person_said_is_kept(tmp_path: Path, endpoint: Endpoint, as
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        pytest.param(ZeroDivisionError(), "the judge failed: ZeroDivisionError", marks=pytest.mark.slow, id="fails"),
-        pytest.param(says(None, 0.0, 1, again=True), "no answer in 0.1 s: so it says", id="is out of reach"),
+        pytest.param(
+            ZeroDivisionError(),
+            "the judge failed: ZeroDivisionError",
+            marks=pytest.mark.slow,
+            id="fails",
+        ),
+        pytest.param(
+            says(None, 0.0, 1, again=True), "no answer in 0.1 s: so it says", id="is out of reach"
+        ),
         pytest.param(says(None, 0.0, 1), "so it says", id="abstains"),
     ],
 )
@@ -183,12 +216,16 @@ async def test_a_stage_without_an_answer_abstains(
     asking(Scripted(said))
     told = await summary(capfd, files, "--out", files.parent / "out.jsonl")
     assert (told["asked"]["questions"], told["asked"]["abstained"]) == (6, 6)
-    rewards = [one for told in lines(files.parent / "out.jsonl")[1:] for one in told["result"]["rewards"]]
+    rewards = [
+        one for told in lines(files.parent / "out.jsonl")[1:] for one in told["result"]["rewards"]
+    ]
     assert {(one["status"], one["reward"]) for one in rewards} == {("unscored", None)}
     assert all(why in one["reason"] for one in rewards)
 
 
-async def test_a_stage_that_is_off_abstains(files: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stage_that_is_off_abstains(
+    files: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No judge was named: said at the start, and of each question."""
     monkeypatch.delenv("MILESTONED_JUDGE_URL", raising=False)
     assert await again(files) == 1
@@ -200,7 +237,8 @@ async def test_a_stage_that_is_off_abstains(files: Path, capfd: Any, monkeypatch
 async def test_a_run_that_was_interrupted_asks_only_what_is_left(
     files: Path, endpoint: Endpoint, asking: Any, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither of the finished episodes nor of those that were in work; the bill is the whole run's."""
+    """Neither of the finished episodes nor of those that were in work; the bill is the whole
+    run's."""
     out = files.parent / "out.jsonl"
 
     class Stopped(Scripted):
@@ -227,7 +265,13 @@ async def test_a_run_that_was_interrupted_asks_only_what_is_left(
     judge.ask = count  # type: ignore[method-assign]
     asking(judge)
     told = await summary(capfd, files, "--out", out)
-    assert told["asked"] == {"questions": 6, "answered": 6, "abstained": 0, "calls": 6, "cost": 0.06}
+    assert told["asked"] == {
+        "questions": 6,
+        "answered": 6,
+        "abstained": 0,
+        "calls": 6,
+        "cost": 0.06,
+    }
     assert len(asked) == 3
     assert [one["result"]["total"] for one in lines(out)[1:]] == [2 * STAKE] * 3
     assert sorted(path.name for path in out.parent.glob("out*")) == ["out.jsonl"]
@@ -238,7 +282,8 @@ async def test_a_run_that_was_interrupted_asks_only_what_is_left(
 async def test_the_arguments_are_those_of_serve(
     tmp_path: Path, endpoint: Endpoint, standin: Served, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A real judge behind an OpenAI-compatible endpoint is asked, of recordings and of stored episodes."""
+    """A real judge behind an OpenAI-compatible endpoint is asked, of recordings and of stored
+    episodes."""
     spec = task(escalate="goal", rubric={"goal": ["The order is confirmed."]})
     text: Said = ("text.appeared", {"tab": "T", "frame": "T", "text": PROOF})
     endpoint.say(**NO)
@@ -256,12 +301,18 @@ async def test_the_arguments_are_those_of_serve(
 
 REFUSED: list[tuple[str, Sequence[object], str]] = [
     ("nobody is asked", ["--judge", "http://127.0.0.1:9"], "wanted --ask-again with them"),
-    ("no model", ["--ask-again", "--judge", "http://127.0.0.1:9"], "MILESTONED_JUDGE_MODEL: not set"),
+    (
+        "no model",
+        ["--ask-again", "--judge", "http://127.0.0.1:9"],
+        "MILESTONED_JUDGE_MODEL: not set",
+    ),
     ("no folder", ["--ask-again", "--model", "nowhere"], "--model nowhere: no folder there"),
 ]
 
 
-@pytest.mark.parametrize(("given", "says_so"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("given", "says_so"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
 async def test_what_is_asked_wrong_is_refused(
     files: Path, given: Sequence[object], says_so: str, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,9 @@ __all__ = ["endpoint"]
 @pytest.fixture
 async def judged(tmp_path: Path, endpoint: Endpoint) -> AsyncIterator[Service]:
     """A service with a judge."""
-    endpoint.say(status=200, answer={"score": 1.0, "confidence": 0.9, "cost": 0.01}, ms=0, hold=False)
+    endpoint.say(
+        status=200, answer={"score": 1.0, "confidence": 0.9, "cost": 0.01}, ms=0, hold=False
+    )
     async with running(Store(tmp_path), stages=stages(endpoint.url, "judge")) as service:
         yield service
 
@@ -70,14 +72,21 @@ async def test_nothing_is_signed_while_a_step_waits(judged: Service, endpoint: E
     ("statement", "named"),
     [
         pytest.param(
-            "UPDATE verdicts SET body = CAST(replace(CAST(body AS TEXT), 'judge', 'model') AS BLOB)",
+            "UPDATE verdicts SET body = CAST(replace(CAST(body AS TEXT), 'judge', 'model') AS"
+            " BLOB)",
             "verdict 1.digest",
             id="a word",
         ),
         pytest.param("DELETE FROM verdicts WHERE seq = 1", "verdict 2.seq", id="a word taken out"),
         pytest.param("DELETE FROM verdicts", "reward of step 1.status", id="all taken out"),
-        pytest.param("UPDATE rewards SET reward = 5 WHERE step = 1", "reward of step 1.reward", id="the reward"),
-        pytest.param("UPDATE episodes SET success = NOT success", "episode.success", id="the success"),
+        pytest.param(
+            "UPDATE rewards SET reward = 5 WHERE step = 1",
+            "reward of step 1.reward",
+            id="the reward",
+        ),
+        pytest.param(
+            "UPDATE episodes SET success = NOT success", "episode.success", id="the success"
+        ),
     ],
 )
 async def test_tampering_is_named(judged: Service, statement: str, named: str) -> None:
@@ -103,18 +112,30 @@ async def test_an_explanation_leads_to_the_votes(judged: Service) -> None:
 async def test_a_deleted_episode_leaves_no_word(judged: Service) -> None:
     """Verdicts, kept answers and questions go with it."""
     id = await told(judged)
-    assert (await judged.call("DELETE", f"/v1/episodes/{id}", params={"reason": "test"})).status_code == 200
+    assert (
+        await judged.call("DELETE", f"/v1/episodes/{id}", params={"reason": "test"})
+    ).status_code == 200
     for table in ("verdicts", "opinions", "escalations"):
         assert await judged.rows(table) == 0
 
 
-async def test_a_rescore_reads_what_was_said_and_asks_nobody(judged: Service, endpoint: Endpoint) -> None:
-    """Under the same rules the result is the same; a step that the new rules ask about and nobody judged is null."""
+async def test_a_rescore_reads_what_was_said_and_asks_nobody(
+    judged: Service, endpoint: Endpoint
+) -> None:
+    """Under the same rules the result is the same; a step that the new rules ask about and nobody
+    judged is null."""
     id = await told(judged)
     came = endpoint.calls()["came"]
-    (stored,) = await Corpus(judged.app.state.parts.database).whole([await judged.app.state.parts.episodes.get(id)])
+    (stored,) = await Corpus(judged.app.state.parts.database).whole(
+        [await judged.app.state.parts.episodes.get(id)]
+    )
     assert outcome(material(stored, None, keep=True))["status"] == "same"
-    changed = canonical(task_to_json(task_from_json(task(share=0.25, escalate=["unscored", "goal"]))))
+    changed = canonical(
+        task_to_json(task_from_json(task(share=0.25, escalate=["unscored", "goal"])))
+    )
     new = outcome(material(stored, changed, keep=True))
-    assert (new["status"], [one["reward"] for one in new["result"]["rewards"]]) == ("changed", [0.5 * STAKE, 0.595])
+    assert (new["status"], [one["reward"] for one in new["result"]["rewards"]]) == (
+        "changed",
+        [0.5 * STAKE, 0.595],
+    )
     assert endpoint.calls()["came"] == came

@@ -1,4 +1,5 @@
-"""What a question is billed: on whose budgets, how much, and that nothing stays set aside for nobody."""
+"""What a question is billed: on whose budgets, how much, and that nothing stays set aside for
+nobody."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ class Books(NamedTuple):
     one: Opinions
     two: Opinions
 
-    async def keep(self, asking: Asking, body: Any, calls: int, cost: float, runner: str = "one") -> None:
+    async def keep(
+        self, asking: Asking, body: Any, calls: int, cost: float, runner: str = "one"
+    ) -> None:
         """An answer, or the end of patience."""
         await self.together.do(lambda conn: answered(conn, asking, runner, body, calls, cost))
 
@@ -62,11 +65,14 @@ async def books(store: Store) -> AsyncIterator[Books]:
 
 def asking(whose: str, calls: int = 4, limit: Budget | None = None) -> Asking:
     """The same question, for the episode ``whose``."""
-    return Asking("judge", "d" * 64, whose, calls, {("episode", whose): limit or Budget(calls=10, cost=1.0)})
+    return Asking(
+        "judge", "d" * 64, whose, calls, {("episode", whose): limit or Budget(calls=10, cost=1.0)}
+    )
 
 
 async def test_another_s_answer_does_not_pay_for_who_asked_first(books: Books) -> None:
-    """A asked in vain, B asks the same and is answered: B pays what it took, A nothing, and nothing is held."""
+    """A asked in vain, B asks the same and is answered: B pays what it took, A nothing, and nothing
+    is held."""
     a, b = asking("a"), asking("b")
     assert (await books.one.begin(a, 30)).state == "ask"
     assert (await books.spent())["a"][:2] == (4, 0.0)
@@ -131,11 +137,15 @@ async def test_leases_are_kept_of_what_is_asked_alone(books: Books) -> None:
     await books.one.begin(other, 0.05)
     await books.one.renew([other], 30)
     await asyncio.sleep(0.1)
-    assert [(await books.two.begin(one, 30)).state for one in (asking("a"), other)] == ["ask", "busy"]
+    assert [(await books.two.begin(one, 30)).state for one in (asking("a"), other)] == [
+        "ask",
+        "busy",
+    ]
 
 
 async def test_a_deleted_episode_holds_no_money(store: Store, endpoint: Endpoint) -> None:
-    """Its question was open: what was set aside of the tenant's and the day's budgets is free; the answer is paid."""
+    """Its question was open: what was set aside of the tenant's and the day's budgets is free; the
+    answer is paid."""
     endpoint.say(hold=True)
     came = endpoint.calls()["came"]
     async with judged(store, endpoint, budgets={"day": Budget(calls=5, cost=1.0)}) as service:
@@ -146,7 +156,9 @@ async def test_a_deleted_episode_holds_no_money(store: Store, endpoint: Endpoint
         day = select(budgets).where(budgets.c.scope == "day")
         row = await database.first(day)
         assert (row.calls, row.held > 0) == (1, True)
-        assert (await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "test"})).status_code == 200
+        assert (
+            await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "test"})
+        ).status_code == 200
         row = await database.first(day)
         assert (row.calls, row.held) == (0, 0.0)
         endpoint.say(hold=False)

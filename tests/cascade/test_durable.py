@@ -1,4 +1,5 @@
-"""The queue outlives whoever works at it: a kill in mid-judgement, two replicas, budgets held to the call."""
+"""The queue outlives whoever works at it: a kill in mid-judgement, two replicas, budgets held to
+the call."""
 
 from __future__ import annotations
 
@@ -32,15 +33,25 @@ class Replica(Child):
     def __init__(self, store: Store, name: str, endpoint: Endpoint, **settings: Any) -> None:
         told = orjson.dumps({"database": store.url, **settings}).decode()
         data = store.folder / "data" / name
-        super().__init__("tests.cascade.serving", store.folder / f"{name}.port", str(data), endpoint.url, told)
+        super().__init__(
+            "tests.cascade.serving", store.folder / f"{name}.port", str(data), endpoint.url, told
+        )
 
     def get(self, path: str, **query: Any) -> Any:
         """A GET's JSON."""
-        return httpx.get(f"{self.url}{path}", params=query, headers=AUTH, timeout=60).raise_for_status().json()
+        return (
+            httpx.get(f"{self.url}{path}", params=query, headers=AUTH, timeout=60)
+            .raise_for_status()
+            .json()
+        )
 
     def post(self, path: str, body: Any) -> Any:
         """A POST's JSON."""
-        return httpx.post(f"{self.url}{path}", json=body, headers=AUTH, timeout=60).raise_for_status().json()
+        return (
+            httpx.post(f"{self.url}{path}", json=body, headers=AUTH, timeout=60)
+            .raise_for_status()
+            .json()
+        )
 
     def tell(self, spec: dict[str, Any], *pages: str) -> str:
         """A new episode that goes to each page in a step of its own."""
@@ -60,7 +71,8 @@ class Replica(Child):
 
 
 def test_a_kill_in_mid_judgement_bills_once(store: Store, endpoint: Endpoint) -> None:
-    """Killed while the judge thinks and started again: one bill, one call of the budget, one word, one value."""
+    """Killed while the judge thinks and started again: one bill, one call of the budget, one word,
+    one value."""
     endpoint.say(hold=True)
     service = Replica(store, "a", endpoint, lease_s=1.0)
     with service:
@@ -79,14 +91,25 @@ def test_a_kill_in_mid_judgement_bills_once(store: Store, endpoint: Endpoint) ->
         assert list(endpoint.bills().values()) == [1]
 
 
-def test_budgets_hold_to_the_call_under_sixteen_workers_on_two_replicas(store: Store, endpoint: Endpoint) -> None:
-    """Eight calls at once on each replica; forty questions, twenty-five of them allowed, none more is put."""
+def test_budgets_hold_to_the_call_under_sixteen_workers_on_two_replicas(
+    store: Store, endpoint: Endpoint
+) -> None:
+    """Eight calls at once on each replica; forty questions, twenty-five of them allowed, none more
+    is put."""
     if not store.url:
         pytest.skip("a database in a file has one service")
     endpoint.say(ms=3)
     settings = {"at_once": 8, "budgets": {"tenant": {"calls": 25}}}
-    with Replica(store, "a", endpoint, **settings) as one, Replica(store, "b", endpoint, **settings) as two:
-        ids = [(one, two)[n % 2].tell(task(), *(f"/{n}/{page}" for page in range(10))) for n in range(4)]
-        found = [(two, one)[n % 2].final(id, step) for n, id in enumerate(ids) for step in range(10)]
+    with (
+        Replica(store, "a", endpoint, **settings) as one,
+        Replica(store, "b", endpoint, **settings) as two,
+    ):
+        ids = [
+            (one, two)[n % 2].tell(task(), *(f"/{n}/{page}" for page in range(10)))
+            for n in range(4)
+        ]
+        found = [
+            (two, one)[n % 2].final(id, step) for n, id in enumerate(ids) for step in range(10)
+        ]
     assert sorted(reward["status"] for reward in found) == ["sealed"] * 25 + ["unscored"] * 15
     assert endpoint.calls()["came"] == len(endpoint.bills()) == 25

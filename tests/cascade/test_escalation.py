@@ -1,4 +1,5 @@
-"""From a sealed step to its one final value: queued, asked, kept, told, over the wire and on both databases."""
+"""From a sealed step to its one final value: queued, asked, kept, told, over the wire and on both
+databases."""
 
 from __future__ import annotations
 
@@ -49,14 +50,24 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
 @pytest.fixture(autouse=True)
 def answering(endpoint: Endpoint) -> None:
     """It says yes, unless a test makes it say something else."""
-    endpoint.say(status=200, answer={"score": 1.0, "confidence": 0.9, "cost": 0.01}, ms=0, hold=False, text=None)
+    endpoint.say(
+        status=200,
+        answer={"score": 1.0, "confidence": 0.9, "cost": 0.01},
+        ms=0,
+        hold=False,
+        text=None,
+    )
 
 
 @asynccontextmanager
-async def judged(store: Store, endpoint: Endpoint, *tiers: Any, **settings: Any) -> AsyncIterator[Service]:
+async def judged(
+    store: Store, endpoint: Endpoint, *tiers: Any, **settings: Any
+) -> AsyncIterator[Service]:
     """A service with a judge at the endpoint."""
     async with running(
-        store, stages=stages(endpoint.url, *(tiers or ("judge",))), cascade=StageSettings(**settings)
+        store,
+        stages=stages(endpoint.url, *(tiers or ("judge",))),
+        cascade=StageSettings(**settings),
     ) as found:
         yield found
 
@@ -74,7 +85,8 @@ async def verdicts(service: Service, id: str) -> list[dict[str, Any]]:
 
 
 async def test_a_silent_step_is_judged_once_and_sealed(store: Store, endpoint: Endpoint) -> None:
-    """While it is asked about the trainer sees `escalating`; what is answered is the step's one value."""
+    """While it is asked about the trainer sees `escalating`; what is answered is the step's one
+    value."""
     endpoint.say(hold=True)
     async with judged(store, endpoint) as service:
         id, token = await service.open(task())
@@ -88,7 +100,9 @@ async def test_a_silent_step_is_judged_once_and_sealed(store: Store, endpoint: E
         assert found["milestones"][-1]["evidence"] == [3]
         assert [v["stage"] for v in found["verdicts"]] == ["rule", "judge"]
         assert (await service.reward(id, 0)).json() == found
-        assert (await service.get(f"/v1/episodes/{id}")).json()["total"] == pytest.approx(1.0 + STAKE)
+        assert (await service.get(f"/v1/episodes/{id}")).json()["total"] == pytest.approx(
+            1.0 + STAKE
+        )
         kinds = [(one["seq"], one["kind"]) for one in await verdicts(service, id)]
         assert kinds == [(1, "verdict.given"), (2, "step.decided")]
         assert await service.rows("escalations") == 0
@@ -105,12 +119,19 @@ async def test_identical_evidence_is_one_call_for_ever(store: Store, endpoint: E
                 await service.tell(id, token, *episode([went("/the-same")]))
             rewards = [await final(service, id) for id, _ in ids]
             assert [one["reward"] for one in rewards] == [STAKE] * 3
-            costs = [one["verdict"]["cost"] for id, _ in ids for one in await verdicts(service, id) if "verdict" in one]
+            costs = [
+                one["verdict"]["cost"]
+                for id, _ in ids
+                for one in await verdicts(service, id)
+                if "verdict" in one
+            ]
     assert endpoint.calls()["came"] == before + 1
     assert costs == [0.0] * 3
 
 
-async def test_a_cascade_asks_the_judge_only_where_the_model_is_unsure(store: Store, endpoint: Endpoint) -> None:
+async def test_a_cascade_asks_the_judge_only_where_the_model_is_unsure(
+    store: Store, endpoint: Endpoint
+) -> None:
     """Both are events of the log of verdicts, in order."""
     endpoint.say(answer={"score": 0.5, "confidence": 0.2})
     async with judged(store, endpoint, "model", "judge") as service:
@@ -123,7 +144,9 @@ async def test_a_cascade_asks_the_judge_only_where_the_model_is_unsure(store: St
         id, token = await service.open(task(tiers=BOTH, confident=0.5))
         await service.tell(id, token, *episode(SILENT))
         assert (await final(service, id))["status"] == "unscored"
-        assert [one["verdict"]["stage"] for one in await verdicts(service, id) if "verdict" in one] == [
+        assert [
+            one["verdict"]["stage"] for one in await verdicts(service, id) if "verdict" in one
+        ] == [
             "model",
             "judge",
         ]
@@ -147,7 +170,10 @@ async def test_a_tier_that_is_off_abstains_and_says_so(store: Store, endpoint: E
     "said",
     [
         pytest.param(
-            {"answer": {"score": float("inf"), "confidence": 1.0}, "text": '{"score": 1e999, "confidence": 1}'},
+            {
+                "answer": {"score": float("inf"), "confidence": 1.0},
+                "text": '{"score": 1e999, "confidence": 1}',
+            },
             id="inf",
         ),
         pytest.param({"answer": {"score": 7, "confidence": 1.0}}, id="7 of 10"),
@@ -173,7 +199,9 @@ async def test_immunity_9_numbers_that_are_none_are_an_abstention(
         assert "wanted" in found["reason"]
 
 
-async def test_immunity_9_a_spent_budget_abstains_and_counts(store: Store, endpoint: Endpoint) -> None:
+async def test_immunity_9_a_spent_budget_abstains_and_counts(
+    store: Store, endpoint: Endpoint
+) -> None:
     """To the call: eight questions at once on a budget of three."""
     before = endpoint.calls()["came"]
     async with judged(store, endpoint, budgets={"tenant": Budget(calls=3)}) as service:
@@ -181,7 +209,10 @@ async def test_immunity_9_a_spent_budget_abstains_and_counts(store: Store, endpo
         await service.tell(id, token, *episode(*([went(f"/page-{n}")] for n in range(8))))
         found = [await final(service, id, step) for step in range(8)]
         assert sorted(one["status"] for one in found) == ["sealed"] * 3 + ["unscored"] * 5
-        assert sum("the tenant's budget of 3 calls is spent" in (one["reason"] or "") for one in found) == 5
+        assert (
+            sum("the tenant's budget of 3 calls is spent" in (one["reason"] or "") for one in found)
+            == 5
+        )
         metrics = (await service.get("/metrics")).text
         assert 'milestoned_escalations_total{stage="judge",state="spent"} 5.0' in metrics
     assert endpoint.calls()["came"] == before + 3
@@ -223,7 +254,9 @@ async def tried(service: Service) -> bool:
     return any(row.attempts for row in rows)
 
 
-async def test_no_more_run_at_once_than_the_endpoint_bears(store: Store, endpoint: Endpoint) -> None:
+async def test_no_more_run_at_once_than_the_endpoint_bears(
+    store: Store, endpoint: Endpoint
+) -> None:
     """Twenty questions, two at a time."""
     endpoint.say(ms=5)
     async with judged(store, endpoint, at_once=2) as service:
@@ -235,14 +268,17 @@ async def test_no_more_run_at_once_than_the_endpoint_bears(store: Store, endpoin
 
 
 async def test_the_goal_is_judged_and_the_episode_says_so(store: Store, endpoint: Endpoint) -> None:
-    """A judge's yes where the rules say no: reward, success and total follow; streams end after it."""
+    """A judge's yes where the rules say no: reward, success and total follow; streams end after
+    it."""
     endpoint.say(hold=True)
     async with judged(store, endpoint) as service:
         id, token = await service.open(task(escalate="goal"))
         await service.tell(id, token, *episode(SILENT))
         row = (await service.get(f"/v1/episodes/{id}")).json()
         assert (row["status"], row["success"], row["total"]) == ("closed", None, None)
-        streamed = asyncio.create_task(service.get(f"/v1/episodes/{id}/stream", params={"kinds": "reward"}))
+        streamed = asyncio.create_task(
+            service.get(f"/v1/episodes/{id}/stream", params={"kinds": "reward"})
+        )
         endpoint.say(hold=False)
         found = await final(service, id)
         assert (found["reward"], found["success"], found["done"]) == (0.6, True, True)
@@ -251,12 +287,16 @@ async def test_the_goal_is_judged_and_the_episode_says_so(store: Store, endpoint
         assert '"status":"sealed"' in (await streamed).text
 
 
-async def test_what_an_audit_s_lot_draws_is_judged_without_effect(store: Store, endpoint: Endpoint) -> None:
+async def test_what_an_audit_s_lot_draws_is_judged_without_effect(
+    store: Store, endpoint: Endpoint
+) -> None:
     """The step is sealed at once; the word is in the log of verdicts."""
     async with judged(store, endpoint) as service:
         id, token = await service.open(task(escalate="never", audit=1))
         await service.tell(id, token, *episode(SILENT))
         assert (await service.reward(id, 0)).json()["reward"] == 0.0
         found = await eventually(lambda: verdicts(service, id))
-        assert [(one["kind"], one["audit"], one["verdict"]["by"]) for one in found] == [("verdict.given", True, MODEL)]
+        assert [(one["kind"], one["audit"], one["verdict"]["by"]) for one in found] == [
+            ("verdict.given", True, MODEL)
+        ]
         assert (await service.reward(id, 0)).json()["reward"] == 0.0

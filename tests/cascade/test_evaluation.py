@@ -1,4 +1,5 @@
-"""`milestoned cascade eval`: what is measured, by hand and on the recorded verdicts of larger judges."""
+"""`milestoned cascade eval`: what is measured, by hand and on the recorded verdicts of larger
+judges."""
 
 from __future__ import annotations
 
@@ -13,17 +14,17 @@ import pytest
 from api.cli.main import main
 from lab.evaluation import intervals, measures
 from lab.evaluation.fitting import cross_fitted
-from lab.evaluation.measures import Scored
+from lab.evaluation.measures import ScorerSample
 from lab.evaluation.records import RecordError, read_records
 from lab.evaluation.report import report
 
 CASES = Path("../shared/cases/judged-trajectories/dev.jsonl.gz")
 
 
-def scored(score: list[float], decision: list[float], label: list[float]) -> Scored:
+def scored(score: list[float], decision: list[float], label: list[float]) -> ScorerSample:
     """A scorer, each trajectory a group of its own."""
     one, two, three = (np.array(values, dtype=np.float64) for values in (score, decision, label))
-    return Scored(one, two, three, np.arange(len(label)))
+    return ScorerSample(one, two, three, np.arange(len(label)))
 
 
 def test_measures_by_hand() -> None:
@@ -31,10 +32,14 @@ def test_measures_by_hand() -> None:
     none = float("nan")
     s = scored([0.9, 0.8, 0.7, 0.2, 0.1], [1, 1, none, 0, 0], [1, 0, 1, 0, 1])
     shares = {name: share_of(s).value for name, share_of in measures.SHARES.items()}
-    assert shares == pytest.approx({"accuracy": 0.5, "precision": 0.5, "npv": 0.5, "recall": 1 / 3, "coverage": 0.8})
+    assert shares == pytest.approx(
+        {"accuracy": 0.5, "precision": 0.5, "npv": 0.5, "recall": 1 / 3, "coverage": 0.8}
+    )
     assert measures.auc(s) == 0.5
     assert measures.auc(scored([1, 1, 0], [1, 1, 0], [1, 0, 0])) == 0.75
-    assert measures.ece(scored([0.95, 0.95, 0.05], [1, 1, 0], [1, 0, 0])) == pytest.approx((0.9 + 0.05) / 3)
+    assert measures.ece(scored([0.95, 0.95, 0.05], [1, 1, 0], [1, 0, 0])) == pytest.approx(
+        (0.9 + 0.05) / 3
+    )
 
 
 def test_coverage_at_a_risk_takes_the_surest_first_and_equals_together() -> None:
@@ -46,12 +51,13 @@ def test_coverage_at_a_risk_takes_the_surest_first_and_equals_together() -> None
 
 
 def test_a_fit_never_sees_the_group_that_it_speaks_about() -> None:
-    """A feature that names the group exactly, and nothing else, predicts nothing where groups are left out."""
+    """A feature that names the group exactly, and nothing else, predicts nothing where groups are
+    left out."""
     group = np.repeat(np.arange(40), 5)
     label = np.repeat(np.random.default_rng(1).integers(0, 2, 40), 5).astype(np.float64)
     names = (group[:, None] == np.arange(40)[None, :]).astype(np.float64)
     told = cross_fitted(names, label, group)
-    assert measures.auc(Scored(told, told, label, group)) < 0.6
+    assert measures.auc(ScorerSample(told, told, label, group)) < 0.6
 
 
 @pytest.mark.parametrize(
@@ -61,14 +67,22 @@ def test_a_fit_never_sees_the_group_that_it_speaks_about() -> None:
         pytest.param({"label_success": ["Successful"]}, "label_success", id="a list for a label"),
         pytest.param({"cum_reward": "1"}, "cum_reward", id="a text for a number"),
         pytest.param({"cum_reward": True}, "cum_reward", id="a truth for a number"),
-        pytest.param({"cum_reward": float("nan")}, "cum_reward: got nan, wanted a finite number", id="not a number"),
+        pytest.param(
+            {"cum_reward": float("nan")},
+            "cum_reward: got nan, wanted a finite number",
+            id="not a number",
+        ),
         pytest.param({"cum_reward": float("inf")}, "cum_reward", id="no finite number"),
         pytest.param({"cum_reward": 10**400}, "cum_reward", id="a number of 400 digits"),
         pytest.param(
-            {"terminated": "yes"}, "terminated: got 'yes', wanted true, false, or null", id="a word for a truth"
+            {"terminated": "yes"},
+            "terminated: got 'yes', wanted true, false, or null",
+            id="a word for a truth",
         ),
         pytest.param({"judges": {"j": {"verdict": "maybe"}}}, "verdict", id="no verdict"),
-        pytest.param({"judges": {"j": {}}}, "verdict: got 'nothing'", id="a judge without a verdict"),
+        pytest.param(
+            {"judges": {"j": {}}}, "verdict: got 'nothing'", id="a judge without a verdict"
+        ),
     ],
 )
 def test_what_is_no_record_is_named(tmp_path: Path, change: dict[str, Any], named: str) -> None:
@@ -99,8 +113,15 @@ def test_a_file_that_is_none_of_json_lines_is_named_by_the_command(
 
 def test_gzip_or_not_and_labels_that_decide_nothing(tmp_path: Path) -> None:
     """Unsure trajectories are left out and counted; a judge without a verdict abstained."""
-    one = {"label_success": "Successful", "cum_reward": 1, "terminated": True, "judges": {"j": {"verdict": None}}}
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"\n".join(json.dumps({**one, **m}).encode() for m in ({}, UNSURE))))
+    one = {
+        "label_success": "Successful",
+        "cum_reward": 1,
+        "terminated": True,
+        "judges": {"j": {"verdict": None}},
+    }
+    (tmp_path / "a.gz").write_bytes(
+        gzip.compress(b"\n".join(json.dumps({**one, **m}).encode() for m in ({}, UNSURE)))
+    )
     records, unsure = read_records(tmp_path / "a.gz")
     assert (len(records), unsure, dict(records[0].judges)) == (1, 1, {})
 
@@ -109,7 +130,8 @@ UNSURE = {"label_success": "Unsure"}
 
 
 def lines(count: int, **more: Any) -> list[dict[str, Any]]:
-    """Labelled trajectories, each a task of its own; every second a success, as environment and judge say too."""
+    """Labelled trajectories, each a task of its own; every second a success, as environment and
+    judge say too."""
     return [
         {
             "task_id": f"t{number}",
@@ -129,7 +151,8 @@ def evaluated(tmp_path: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def test_what_is_unknown_of_a_trajectory_is_a_value(tmp_path: Path) -> None:
-    """``terminated: null`` is of no terminated trajectory, a reward of null leaves the environment without a word."""
+    """``terminated: null`` is of no terminated trajectory, a reward of null leaves the environment
+    without a word."""
     rows = lines(40)
     rows[3]["terminated"] = None
     rows[4]["cum_reward"] = None
@@ -138,8 +161,16 @@ def test_what_is_unknown_of_a_trajectory_is_a_value(tmp_path: Path) -> None:
     found = evaluated(tmp_path, rows)
     assert (found["trajectories"], found["unsure"]) == (39, 1)
     assert found["unknown"] == {"terminated": 1, "cum_reward": 1}
-    counts = {name: (of["trajectories"], of["terminated"]["trajectories"]) for name, of in found["of"].items()}
-    assert counts == {"environment": (38, 37), "model": (39, 38), "judge j": (38, 37), "cascade": (39, 38)}
+    counts = {
+        name: (of["trajectories"], of["terminated"]["trajectories"])
+        for name, of in found["of"].items()
+    }
+    assert counts == {
+        "environment": (38, 37),
+        "model": (39, 38),
+        "judge j": (38, 37),
+        "cascade": (39, 38),
+    }
     assert found["of"]["cascade"]["all"]["coverage"][0] <= 37 / 39 + 1e-4
 
 
@@ -165,7 +196,8 @@ def test_wilson_s_interval(p: float, n: float, wanted: tuple[float, float]) -> N
 
 
 def test_no_share_of_a_few_cases_has_an_interval_without_a_width(tmp_path: Path) -> None:
-    """21 right of 21 are not [1, 1]; where resampling says nothing and nothing else is known, there is none."""
+    """21 right of 21 are not [1, 1]; where resampling says nothing and nothing else is known, there
+    is none."""
     found = evaluated(tmp_path, lines(21))["of"]["judge j"]["all"]
     for name in measures.SHARES:
         value, low, high = found[name]
@@ -178,9 +210,14 @@ def test_no_share_of_a_few_cases_has_an_interval_without_a_width(tmp_path: Path)
 
 
 def test_trajectories_of_one_group_say_less_than_as_many_of_their_own() -> None:
-    """Ten tasks run six times each, alike within: as ten; unlike within: as sixty; all right: as ten."""
+    """Ten tasks run six times each, alike within: as ten; unlike within: as sixty; all right: as
+    ten."""
     group, tasks = np.repeat(np.arange(10), 6), np.arange(60)
-    alike, mixed, right = np.repeat(np.arange(10) < 8, 6), np.arange(60) % 5 > 0, np.ones(60, dtype=np.bool_)
+    alike, mixed, right = (
+        np.repeat(np.arange(10) < 8, 6),
+        np.arange(60) % 5 > 0,
+        np.ones(60, dtype=np.bool_),
+    )
 
     def width(hits: Any, group: Any) -> float:
         low, high = intervals.share_interval(hits, group)
@@ -210,7 +247,9 @@ def test_the_area_s_interval_lies_around_it_and_narrows() -> None:
         wide, narrow = (intervals.area_interval(area, n, n) for n in (5, 100))
         assert wide[0] <= narrow[0] <= area <= narrow[1] <= wide[1]
         assert 0.015 < narrow[1] - narrow[0] < 0.2
-    assert intervals.area_interval(1.0, 10, 11)[0] == pytest.approx(1 - intervals.area_interval(0.0, 10, 11)[1])
+    assert intervals.area_interval(1.0, 10, 11)[0] == pytest.approx(
+        1 - intervals.area_interval(0.0, 10, 11)[1]
+    )
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
-"""A recording carries what was said beyond the rules: whoever replays it gets what was sealed, and asks nobody."""
+"""A recording carries what was said beyond the rules: whoever replays it gets what was sealed, and
+asks nobody."""
 
 from __future__ import annotations
 
@@ -36,12 +37,18 @@ async def file(tmp_path: Path, endpoint: Endpoint) -> Path:
     return path
 
 
-def test_a_replay_gives_what_was_sealed(file: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_replay_gives_what_was_sealed(
+    file: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     """The very bytes, with no service and no judge."""
     assert milestoned("replay", file, "--task", file.with_suffix(".yaml"), "--json") == 0
     shown = capfdbinary.readouterr().out
     assert shown == file.with_suffix(".rewards").read_bytes()
-    assert [orjson.loads(line)["decided_by"] for line in shown.splitlines()] == ["judge", "judge", "rule"]
+    assert [orjson.loads(line)["decided_by"] for line in shown.splitlines()] == [
+        "judge",
+        "judge",
+        "rule",
+    ]
     assert milestoned("replay", file, "--task", file.with_suffix(".yaml")) == 0
     assert b"total 1.02 of 1; goal reached" in capfdbinary.readouterr().out
 
@@ -58,18 +65,29 @@ def test_without_its_verdicts_it_says_that_it_was_asked(file: Path, capsysbinary
         ("sealed", 0.4 + 0.6),
     ]
     assert milestoned("replay", file, "--task", file.with_suffix(".yaml")) == 0
-    assert b"total not known (seen: 1) of 1, 2 masked; goal reached" in capsysbinary.readouterr().out
+    assert (
+        b"total not known (seen: 1) of 1, 2 masked; goal reached" in capsysbinary.readouterr().out
+    )
 
 
-def test_a_rescore_reads_them_too(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rescore_reads_them_too(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of recordings as of stored episodes; nobody is asked, whatever the environment names."""
     out = tmp_path / "out.jsonl"
     spec = file.with_suffix(".yaml")
-    assert milestoned("rescore", file, "--task", spec, "--against", spec, "--out", out, "--workers", 1) == 0
+    assert (
+        milestoned("rescore", file, "--task", spec, "--against", spec, "--out", out, "--workers", 1)
+        == 0
+    )
     (told,) = map(orjson.loads, out.read_bytes().splitlines()[1:])
     given = file.with_suffix(".rewards").read_bytes().splitlines()
     assert [canonical(one) for one in told["result"]["rewards"]] == given
-    assert (told["result"]["total"], told["result"]["success"], "said" in told) == (1.02, True, False)
+    assert (told["result"]["total"], told["result"]["success"], "said" in told) == (
+        1.02,
+        True,
+        False,
+    )
     store = ["--stored", "--data", tmp_path / "service", "--workers", 1]
     assert milestoned("rescore", *store) == 0
     assert capsys.readouterr().out.endswith("1 episode: 1 the same\n")
@@ -78,7 +96,9 @@ def test_a_rescore_reads_them_too(file: Path, tmp_path: Path, capsys: pytest.Cap
 def test_an_oracle_that_was_judged_is_tested_by_what_was_decided(file: Path, capsys: Any) -> None:
     """`task test` of a task with the recording beside it, as a file and bundled for the wire."""
     spec = file.with_suffix(".yaml")
-    spec.write_text(spec.read_text() + "tests:\n- {oracle: it.mrec, total: 1.02}\n- {adversarial: it.mrec}\n")
+    spec.write_text(
+        spec.read_text() + "tests:\n- {oracle: it.mrec, total: 1.02}\n- {adversarial: it.mrec}\n"
+    )
     assert milestoned("task", "test", spec) == 1  # it is no adversary: it reached the goal
     shown = capsys.readouterr().out
     assert "oracle it.mrec: ok, total 1.02 of 1" in shown
@@ -100,22 +120,31 @@ def test_the_tables_say_who_decided(file: Path, tmp_path: Path) -> None:
 
 
 async def test_pages_export_them_and_compare_by_them(tmp_path: Path, endpoint: Endpoint) -> None:
-    """The list's recordings are the wire's; another version of the task is compared with what was said read back."""
+    """The list's recordings are the wire's; another version of the task is compared with what was
+    said read back."""
     async with judged(Store(tmp_path / "service"), endpoint) as service:
         path = tmp_path / "wire.mrec"
         await recorded(service, task(), path, *STEPS)
         logged_in = {"cookie": f"{COOKIE}={ADMIN}"}
-        answer = await service.get("/episodes/export", params={"format": "recordings"}, headers=logged_in)
+        answer = await service.get(
+            "/episodes/export", params={"format": "recordings"}, headers=logged_in
+        )
         with zipfile.ZipFile(io.BytesIO(answer.content)) as made:
             (name,) = made.namelist()
             id = name.removesuffix(".mrec")
             assert made.read(name) == path.read_bytes()
-        shown = (await service.get("/compare", params={"a": id, "version": task()["version"]}, headers=logged_in)).text
+        shown = (
+            await service.get(
+                "/compare", params={"a": id, "version": task()["version"]}, headers=logged_in
+            )
+        ).text
         assert "escalating" not in shown
         assert "(judge)" in shown
 
 
-async def test_a_recording_without_verdicts_is_what_it_was(tmp_path: Path, endpoint: Endpoint) -> None:
+async def test_a_recording_without_verdicts_is_what_it_was(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
     """The frames and their checksum, where nobody was asked; what still waits is said to wait."""
     async with judged(Store(tmp_path / "service"), endpoint) as service:
         id, token = await service.open(task(escalate="never"))
@@ -152,7 +181,9 @@ def test_show_and_verify_tell_of_them(file: Path, capsysbinary: Any) -> None:
     assert b"wanted 0000" in capsysbinary.readouterr().err
 
 
-async def test_the_service_s_own_log_is_what_is_exported(tmp_path: Path, endpoint: Endpoint) -> None:
+async def test_the_service_s_own_log_is_what_is_exported(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
     """The bodies, their digests and their order: a signed statement's head holds for the file."""
     async with judged(Store(tmp_path / "service"), endpoint) as service:
         id, token = await service.open(task())
@@ -170,7 +201,9 @@ def given(number: int, prev: str, **changed: Any) -> bytes:
     told = {"kind": "verdict.given", "item": "step", "audit": False, "evidence": [2], "record": {}}
     told |= {"episode": "E", "seq": number, "prev": prev, "step": 0}
     verdict |= {name: value for name, value in changed.items() if name in verdict}
-    return canonical({**told, "verdict": verdict, **{k: v for k, v in changed.items() if k not in verdict}})
+    return canonical(
+        {**told, "verdict": verdict, **{k: v for k, v in changed.items() if k not in verdict}}
+    )
 
 
 ONE = given(1, GENESIS)
@@ -211,7 +244,9 @@ DAMAGED: list[tuple[str, Callable[[], bytes], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "says"), [row[1:] for row in DAMAGED], ids=[row[0] for row in DAMAGED])
+@pytest.mark.parametrize(
+    ("make", "says"), [row[1:] for row in DAMAGED], ids=[row[0] for row in DAMAGED]
+)
 def test_a_damaged_one_is_refused_by_name(
     make: Callable[[], bytes], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -228,11 +263,17 @@ def test_a_damaged_one_is_refused_by_name(
 
 SAID: list[tuple[str, dict[str, Any], str]] = [
     ("a step that was not", {"step": 9}, "verdict 1: of step 9, which the events do not have"),
-    ("an event that was not", {"evidence": [77]}, "verdict 1: rests on event 77; the last one is 10"),
+    (
+        "an event that was not",
+        {"evidence": [77]},
+        "verdict 1: rests on event 77; the last one is 10",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("changes", "says"), [row[1:] for row in SAID], ids=[row[0] for row in SAID])
+@pytest.mark.parametrize(
+    ("changes", "says"), [row[1:] for row in SAID], ids=[row[0] for row in SAID]
+)
 def test_verify_holds_them_against_the_events(
     changes: dict[str, Any], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -243,7 +284,9 @@ def test_verify_holds_them_against_the_events(
     assert says in capsys.readouterr().err
 
 
-def test_verify_holds_decisions_against_what_was_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_holds_decisions_against_what_was_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A step is decided once, by all that was said of it."""
     decided = {"kind": "step.decided", "episode": "E", "step": 0}
     first = canonical({**decided, "seq": 2, "prev": sha256(ONE), "verdicts": [1]})

@@ -1,4 +1,5 @@
-"""What a judge decides late is streamed too: to who stays, to who comes back, whenever it is decided."""
+"""What a judge decides late is streamed too: to who stays, to who comes back, whenever it is
+decided."""
 
 from __future__ import annotations
 
@@ -57,11 +58,14 @@ async def test_who_comes_back_after_the_end_gets_what_was_decided(
         endpoint.say(hold=False)
         got = read((await asked).content)
         assert got[-2:] == [JUDGED, ENDED]
-        assert (await service.get(path, headers={"last-event-id": str(through + 1)})).status_code == 204
+        assert (
+            await service.get(path, headers={"last-event-id": str(through + 1)})
+        ).status_code == 204
 
 
 class Between(Ledger):
-    """The service's ledger, where the judge decides between the two looks of a stream that is at the episode's end."""
+    """The service's ledger, where the judge decides between the two looks of a stream that is at
+    the episode's end."""
 
     def __init__(self, service: Service, endpoint: Endpoint) -> None:
         self.__dict__ |= vars(service.app.state.parts.ledger)
@@ -84,13 +88,17 @@ class Between(Ledger):
             await final(self._service, episode)
 
 
-async def test_what_is_decided_between_two_looks_is_told_before_the_end(store: Store, endpoint: Endpoint) -> None:
+async def test_what_is_decided_between_two_looks_is_told_before_the_end(
+    store: Store, endpoint: Endpoint
+) -> None:
     endpoint.say(hold=True)
     async with judged(store, endpoint) as service:
         parts = service.app.state.parts
         ledger = parts.streams._ledger = Between(service, endpoint)
         id, ledger.at_end = await told(service)
-        got = read(b"".join([frame async for frame in parts.streams.of_one(id, 0, frozenset(KINDS))]))
+        got = read(
+            b"".join([frame async for frame in parts.streams.of_one(id, 0, frozenset(KINDS))])
+        )
         assert got[0] == ("reward", 0, "escalating")
         assert got[-2:] == [JUDGED, ENDED]
 

@@ -56,7 +56,9 @@ async def test_a_batch_that_fails_fails_for_all_of_it(database: Database) -> Non
     assert await rows(database) == ["a", "d"]
 
 
-async def test_who_is_stopped_while_it_writes_for_others_leaves_nobody_with_a_success(database: Database) -> None:
+async def test_who_is_stopped_while_it_writes_for_others_leaves_nobody_with_a_success(
+    database: Database,
+) -> None:
     """The others are told that nothing is known to be written, and may go on."""
     together, began, run = Together(database), asyncio.Event(), database.run
 
@@ -74,7 +76,11 @@ async def test_who_is_stopped_while_it_writes_for_others_leaves_nobody_with_a_su
     await began.wait()
     waiting[1].cancel()
     found = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [type(one) for one in found] == [asyncio.CancelledError, asyncio.CancelledError, UnavailableError]
+    assert [type(one) for one in found] == [
+        asyncio.CancelledError,
+        asyncio.CancelledError,
+        UnavailableError,
+    ]
     database.run = run  # type: ignore[method-assign]
     assert await together.do(kept("e")) == "e"
     assert await rows(database) == ["a", "e"]

@@ -1,4 +1,5 @@
-"""A worker that something fails under: what fails is put off, what runs runs once, what ends is charged."""
+"""A worker that something fails under: what fails is put off, what runs runs once, what ends is
+charged."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from sqlalchemy import select
 
-from api.cascade.evidence import Seen
+from api.cascade.evidence import EpisodeEvidence
 from api.cascade.stages import Stages
 from api.cascade.store import Verdicts
 from api.core.errors import UnavailableError
@@ -25,7 +26,16 @@ from detectors.model.types import Verdict
 from detectors.task.task_json import task_to_json
 from tests.api.service import Store, frames, running
 from tests.cascade.stage import Endpoint
-from tests.cascade.test_escalation import SILENT, STAKE, answering, endpoint, final, judged, task, verdicts
+from tests.cascade.test_escalation import (
+    SILENT,
+    STAKE,
+    answering,
+    endpoint,
+    final,
+    judged,
+    task,
+    verdicts,
+)
 from tests.support.logs import episode, log, ruleset, went
 
 __all__ = ["answering", "endpoint"]
@@ -65,7 +75,9 @@ def service_of(store: Store, judge: Scripted, **settings: Any) -> Any:
 
 
 @pytest.mark.slow_where("postgres")
-@pytest.mark.parametrize("error", [NO, RuntimeError("a fault of ours")], ids=["unavailable", "a fault"])
+@pytest.mark.parametrize(
+    "error", [NO, RuntimeError("a fault of ours")], ids=["unavailable", "a fault"]
+)
 async def test_what_failed_is_tried_again_soon(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -107,8 +119,11 @@ async def test_a_worker_outlives_a_queue_that_fails(
         assert failed
 
 
-async def test_what_runs_is_not_begun_twice(store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leases can't be renewed and end: the same worker is handed the same row, and has it already."""
+async def test_what_runs_is_not_begun_twice(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leases can't be renewed and end: the same worker is handed the same row, and has it
+    already."""
 
     async def fails(self: Any, *_: Any) -> None:
         raise NO
@@ -123,13 +138,18 @@ async def test_what_runs_is_not_begun_twice(store: Store, endpoint: Endpoint, mo
         await asyncio.sleep(1.0)
         endpoint.say(hold=False)
         assert (await final(service, id))["reward"] == 0.5 * (0.5 * STAKE)
-        assert [one["kind"] for one in await verdicts(service, id)] == ["verdict.given", "step.decided"]
+        assert [one["kind"] for one in await verdicts(service, id)] == [
+            "verdict.given",
+            "step.decided",
+        ]
         assert endpoint.calls()["came"] == came + 1
 
 
 @pytest.mark.slow_where("digits")
 @pytest.mark.slow_where("no JSON")
-@pytest.mark.parametrize("error", [TypeError("no JSON"), ZeroDivisionError(), ValueError("digits")], ids=str)
+@pytest.mark.parametrize(
+    "error", [TypeError("no JSON"), ZeroDivisionError(), ValueError("digits")], ids=str
+)
 async def test_a_stage_that_fails_is_no_answer(store: Store, error: Exception) -> None:
     """Asked again; when patience ends it is an abstention, so the item ends."""
     async with service_of(store, Scripted(error)) as service:
@@ -146,15 +166,21 @@ async def test_a_stage_that_fails_is_no_answer(store: Store, error: Exception) -
 
 async def test_an_attempt_without_an_answer_is_charged(store: Store) -> None:
     """Two of three votes were given when the endpoint went away: they are on the bill."""
-    async with service_of(store, Scripted(says(None, 0.02, 2, again=True), says(1.0, 0.03, 3))) as service:
+    async with service_of(
+        store, Scripted(says(None, 0.02, 2, again=True), says(1.0, 0.03, 3))
+    ) as service:
         id, token = await service.open(task())
         await service.tell(id, token, *episode(SILENT))
         assert (await final(service, id))["reward"] == STAKE
-        rows = await service.app.state.parts.database.all(select(budgets).where(budgets.c.scope != STAGE))
+        rows = await service.app.state.parts.database.all(
+            select(budgets).where(budgets.c.scope != STAGE)
+        )
         assert [(row.calls, round(row.cost, 9), row.held) for row in rows] == [(5, 0.05, 0.0)] * 4
 
 
-async def test_patience_ends_for_who_is_kept_waiting_by_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_patience_ends_for_who_is_kept_waiting_by_others(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The question is somebody else's, and stays so: at some time that is an abstention as well."""
 
     async def busy(*_: Any) -> Begun:
@@ -170,7 +196,8 @@ async def test_patience_ends_for_who_is_kept_waiting_by_others(store: Store, mon
 
 @pytest.mark.parametrize("alone", [False, True], ids=["in a thread", "of one thread alone"])
 async def test_a_question_is_read_where_it_holds_up_nobody(tmp_path: Path, alone: bool) -> None:
-    """A scorer's text is a whole log, cleaned: not on the loop. A model that keeps readings is called there."""
+    """A scorer's text is a whole log, cleaned: not on the loop. A model that keeps readings is
+    called there."""
     judge = Scripted(says(1.0, 0.0, 1))
     judge.one_thread = alone  # type: ignore[attr-defined]
     async with service_of(Store(tmp_path), judge) as service:
@@ -181,11 +208,16 @@ async def test_a_question_is_read_where_it_holds_up_nobody(tmp_path: Path, alone
 
 
 def test_what_a_milestone_and_a_goal_are_graded_by() -> None:
-    """A milestone that is asked about at the end pays the share of its criteria; the goal all or nothing."""
-    nice = {"id": "nice", "when": {"judge": {"rubric": ["It is kind.", "It is short."]}}, "component": "form"}
+    """A milestone that is asked about at the end pays the share of its criteria; the goal all or
+    nothing."""
+    nice = {
+        "id": "nice",
+        "when": {"judge": {"rubric": ["It is kind.", "It is short."]}},
+        "component": "form",
+    }
     goal = {"id": "done", "when": {"goal": {"when": {"url_reached": {"url": "/cart"}}}}}
     rules = ruleset(nice, goal, escalation={"audit": 0, "escalate": ["unscored", "goal"]})
-    seen = Seen(rules, Engine(rules, "ep_1"), task_to_json(rules.task))
+    seen = EpisodeEvidence(rules, Engine(rules, "ep_1"), task_to_json(rules.task))
     before = seen.rewards, seen.asks
     (frame,) = frames(log(*episode(SILENT)))
     seen.take(frame)

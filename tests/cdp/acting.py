@@ -1,4 +1,5 @@
-"""A scene with everything that a person does on a page and sees there, for the golden recording of it."""
+"""A scene with everything that a person does on a page and sees there, for the golden recording of
+it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ from detectors.model.kinds.page import PAGE
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch
 
-PLAN = {"also": [name for name, kind in PAGE.items() if kind.asked], "attributes": ["aria-expanded"]}
+PLAN = {
+    "also": [name for name, kind in PAGE.items() if kind.asked],
+    "attributes": ["aria-expanded"],
+}
 SECRET = "1234geheim"
 BODY = """<title>Board</title><style>body { height: 3000px } #zone, #log { width: 300px; height: 60px; overflow: auto;
 border: 1px solid } #log p { height: 500px } #chip { position: absolute; left: 500px; top: 20px; width: 40px;

@@ -1,4 +1,5 @@
-"""One browser and one site for the tests here; each test has a page of its own, driven by Playwright."""
+"""One browser and one site for the tests here; each test has a page of its own, driven by
+Playwright."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A hand at the browser over a connection of its own: opens tabs, clicks, answers, as any other client would."""
+"""A hand at the browser over a connection of its own: opens tabs, clicks, answers, as any other
+client would."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from tests.support.chromium import Chromium
 
 
 class Hand:
-    """Every call is one DevTools command; ``heard`` keeps what came of a method that was asked for."""
+    """Every call is one DevTools command; ``heard`` keeps what came of a method that was asked
+    for."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -22,10 +24,14 @@ class Hand:
 
     async def open(self, url: str, **more: Any) -> str:
         """A new tab; gives its target."""
-        return str((await self._connection.send("Target.createTarget", {"url": url, **more}))["targetId"])
+        return str(
+            (await self._connection.send("Target.createTarget", {"url": url, **more}))["targetId"]
+        )
 
     async def session(self, tab: str) -> str:
-        attached = await self._connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
+        attached = await self._connection.send(
+            "Target.attachToTarget", {"targetId": tab, "flatten": True}
+        )
         return str(attached["sessionId"])
 
     async def close(self, tab: str) -> None:
@@ -44,8 +50,15 @@ class Hand:
 
     async def evaluate(self, session: str, expression: str) -> Any:
         """The value of an expression in the page, its promise awaited, with a user's gesture."""
-        asked = {"expression": expression, "awaitPromise": True, "userGesture": True, "returnByValue": True}
-        return (await self._connection.send("Runtime.evaluate", asked, session))["result"].get("value")
+        asked = {
+            "expression": expression,
+            "awaitPromise": True,
+            "userGesture": True,
+            "returnByValue": True,
+        }
+        return (await self._connection.send("Runtime.evaluate", asked, session))["result"].get(
+            "value"
+        )
 
     async def click(self, session: str, selector: str, modifiers: int = 0) -> None:
         """A real click in the middle of the first element; ``modifiers``: 2 for Ctrl."""
@@ -53,7 +66,14 @@ class Hand:
             "return [r.x + r.width / 2, r.y + r.height / 2] })()"  # fmt: skip
         x, y = await self.evaluate(session, find)
         for kind in ("mousePressed", "mouseReleased"):
-            about = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1, "modifiers": modifiers}
+            about = {
+                "type": kind,
+                "x": x,
+                "y": y,
+                "button": "left",
+                "clickCount": 1,
+                "modifiers": modifiers,
+            }
             await self._connection.send("Input.dispatchMouseEvent", about, session)
 
     async def hears(self, method: str) -> Params:

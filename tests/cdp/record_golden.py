@@ -1,7 +1,7 @@
 """Records what a real Chromium says in two short scenes, and what the normaliser makes of it.
 
-Run by hand after a change that is meant to change the output: ``python -m tests.cdp.record_golden``.
-Look at the difference before committing it.
+Run by hand after a change that is meant to change the output: ``python -m
+tests.cdp.record_golden``. Look at the difference before committing it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from agentd.sources.cdp import CdpSource
 from agentd.sources.cdp.folds import normaliser
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.state import Params
 from tests.cdp.acting import PLAN as ACTING
 from tests.cdp.acting import acting
@@ -29,16 +29,20 @@ from tests.support.chromium import Chromium
 BODIES = {"request_bodies": ["/order", "/up"]}
 GOLDEN = Path(__file__).with_name("golden")
 HEARD = (
-    "Target.attachedToTarget Target.detachedFromTarget Target.targetCreated Target.targetInfoChanged "
-    "Target.targetDestroyed Target.targetCrashed Page.frameNavigated Page.navigatedWithinDocument Page.frameAttached "
-    "Page.frameDetached Page.lifecycleEvent Page.getFrameTree Page.createIsolatedWorld Page.javascriptDialogOpening "
-    "Page.javascriptDialogClosed Page.downloadWillBegin Runtime.bindingCalled Network.requestWillBeSent "
-    "Network.responseReceived Network.loadingFinished Network.loadingFailed Network.getRequestPostData "
-    "Network.getResponseBody Network.enable Network.requestServedFromCache Network.requestWillBeSentExtraInfo "
-    "Network.responseReceivedExtraInfo Network.webSocketCreated Network.webSocketHandshakeResponseReceived "
-    "Network.webSocketFrameSent Network.webSocketFrameReceived Network.webSocketClosed "
-    "Network.eventSourceMessageReceived Network.dataReceived Page.frameStartedNavigating Page.frameRequestedNavigation "
-    "Page.getNavigationHistory Page.observed Page.listed Page.windowOpen Page.downloadProgress Inspector.targetCrashed"
+    "Target.attachedToTarget Target.detachedFromTarget Target.targetCreated"
+    " Target.targetInfoChanged Target.targetDestroyed Target.targetCrashed Page.frameNavigated"
+    " Page.navigatedWithinDocument Page.frameAttached Page.frameDetached Page.lifecycleEvent"
+    " Page.getFrameTree Page.createIsolatedWorld Page.javascriptDialogOpening"
+    " Page.javascriptDialogClosed Page.downloadWillBegin Runtime.bindingCalled"
+    " Network.requestWillBeSent Network.responseReceived Network.loadingFinished"
+    " Network.loadingFailed Network.getRequestPostData Network.getResponseBody Network.enable"
+    " Network.requestServedFromCache Network.requestWillBeSentExtraInfo"
+    " Network.responseReceivedExtraInfo Network.webSocketCreated"
+    " Network.webSocketHandshakeResponseReceived Network.webSocketFrameSent"
+    " Network.webSocketFrameReceived Network.webSocketClosed Network.eventSourceMessageReceived"
+    " Network.dataReceived Page.frameStartedNavigating Page.frameRequestedNavigation"
+    " Page.getNavigationHistory Page.observed Page.listed Page.windowOpen Page.downloadProgress"
+    " Inspector.targetCrashed"
 ).split()
 LEFT_OUT = (
     "timing",
@@ -50,20 +54,35 @@ LEFT_OUT = (
     "associatedCookies",
     "headersText",
 )
-HEADERS = ("content-type", "location", "cookie", "set-cookie", "www-authenticate", "authorization", "content-length")
+HEADERS = (
+    "content-type",
+    "location",
+    "cookie",
+    "set-cookie",
+    "www-authenticate",
+    "authorization",
+    "content-length",
+)
 
 
 def replay(raw: list[dict[str, Any]]) -> list[list[Any]]:
     """What the normaliser makes of a recording."""
     head, *messages = raw
-    asks = Asks.from_plan(head["plan"]) if "plan" in head else Asks(lambda method, url: url.endswith(("/order", "/up")))
+    asks = (
+        CapturePlan.from_plan(head["plan"])
+        if "plan" in head
+        else CapturePlan(lambda method, url: url.endswith(("/order", "/up")))
+    )
     fold = normaliser.Normaliser(head["binding"], head["salt"], asks, live=head.get("live", False))
     seen: list[list[Any]] = []
     for message in messages:
         if message["method"] == "settled":
             seen.extend([one.kind, one.data] for one in fold.settle())
             continue
-        seen.extend([one.kind, one.data] for one in fold.feed(message["session"], message["method"], message["params"]))
+        seen.extend(
+            [one.kind, one.data]
+            for one in fold.feed(message["session"], message["method"], message["params"])
+        )
         fold.network.take_missing()
     return seen
 
@@ -75,14 +94,19 @@ def slim(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: {name: text for name, text in item.items() if name.lower() in HEADERS} if key == "headers" else slim(item)
+        key: (
+            {name: text for name, text in item.items() if name.lower() in HEADERS}
+            if key == "headers"
+            else slim(item)
+        )
         for key, item in value.items()
         if key not in LEFT_OUT
     }
 
 
 async def shop(page: Page, site: Site, watch: Watch) -> None:
-    """A form with a password that is redirected, a route within the document, a frame of another site."""
+    """A form with a password that is redirected, a route within the document, a frame of another
+    site."""
     site.page("/order", Answer(status=302, headers=(("location", "/thanks"),)))
     site.page("/thanks", f"<title>Thanks</title><iframe src='{site.other}/inner'></iframe>")
     site.page("/inner", "<button>Rate us</button>")
@@ -102,7 +126,12 @@ async def shop(page: Page, site: Site, watch: Watch) -> None:
 
 async def asking(page: Page, site: Site, watch: Watch) -> None:
     """A confirm that is answered with no, a popup that closes, a download, a request that fails."""
-    site.page("/file", Answer("a,b\n", headers=(("content-type", "text/csv"), ("content-disposition", "attachment"))))
+    site.page(
+        "/file",
+        Answer(
+            "a,b\n", headers=(("content-type", "text/csv"), ("content-disposition", "attachment"))
+        ),
+    )
     site.page("/popup", "<title>Popup</title>")
     site.page("/", """<title>Ask</title><button onclick="document.title = confirm('Sure?')">Ask</button>
         <a href=/file>File</a><i onclick="window.open('/popup')">Open</i>""")  # fmt: skip
@@ -127,18 +156,36 @@ async def asking(page: Page, site: Site, watch: Watch) -> None:
 
 
 async def exchange(page: Page, site: Site, watch: Watch) -> None:
-    """Messages, workers, a challenge, a cookie, an upload, a beacon that outlives its page, answers with bodies."""
+    """Messages, workers, a challenge, a cookie, an upload, a beacon that outlives its page, answers
+    with bodies."""
     script = (("content-type", "text/javascript"),)
     site.page(
-        "/w.js", Answer("fetch('/order', {method: 'POST', body: 'n=1'}).then(() => postMessage(1))", headers=script)
+        "/w.js",
+        Answer(
+            "fetch('/order', {method: 'POST', body: 'n=1'}).then(() => postMessage(1))",
+            headers=script,
+        ),
     )
     site.page("/sw.js", Answer(SERVICE, headers=script))
     site.page(
-        "/login", Answer("{}", headers=(("set-cookie", "sid=1234geheim; HttpOnly"), ("content-type", "text/json")))
+        "/login",
+        Answer(
+            "{}",
+            headers=(("set-cookie", "sid=1234geheim; HttpOnly"), ("content-type", "text/json")),
+        ),
     )
-    site.page("/guarded", Answer("no", status=401, headers=(("www-authenticate", 'Basic realm="shop"'),)))
-    site.page("/ev", Answer("id: 7\ndata: ready\n\n", headers=(("content-type", "text/event-stream"),)))
-    site.page("/order", Answer('{"order": 7, "token": "1234geheim"}', headers=(("content-type", "application/json"),)))
+    site.page(
+        "/guarded", Answer("no", status=401, headers=(("www-authenticate", 'Basic realm="shop"'),))
+    )
+    site.page(
+        "/ev", Answer("id: 7\ndata: ready\n\n", headers=(("content-type", "text/event-stream"),))
+    )
+    site.page(
+        "/order",
+        Answer(
+            '{"order": 7, "token": "1234geheim"}', headers=(("content-type", "application/json"),)
+        ),
+    )
     site.page("/up", "ok")
     site.page("/next", "<title>next</title>")
     await page.goto(site.url)
@@ -146,13 +193,18 @@ async def exchange(page: Page, site: Site, watch: Watch) -> None:
         port = next(iter(server.sockets)).getsockname()[1]
         await page.evaluate(f"({TALK})('ws://127.0.0.1:{port}/chat?token=1234geheim')")
     await page.evaluate(
-        "new Promise((done) => { const e = new EventSource('/ev'); e.onmessage = () => { e.close(); done() } })"
+        "new Promise((done) => { const e = new EventSource('/ev'); e.onmessage = () => { e.close();"
+        " done() } })"
     )
-    await page.evaluate("new Promise((done) => { new Worker('/w.js').onmessage = done }).then(() => 0)")
+    await page.evaluate(
+        "new Promise((done) => { new Worker('/w.js').onmessage = done }).then(() => 0)"
+    )
     await watch.one("request.finished", via="worker")
     for path in ("/login", "/guarded", "/login"):
         await page.evaluate(
-            "(to) => fetch(to, {credentials: to === '/guarded' ? 'omit' : 'include'}).then((r) => r.text())", path
+            "(to) => fetch(to, {credentials: to === '/guarded' ? 'omit' : 'include'}).then((r) =>"
+            " r.text())",
+            path,
         )
     await page.evaluate(
         """async () => { const form = new FormData(); form.append("card", "4111 1111 1111 1111");
@@ -228,7 +280,11 @@ def write(path: Path, rows: list[Any]) -> None:
 async def browsing(_: Page, site: Site, watch: Watch) -> None:
     """A person's hand: tabs, popups, history, an error page, a crash, a permission, downloads."""
     script = (("content-type", "text/javascript"),)
-    site.page("/a", "<title>A</title><a href='#x'>X</a><button onclick=\"open('/p', '', 'noopener')\">P</button>")
+    site.page(
+        "/a",
+        "<title>A</title><a href='#x'>X</a><button onclick=\"open('/p', '',"
+        " 'noopener')\">P</button>",
+    )
     site.page("/p", "<title>P</title><script src=/p.js></script><iframe srcdoc=x></iframe>")
     site.page("/p.js", Answer("1", headers=script))
     attachment = (("content-disposition", "attachment; filename=a.bin"),)
@@ -248,18 +304,24 @@ async def browsing(_: Page, site: Site, watch: Watch) -> None:
         await watch.until(lambda: watch.all("page.loaded", tab=tab)[1:])
         await user.click(session, "button")
         popup = await watch.one("page.loaded", url=f"{site.url}/p")
-        await user.evaluate(await user.session(popup["tab"]), "document.querySelector('iframe').remove()")
+        await user.evaluate(
+            await user.session(popup["tab"]), "document.querySelector('iframe').remove()"
+        )
         await watch.one("frame.detached", tab=popup["tab"])
         await user.close(popup["tab"])
         await watch.one("tab.closed", tab=popup["tab"])
         permission = {"name": "geolocation"}
-        await user.call("", "Browser.setPermission", permission=permission, setting="granted", origin=site.url)
+        await user.call(
+            "", "Browser.setPermission", permission=permission, setting="granted", origin=site.url
+        )
         await watch.one("permission.changed", tab=tab)
         await user.evaluate(session, "location = '/file'; 0")
         await watch.one("download.finished")
         await user.evaluate(session, "location = '/slow'; 0")
         await watch.until(lambda: watch.all("download.began")[1:])
-        await user.call("", "Browser.cancelDownload", guid=watch.all("download.began")[1]["download"])
+        await user.call(
+            "", "Browser.cancelDownload", guid=watch.all("download.began")[1]["download"]
+        )
         await watch.one("download.canceled")
         await user.call(session, "Page.navigate", url="http://127.0.0.1:9/")
         await watch.one("page.failed", tab=tab)

@@ -1,4 +1,5 @@
-"""A small site on loopback: pages given as text, answers given as functions, every request noted."""
+"""A small site on loopback: pages given as text, answers given as functions, every request
+noted."""
 
 from __future__ import annotations
 
@@ -30,14 +31,17 @@ Handler = Callable[[Asked], Answer]
 
 
 class Site:
-    """``site.url`` is on 127.0.0.1, ``site.other`` is the same server as another host, localhost."""
+    """``site.url`` is on 127.0.0.1, ``site.other`` is the same server as another host,
+    localhost."""
 
     def __init__(self) -> None:
         self.pages: dict[str, str | Answer | Handler] = {"/": "<title>start</title>"}
         self.asked: list[Asked] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -88,7 +92,11 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
 
         def reply(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            answer = site.answer(Asked(self.command, self.path, body, {k.lower(): v for k, v in self.headers.items()}))
+            answer = site.answer(
+                Asked(
+                    self.command, self.path, body, {k.lower(): v for k, v in self.headers.items()}
+                )
+            )
             content = answer.body.encode() if isinstance(answer.body, str) else answer.body
             self.send_response(answer.status)
             for name, value in answer.headers:

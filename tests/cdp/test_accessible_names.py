@@ -1,4 +1,5 @@
-"""Role and name as we tell them against Chrome's own accessibility tree, asked by the test, never by the source.
+"""Role and name as we tell them against Chrome's own accessibility tree, asked by the test, never
+by the source.
 
 On a page of cases, then on every element of the MiniWoB++ pages that can be clicked or filled.
 """
@@ -45,7 +46,9 @@ ROLES = {"searchBox": "searchbox", "DisclosureTriangle": "button"}
 COUNT = 18
 
 
-async def test_role_and_name_are_those_of_chromes_own_tree(browser: Chromium, page: Page, site: Site) -> None:
+async def test_role_and_name_are_those_of_chromes_own_tree(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     await page.goto(site.page("/", THINGS))
     async with watching(browser) as watch:
         for n in range(1, COUNT + 1):
@@ -57,8 +60,12 @@ async def test_role_and_name_are_those_of_chromes_own_tree(browser: Chromium, pa
     root = (await asked.send("DOM.getDocument"))["root"]["nodeId"]
     tree = []
     for n in range(1, COUNT + 1):
-        node = await asked.send("DOM.querySelector", {"nodeId": root, "selector": f"[data-n='{n}']"})
-        found = await asked.send("Accessibility.getPartialAXTree", {"nodeId": node["nodeId"], "fetchRelatives": False})
+        node = await asked.send(
+            "DOM.querySelector", {"nodeId": root, "selector": f"[data-n='{n}']"}
+        )
+        found = await asked.send(
+            "Accessibility.getPartialAXTree", {"nodeId": node["nodeId"], "fetchRelatives": False}
+        )
         role = found["nodes"][0]["role"]["value"]
         tree.append((ROLES.get(role, role), found["nodes"][0]["name"]["value"].strip()))
     assert told == tree
@@ -67,12 +74,14 @@ async def test_role_and_name_are_those_of_chromes_own_tree(browser: Chromium, pa
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "miniwob" / "pages.json"
 PAGES: list[str] = json.loads(CASES.read_text()) if CASES.exists() else []
 needs_pages = pytest.mark.skipif(
-    not PAGES or find_spec("miniwob") is None, reason="../shared/cases/miniwob or the package miniwob is missing"
+    not PAGES or find_spec("miniwob") is None,
+    reason="../shared/cases/miniwob or the package miniwob is missing",
 )
 SEED = "1"
 WANTED = 0.99
 
-# Chrome's own names for what ARIA calls otherwise, or has no name for ("generic": nothing that a person would name).
+# Chrome's own names for what ARIA calls otherwise, or has no name for ("generic": nothing that a
+# person would name).
 ALIASES = {
     "image": "img",
     "SvgRoot": "graphics-document",
@@ -84,19 +93,28 @@ ALIASES = {
 
 # Every kind of difference that is left: (tag, our role, Chrome's) and the reason.
 REST = {
-    ("div", "textbox", "generic"): "contenteditable: Chrome names no role; we say what it is to whoever writes in it",
-    ("a", "button", "generic"): "aria-hidden: not in Chrome's tree; a person sees the spinner's button and clicks it",
+    (
+        "div",
+        "textbox",
+        "generic",
+    ): "contenteditable: Chrome names no role; we say what it is to whoever writes in it",
+    (
+        "a",
+        "button",
+        "generic",
+    ): "aria-hidden: not in Chrome's tree; a person sees the spinner's button and clicks it",
 }
 
-# Elements that can be clicked or filled: by what they are, or because script listens; visible ones, labels of controls.
+# Elements that can be clicked or filled: by what they are, or because script listens; visible ones,
+# labels of controls.
 FIND = """Array.from(document.querySelectorAll('body *'), (element) => element).filter((element) =>
   element.checkVisibility({visibilityProperty: true}) && (element.localName === 'label' ? element.control :
     element.matches(`a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, option,
         [contenteditable], [tabindex], [onclick]`) || INTERACTIVE.has(element.getAttribute('role')) ||
     ['click', 'dblclick', 'mousedown', 'mouseup', 'pointerdown'].some((type) => getEventListeners(element)[type])))"""
 ROLES_OF_WIDGETS = (
-    "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem textbox searchbox "
-    "combobox listbox spinbutton slider"
+    "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem"
+    " textbox searchbox combobox listbox spinbutton slider"
 )
 
 
@@ -120,7 +138,8 @@ async def test_all_pages_agree_with_chromes_tree(browser: Chromium, page: Page) 
 
 
 async def compare(page: Page, names: list[str]) -> tuple[int, Counter[tuple[str, str, str]]]:
-    """How many elements the pages have, and the differences by kind; a name that differs is a kind of its own."""
+    """How many elements the pages have, and the differences by kind; a name that differs is a kind
+    of its own."""
     asked = await page.context.new_cdp_session(page)
     worlds: dict[str, int] = {}  # frame -> the page's own context in it
 
@@ -139,12 +158,17 @@ async def compare(page: Page, names: list[str]) -> tuple[int, Counter[tuple[str,
                 count += 1
                 if (ours["role"], ours["name"]) != chromes:
                     named = f"{chromes[0]} {chromes[1]!r}, we said {ours['name']!r} on {name}"
-                    rest[ours["tag"], ours["role"], chromes[0] if ours["name"] == chromes[1] else named] += 1
+                    rest[
+                        ours["tag"],
+                        ours["role"],
+                        chromes[0] if ours["name"] == chromes[1] else named,
+                    ] += 1
     return count, rest
 
 
 async def begin(page: Page, origin: str, name: str) -> None:
-    """Open a page and start its episode, as tests/miniwob does; the flight pages show another one in a frame."""
+    """Open a page and start its episode, as tests/miniwob does; the flight pages show another one
+    in a frame."""
     folder, _, flight = name.partition(".")
     path = f"flight/{flight}/wrapper" if flight and folder == "flight" else f"miniwob/{name}"
     await page.goto(f"{origin}/{path}.html")
@@ -154,26 +178,35 @@ async def begin(page: Page, origin: str, name: str) -> None:
         await page.wait_for_function("() => WOB_TASK_READY")
 
 
-async def both(asked: CDPSession, worlds: dict[str, int]) -> list[tuple[dict[str, str], tuple[str, str]]]:
+async def both(
+    asked: CDPSession, worlds: dict[str, int]
+) -> list[tuple[dict[str, str], tuple[str, str]]]:
     """For each element of all frames: as we describe it, and Chrome's role and name."""
     pairs = []
     tree = (await asked.send("Page.getFrameTree"))["frameTree"]
     for frame in [tree, *tree.get("childFrames", ())]:
         frame_id = frame["frame"]["id"]
         script = PageScript.new({})
-        world = await asked.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": script.world})
+        world = await asked.send(
+            "Page.createIsolatedWorld", {"frameId": frame_id, "worldName": script.world}
+        )
         where = {"contextId": world["executionContextId"]}
         await asked.send("Runtime.evaluate", where | {"expression": script.source(initial=True)})
         # Only the page's own world shows the page's listeners.
         widgets = f"const INTERACTIVE = new Set({json.dumps(ROLES_OF_WIDGETS)}.split(' '));"
         found = await asked.send(
             "Runtime.evaluate",
-            {"contextId": worlds[frame_id], "expression": f"(() => {{ {widgets} return {FIND} }})()"}
+            {
+                "contextId": worlds[frame_id],
+                "expression": f"(() => {{ {widgets} return {FIND} }})()",
+            }
             | {"includeCommandLineAPI": True},
         )
         assert "exceptionDetails" not in found, found
         ax = await asked.send("Accessibility.getFullAXTree", {"frameId": frame_id})
-        nodes = {node["backendDOMNodeId"]: node for node in ax["nodes"] if "backendDOMNodeId" in node}
+        nodes = {
+            node["backendDOMNodeId"]: node for node in ax["nodes"] if "backendDOMNodeId" in node
+        }
         for one in await items(asked, found["result"]["objectId"]):
             pairs.append(await pair(asked, script, where["contextId"], one, nodes))
     return pairs
@@ -190,9 +223,15 @@ async def pair(
 ) -> tuple[dict[str, str], tuple[str, str]]:
     """One element as we and as Chrome describe it."""
     backend = (await asked.send("DOM.describeNode", {"objectId": element}))["node"]["backendNodeId"]
-    here = await asked.send("DOM.resolveNode", {"backendNodeId": backend, "executionContextId": context})
+    here = await asked.send(
+        "DOM.resolveNode", {"backendNodeId": backend, "executionContextId": context}
+    )
     describe = f"function() {{ return globalThis['{script.binding}_observer'].describe(this) }}"
-    call = {"objectId": here["object"]["objectId"], "functionDeclaration": describe, "returnByValue": True}
+    call = {
+        "objectId": here["object"]["objectId"],
+        "functionDeclaration": describe,
+        "returnByValue": True,
+    }
     ours = await asked.send("Runtime.callFunctionOn", call)
     node = nodes.get(backend, {})
     role = node.get("role", {}).get("value", "none") if not node.get("ignored") else "none"

@@ -1,4 +1,5 @@
-"""Texts and elements that come to be visible and go: asked for, told as a person sees them, folded, never a flood."""
+"""Texts and elements that come to be visible and go: asked for, told as a person sees them, folded,
+never a flood."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def elements(watch: Watch, kind: str) -> list[tuple[str, str]]:
     return [(element["role"], element["name"] or element.get("id", "")) for element in found]
 
 
-async def after(browser: Chromium, page: Page, site: Site, plan: dict[str, Any], script: str) -> Watch:
+async def after(
+    browser: Chromium, page: Page, site: Site, plan: dict[str, Any], script: str
+) -> Watch:
     """What was said since ``script`` ran on the page."""
     url = site.page("/", PAGE)
     async with watching(browser, plan) as watch:
@@ -52,11 +55,19 @@ async def after(browser: Chromium, page: Page, site: Site, plan: dict[str, Any],
         pytest.param("first.hidden = true", [], ["First words"], id="hidden"),
         pytest.param("box.style.visibility = 'hidden'", [], ["Bold news"], id="made invisible"),
         pytest.param("box.querySelector('b').remove()", [], ["Bold"], id="a part removed"),
-        pytest.param("first.firstChild.data = 'Other words'", ["Other words"], ["First words"], id="rewritten"),
-        pytest.param("first.textContent = 'Other words'", ["Other words"], ["First words"], id="replaced"),
+        pytest.param(
+            "first.firstChild.data = 'Other words'",
+            ["Other words"],
+            ["First words"],
+            id="rewritten",
+        ),
+        pytest.param(
+            "first.textContent = 'Other words'", ["Other words"], ["First words"], id="replaced"
+        ),
         pytest.param("first.outerHTML = '<h1>First words</h1>'", [], [], id="rendered anew"),
         pytest.param(
-            "box.attachShadow({mode: 'open'}).innerHTML = 'Bare <p>In a root</p>'; document.body.append(box)",
+            "box.attachShadow({mode: 'open'}).innerHTML = 'Bare <p>In a root</p>';"
+            " document.body.append(box)",
             ["In a root", "Bare"],
             ["Bold news"],
             id="in a shadow root",
@@ -79,7 +90,9 @@ async def test_texts_come_and_go(
     assert texts(watch, "text.disappeared") == went
 
 
-async def test_a_text_that_comes_again_is_told_again(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_text_that_comes_again_is_told_again(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<div id=toast></div>")
     async with watching(browser, TEXTS) as watch:
         await page.goto(url)
@@ -93,10 +106,15 @@ async def test_a_text_that_comes_again_is_told_again(browser: Chromium, page: Pa
 async def test_a_text_in_a_long_document_comes_with_what_is_around_it_not_with_all(
     browser: Chromium, page: Page, site: Site
 ) -> None:
-    url = site.page("/", "<main>" + "".join(f"<p>paragraph {n} of many words</p>" for n in range(2000)) + "</main>")
+    url = site.page(
+        "/",
+        "<main>" + "".join(f"<p>paragraph {n} of many words</p>" for n in range(2000)) + "</main>",
+    )
     async with watching(browser, TEXTS) as watch:
         await page.goto(url)
-        await watch.until(lambda: any("paragraph 1999" in text for text in texts(watch, "text.appeared")))
+        await watch.until(
+            lambda: any("paragraph 1999" in text for text in texts(watch, "text.appeared"))
+        )
         assert len(texts(watch, "text.appeared")) < 100, "small neighbours are one text"
         watch.seen.clear()
         await page.evaluate("document.querySelectorAll('p')[700].textContent = 'Needle'")
@@ -119,7 +137,8 @@ async def test_a_text_in_a_long_document_comes_with_what_is_around_it_not_with_a
         pytest.param("box.innerHTML = '<em>styled</em><p>text</p>'", [], [], id="made of text"),
         pytest.param("document.body.append(document.createElement('div'))", [], [], id="no role"),
         pytest.param(
-            "box.attachShadow({mode: 'open'}).innerHTML = '<button>In</button>'; document.body.append(box)",
+            "box.attachShadow({mode: 'open'}).innerHTML = '<button>In</button>';"
+            " document.body.append(box)",
             [("button", "In")],
             [],
             id="in a shadow root",
@@ -139,33 +158,41 @@ async def test_elements_come_and_go(
     assert elements(watch, "element.disappeared") == went
 
 
-async def test_what_stood_when_we_came_is_baseline(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_stood_when_we_came_is_baseline(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     await page.goto(site.page("/", PAGE))
     async with watching(browser, {"also": [*TEXTS["also"], *ELEMENTS["also"]]}) as watch:
         await watch.fence()
-        news = [kind for kind, data in watch.seen if kind.endswith("appeared") and not data.get("baseline")]
+        news = [
+            kind
+            for kind, data in watch.seen
+            if kind.endswith("appeared") and not data.get("baseline")
+        ]
         assert not news
         assert ("button", "Go") in [
-            (data["element"]["role"], data["element"]["name"]) for data in watch.all("element.appeared", baseline=True)
+            (data["element"]["role"], data["element"]["name"])
+            for data in watch.all("element.appeared", baseline=True)
         ]
 
 
 async def test_a_busy_page_is_folded_and_what_nobody_could_look_at_is_a_gap_of_these_kinds(
     browser: Chromium, page: Page, site: Site
 ) -> None:
-    """6,000 rows come and go within moments: what is told is bounded, the end is right, what went unseen is said."""
+    """6,000 rows come and go within moments: what is told is bounded, the end is right, what went
+    unseen is said."""
     url = site.page("/", "<ul id=list></ul><p id=end></p>")
     async with watching(browser, {"also": [*TEXTS["also"], *ELEMENTS["also"]]}) as watch:
         await page.goto(url)
-        await page.evaluate(
-            """async () => { for (let n = 0; n < 60; n++) {
+        await page.evaluate("""async () => { for (let n = 0; n < 60; n++) {
                 list.innerHTML = Array.from({length: 100}, (_, k) => `<li>row ${n} ${k}</li>`).join('');
                 await new Promise((done) => setTimeout(done, 20)) }
-              list.remove(); end.textContent = 'The end' }"""
-        )
+              list.remove(); end.textContent = 'The end' }""")
         await watch.until(lambda: "The end" in texts(watch, "text.appeared"))
         await watch.fence()
-        rows = [data["text"] for data in watch.all("text.appeared") if data["text"].startswith("row")]
+        rows = [
+            data["text"] for data in watch.all("text.appeared") if data["text"].startswith("row")
+        ]
         gaps = {data["of"] for data in watch.all("gap.began") if "unseen" in data["reason"]}
         ends = {data["of"] for data in watch.all("gap.ended")}
         items = [one for one in elements(watch, "element.appeared") if one[0] == "listitem"]

@@ -1,4 +1,5 @@
-"""A new tab's first requests come before anybody listens: each is told once, or it is said that some were missed."""
+"""A new tab's first requests come before anybody listens: each is told once, or it is said that
+some were missed."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import pytest
 from playwright.async_api import Page
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.state.capture_plan import Asks
-from agentd.sources.cdp.state.state import Seen
+from agentd.sources.cdp.state.capture_plan import CapturePlan
+from agentd.sources.cdp.state.state import CdpObservation
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -24,27 +25,46 @@ class Fold:
     """A tab that opened a moment ago for ``expected``; its first document has been committed."""
 
     def __init__(self, expected: str = URL, url: str = URL) -> None:
-        self.normaliser = Normaliser("bind", "salt", Asks(), live=True)
+        self.normaliser = Normaliser("bind", "salt", CapturePlan(), live=True)
         self.normaliser.browser.settled = True
         self.told("Target.attachedToTarget", "", sessionId="O", targetInfo=_page("T"))
         self.told("Page.windowOpen", "O", url=expected)
-        self.told("Target.attachedToTarget", "", sessionId="S", targetInfo=_page("P") | {"openerId": "T"})
+        self.told(
+            "Target.attachedToTarget", "", sessionId="S", targetInfo=_page("P") | {"openerId": "T"}
+        )
         self.url = url
 
     def stands(self) -> None:
-        self.told("Page.getFrameTree", frameTree={"frame": {"id": "P", "loaderId": "L", "url": self.url}})
+        self.told(
+            "Page.getFrameTree", frameTree={"frame": {"id": "P", "loaderId": "L", "url": self.url}}
+        )
 
     def told(self, method: str, session: str = "S", **params: Any) -> list[tuple[str, Any]]:
         seen = self.normaliser.feed(session, method, params)
         wanted = ("request.", "gap.began")
-        return [(one.kind, one.data.get("of") or _short(one.data)) for one in seen if one.kind.startswith(wanted)]
+        return [
+            (one.kind, one.data.get("of") or _short(one.data))
+            for one in seen
+            if one.kind.startswith(wanted)
+        ]
 
-    def listed(self, transition: str = "link", typed: str | None = None, **more: Any) -> list[tuple[str, Any]]:
-        entry = {"id": 1, "url": self.url, "userTypedURL": typed or self.url, "transitionType": transition}
+    def listed(
+        self, transition: str = "link", typed: str | None = None, **more: Any
+    ) -> list[tuple[str, Any]]:
+        entry = {
+            "id": 1,
+            "url": self.url,
+            "userTypedURL": typed or self.url,
+            "transitionType": transition,
+        }
         listing = LOADED | {"url": self.url} | more
-        return self.told("Page.listed", loaderId="L", listing=listing, entries=[entry], currentIndex=0)
+        return self.told(
+            "Page.listed", loaderId="L", listing=listing, entries=[entry], currentIndex=0
+        )
 
-    def answered(self, number: str = "L", kind: str = "Document", url: str = URL) -> list[tuple[str, Any]]:
+    def answered(
+        self, number: str = "L", kind: str = "Document", url: str = URL
+    ) -> list[tuple[str, Any]]:
         base = {"requestId": number, "loaderId": "L", "frameId": "P"}
         response = {"url": url, "status": 200, "headers": {}, "mimeType": "text/html"}
         seen = self.told("Network.responseReceived", type=kind, response=response, **base)
@@ -52,7 +72,12 @@ class Fold:
 
     def headers(self, number: str, **headers: str) -> None:
         about: dict[str, Any] = {"requestId": number, "headers": headers, "associatedCookies": []}
-        assert self.told("Network.requestWillBeSentExtraInfo", **about, connectTiming={"requestTime": 0}) == []
+        assert (
+            self.told(
+                "Network.requestWillBeSentExtraInfo", **about, connectTiming={"requestTime": 0}
+            )
+            == []
+        )
 
 
 def _page(target: str) -> dict[str, Any]:
@@ -116,7 +141,12 @@ def test_a_document_that_was_heard_is_not_told_again() -> None:
     fold = Fold()
     request = {"url": URL, "method": "POST", "headers": {}}
     sent = fold.told(
-        "Network.requestWillBeSent", requestId="L", loaderId="L", frameId="P", type="Document", request=request
+        "Network.requestWillBeSent",
+        requestId="L",
+        loaderId="L",
+        frameId="P",
+        type="Document",
+        request=request,
     )
     assert sent == [("request.sent", "POST /pop")]
     assert fold.answered() == [("request.finished", "POST /pop")]
@@ -127,7 +157,14 @@ def test_a_document_that_was_heard_is_not_told_again() -> None:
 def test_an_end_that_nobody_heard_is_in_the_list() -> None:
     fold = Fold()
     request = {"url": URL, "method": "POST", "headers": {}}
-    fold.told("Network.requestWillBeSent", requestId="L", loaderId="L", frameId="P", type="Document", request=request)
+    fold.told(
+        "Network.requestWillBeSent",
+        requestId="L",
+        loaderId="L",
+        frameId="P",
+        type="Document",
+        request=request,
+    )
     fold.stands()
     assert fold.listed("form_submit") == [("request.finished", "POST /pop")]
 
@@ -137,9 +174,16 @@ def test_a_document_that_was_left_before_is_missed() -> None:
     fold.stands()
     assert fold.listed()[-1] == ("gap.began", "request")
     fold = Fold()
-    fold.told("Page.frameStartedNavigating", frameId="P", loaderId="K", url="https://a.example/first")
+    fold.told(
+        "Page.frameStartedNavigating", frameId="P", loaderId="K", url="https://a.example/first"
+    )
     fold.told("Page.frameStartedNavigating", frameId="P", loaderId="L", url=URL)
-    assert fold.told("Page.getFrameTree", frameTree={"frame": {"id": "P", "loaderId": "L", "url": URL}}) == GAP
+    assert (
+        fold.told(
+            "Page.getFrameTree", frameTree={"frame": {"id": "P", "loaderId": "L", "url": URL}}
+        )
+        == GAP
+    )
 
 
 def test_what_is_always_fetched_by_get_is_put_in_at_its_answer() -> None:
@@ -153,7 +197,12 @@ def test_what_is_always_fetched_by_get_is_put_in_at_its_answer() -> None:
 
 
 def test_a_fetch_is_known_by_its_headers_and_its_body() -> None:
-    for origin, body, known in (("", 10, True), ("https://a.example", 10, False), ("", 0, False), (None, 10, False)):
+    for origin, body, known in (
+        ("", 10, True),
+        ("https://a.example", 10, False),
+        ("", 0, False),
+        (None, 10, False),
+    ):
         fold = Fold()
         if origin is not None:
             fold.headers("7", **({"Origin": origin} if origin else {}))
@@ -161,7 +210,9 @@ def test_a_fetch_is_known_by_its_headers_and_its_body() -> None:
         base = {"requestId": "7", "loaderId": "L", "frameId": "P"}
         assert fold.told("Network.responseReceived", type="Fetch", response=response, **base) == []
         if body:
-            fold.told("Network.dataReceived", requestId="7", dataLength=body, encodedDataLength=body)
+            fold.told(
+                "Network.dataReceived", requestId="7", dataLength=body, encodedDataLength=body
+            )
         told = [("request.sent", "GET /api"), ("request.finished", "GET /api reconciled")]
         assert fold.told("Network.loadingFinished", **base) == (told if known else GAP)
 
@@ -191,13 +242,18 @@ def test_a_redirect_is_completed_where_its_first_request_was_a_get() -> None:
     about = {"requestId": "L", "loaderId": "L", "frameId": "P", "type": "Document", "request": hop}
     fold = Fold(expected="https://a.example/out")
     fold.headers("L", Accept="*/*")
-    assert [kind for kind, _ in fold.told("Network.requestWillBeSent", redirectResponse=answer, **about)] == [
+    assert [
+        kind for kind, _ in fold.told("Network.requestWillBeSent", redirectResponse=answer, **about)
+    ] == [
         "request.sent",
         "request.redirected",
         "request.sent",
     ]
     fold = Fold(expected="https://a.example/out")
-    assert fold.told("Network.requestWillBeSent", redirectResponse=answer, **about)[-1] == ("gap.began", "request")
+    assert fold.told("Network.requestWillBeSent", redirectResponse=answer, **about)[-1] == (
+        "gap.began",
+        "request",
+    )
 
 
 def test_a_tab_that_closes_at_once() -> None:
@@ -216,22 +272,33 @@ def test_a_tab_that_closes_at_once() -> None:
 def test_a_tab_that_is_gone_before_anybody_attached_to_it() -> None:
     fold = Fold()
     fold.told("Target.targetCreated", "", targetInfo=_page("Q"))
-    assert fold.told("Target.targetDestroyed", "", targetId="Q") == [*GAP, ("gap.began", "download")]
+    assert fold.told("Target.targetDestroyed", "", targetId="Q") == [
+        *GAP,
+        ("gap.began", "download"),
+    ]
 
 
 def test_a_tab_that_does_not_answer_may_stand_in_a_dialog() -> None:
     fold = Fold()
     for session in ("O", "S"):  # neither has answered; a gap is told once, and over when both have
-        assert gaps(fold.normaliser.fenced()) == ([("gap.began", "dialog")] if session == "O" else [])
-        tree = {"frameTree": {"frame": {"id": "P" if session == "S" else "T", "loaderId": "L", "url": URL}}}
-        assert gaps(fold.normaliser.feed(session, "Page.javascriptDialogClosed", CLOSED)) == [], "it stands already"
+        assert gaps(fold.normaliser.fenced()) == (
+            [("gap.began", "dialog")] if session == "O" else []
+        )
+        tree = {
+            "frameTree": {
+                "frame": {"id": "P" if session == "S" else "T", "loaderId": "L", "url": URL}
+            }
+        }
+        assert gaps(fold.normaliser.feed(session, "Page.javascriptDialogClosed", CLOSED)) == [], (
+            "it stands already"
+        )
         ended = gaps(fold.normaliser.feed(session, "Page.getFrameTree", tree))
         assert ended == ([] if session == "O" else [("gap.ended", "dialog")])
     momentary = gaps(fold.normaliser.feed("S", "Page.javascriptDialogClosed", CLOSED))
     assert momentary == [("gap.began", "dialog"), ("gap.ended", "dialog")]
 
 
-def gaps(seen: Iterable[Seen]) -> list[tuple[str, Any]]:
+def gaps(seen: Iterable[CdpObservation]) -> list[tuple[str, Any]]:
     return [(one.kind, one.data["of"]) for one in seen if one.kind.startswith("gap.")]
 
 
@@ -244,7 +311,9 @@ def test_of_what_was_there_before_the_daemon_nothing_is_put_in() -> None:
     fold.told("Target.attachedToTarget", "", sessionId="B", targetInfo=_page("Q"))
     base = {"requestId": "1", "loaderId": "L", "frameId": "Q"}
     response = {"url": URL, "status": 200, "headers": {}, "mimeType": ""}
-    assert fold.told("Network.responseReceived", "B", type="Script", response=response, **base) == []
+    assert (
+        fold.told("Network.responseReceived", "B", type="Script", response=response, **base) == []
+    )
     assert fold.told("Network.loadingFinished", "B", **base) == []
 
 
@@ -252,11 +321,15 @@ WAYS = {
     "window.open": "<button onclick=\"window.open('/pop')\">Go</button>",
     "without an opener": "<button onclick=\"window.open('/pop', '', 'noopener')\">Go</button>",
     "a link": "<a href=/pop target=_blank><button>Go</button></a>",
-    "a blank one first": "<button onclick=\"w = window.open('about:blank'); w.location = '/pop'\">Go</button>",
+    "a blank one first": (
+        "<button onclick=\"w = window.open('about:blank'); w.location = '/pop'\">Go</button>"
+    ),
     "a form": "<form target=_blank action=/pop><button>Go</button></form>",
     "a form that posts": "<form target=_blank method=post action=/pop><button>Go</button></form>",
     "a redirect": "<button onclick=\"window.open('/out', '', 'noopener')\">Go</button>",
-    "a document that leaves at once": "<button onclick=\"window.open('/quick', '', 'noopener')\">Go</button>",
+    "a document that leaves at once": (
+        "<button onclick=\"window.open('/quick', '', 'noopener')\">Go</button>"
+    ),
     "another site": "<button onclick=\"window.open(OTHER + '/pop', '', 'noopener')\">Go</button>",
     "a download": "<a href=/file target=_blank><button>Go</button></a>",
     "one that is closed": "<button onclick=\"window.open('/pop').close()\">Go</button>",
@@ -270,11 +343,16 @@ async def test_every_request_of_a_popup_is_told_once_or_missed_aloud(
     browser: Chromium, page: Page, site: Site, way: str
 ) -> None:
     script = (("content-type", "text/javascript"),)
-    site.page("/pop", "<title>pop</title><script src=/s.js></script><img src=/i.png><script>fetch('/f')</script>")
+    site.page(
+        "/pop",
+        "<title>pop</title><script src=/s.js></script><img src=/i.png><script>fetch('/f')</script>",
+    )
     site.page("/s.js", Answer("fetch('/g', {method: 'POST', body: 'x'})", headers=script))
     site.page("/out", Answer(status=302, headers=(("location", "/pop"),)))
     site.page("/quick", "<script>location.replace('/pop')</script>")
-    site.page("/file", Answer("a", headers=(("content-disposition", "attachment; filename=a.bin"),)))
+    site.page(
+        "/file", Answer("a", headers=(("content-disposition", "attachment; filename=a.bin"),))
+    )
     for path in ("/f", "/g"):
         site.page(path, "answer")
     url = site.page("/", f"<title>opener</title><script>OTHER = '{site.other}'</script>{WAYS[way]}")
@@ -290,20 +368,28 @@ async def test_every_request_of_a_popup_is_told_once_or_missed_aloud(
             await watch.one("tab.closed", tab=opened["tab"])
         else:
             await watch.until(
-                lambda: [one for one in watch.all("page.loaded") if one["url"].endswith(("/pop", "/pop?"))]
+                lambda: [
+                    one
+                    for one in watch.all("page.loaded")
+                    if one["url"].endswith(("/pop", "/pop?"))
+                ]
             )
             await watch.until(lambda: missed(watch, before) or ended(watch, before)["POST /g"])
             await watch.until(lambda: missed(watch, before) or ended(watch, before)["GET /f"])
         await watch.fence()
         told = ended(watch, before)
         seen = Counter(
-            f"{one.method} {one.path}".rstrip("?") for one in site.asked[asked:] if "favicon" not in one.path
+            f"{one.method} {one.path}".rstrip("?")
+            for one in site.asked[asked:]
+            if "favicon" not in one.path
         )
         gap = missed(watch, before)
         for other in page.context.pages[1:]:
             if other is not page and other.url != "about:blank":
                 await other.close()
-    assert not told - seen - Counter(["GET /pop"] if gone else []), "nothing is told that the site was not asked for"
+    assert not told - seen - Counter(["GET /pop"] if gone else []), (
+        "nothing is told that the site was not asked for"
+    )
     assert gap or not seen - told, "a request that is not told is a gap"
 
 
@@ -314,5 +400,9 @@ def missed(watch: Watch, since: int) -> bool:
 def ended(watch: Watch, since: int) -> Counter[str]:
     """What was told of requests, by method and path."""
     ends = ("request.finished", "request.failed", "request.redirected")
-    found = [data for kind, data in watch.seen[since:] if kind in ends and "favicon" not in data["url"]]
-    return Counter(f"{data['method']} /{data['url'].split('/', 3)[3]}".rstrip("?") for data in found)
+    found = [
+        data for kind, data in watch.seen[since:] if kind in ends and "favicon" not in data["url"]
+    ]
+    return Counter(
+        f"{data['method']} /{data['url'].split('/', 3)[3]}".rstrip("?") for data in found
+    )

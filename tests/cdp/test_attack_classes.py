@@ -1,4 +1,5 @@
-"""What a page can do with rarer parts of Chromium: what is told agrees with the server's log, or a gap says why not."""
+"""What a page can do with rarer parts of Chromium: what is told agrees with the server's log, or a
+gap says why not."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ async def test_a_form_that_comes_out_of_the_back_forward_cache_is_told_on(
         assert clicked["trusted"] is True
         assert (finished["method"], finished["status"]) == ("POST", 200)
         assert len(watch.all("request.finished", url=f"{site.url}/order")) == orders(site) == 1
-        assert len(watch.all("element.clicked")) == 1, "an observer from before did not stay beside the new one"
+        assert len(watch.all("element.clicked")) == 1, (
+            "an observer from before did not stay beside the new one"
+        )
 
 
 RETITLES = "document.title = event.persisted ? 'restored' : 'new'"
@@ -63,13 +66,18 @@ addEventListener('pageshow', (event) => { DO })</script>"""
 
 @pytest.mark.parametrize(
     "code",
-    [RETITLES, f"setTimeout(() => {{ {RETITLES} }})", f"requestAnimationFrame(() => {{ {RETITLES} }})"],
+    [
+        RETITLES,
+        f"setTimeout(() => {{ {RETITLES} }})",
+        f"requestAnimationFrame(() => {{ {RETITLES} }})",
+    ],
     ids=["at once", "in a task", "in a frame"],
 )
 async def test_what_a_restored_document_does_at_once_is_told(
     browser: Chromium, page: Page, site: Site, code: str
 ) -> None:
-    """The binding that it had when it went into the cache speaks to nobody, and its new one comes some time later."""
+    """The binding that it had when it went into the cache speaks to nobody, and its new one comes
+    some time later."""
     url = site.page("/form", RESTORED.replace("DO", code))
     site.page("/away", "<title>away</title>")
     site.page("/in", "<button>Inside</button>")
@@ -82,10 +90,14 @@ async def test_what_a_restored_document_does_at_once_is_told(
             before = len(watch.all("page.titled", title="restored"))
             await page.go_back(wait_until="commit")
             await page.wait_for_function("document.title === 'restored'")
-            await watch.until(lambda before=before: len(watch.all("page.titled", title="restored")) == before + 1)
+            await watch.until(
+                lambda before=before: len(watch.all("page.titled", title="restored")) == before + 1
+            )
         box = await page.locator("iframe").bounding_box()
         assert box is not None
-        await page.mouse.click(box["x"] + 30, box["y"] + 20)  # the harness has lost the frame's own page by now
+        await page.mouse.click(
+            box["x"] + 30, box["y"] + 20
+        )  # the harness has lost the frame's own page by now
         await watch.until(lambda: watch.clicked("Inside"))
         assert len(watch.all("element.clicked")) == 1
 
@@ -94,7 +106,9 @@ RULES = """<title>a</title><a href=/next style="position: fixed; inset: 0">Next<
 {"prefetch": [{"source": "list", "urls": ["/next"], "eagerness": "immediate"}]}</script>"""
 
 
-async def test_a_prefetched_page_is_no_page_until_it_is_gone_to(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_prefetched_page_is_no_page_until_it_is_gone_to(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/a", RULES)
     site.page("/next", "<title>next</title><button>Here</button>")
     async with watching(browser) as watch:
@@ -132,15 +146,27 @@ async def test_a_pdf_in_the_viewer_is_opaque_and_a_press_on_it_is_told(site: Sit
         session = await user.session(tab)
         opaque = await watch.one("element.opaque", tab=tab)
         for kind in ("mousePressed", "mouseReleased"):
-            await user.call(session, "Input.dispatchMouseEvent", type=kind, x=400, y=200, button="left", clickCount=1)
+            await user.call(
+                session,
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=400,
+                y=200,
+                button="left",
+                clickCount=1,
+            )
         pressed = await watch.one("element.pressed")
         await watch.fence()
         assert opaque["reason"].startswith("a plug-in: application/")
         assert opaque["reason"].endswith("pdf")
         assert (pressed["element"]["tag"], pressed["trusted"]) == ("embed", True)
-        assert not [one for one in watch.all("text.appeared") if "4711" in one["text"]], "its text stays unknown"
+        assert not [one for one in watch.all("text.appeared") if "4711" in one["text"]], (
+            "its text stays unknown"
+        )
         loads = [one for one in watch.all("request.finished", url=url) if "answered_by" not in one]
-        assert len(loads) == sum(one.path == "/p.pdf" for one in site.asked) == 1, "the viewer's own load is no second"
+        assert len(loads) == sum(one.path == "/p.pdf" for one in site.asked) == 1, (
+            "the viewer's own load is no second"
+        )
         await user.call(session, "Page.navigate", url=form)
         await watch.one("page.titled", title="new")
         await user.click(session, "button")
@@ -158,7 +184,8 @@ try { fenced.config = new FencedFrameConfig(location.origin + '/in') } catch (er
 async def test_a_page_cannot_fill_a_fenced_frame_and_is_told_around_it(
     browser: Chromium, page: Page, site: Site
 ) -> None:
-    """Only the browser's advertising interfaces make an address for one; none of its flags let a page do so."""
+    """Only the browser's advertising interfaces make an address for one; none of its flags let a
+    page do so."""
     fenced = (("content-type", "text/html"), ("supports-loading-mode", "fenced-frame"))
     site.page("/in", Answer("<button>Inside</button>", headers=fenced))
     site.page("/order", "ok")
@@ -182,10 +209,16 @@ FLOOD = f"""<title>flood</title>
 <p onclick="fetch('/order', {{method: 'POST'}})">Order</p>"""
 
 
-async def test_a_hundred_tabs_at_once_are_each_told_once_and_their_opener_goes_on(site: Site) -> None:
+async def test_a_hundred_tabs_at_once_are_each_told_once_and_their_opener_goes_on(
+    site: Site,
+) -> None:
     url = site.page("/flood", FLOOD)
     site.page("/order", "ok")
-    async with Chromium("--disable-popup-blocking") as chromium, watching(chromium) as watch, hand(chromium) as user:
+    async with (
+        Chromium("--disable-popup-blocking") as chromium,
+        watching(chromium) as watch,
+        hand(chromium) as user,
+    ):
         tab = await user.open(url)
         session = await user.session(tab)
         await watch.one("page.loaded", tab=tab)
@@ -197,7 +230,10 @@ async def test_a_hundred_tabs_at_once_are_each_told_once_and_their_opener_goes_o
         tabs = [one["tab"] for one in watch.all("tab.opened")]
         assert len(tabs) == len(set(tabs)) == TABS + 1
         assert len(watch.all("request.finished", url=f"{site.url}/order")) == orders(site) == 1
-        assert [one["trusted"] for one in watch.all("element.clicked")] == [False, False], "the script clicked"
+        assert [one["trusted"] for one in watch.all("element.clicked")] == [
+            False,
+            False,
+        ], "the script clicked"
         assert len(watch.seen) < 10 * TABS, "the events of a flood are bounded"
 
 
@@ -207,7 +243,9 @@ SEND = """([to, count]) => new Promise((done) => { const line = new WebSocket(to
     line.onmessage = () => { line.close(); done() } })"""
 
 
-async def test_fifty_thousand_frames_are_a_gap_of_messages_alone(browser: Chromium, page: Page, site: Site) -> None:
+async def test_fifty_thousand_frames_are_a_gap_of_messages_alone(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     heard = 0
 
     async def count(connection: ServerConnection) -> None:
@@ -235,5 +273,7 @@ async def test_fifty_thousand_frames_are_a_gap_of_messages_alone(browser: Chromi
         gaps = watch.all("gap.began", of="message")
         assert f"more than {MAX_PER_SECOND} messages a second" in gaps[0]["reason"]
         assert watch.clicked("Order")
-        touched = {one["of"] for one in watch.all("gap.began")} - {"tab.activated"}  # the harness's tabs all say front
+        touched = {one["of"] for one in watch.all("gap.began")} - {
+            "tab.activated"
+        }  # the harness's tabs all say front
         assert touched == {"message"}, "nothing else is touched"

@@ -1,4 +1,5 @@
-"""attribute.changed: the attributes that a rule names, each change with what stood before, and no other."""
+"""attribute.changed: the attributes that a rule names, each change with what stood before, and no
+other."""
 
 from __future__ import annotations
 
@@ -17,27 +18,45 @@ PAGE = """<button id=menu aria-expanded=false onclick="this.setAttribute('aria-e
 <script>document.querySelector('x-box').attachShadow({mode: 'open'}).innerHTML = '<i id=in></i>'</script>"""
 
 
-async def test_named_attributes_are_told_with_what_stood_before(browser: Chromium, page: Page, site: Site) -> None:
+async def test_named_attributes_are_told_with_what_stood_before(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser, PLAN) as watch:
         await page.goto(site.page("/", PAGE))
         await page.click("#menu")
         opened = await watch.one("attribute.changed")
-        await page.evaluate("box.classList.add('new'); box.title = 'not named'; box.id = 'nor this'")
-        await page.evaluate("document.querySelector('x-box').shadowRoot.firstChild.dataset.state = 'on'")
+        await page.evaluate(
+            "box.classList.add('new'); box.title = 'not named'; box.id = 'nor this'"
+        )
+        await page.evaluate(
+            "document.querySelector('x-box').shadowRoot.firstChild.dataset.state = 'on'"
+        )
         await watch.fence()
-        rest = [(one["attribute"], one["before"], one["value"]) for one in watch.all("attribute.changed")[1:]]
+        rest = [
+            (one["attribute"], one["before"], one["value"])
+            for one in watch.all("attribute.changed")[1:]
+        ]
     assert opened["element"]["name"] == "Menu"
-    assert (opened["attribute"], opened["before"], opened["value"]) == ("aria-expanded", "false", "true")
+    assert (opened["attribute"], opened["before"], opened["value"]) == (
+        "aria-expanded",
+        "false",
+        "true",
+    )
     assert rest == [("class", "old", "old new"), ("data-state", None, "on")]
 
 
-async def test_a_flicker_is_no_change_and_a_burst_is_one(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_flicker_is_no_change_and_a_burst_is_one(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser, PLAN) as watch:
         await page.goto(site.page("/", PAGE))
         await page.evaluate("box.className = 'x'; box.className = 'old'")
         await page.evaluate("for (let n = 0; n <= 500; n++) menu.dataset.state = n")
         await watch.fence()
-        told = [(one["attribute"], one["before"], one["value"]) for one in watch.all("attribute.changed")]
+        told = [
+            (one["attribute"], one["before"], one["value"])
+            for one in watch.all("attribute.changed")
+        ]
     assert told == [("data-state", None, "500")]
 
 
@@ -49,13 +68,15 @@ async def test_nobody_asked_nothing_is_told(browser: Chromium, page: Page, site:
         assert not watch.all("attribute.changed")
 
 
-async def test_a_flood_of_changes_is_a_gap_of_this_kind_alone(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_flood_of_changes_is_a_gap_of_this_kind_alone(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser, PLAN) as watch:
         await page.goto(site.page("/", "<div id=box></div>"))
-        await page.evaluate(
-            """() => { box.innerHTML = '<i></i>'.repeat(600);
-            for (const one of box.children) one.dataset.state = 'on' }"""
+        await page.evaluate("""() => { box.innerHTML = '<i></i>'.repeat(600);
+            for (const one of box.children) one.dataset.state = 'on' }""")
+        gap = await watch.until(
+            lambda: [data for data in watch.all("gap.began") if data["of"] == "attribute.changed"]
         )
-        gap = await watch.until(lambda: [data for data in watch.all("gap.began") if data["of"] == "attribute.changed"])
         assert len(watch.all("attribute.changed")) == 500
     assert gap[0]["reason"].endswith("100 changes went unseen")

@@ -1,4 +1,5 @@
-"""Pages of the agent's own making that send the right fields as something that the site does not read."""
+"""Pages of the agent's own making that send the right fields as something that the site does not
+read."""
 
 from __future__ import annotations
 
@@ -25,12 +26,24 @@ FORM = "'content-type': 'application/x-www-form-urlencoded'"
 SENT: list[tuple[str, str, bool]] = [
     ("a form's body", f"{{body: {TEXT}, headers: {{{FORM}}}}}", True),
     ("URLSearchParams", f"{{body: new URLSearchParams({TEXT})}}", True),
-    ("FormData", "{body: (() => { const f = new FormData(); f.append('name', 'Ada'); return f })()}", True),
-    ("JSON", "{body: JSON.stringify({name: 'Ada'}), headers: {'content-type': 'application/json'}}", True),
+    (
+        "FormData",
+        "{body: (() => { const f = new FormData(); f.append('name', 'Ada'); return f })()}",
+        True,
+    ),
+    (
+        "JSON",
+        "{body: JSON.stringify({name: 'Ada'}), headers: {'content-type': 'application/json'}}",
+        True,
+    ),
     ("a text", f"{{body: {TEXT}}}", False),
     ("a text of JSON", "{body: JSON.stringify({name: 'Ada'})}", False),
     ("a blob without a type", f"{{body: new Blob([{TEXT}])}}", False),
-    ("a blob of a form's type", f"{{body: new Blob([{TEXT}], {{type: 'application/x-www-form-urlencoded'}})}}", True),
+    (
+        "a blob of a form's type",
+        f"{{body: new Blob([{TEXT}], {{type: 'application/x-www-form-urlencoded'}})}}",
+        True,
+    ),
     (
         "a text that names a form",
         f"{{body: {TEXT}, headers: {{{NAMES}}}}}",
@@ -44,10 +57,14 @@ SENT: list[tuple[str, str, bool]] = [
 def rules_at(origin: str) -> Ruleset:
     order = {"method": "POST", "url": "/up", "body": {"name": "Ada"}}
     when = {"request_accepted": order}
-    return ruleset({"id": "m", "when": when, "component": "form"}, weights={"form": 1}, origin=origin)
+    return ruleset(
+        {"id": "m", "when": when, "component": "form"}, weights={"form": 1}, origin=origin
+    )
 
 
-@pytest.mark.parametrize(("options", "is_so"), [case[1:] for case in SENT], ids=[case[0] for case in SENT])
+@pytest.mark.parametrize(
+    ("options", "is_so"), [case[1:] for case in SENT], ids=[case[0] for case in SENT]
+)
 async def test_an_order_is_one_as_the_site_reads_it(
     browser: Chromium, page: Page, site: Site, options: str, is_so: bool
 ) -> None:
@@ -61,6 +78,9 @@ async def test_an_order_is_one_as_the_site_reads_it(
     said: list[tuple[str, dict[str, Any]]] = [
         ("step.began", {"step": 0}), ("request.finished", finished), ("step.sealed", {"step": 0, "why": "quiet"}),
     ]  # fmt: skip
-    log = [Event("ep_1", n, KINDS[kind].source, kind, n, data) for n, (kind, data) in enumerate(said, 1)]
+    log = [
+        Event("ep_1", n, KINDS[kind].source, kind, n, data)
+        for n, (kind, data) in enumerate(said, 1)
+    ]
     [reward] = Engine(rules, "ep_1").feed(log).rewards
     assert reward.reward == float(is_so)

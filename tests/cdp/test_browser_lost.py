@@ -25,7 +25,12 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
     with Chromium(url=url) as browser:
         source = CdpSource(None, browser.profile, {})
         async with watching(browser, source=source) as watch:
-            await watch.until(lambda: watch.all("page.navigated", url=url) + watch.all("page.navigated", baseline=True))
+            await watch.until(
+                lambda: (
+                    watch.all("page.navigated", url=url)
+                    + watch.all("page.navigated", baseline=True)
+                )
+            )
             [old] = {data["tab"] for kind, data in watch.seen if kind == "tab.opened"}
             browser.kill()
             assert watch.task is not None
@@ -46,10 +51,14 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["the same daemon", "a restarted one"])
-async def test_a_frame_that_went_while_nobody_looked_is_told_as_gone(site: Site, restarted: bool) -> None:
+async def test_a_frame_that_went_while_nobody_looked_is_told_as_gone(
+    site: Site, restarted: bool
+) -> None:
     """What was read of its address no longer stands; of the one beside it that does."""
     child = site.page("/child", "child")
-    url = site.page("/", f"<iframe id=goes src='{child}#goes'></iframe><iframe src='{child}#stays'></iframe>")
+    url = site.page(
+        "/", f"<iframe id=goes src='{child}#goes'></iframe><iframe src='{child}#stays'></iframe>"
+    )
     with Chromium(url=url) as browser:
         source = CdpSource(browser.endpoint, None, {})
         async with watching(browser, source=source) as watch:
@@ -68,7 +77,8 @@ async def test_a_frame_that_went_while_nobody_looked_is_told_as_gone(site: Site,
 
 
 async def _shows(browser: Chromium, url: str) -> None:
-    """Wait until the browser's tab came to its page: what it does after somebody looks is no baseline."""
+    """Wait until the browser's tab came to its page: what it does after somebody looks is no
+    baseline."""
     async with asyncio.timeout(60), async_playwright() as playwright:
         agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
         [context] = agent.contexts

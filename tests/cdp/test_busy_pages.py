@@ -1,4 +1,5 @@
-"""A page that is busy when its step ends: the seal waits for what it has to tell; what takes too long is a gap."""
+"""A page that is busy when its step ends: the seal waits for what it has to tell; what takes too
+long is a gap."""
 
 from __future__ import annotations
 
@@ -48,8 +49,11 @@ async def test_what_was_typed_into_a_page_that_is_busy_then_is_of_the_step(
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def button(browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
-    """A page with a button, all of its load told; the daemon waits for a busy page but for 0.3 s."""
+async def button(
+    browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Watch]:
+    """A page with a button, all of its load told; the daemon waits for a busy page but for 0.3
+    s."""
     monkeypatch.setattr("agentd.sources.cdp.source.LATE_S", 0.3)
     async with watching(browser) as watch:
         # The last word of a load is that its network is idle.
@@ -76,8 +80,11 @@ async def test_a_page_that_stays_busy_is_a_gap(button: Watch, page: Page) -> Non
     assert gaps(button) == UNSEEN
 
 
-async def test_a_page_that_stands_still_from_seal_to_seal_hides_nothing(button: Watch, page: Page) -> None:
-    """A tab that the browser froze never answers; after the first seal nothing can have happened in it."""
+async def test_a_page_that_stands_still_from_seal_to_seal_hides_nothing(
+    button: Watch, page: Page
+) -> None:
+    """A tab that the browser froze never answers; after the first seal nothing can have happened in
+    it."""
     await block(page, 3000)
     await seal(button)
     assert gaps(button) == UNSEEN
@@ -87,7 +94,9 @@ async def test_a_page_that_stands_still_from_seal_to_seal_hides_nothing(button: 
     assert asyncio.get_running_loop().time() - began < 1.5, "and is waited for once"
 
 
-ROWS = "".join(f"<tr><td><button>Edit {n}</button></td><td>Customer {n}</td></tr>" for n in range(3000))
+ROWS = "".join(
+    f"<tr><td><button>Edit {n}</button></td><td>Customer {n}</td></tr>" for n in range(3000)
+)
 
 
 @pytest.mark.slow
@@ -99,7 +108,9 @@ async def test_a_long_page_is_told_to_its_end(browser: Chromium, page: Page, sit
         for _ in range(30):  # a slow machine takes more than one
             await seal(watch)
             told = {data["element"]["name"] for data in watch.all("element.appeared")}
-            if "Last" in told and any("4711" in data["text"] for data in watch.all("text.appeared")):
+            if "Last" in told and any(
+                "4711" in data["text"] for data in watch.all("text.appeared")
+            ):
                 break
         assert {*(f"Edit {n}" for n in range(3000)), "Last"} <= told
         assert any("4711" in data["text"] for data in watch.all("text.appeared"))

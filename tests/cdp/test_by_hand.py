@@ -1,4 +1,5 @@
-"""An agent that uses no CDP at all: a browser with a window, a pointer and keys from X; all of it told, and trusted."""
+"""An agent that uses no CDP at all: a browser with a window, a pointer and keys from X; all of it
+told, and trusted."""
 
 from __future__ import annotations
 
@@ -98,7 +99,11 @@ async def test_real_keys_and_a_real_pointer_are_told_and_trusted(site: Site) -> 
             await hand.click(400, 300, times=2)
             await watch.one("element.double_clicked", trusted=True)
             await hand.move(340, 30)
-            await watch.until(lambda: [d for d in watch.all("element.hovered") if d["element"].get("id") == "card"])
+            await watch.until(
+                lambda: [
+                    d for d in watch.all("element.hovered") if d["element"].get("id") == "card"
+                ]
+            )
             await hand.do("mousedown", "1")
             for x, y in ((345, 60), (360, 110), (380, 170), (382, 172)):
                 await hand.move(x, y)

@@ -12,8 +12,12 @@ from tests.support.chromium import Chromium, needs_chromium
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 
-async def test_a_click_names_the_button_a_person_would_name(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/shop", "<title>Shop</title><button id=buy name=b><span>Buy <b>now</b></span></button>")
+async def test_a_click_names_the_button_a_person_would_name(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    url = site.page(
+        "/shop", "<title>Shop</title><button id=buy name=b><span>Buy <b>now</b></span></button>"
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         await page.click("b")
@@ -34,10 +38,13 @@ async def test_a_click_names_the_button_a_person_would_name(browser: Chromium, p
     assert (click["tab"], click["frame"]) == (navigated["tab"], navigated["frame"])
 
 
-async def test_a_click_by_page_script_is_not_trusted(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_click_by_page_script_is_not_trusted(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
-        "<button>Go</button><script>onload = () => document.querySelector('button').click()</script>",
+        "<button>Go</button><script>onload = () =>"
+        " document.querySelector('button').click()</script>",
     )
     async with watching(browser) as watch:
         await page.goto(url)
@@ -49,9 +56,19 @@ async def test_a_click_by_page_script_is_not_trusted(browser: Chromium, page: Pa
 @pytest.mark.parametrize(
     ("html", "role", "name"),
     [
-        pytest.param("<li role=tab tabindex=0><a role=presentation href=#x>T</a>", "tab", "T", id="jquery-ui's-tab"),
+        pytest.param(
+            "<li role=tab tabindex=0><a role=presentation href=#x>T</a>",
+            "tab",
+            "T",
+            id="jquery-ui's-tab",
+        ),
         pytest.param("<li><a role=none href=#x>T</a></li>", "link", "T", id="a-link-after-all"),
-        pytest.param("<div role=option tabindex=0><button>T</button></div>", "button", "T", id="a-button-of-its-own"),
+        pytest.param(
+            "<div role=option tabindex=0><button>T</button></div>",
+            "button",
+            "T",
+            id="a-button-of-its-own",
+        ),
         pytest.param("<p>T</p>", "paragraph", "", id="no-control"),
     ],
 )
@@ -71,7 +88,10 @@ LIST = """<style>i {display: inline-block; width: 9px; height: 9px; background: 
 <span onclick="1">+</span></div><div class=row><b>Bob</b> Bye <i class="icon star"></i></div></div>
 <svg width=20 height=20><rect width=20 height=20 fill=blue /></svg>"""
 AROUND: dict[str, tuple[str, dict[str, str]]] = {
-    "an icon in a row": ("i.star", {"around": "Ada Hello +", "class": "icon star", "color": "#ff0000"}),
+    "an icon in a row": (
+        "i.star",
+        {"around": "Ada Hello +", "class": "icon star", "color": "#ff0000"},
+    ),
     "marks alone say nothing": ("text=+", {"around": "Ada Hello +"}),
     "what says more than itself": ("b", {"around": "Ada Hello +"}),
     "a shape, of its fill": ("rect", {"around": "", "color": "#0000ff"}),
@@ -101,7 +121,9 @@ FAR = "<div>" * 13 + "<button>Go</button>" + "</div>" * 13
         pytest.param(f"<div>Far {FAR}</div>", id="too-far-to-look"),
     ],
 )
-async def test_what_is_not_looked_at_is_not_told_as_empty(browser: Chromium, page: Page, site: Site, html: str) -> None:
+async def test_what_is_not_looked_at_is_not_told_as_empty(
+    browser: Chromium, page: Page, site: Site, html: str
+) -> None:
     """A rule takes an empty text for known, and a missing one for unseen."""
     async with watching(browser, {"around": [True]}) as watch:
         await page.goto(site.page("/", html))
@@ -110,7 +132,9 @@ async def test_what_is_not_looked_at_is_not_told_as_empty(browser: Chromium, pag
     assert "around" not in click
 
 
-async def test_what_an_element_stands_in_is_page_text(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_an_element_stands_in_is_page_text(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     """Told where nobody asked for it it would be more of a page than a task needs."""
     async with watching(browser) as watch:
         await page.goto(site.page("/", LIST))
@@ -119,18 +143,24 @@ async def test_what_an_element_stands_in_is_page_text(browser: Chromium, page: P
     assert not {"around", "class", "color"} & set(click)
 
 
-async def test_what_an_element_stands_in_keeps_a_secret(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_an_element_stands_in_keeps_a_secret(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<div>Key <input type=password><button>Show</button> <b></b></div>")
     async with watching(browser, {"around": [True]}) as watch:
         await page.goto(url)
         await page.fill("input", "open sesame")
-        await page.evaluate("document.querySelector('b').textContent = document.querySelector('input').value")
+        await page.evaluate(
+            "document.querySelector('b').textContent = document.querySelector('input').value"
+        )
         await page.click("button")
         click = await watch.one("element.clicked")
     assert click["around"] == "Key Show •••"
 
 
-async def test_a_click_inside_an_open_shadow_root_is_seen(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_click_inside_an_open_shadow_root_is_seen(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
         """<x-card></x-card><script>const root = document.querySelector('x-card').attachShadow({mode: 'open'});
@@ -153,5 +183,9 @@ async def test_a_click_that_leaves_the_page_is_told_before_the_new_page(
         await page.goto(url)
         await page.click("a")
         await watch.one("page.navigated", url=site.url + "/two")
-        kinds = [kind for kind, data in watch.seen if kind == "element.clicked" or data.get("url") == site.url + "/two"]
+        kinds = [
+            kind
+            for kind, data in watch.seen
+            if kind == "element.clicked" or data.get("url") == site.url + "/two"
+        ]
     assert kinds[0] == "element.clicked"

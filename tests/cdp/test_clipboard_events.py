@@ -31,16 +31,28 @@ async def test_copied_cut_and_pasted(browser: Chromium, page: Page, site: Site) 
         filled = await watch.one("field.filled", value="alpha beta")
         await page.click("#text", click_count=3)
         await page.keyboard.press("Control+c")
-        plain = await watch.until(lambda: [d for d in watch.all("text.copied") if "plain" in d["text"]])
-    assert (copied["text"], copied["element"]["name"], copied["trusted"]) == ("alpha beta", "From", True)
+        plain = await watch.until(
+            lambda: [d for d in watch.all("text.copied") if "plain" in d["text"]]
+        )
+    assert (copied["text"], copied["element"]["name"], copied["trusted"]) == (
+        "alpha beta",
+        "From",
+        True,
+    )
     assert "cut" not in copied
     assert cut["text"] == "alpha beta"
-    assert (pasted["text"], pasted["element"]["name"], pasted["trusted"]) == ("alpha beta", "To", True)
+    assert (pasted["text"], pasted["element"]["name"], pasted["trusted"]) == (
+        "alpha beta",
+        "To",
+        True,
+    )
     assert (filled["element"]["name"], filled["trusted"]) == ("To", True)
     assert plain[0]["text"].strip() == "plain words"
 
 
-async def test_what_the_page_puts_there_instead_is_told(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_the_page_puts_there_instead_is_told(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
         "<p>shown</p><script>document.oncopy = (event) => {"
@@ -72,7 +84,9 @@ async def test_copy_by_script_is_the_agents_only_in_the_turn_of_its_click(
     assert (second["text"], second["trusted"]) == ("K-77", False)
 
 
-async def test_a_paste_that_script_makes_up_is_not_trusted(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_paste_that_script_makes_up_is_not_trusted(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", PAGE)
     async with watching(browser) as watch:
         await page.goto(url)
@@ -85,14 +99,18 @@ async def test_a_paste_that_script_makes_up_is_not_trusted(browser: Chromium, pa
     assert (pasted["text"], pasted["trusted"]) == ("made up", False)
 
 
-async def test_no_secret_goes_over_the_clipboard_into_the_log(browser: Chromium, page: Page, site: Site) -> None:
+async def test_no_secret_goes_over_the_clipboard_into_the_log(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
         """<input type=password id=pw aria-label=Password><input aria-label=Plain id=plain>
         <script>document.oncopy = (event) => {
             event.clipboardData.setData('text/plain', 'it is ' + pw.value); event.preventDefault() }</script>""",
     )
-    async with watching(browser, {"also": ["field.typed", "text.selected", "text.appeared"]}) as watch:
+    async with watching(
+        browser, {"also": ["field.typed", "text.selected", "text.appeared"]}
+    ) as watch:
         await page.goto(url)
         await page.locator("#pw").press_sequentially("geheimnis9")
         await page.fill("#plain", "x")

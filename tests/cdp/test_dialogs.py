@@ -1,4 +1,5 @@
-"""Dialogs stay with whoever uses the page: the source sees them, answers none, and is never held up by one."""
+"""Dialogs stay with whoever uses the page: the source sees them, answers none, and is never held up
+by one."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ pytestmark = [pytest.mark.browser, needs_chromium, pytest.mark.slow_where("headf
 
 
 @pytest.mark.parametrize("accept", [True, False], ids=["yes", "no"])
-async def test_a_confirm_is_answered_by_the_agent(browser: Chromium, page: Page, site: Site, accept: bool) -> None:
+async def test_a_confirm_is_answered_by_the_agent(
+    browser: Chromium, page: Page, site: Site, accept: bool
+) -> None:
     url = site.page("/", "<button onclick=\"document.title = confirm('Really?')\">Delete</button>")
 
     async def answer(dialog: Dialog) -> None:
@@ -37,9 +40,9 @@ async def test_a_confirm_is_answered_by_the_agent(browser: Chromium, page: Page,
         closed = await watch.one("dialog.closed")
     assert (opened["type"], opened["message"], opened["url"]) == ("confirm", "Really?", url)
     assert (closed["accepted"], closed["input"], closed["type"]) == (accept, "", "confirm")
-    assert [kind for kind, _ in watch.seen].index("element.clicked") < [kind for kind, _ in watch.seen].index(
-        "dialog.opened"
-    )
+    assert [kind for kind, _ in watch.seen].index("element.clicked") < [
+        kind for kind, _ in watch.seen
+    ].index("dialog.opened")
 
 
 async def test_a_prompt_tells_what_was_typed(browser: Chromium, page: Page, site: Site) -> None:
@@ -76,7 +79,9 @@ class User:
         return str((await self._connection.send("Target.createTarget", {"url": url}))["targetId"])
 
     async def session(self, tab: str) -> str:
-        attached = await self._connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
+        attached = await self._connection.send(
+            "Target.attachToTarget", {"targetId": tab, "flatten": True}
+        )
         return str(attached["sessionId"])
 
     async def close(self, tab: str) -> None:
@@ -121,7 +126,9 @@ def shown(request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.parametrize("kind", BLOCKING)
 @pytest.mark.parametrize("second", [False, True], ids=["alone", "with another client"])
-async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kind: str, second: bool) -> None:
+async def test_a_dialog_stays_open_for_its_user(
+    shown: Chromium, site: Site, kind: str, second: bool
+) -> None:
     url, go = asks_when_told(site, kind)
     quiet = site.page("/quiet", "<title>quiet</title>")
     async with watching(shown) as watch, user(shown) as hand:
@@ -135,7 +142,8 @@ async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kin
         go.set()
         opened = await watch.one("dialog.opened", tab=tab)
         assert (opened["type"], opened["message"]) == (kind, "hello")
-        # The source goes on: another tab opens and loads, a fence comes back though one page stands still.
+        # The source goes on: another tab opens and loads, a fence comes back though one page stands
+        # still.
         other = await hand.open(quiet)
         await watch.one("page.loaded", tab=other)
         await watch.fence()
@@ -152,8 +160,13 @@ async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kin
     assert closed["accepted"] is True
 
 
-async def test_leaving_a_page_with_beforeunload_is_the_users_to_decide(shown: Chromium, site: Site) -> None:
-    url = site.page("/", "<button>Edit</button><script>onbeforeunload = (event) => event.preventDefault()</script>")
+async def test_leaving_a_page_with_beforeunload_is_the_users_to_decide(
+    shown: Chromium, site: Site
+) -> None:
+    url = site.page(
+        "/",
+        "<button>Edit</button><script>onbeforeunload = (event) => event.preventDefault()</script>",
+    )
     there = site.page("/there", "<title>there</title>")
     async with watching(shown) as watch, user(shown) as hand:
         tab = await hand.open(url)
@@ -162,9 +175,19 @@ async def test_leaving_a_page_with_beforeunload_is_the_users_to_decide(shown: Ch
         await hand.call(session, "Page.bringToFront")
         await hand.call(session, "Page.enable")
         for kind in ("mousePressed", "mouseReleased"):
-            await hand.call(session, "Input.dispatchMouseEvent", type=kind, x=20, y=20, button="left", clickCount=1)
+            await hand.call(
+                session,
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=20,
+                y=20,
+                button="left",
+                clickCount=1,
+            )
         await watch.one("element.clicked", tab=tab)
-        going = asyncio.ensure_future(hand.call(session, "Runtime.evaluate", expression=f"location = '{there}'; 0"))
+        going = asyncio.ensure_future(
+            hand.call(session, "Runtime.evaluate", expression=f"location = '{there}'; 0")
+        )
         opened = await watch.one("dialog.opened", tab=tab)
         assert opened["type"] == "beforeunload"
         await hand.call(session, "Page.handleJavaScriptDialog", accept=True)
@@ -195,7 +218,9 @@ async def test_attaching_to_a_page_that_stands_in_a_dialog_does_not_hold_up_the_
         await hand.close(tab)
 
 
-async def test_a_dialog_that_opens_before_anybody_listens_is_told_or_missed_aloud(shown: Chromium, site: Site) -> None:
+async def test_a_dialog_that_opens_before_anybody_listens_is_told_or_missed_aloud(
+    shown: Chromium, site: Site
+) -> None:
     url = site.page("/", "<title>early</title><script>alert('early')</script>")
     async with watching(shown) as watch, user(shown) as hand:
         tab = await hand.open(url)

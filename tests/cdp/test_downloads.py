@@ -14,7 +14,7 @@ import pytest
 from playwright.async_api import Page
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from tests.cdp.hands import Hand, hand
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
@@ -51,14 +51,17 @@ async def test_a_download_is_told_with_its_name_and_stays_the_agents(
 
 @asynccontextmanager
 async def persons(folder: Path, site: Site) -> AsyncIterator[tuple[Chromium, Hand, str]]:
-    """A person's browser: a profile with a download folder, no library, no download behaviour set."""
+    """A person's browser: a profile with a download folder, no library, no download behaviour
+    set."""
     profile, downloads = folder / "profile", folder / "downloads"
     (profile / "Default").mkdir(parents=True)
     downloads.mkdir()
     preferences = {"download": {"default_directory": str(downloads), "prompt_for_download": False}}
     (profile / "Default" / "Preferences").write_bytes(orjson.dumps(preferences))
     url = site.page(
-        "/page", "<title>x</title><a id=a href=/invoice>Invoice</a><a id=b target=_blank href=/invoice>New</a>"
+        "/page",
+        "<title>x</title><a id=a href=/invoice>Invoice</a><a id=b target=_blank"
+        " href=/invoice>New</a>",
     )
     with Chromium(profile=profile) as chromium:
         async with hand(chromium) as user:
@@ -89,7 +92,10 @@ async def arrived(path: Path) -> bytes:
 @needs_chromium
 async def test_a_persons_downloads_lie_in_the_persons_folder(site: Site, tmp_path: Path) -> None:
     site.page("/invoice", Answer("a,b\n" * 50_000, headers=CSV))
-    async with persons(tmp_path, site) as (chromium, user, url), watching(chromium, PROGRESS) as watch:
+    async with (
+        persons(tmp_path, site) as (chromium, user, url),
+        watching(chromium, PROGRESS) as watch,
+    ):
         session = await on_page(watch, user, url)
         for number in (1, 2):
             await user.click(session, "#a")
@@ -97,7 +103,9 @@ async def test_a_persons_downloads_lie_in_the_persons_folder(site: Site, tmp_pat
         first, second = watch.all("download.began")
         assert first["name"] == second["name"] == "invoice.csv"
         assert [one["size"] for one in watch.all("download.finished")] == [200_000, 200_000]
-        told = [one["received"] for one in watch.all("download.progressed", download=first["download"])]
+        told = [
+            one["received"] for one in watch.all("download.progressed", download=first["download"])
+        ]
         assert told == sorted(set(told))
         assert len(told) <= 20
         for name in ("invoice.csv", "invoice (1).csv"):
@@ -117,7 +125,10 @@ async def test_a_tab_opened_for_a_download_closes_itself_and_its_end_is_told_or_
         await watch.fence()
         parts = {one["of"] for one in watch.all("gap.began")}
         if watch.all("download.began"):
-            assert watch.all("download.finished") or {"download.finished", "download.canceled"} <= parts
+            assert (
+                watch.all("download.finished")
+                or {"download.finished", "download.canceled"} <= parts
+            )
         else:
             assert "download" in parts
 
@@ -141,16 +152,27 @@ class Fold:
     """One tab with a download of ``total`` bytes that has begun."""
 
     def __init__(self, total: int) -> None:
-        self.normaliser = Normaliser("", "", Asks(kinds=frozenset(["download.progressed"])), live=True)
+        self.normaliser = Normaliser(
+            "", "", CapturePlan(kinds=frozenset(["download.progressed"])), live=True
+        )
         self.normaliser.browser.settled = True
         info = {"targetId": "T", "type": "page", "url": "", "title": ""}
         self.told("Target.attachedToTarget", "", sessionId="S", targetInfo=info)
-        self.told("Page.downloadWillBegin", frameId="T", guid="g", url="https://a.example/f", suggestedFilename="f")
+        self.told(
+            "Page.downloadWillBegin",
+            frameId="T",
+            guid="g",
+            url="https://a.example/f",
+            suggestedFilename="f",
+        )
         self.total = total
 
     def told(self, method: str, session: str = "S", **params: Any) -> list[tuple[str, Any]]:
         seen = self.normaliser.feed(session, method, params)
-        return [(one.kind, one.data.get("of") or one.data.get("received") or one.data.get("size")) for one in seen]
+        return [
+            (one.kind, one.data.get("of") or one.data.get("received") or one.data.get("size"))
+            for one in seen
+        ]
 
     def receives(self, received: int, state: str = "inProgress") -> list[tuple[str, Any]]:
         about = {"guid": "g", "totalBytes": self.total, "receivedBytes": received, "state": state}
@@ -176,7 +198,9 @@ def test_where_the_page_goes_before_its_download_the_end_is_not_known() -> None:
     fold = Fold(1000)
     fold.receives(999)
     ends = [("gap.began", "download.finished"), ("gap.began", "download.canceled")]
-    assert [one for one in fold.told("Target.detachedFromTarget", "", sessionId="S") if one in ends] == ends
+    assert [
+        one for one in fold.told("Target.detachedFromTarget", "", sessionId="S") if one in ends
+    ] == ends
     fold = Fold(1000)
     fold.receives(1000)
     assert ("download.finished", 1000) in fold.told("Target.detachedFromTarget", "", sessionId="S")

@@ -1,4 +1,5 @@
-"""Dragged and dropped: by the browser's own means, and by a page's own from pointer events, as far as can be known."""
+"""Dragged and dropped: by the browser's own means, and by a page's own from pointer events, as far
+as can be known."""
 
 from __future__ import annotations
 
@@ -20,21 +21,31 @@ done.ondrop = (event) => { event.preventDefault(); done.append(card) }
 </script>"""
 
 
-async def test_a_drop_names_what_was_carried_and_onto_what(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_drop_names_what_was_carried_and_onto_what(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", BOARD)
     async with watching(browser) as watch:
         await page.goto(url)
         await page.drag_and_drop("#card", "#done")
         drop = await watch.one("element.dropped")
         await watch.fence()
-        assert len(watch.all("element.dropped")) == 1, "the pointer's part of it is no drag of its own"
-    assert (drop["element"]["text"], drop["onto"]["name"], drop["trusted"]) == ("Write", "Done", True)
+        assert len(watch.all("element.dropped")) == 1, (
+            "the pointer's part of it is no drag of its own"
+        )
+    assert (drop["element"]["text"], drop["onto"]["name"], drop["trusted"]) == (
+        "Write",
+        "Done",
+        True,
+    )
     assert drop["text"] == "card 7"
     assert drop["within"] == ["board"]
     assert drop["place"] == 0, "it has a new place: the first of the list"
 
 
-async def test_nothing_is_dropped_where_nothing_takes_it(browser: Chromium, page: Page, site: Site) -> None:
+async def test_nothing_is_dropped_where_nothing_takes_it(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", BOARD)
     async with watching(browser) as watch:
         await page.goto(url)
@@ -43,7 +54,9 @@ async def test_nothing_is_dropped_where_nothing_takes_it(browser: Chromium, page
         assert not watch.all("element.dropped")
 
 
-async def test_a_drop_by_page_script_is_not_trusted(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_drop_by_page_script_is_not_trusted(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", BOARD)
     async with watching(browser) as watch:
         await page.goto(url)
@@ -51,7 +64,9 @@ async def test_a_drop_by_page_script_is_not_trusted(browser: Chromium, page: Pag
         assert (await watch.one("element.dropped"))["trusted"] is False
 
 
-async def test_text_dropped_into_a_field_fills_it_by_hand(browser: Chromium, page: Page, site: Site) -> None:
+async def test_text_dropped_into_a_field_fills_it_by_hand(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<p><i id=word>Word</i></p><input aria-label=Goal>")
     async with watching(browser) as watch:
         await page.goto(url)
@@ -101,7 +116,9 @@ list.onpointerup = (event) => { if (held && event.target !== held) event.target.
 </script>"""
 
 
-async def test_an_item_that_changes_its_place_by_a_drag_is_dropped(browser: Chromium, page: Page, site: Site) -> None:
+async def test_an_item_that_changes_its_place_by_a_drag_is_dropped(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", SORTED)
     async with watching(browser) as watch:
         await page.goto(url)
@@ -113,8 +130,14 @@ async def test_an_item_that_changes_its_place_by_a_drag_is_dropped(browser: Chro
     assert drop["within"] == ["list"]
 
 
-async def test_a_selection_and_a_drawn_line_are_no_drags(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/", "<p>Some words that are selected</p><canvas width=300 height=200></canvas><button>Go</button>")
+async def test_a_selection_and_a_drawn_line_are_no_drags(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    url = site.page(
+        "/",
+        "<p>Some words that are selected</p><canvas width=300"
+        " height=200></canvas><button>Go</button>",
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         await drag(page, (12, 25), (120, 25))

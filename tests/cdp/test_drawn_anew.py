@@ -1,5 +1,5 @@
-"""What a field holds is what stands in the page: text that a page takes at once was filled in, what is drawn anew holds
-what it was drawn with, and what is gone holds nothing."""
+"""What a field holds is what stands in the page: text that a page takes at once was filled in, what
+is drawn anew holds what it was drawn with, and what is gone holds nothing."""
 
 from __future__ import annotations
 
@@ -15,16 +15,27 @@ from tests.support.logs import Said, began, ruleset, run, worth
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
-CLEAR = "if (event.key === 'Enter') { out.append(this.value ?? this.innerText); %s; event.preventDefault() }"
+CLEAR = (
+    "if (event.key === 'Enter') { out.append(this.value ?? this.innerText); %s;"
+    " event.preventDefault() }"
+)
 CLEARING = {
     "keydown": f"""<input id=i aria-label=Todo onkeydown="{CLEAR % "this.value = ''"}">""",
     "keyup": f"""<input id=i aria-label=Todo onkeyup="{CLEAR % "this.value = ''"}">""",
-    "a text area": f"""<textarea id=i aria-label=Todo onkeydown="{CLEAR % "this.value = ''"}"></textarea>""",
-    "an editor": f"""<div contenteditable id=i aria-label=Todo onkeydown="{CLEAR % "this.textContent = ''"}"></div>""",
-    "a form": """<form onsubmit="out.append(i.value); i.value = ''; return false">
-      <input id=i aria-label=Todo></form>""",
-    "drawn anew": """<p id=p><input id=i aria-label=Todo onkeydown="if (event.key === 'Enter') {
-      const own = p.innerHTML; out.append(this.value); p.innerHTML = ''; p.innerHTML = own; i.focus() }"></p>""",
+    "a text area": (
+        f"""<textarea id=i aria-label=Todo onkeydown="{CLEAR % "this.value = ''"}"></textarea>"""
+    ),
+    "an editor": (
+        f"""<div contenteditable id=i aria-label=Todo onkeydown="{CLEAR % "this.textContent = ''"}"></div>"""
+    ),
+    "a form": (
+        """<form onsubmit="out.append(i.value); i.value = ''; return false">
+      <input id=i aria-label=Todo></form>"""
+    ),
+    "drawn anew": (
+        """<p id=p><input id=i aria-label=Todo onkeydown="if (event.key === 'Enter') {
+      const own = p.innerHTML; out.append(this.value); p.innerHTML = ''; p.innerHTML = own; i.focus() }"></p>"""
+    ),
 }
 
 
@@ -51,7 +62,9 @@ async def test_what_enter_clears_was_filled_in(
     assert last["value"].strip() == "", "and it holds nothing now"
 
 
-async def test_what_a_page_formats_at_once_was_never_held(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_a_page_formats_at_once_was_never_held(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     body = "<input id=i aria-label=Code oninput=\"this.value = this.value.replace(/[^0-9]/g, '')\">"
     async with watching(browser) as watch:
         await page.goto(site.page("/", body))
@@ -74,12 +87,19 @@ ANEW = """d.innerHTML = `<input aria-label=Name id=n value=Eve><input type=check
 <input aria-label=City id=c value=Rome>`"""
 SAME = """d.innerHTML = `<input aria-label=Name id=n value=Ada><input type=checkbox checked aria-label=Agree id=b>
 <input aria-label=City id=c value=Oslo>`"""
-OTHER = "d.innerHTML = `<input aria-label=Name name=other value=Eve><input aria-label=City name=city value=Rome>`"
+OTHER = (
+    "d.innerHTML = `<input aria-label=Name name=other value=Eve><input aria-label=City name=city"
+    " value=Rome>`"
+)
 AWAY = "d.innerHTML = ''"
 
 
 def holding(condition: dict[str, Any]) -> dict[str, Any]:
-    return {"id": "m", "when": {"all_of": {"of": [condition, CLICK], "holding": True}}, "component": "form"}
+    return {
+        "id": "m",
+        "when": {"all_of": {"of": [condition, CLICK], "holding": True}},
+        "component": "form",
+    }
 
 
 def at_end(condition: dict[str, Any]) -> dict[str, Any]:
@@ -87,13 +107,21 @@ def at_end(condition: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("milestone", [holding, at_end])
-@pytest.mark.parametrize("rule", [{"field_filled": FIELD}, {"field_filled": BOX}, {"form_filled": FORM}], ids=str)
+@pytest.mark.parametrize(
+    "rule", [{"field_filled": FIELD}, {"field_filled": BOX}, {"form_filled": FORM}], ids=str
+)
 @pytest.mark.parametrize(
     ("script", "pays"), [("0", True), (SAME, True), (ANEW, False), (OTHER, False), (AWAY, False)],
     ids=["as it was", "drawn anew alike", "drawn anew otherwise", "others of the same name", "taken away"],
 )  # fmt: skip
 async def test_what_stands_in_the_page_decides(
-    browser: Chromium, page: Page, site: Site, script: str, pays: bool, rule: dict[str, Any], milestone: Any
+    browser: Chromium,
+    page: Page,
+    site: Site,
+    script: str,
+    pays: bool,
+    rule: dict[str, Any],
+    milestone: Any,
 ) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", BODY))
@@ -106,19 +134,35 @@ async def test_what_stands_in_the_page_decides(
         await page.evaluate(script)
         await page.click("#go")
         await fenced(watch)
-        said: list[Said] = [(kind, data) for kind, data in watch.seen[first:] if not data.get("baseline")]
+        said: list[Said] = [
+            (kind, data) for kind, data in watch.seen[first:] if not data.get("baseline")
+        ]
         assert not [kind for kind, _ in said if kind.startswith("gap.")]
     rules = ruleset(milestone(rule))
-    total = sum(filter(None, worth(run(rules, ("episode.opened", {}), began(0), *said, ("episode.closed", {})))))
+    total = sum(
+        filter(
+            None, worth(run(rules, ("episode.opened", {}), began(0), *said, ("episode.closed", {})))
+        )
+    )
     assert (total > 0) is pays
 
 
-async def test_fields_that_come_filled_later_are_told(browser: Chromium, page: Page, site: Site) -> None:
-    """A date that a calendar writes into a field of its own: not by the agent's keys, and told nevertheless."""
+async def test_fields_that_come_filled_later_are_told(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """A date that a calendar writes into a field of its own: not by the agent's keys, and told
+    nevertheless."""
     body = """<div id=d></div><button onclick="d.innerHTML = '<input aria-label=Day value=2026-11-03>'">Pick</button>"""
     rules = ruleset(
-        {"id": "m", "when": {"field_filled": {"field": "Day", "value": "2026-11-03", "trusted": False}}},
-        {"id": "t", "when": {"field_filled": {"field": "Day", "value": "2026-11-03"}}, "component": "ui"},
+        {
+            "id": "m",
+            "when": {"field_filled": {"field": "Day", "value": "2026-11-03", "trusted": False}},
+        },
+        {
+            "id": "t",
+            "when": {"field_filled": {"field": "Day", "value": "2026-11-03"}},
+            "component": "ui",
+        },
     )
     async with watching(browser) as watch:
         await page.goto(site.page("/", body))
@@ -131,7 +175,9 @@ async def test_fields_that_come_filled_later_are_told(browser: Chromium, page: P
     assert [m.id for m in reward.milestones] == ["m"]
 
 
-async def test_a_form_in_parts_is_filled_part_by_part(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_form_in_parts_is_filled_part_by_part(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     body = """<div id=d><input aria-label=Name id=n></div><button id=next
       onclick="d.innerHTML = '<input aria-label=City id=c>'">Next</button>"""
     async with watching(browser) as watch:
@@ -145,10 +191,14 @@ async def test_a_form_in_parts_is_filled_part_by_part(browser: Chromium, page: P
         await fenced(watch)
         said = watch.seen[first:]
     rules = ruleset({"id": "m", "when": {"form_filled": FORM}})
-    assert worth(run(rules, ("episode.opened", {}), began(0), *said, ("episode.closed", {}))) == [0.2]
+    assert worth(run(rules, ("episode.opened", {}), began(0), *said, ("episode.closed", {}))) == [
+        0.2
+    ]
 
 
-async def test_a_field_that_comes_back_is_still_the_user_s(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_field_that_comes_back_is_still_the_user_s(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", BODY))
         await page.fill("#n", "Ada")

@@ -1,4 +1,5 @@
-"""Editable text that is no control, and text that keys put somewhere: what stands there, what was typed."""
+"""Editable text that is no control, and text that keys put somewhere: what stands there, what was
+typed."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ pytestmark = [pytest.mark.browser, needs_chromium]
 TYPED = {"also": ["field.typed"]}
 
 
-async def test_an_editable_element_is_a_textbox_with_its_text(browser: Chromium, page: Page, site: Site) -> None:
+async def test_an_editable_element_is_a_textbox_with_its_text(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
         """<div id=letter contenteditable aria-label=Letter><p>Dear Bob</p></div>
@@ -31,7 +34,9 @@ async def test_an_editable_element_is_a_textbox_with_its_text(browser: Chromium,
         await page.keyboard.type("Ada")
         filled = await watch.until(
             lambda: [
-                data for data in watch.all("field.filled") if data["value"].split() == "Dear Bob, hello Ada".split()
+                data
+                for data in watch.all("field.filled")
+                if data["value"].split() == "Dear Bob, hello Ada".split()
             ]
         )
         await page.click("button")
@@ -43,7 +48,9 @@ async def test_an_editable_element_is_a_textbox_with_its_text(browser: Chromium,
     assert (signed["value"].endswith("!"), signed["trusted"]) == (True, False), "script wrote that"
 
 
-async def test_a_document_in_design_mode_is_a_textbox(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_document_in_design_mode_is_a_textbox(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/inner", "<body>Old<script>document.designMode = 'on'</script>")
     url = site.page("/", "<iframe src=/inner></iframe>")
     async with watching(browser) as watch:
@@ -52,12 +59,18 @@ async def test_a_document_in_design_mode_is_a_textbox(browser: Chromium, page: P
         await page.keyboard.press("Control+a")
         await page.keyboard.type("New")
         filled = await watch.one("field.filled", value="New")
-    assert (filled["element"]["role"], filled["element"]["tag"], filled["trusted"]) == ("textbox", "body", True)
+    assert (filled["element"]["role"], filled["element"]["tag"], filled["trusted"]) == (
+        "textbox",
+        "body",
+        True,
+    )
 
 
 async def test_what_is_typed_is_told_in_runs(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page(
-        "/", "<input aria-label=One><textarea aria-label=Two></textarea><input type=password aria-label=Pw>"
+        "/",
+        "<input aria-label=One><textarea aria-label=Two></textarea><input type=password"
+        " aria-label=Pw>",
     )
     async with watching(browser, TYPED) as watch:
         await page.goto(url)
@@ -68,8 +81,16 @@ async def test_what_is_typed_is_told_in_runs(browser: Chromium, page: Page, site
         await page.get_by_label("Pw").press_sequentially("geheim")
         await page.get_by_label("One").fill("put there at once")
         await watch.fence()
-        runs = [(data["element"]["name"], data["text"], data["trusted"]) for data in watch.all("field.typed")]
-    assert runs == [("One", "helo", True), ("One", "lo", True), ("Two", "a\nb", True), ("Pw", None, True)]
+        runs = [
+            (data["element"]["name"], data["text"], data["trusted"])
+            for data in watch.all("field.typed")
+        ]
+    assert runs == [
+        ("One", "helo", True),
+        ("One", "lo", True),
+        ("Two", "a\nb", True),
+        ("Pw", None, True),
+    ]
     assert watch.all("field.filled")[-1]["value"] == "put there at once"
 
 
@@ -80,7 +101,9 @@ async def test_a_composed_text_is_typed_once(browser: Chromium, page: Page, site
         await page.focus("input")
         keyboard = await page.context.new_cdp_session(page)
         for text in ("k", "か", "かn"):
-            await keyboard.send("Input.imeSetComposition", {"text": text, "selectionStart": 1, "selectionEnd": 1})
+            await keyboard.send(
+                "Input.imeSetComposition", {"text": text, "selectionStart": 1, "selectionEnd": 1}
+            )
         await keyboard.send("Input.insertText", {"text": "漢"})
         await watch.one("field.filled", value="漢")
         await watch.fence()

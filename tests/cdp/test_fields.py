@@ -27,10 +27,16 @@ FORM = """<form id=f action=/done method=post>
 
 def last(watch: Watch, name: str) -> dict[str, object]:
     """The last state that was told of the field with this accessible name."""
-    return [data for kind, data in watch.seen if kind == "field.filled" and data["element"]["name"] == name][-1]
+    return [
+        data
+        for kind, data in watch.seen
+        if kind == "field.filled" and data["element"]["name"] == name
+    ][-1]
 
 
-async def test_each_kind_of_field_tells_what_it_holds(browser: Chromium, page: Page, site: Site) -> None:
+async def test_each_kind_of_field_tells_what_it_holds(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", FORM)
     async with watching(browser) as watch:
         await page.goto(url)
@@ -54,7 +60,9 @@ async def test_each_kind_of_field_tells_what_it_holds(browser: Chromium, page: P
         assert last(watch, "Letter")["value"] == "Dear Bob"
 
 
-async def test_a_submitted_form_names_its_fields_and_the_agents_hand(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_submitted_form_names_its_fields_and_the_agents_hand(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/done", "<title>done</title>")
     url = site.page("/", FORM)
     async with watching(browser) as watch:
@@ -64,7 +72,13 @@ async def test_a_submitted_form_names_its_fields_and_the_agents_hand(browser: Ch
         sent = await watch.one("form.submitted")
         await watch.one("page.navigated", url=site.url + "/done")
     assert sent["form"] == {"id": "f", "action": site.url + "/done", "method": "post"}
-    assert sent["fields"] == [["who", "Ada"], ["notes", ""], ["speed", "slow"], ["colour", ""], ["how", "pay"]]
+    assert sent["fields"] == [
+        ["who", "Ada"],
+        ["notes", ""],
+        ["speed", "slow"],
+        ["colour", ""],
+        ["how", "pay"],
+    ]
     assert sent["trusted"] is True
 
 
@@ -99,7 +113,9 @@ async def test_trust_is_carried_from_what_caused_the_submit(
 
 
 async def test_prefilled_fields_are_baseline(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/", "<input aria-label=City value=Paris><input type=checkbox aria-label=On checked>")
+    url = site.page(
+        "/", "<input aria-label=City value=Paris><input type=checkbox aria-label=On checked>"
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         await watch.until(lambda: len(watch.all("field.filled", baseline=True)) == 2)
@@ -108,25 +124,35 @@ async def test_prefilled_fields_are_baseline(browser: Chromium, page: Page, site
         assert (await watch.one("field.filled", value="Rome"))["trusted"] is True
 
 
-async def test_what_stands_in_an_existing_document_is_baseline(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_stands_in_an_existing_document_is_baseline(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     await page.goto(site.page("/", "<h1>Already here</h1><input aria-label=City>"))
     await page.get_by_label("City").fill("Oslo")
     async with watching(browser, {"text": True}) as watch:
         await watch.fence()
         assert last(watch, "City")["baseline"] is True
-        texts = [data for kind, data in watch.seen if kind == "text.appeared" and "Already here" in data["text"]]
+        texts = [
+            data
+            for kind, data in watch.seen
+            if kind == "text.appeared" and "Already here" in data["text"]
+        ]
         assert texts
         assert all(data["baseline"] for data in texts)
         assert not watch.all("page.navigated"), "nothing is told as news"
         await page.evaluate("document.body.append('Now this')")
-        await watch.until(lambda: [d for d in watch.all("text.appeared") if "Now this" in d["text"]])
+        await watch.until(
+            lambda: [d for d in watch.all("text.appeared") if "Now this" in d["text"]]
+        )
 
 
 async def test_visible_text_is_told_when_it_appears_and_only_when_asked_for(
     browser: Chromium, page: Page, site: Site
 ) -> None:
     url = site.page(
-        "/", "<p>Shown</p><p id=late style='display:none'>Late</p><script>document.title = 'x'</script><i hidden>No</i>"
+        "/",
+        "<p>Shown</p><p id=late style='display:none'>Late</p><script>document.title ="
+        " 'x'</script><i hidden>No</i>",
     )
     async with watching(browser, {"text": True}) as watch, watching(browser) as silent:
         await page.goto(url)
@@ -140,7 +166,9 @@ async def test_visible_text_is_told_when_it_appears_and_only_when_asked_for(
     assert not silent.all("text.appeared")
 
 
-async def test_attributes_that_a_harness_writes_make_no_events(browser: Chromium, page: Page, site: Site) -> None:
+async def test_attributes_that_a_harness_writes_make_no_events(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<button>Go</button><input aria-label=City value=Paris><p>Text</p>")
     async with watching(browser, {"text": True}) as watch:
         await page.goto(url)
@@ -159,7 +187,9 @@ async def test_listeners_survive_document_open(browser: Chromium, page: Page, si
     url = site.page("/", "<p>old</p>")
     async with watching(browser) as watch:
         await page.goto(url)
-        await page.evaluate("document.open(); document.write('<button>New</button>'); document.close()")
+        await page.evaluate(
+            "document.open(); document.write('<button>New</button>'); document.close()"
+        )
         await page.click("button")
         assert (await watch.one("element.clicked"))["element"]["name"] == "New"
         await watch.fence()
@@ -199,12 +229,14 @@ addEventListener('load', () => { if (location.search) setTimeout(acts[location.h
 async def test_what_script_fills_in_is_told_and_not_trusted(
     browser: Chromium, page: Page, site: Site, act: str, name: str, by_hand: bool
 ) -> None:
-    """Only what goes back to a real click, by an event of the browser's own, is the agent's (``by_hand``)."""
+    """Only what goes back to a real click, by an event of the browser's own, is the agent's
+    (``by_hand``)."""
     url = site.page("/", BY_SCRIPT)
     async with watching(browser) as watch:
         await page.goto(f"{url}?timer#{act}")
         await page.wait_for_function(
-            "text.value === 'set' || box.checked || rich.textContent === 'set' || pick.value === 'M'"
+            "text.value === 'set' || box.checked || rich.textContent === 'set' || pick.value"
+            " === 'M'"
         )
         await watch.fence()
         await watch.until(lambda: watch.all("field.filled", trusted=False))
@@ -219,7 +251,9 @@ async def test_what_script_fills_in_is_told_and_not_trusted(
     assert "baseline" not in by_click
 
 
-async def test_a_value_that_the_page_formats_stays_the_agents(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_value_that_the_page_formats_stays_the_agents(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
         """<input id=tel aria-label=Phone onchange="this.value = '(555) ' + this.value">
@@ -233,13 +267,18 @@ async def test_a_value_that_the_page_formats_stays_the_agents(browser: Chromium,
         await page.locator("#up").press_sequentially("ab")
         await page.locator("#echo").press_sequentially("x")
         await watch.fence()
-        held = [(last(watch, name)["value"], last(watch, name)["trusted"]) for name in ("Phone", "Code", "Echo")]
+        held = [
+            (last(watch, name)["value"], last(watch, name)["trusted"])
+            for name in ("Phone", "Code", "Echo")
+        ]
     assert held == [("(555) 1234", True), ("AB", True), ("x", True)]
 
 
 async def test_a_reset_is_told_field_by_field(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page(
-        "/", "<form><input aria-label=City value=Oslo><input type=checkbox aria-label=On><button type=reset>Undo</form>"
+        "/",
+        "<form><input aria-label=City value=Oslo><input type=checkbox aria-label=On><button"
+        " type=reset>Undo</form>",
     )
     async with watching(browser) as watch:
         await page.goto(url)
@@ -257,7 +296,9 @@ async def test_chosen_files_are_told_by_name_and_size(
     (tmp_path / "a.txt").write_text("four")
     (tmp_path / "b.csv").write_text("1,2")
     url = site.page(
-        "/", "<form onsubmit='return false'><input type=file multiple name=up aria-label=Upload><button>Send"
+        "/",
+        "<form onsubmit='return false'><input type=file multiple name=up"
+        " aria-label=Upload><button>Send",
     )
     async with watching(browser) as watch:
         await page.goto(url)
@@ -277,8 +318,11 @@ HIDING = ["labels", "localName", "elements", "id", "action", "getAttribute", "me
 async def test_a_form_whose_control_hides_a_property_of_it(
     browser: Chromium, page: Page, site: Site, name: str
 ) -> None:
-    """Trackers have fields called "labels"; to the form's scripts `form.labels` is then that field."""
-    url = site.page("/", f"<form action=/done><input name={name} aria-label=Bug><button>Go</button></form>")
+    """Trackers have fields called "labels"; to the form's scripts `form.labels` is then that
+    field."""
+    url = site.page(
+        "/", f"<form action=/done><input name={name} aria-label=Bug><button>Go</button></form>"
+    )
     site.page("/done", "<title>done</title>")
     async with watching(browser) as watch:
         await page.goto(url)
@@ -293,7 +337,9 @@ async def test_a_form_whose_control_hides_a_property_of_it(
 
 
 async def test_a_long_value_is_told_cut(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/", "<textarea aria-label=Whole></textarea><textarea aria-label=Long></textarea>")
+    url = site.page(
+        "/", "<textarea aria-label=Whole></textarea><textarea aria-label=Long></textarea>"
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         await page.get_by_label("Whole").fill("x" * 10_000)
@@ -303,7 +349,9 @@ async def test_a_long_value_is_told_cut(browser: Chromium, page: Page, site: Sit
         assert "cut" not in watch.all("field.filled", value="x" * 10_000)[0]
 
 
-async def test_more_fields_than_are_kept_are_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+async def test_more_fields_than_are_kept_are_a_gap(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     inputs = "".join(f"<input name=a{n} value={n}>" for n in range(1002))
     url = site.page("/", f"<form action=/done>{inputs}<button>Go</button></form>")
     site.page("/done", "<title>done</title>")

@@ -9,7 +9,7 @@ import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.folds.page_events import MAX_HELD
-from agentd.sources.cdp.state.capture_plan import ALWAYS, Asks
+from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
 
 PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 
@@ -17,7 +17,7 @@ PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 @pytest.fixture
 def fold() -> Normaliser:
     """A browser with one tab T, attached as session S, its baseline told."""
-    normaliser = Normaliser("bind", "salt", Asks(request_body=lambda method, url: ALWAYS))
+    normaliser = Normaliser("bind", "salt", CapturePlan(request_body=lambda method, url: ALWAYS))
     info = {"targetId": "T", "type": "page", "url": "", "title": ""}
     told(normaliser, "", "Target.targetCreated", targetInfo=info)
     told(normaliser, "", "Target.attachedToTarget", sessionId="S", targetInfo=info)
@@ -25,7 +25,9 @@ def fold() -> Normaliser:
     return normaliser
 
 
-def told(fold: Normaliser, session: str, method: str, **params: Any) -> list[tuple[str, dict[str, Any]]]:
+def told(
+    fold: Normaliser, session: str, method: str, **params: Any
+) -> list[tuple[str, dict[str, Any]]]:
     return [(seen.kind, seen.data) for seen in fold.feed(session, method, params)]
 
 
@@ -33,16 +35,22 @@ def kinds(seen: list[tuple[str, dict[str, Any]]]) -> list[str]:
     return [kind for kind, _ in seen]
 
 
-def said(fold: Normaliser, context: int, kind: str, **data: Any) -> list[tuple[str, dict[str, Any]]]:
+def said(
+    fold: Normaliser, context: int, kind: str, **data: Any
+) -> list[tuple[str, dict[str, Any]]]:
     payload = orjson.dumps([kind, data]).decode()
-    return told(fold, "S", "Runtime.bindingCalled", name="bind", payload=payload, executionContextId=context)
+    return told(
+        fold, "S", "Runtime.bindingCalled", name="bind", payload=payload, executionContextId=context
+    )
 
 
 def test_a_missed_commit_is_reconciled_and_told_once(fold: Normaliser) -> None:
     [(kind, data)] = told(fold, "S", "Page.getFrameTree", frameTree={"frame": PAGE})
     assert (kind, data["reconciled"]) == ("page.navigated", True)
     assert told(fold, "S", "Page.frameNavigated", frame=PAGE) == []
-    assert kinds(told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L2"})) == ["page.navigated"]
+    assert kinds(told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L2"})) == [
+        "page.navigated"
+    ]
 
 
 def test_a_heard_commit_is_not_reconciled(fold: Normaliser) -> None:
@@ -54,7 +62,9 @@ def test_a_heard_commit_is_not_reconciled(fold: Normaliser) -> None:
 def test_the_pages_own_address_after_its_load_is_no_navigation(fold: Normaliser) -> None:
     told(fold, "S", "Page.frameNavigated", frame=PAGE)
     assert told(fold, "S", "Page.navigatedWithinDocument", frameId="T", url=PAGE["url"]) == []
-    [(_, data)] = told(fold, "S", "Page.navigatedWithinDocument", frameId="T", url=PAGE["url"] + "#a")
+    [(_, data)] = told(
+        fold, "S", "Page.navigatedWithinDocument", frameId="T", url=PAGE["url"] + "#a"
+    )
     assert data["same_document"] is True
 
 
@@ -71,11 +81,19 @@ def test_a_navigation_takes_the_frames_below_with_it(fold: Normaliser) -> None:
 
 
 def test_a_frame_told_of_before_its_parent_stays(fold: Normaliser) -> None:
-    told(fold, "", "Target.attachedToTarget", sessionId="O", targetInfo={"targetId": "F", "type": "iframe", "url": ""})
+    told(
+        fold,
+        "",
+        "Target.attachedToTarget",
+        sessionId="O",
+        targetInfo={"targetId": "F", "type": "iframe", "url": ""},
+    )
     inner = {"id": "F", "parentId": "T", "loaderId": "LF", "url": "https://b.example/"}
     [(_, data)] = told(fold, "O", "Page.getFrameTree", frameTree={"frame": inner})
     assert data["main"] is False
-    assert kinds(told(fold, "S", "Page.getFrameTree", frameTree={"frame": PAGE})) == ["page.navigated"]
+    assert kinds(told(fold, "S", "Page.getFrameTree", frameTree={"frame": PAGE})) == [
+        "page.navigated"
+    ]
     assert "F" in fold.browser.frames
 
 
@@ -83,18 +101,33 @@ def test_what_a_context_says_waits_until_its_frame_is_known(fold: Normaliser) ->
     told(fold, "S", "Page.frameNavigated", frame=PAGE)
     assert said(fold, 7, "element.clicked", element={"role": "button"}, trusted=True) == []
     seen = told(fold, "S", "Page.createIsolatedWorld", frameId="T", executionContextId=7)
-    assert seen == [("element.clicked", {"tab": "T", "frame": "T", "element": {"role": "button"}, "trusted": True})]
+    assert seen == [
+        (
+            "element.clicked",
+            {"tab": "T", "frame": "T", "element": {"role": "button"}, "trusted": True},
+        )
+    ]
 
 
 def test_another_binding_is_not_ours(fold: Normaliser) -> None:
     told(fold, "S", "Page.createIsolatedWorld", frameId="T", executionContextId=7)
     payload = '["element.clicked", {"trusted": true}]'
-    assert told(fold, "S", "Runtime.bindingCalled", name="x", payload=payload, executionContextId=7) == []
+    assert (
+        told(fold, "S", "Runtime.bindingCalled", name="x", payload=payload, executionContextId=7)
+        == []
+    )
 
 
 def test_fields_without_a_name_here_and_of_the_wrong_type_are_left_out(fold: Normaliser) -> None:
     told(fold, "S", "Page.createIsolatedWorld", frameId="T", executionContextId=7)
-    [(_, data)] = said(fold, 7, "element.clicked", element={"role": "x", "extra": 1, "id": 3}, trusted="yes", more=1)
+    [(_, data)] = said(
+        fold,
+        7,
+        "element.clicked",
+        element={"role": "x", "extra": 1, "id": 3},
+        trusted="yes",
+        more=1,
+    )
     assert data == {"tab": "T", "frame": "T", "element": {"role": "x"}}
     assert said(fold, 7, "page.navigated", url="https://forged.example/") == []
 
@@ -106,7 +139,12 @@ def test_what_the_page_could_not_keep_is_recorded_as_lost(fold: Normaliser) -> N
 
 
 def sent(number: str, **more: Any) -> dict[str, Any]:
-    request = {"url": "https://a.example/order", "method": "POST", "headers": {}, "hasPostData": True}
+    request = {
+        "url": "https://a.example/order",
+        "method": "POST",
+        "headers": {},
+        "hasPostData": True,
+    }
     return {"requestId": number, "frameId": "T", "type": "Fetch", "request": request} | more
 
 
@@ -115,8 +153,22 @@ def test_a_body_that_comes_late_holds_up_only_its_own_request(fold: Normaliser) 
     assert [one.number for one in fold.network.take_missing()] == ["1"]
     answer = {"status": 302, "headers": {"Location": "/done"}}
     hop = {"url": "https://a.example/done", "method": "GET", "headers": {}}
-    assert told(fold, "S", "Network.requestWillBeSent", **sent("1", request=hop, redirectResponse=answer)) == []
-    told(fold, "S", "Network.responseReceived", requestId="1", response={"status": 200, "mimeType": "text/html"})
+    assert (
+        told(
+            fold,
+            "S",
+            "Network.requestWillBeSent",
+            **sent("1", request=hop, redirectResponse=answer),
+        )
+        == []
+    )
+    told(
+        fold,
+        "S",
+        "Network.responseReceived",
+        requestId="1",
+        response={"status": 200, "mimeType": "text/html"},
+    )
     assert told(fold, "S", "Network.loadingFinished", requestId="1") == []
     assert kinds(told(fold, "S", "Page.frameNavigated", frame=PAGE)) == ["page.navigated"]
     seen = told(fold, "S", "Network.getRequestPostData", requestId="1", postData="a=1")
@@ -125,7 +177,10 @@ def test_a_body_that_comes_late_holds_up_only_its_own_request(fold: Normaliser) 
     assert "body" not in seen[2][1]
 
 
-FILE_HEAD = '--b\r\nContent-Disposition: form-data; name="f"; filename="n.png"\r\nContent-Type: image/png\r\n\r\n'
+FILE_HEAD = (
+    '--b\r\nContent-Disposition: form-data; name="f"; filename="n.png"\r\nContent-Type:'
+    " image/png\r\n\r\n"
+)
 UPLOAD = FILE_HEAD + "\r\n--b--\r\n"
 """As Chromium tells a body of which it reads a file from disk: without the file."""
 
@@ -133,10 +188,18 @@ UPLOAD = FILE_HEAD + "\r\n--b--\r\n"
 @pytest.mark.parametrize(
     "order", ["wire, request, body", "request, wire, body", "request, body, wire", "request, body"]
 )
-def test_an_uploaded_file_s_size_is_known_in_every_order_and_never_read_as_0(fold: Normaliser, order: str) -> None:
-    """Its size is what the body that went out has more than what is told of it; the two come in any order."""
+def test_an_uploaded_file_s_size_is_known_in_every_order_and_never_read_as_0(
+    fold: Normaliser, order: str
+) -> None:
+    """Its size is what the body that went out has more than what is told of it; the two come in any
+    order."""
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
-    request = {"url": "https://a.example/order", "method": "POST", "headers": headers, "hasPostData": True}
+    request = {
+        "url": "https://a.example/order",
+        "method": "POST",
+        "headers": headers,
+        "hasPostData": True,
+    }
     length = {"Content-Length": str(len(UPLOAD) + 10244)}
     messages: dict[str, tuple[str, dict[str, Any]]] = {
         "request": ("Network.requestWillBeSent", sent("1", request=request)),
@@ -167,7 +230,11 @@ def test_the_table_of_requests_is_bounded(fold: Normaliser) -> None:
 
 
 def test_the_browsers_own_pages_are_no_tabs(fold: Normaliser) -> None:
-    for url, kind in (("devtools://x", "page"), ("chrome-extension://x", "page"), ("https://a", "browser_ui")):
+    for url, kind in (
+        ("devtools://x", "page"),
+        ("chrome-extension://x", "page"),
+        ("https://a", "browser_ui"),
+    ):
         info = {"targetId": "U", "type": kind, "url": url, "title": ""}
         assert told(fold, "", "Target.targetCreated", targetInfo=info) == []
 
@@ -175,7 +242,9 @@ def test_the_browsers_own_pages_are_no_tabs(fold: Normaliser) -> None:
 @pytest.fixture
 def live() -> Normaliser:
     """As ``fold``, by a daemon that is at the browser; the tab shows a document."""
-    normaliser = Normaliser("bind", "salt", Asks(kinds=frozenset(["text.appeared"])), live=True)
+    normaliser = Normaliser(
+        "bind", "salt", CapturePlan(kinds=frozenset(["text.appeared"])), live=True
+    )
     info = {"targetId": "T", "type": "page", "url": "", "title": ""}
     told(normaliser, "", "Target.attachedToTarget", sessionId="S", targetInfo=info)
     normaliser.browser.settled = True
@@ -186,7 +255,13 @@ def live() -> Normaliser:
 def left(fold: Normaliser, *, gesture: bool = True) -> list[str]:
     """The parts that are said to be missed when the document gives way to another."""
     request = {"url": "https://a.example/2", "method": "GET", "headers": {}}
-    about = {"requestId": "L2", "loaderId": "L2", "frameId": "T", "type": "Document", "hasUserGesture": gesture}
+    about = {
+        "requestId": "L2",
+        "loaderId": "L2",
+        "frameId": "T",
+        "type": "Document",
+        "hasUserGesture": gesture,
+    }
     told(fold, "S", "Network.requestWillBeSent", request=request, **about)
     seen = told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L2"})
     return [data["of"] for kind, data in seen if kind == "gap.began"]
@@ -201,15 +276,31 @@ def test_a_document_that_was_shown_and_left_unheard_is_said_to_be(live: Normalis
     assert left(live) == ["element", "field", "form", "text"]
 
 
-def test_a_document_that_asked_to_be_left_without_a_gesture_hid_nothing_but_its_text(live: Normaliser) -> None:
+def test_a_document_that_asked_to_be_left_without_a_gesture_hid_nothing_but_its_text(
+    live: Normaliser,
+) -> None:
     lives(live, "firstContentfulPaint")
-    told(live, "S", "Page.frameRequestedNavigation", frameId="T", reason="scriptInitiated", disposition="currentTab")
+    told(
+        live,
+        "S",
+        "Page.frameRequestedNavigation",
+        frameId="T",
+        reason="scriptInitiated",
+        disposition="currentTab",
+    )
     assert left(live, gesture=False) == ["text.appeared"]
 
 
 def test_a_gesture_that_led_on_is_one(live: Normaliser) -> None:
     lives(live, "firstPaint")
-    told(live, "S", "Page.frameRequestedNavigation", frameId="T", reason="anchorClick", disposition="currentTab")
+    told(
+        live,
+        "S",
+        "Page.frameRequestedNavigation",
+        frameId="T",
+        reason="anchorClick",
+        disposition="currentTab",
+    )
     assert left(live) == ["element", "field", "form", "text"]
 
 
@@ -224,20 +315,46 @@ def test_a_document_whose_observer_spoke_hid_nothing(live: Normaliser) -> None:
     assert left(live) == []
 
 
-def test_somebody_who_acted_before_the_observer_was_there_is_a_gap_in_a_new_tab_only(live: Normaliser) -> None:
+def test_somebody_who_acted_before_the_observer_was_there_is_a_gap_in_a_new_tab_only(
+    live: Normaliser,
+) -> None:
     told(live, "S", "Page.createIsolatedWorld", frameId="T", executionContextId=7)
     assert said(live, 7, "late") == []
-    told(live, "", "Target.attachedToTarget", sessionId="N", targetInfo={"targetId": "N", "type": "page", "url": ""})
+    told(
+        live,
+        "",
+        "Target.attachedToTarget",
+        sessionId="N",
+        targetInfo={"targetId": "N", "type": "page", "url": ""},
+    )
     told(live, "N", "Page.frameNavigated", frame=PAGE | {"id": "N"})
     told(live, "N", "Page.createIsolatedWorld", frameId="N", executionContextId=7)
     payload = orjson.dumps(["late", {}]).decode()
-    seen = told(live, "N", "Runtime.bindingCalled", name="bind", payload=payload, executionContextId=7)
-    assert [data["of"] for kind, data in seen if kind == "gap.began"] == ["element", "field", "form", "text"]
+    seen = told(
+        live, "N", "Runtime.bindingCalled", name="bind", payload=payload, executionContextId=7
+    )
+    assert [data["of"] for kind, data in seen if kind == "gap.began"] == [
+        "element",
+        "field",
+        "form",
+        "text",
+    ]
 
 
 def test_a_page_that_is_prepared_is_told_when_it_is_shown(live: Normaliser) -> None:
-    told(live, "", "Target.targetCreated", targetInfo={"targetId": "T", "type": "page", "url": "", "title": ""})
-    told(live, "", "Target.attachedToTarget", sessionId="TAB", targetInfo={"targetId": "X", "type": "tab", "url": ""})
+    told(
+        live,
+        "",
+        "Target.targetCreated",
+        targetInfo={"targetId": "T", "type": "page", "url": "", "title": ""},
+    )
+    told(
+        live,
+        "",
+        "Target.attachedToTarget",
+        sessionId="TAB",
+        targetInfo={"targetId": "X", "type": "tab", "url": ""},
+    )
     page = {"type": "page", "url": "", "title": ""}
     told(live, "TAB", "Target.attachedToTarget", sessionId="S", targetInfo=page | {"targetId": "T"})
     ready = page | {"targetId": "R", "subtype": "prerender"}
@@ -246,7 +363,9 @@ def test_a_page_that_is_prepared_is_told_when_it_is_shown(live: Normaliser) -> N
     frame = {"id": "R", "loaderId": "LR", "url": "https://a.example/next"}
     assert told(live, "P", "Page.frameNavigated", frame=frame) == []
     sent_early = told(live, "P", "Network.requestWillBeSent", **sent("9", frameId="R"))
-    assert [(kind, data["tab"], data["frame"]) for kind, data in sent_early] == [("request.sent", "T", "R")]
+    assert [(kind, data["tab"], data["frame"]) for kind, data in sent_early] == [
+        ("request.sent", "T", "R")
+    ]
     seen = told(live, "", "Target.targetInfoChanged", targetInfo=page | {"targetId": "R"})
     assert [(kind, data["tab"], data["frame"]) for kind, data in seen] == [
         ("frame.detached", "T", "T"),
@@ -261,12 +380,17 @@ def test_what_there_was_no_room_for_is_counted_and_told_at_the_fence(fold: Norma
     for _ in range(MAX_HELD + 3):
         assert said(fold, 7, "element.clicked") == []
     [dropped] = fold.fenced()
-    assert (dropped.kind, dropped.data["source"], dropped.data["count"]) == ("journal.dropped", "cdp", 3)
+    assert (dropped.kind, dropped.data["source"], dropped.data["count"]) == (
+        "journal.dropped",
+        "cdp",
+        3,
+    )
     assert list(fold.fenced()) == []
 
 
 def test_of_a_page_that_was_never_shown_nothing_is_lost(fold: Normaliser) -> None:
-    """Prerendered and dropped: nobody saw it. Shown at last, what there was no room for is missed."""
+    """Prerendered and dropped: nobody saw it. Shown at last, what there was no room for is
+    missed."""
     session = fold.browser.sessions["S"]
     session.hidden = True
     for _ in range(MAX_HELD + 3):

@@ -1,4 +1,5 @@
-"""The normaliser alone, on recordings: the same raw messages give the same observations, byte for byte."""
+"""The normaliser alone, on recordings: the same raw messages give the same observations, byte for
+byte."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import orjson
 import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from detectors.model.kinds import KINDS
 from tests.cdp.record_golden import GOLDEN, SCENES, replay
 from tests.support.golden import has_the_fields_of_its_kind, lines
@@ -38,7 +39,7 @@ def test_the_recorded_password_is_in_no_golden_file() -> None:
 
 def fold(messages: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """A foreign log of one page, its sessions unnamed, through the folds."""
-    normaliser = Normaliser("", "", Asks())
+    normaliser = Normaliser("", "", CapturePlan())
     normaliser.browser.settled = True
     seen: list[tuple[str, dict[str, Any]]] = []
     for message in messages:
@@ -58,13 +59,21 @@ def messages_of(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.skipif(not LIGHTHOUSE, reason="../shared/cases/cdp-lighthouse is not here")
 @pytest.mark.parametrize("path", LIGHTHOUSE, ids=lambda path: path.name)
 def test_foreign_logs_give_the_navigations_and_requests_they_are_known_for(path: Path) -> None:
-    known = orjson.loads((path.parent / "manifest.json").read_bytes())[path.name.removesuffix(".gz")]
+    known = orjson.loads((path.parent / "manifest.json").read_bytes())[
+        path.name.removesuffix(".gz")
+    ]
     seen = fold(messages_of(path))
     navigated = [data for kind, data in seen if kind == "page.navigated" and data["main"]]
-    assert [data["url"] for data in navigated if not data["same_document"]] == known["main_frame_navs"]
-    assert not [data for data in navigated if data["same_document"]], "its own address again is no progress"
+    assert [data["url"] for data in navigated if not data["same_document"]] == known[
+        "main_frame_navs"
+    ]
+    assert not [data for data in navigated if data["same_document"]], (
+        "its own address again is no progress"
+    )
     counts = {kind: sum(1 for one, _ in seen if one == kind) for kind in KINDS}
-    sent = [one["params"] for one in messages_of(path) if one["method"] == "Network.requestWillBeSent"]
+    sent = [
+        one["params"] for one in messages_of(path) if one["method"] == "Network.requestWillBeSent"
+    ]
     outer = [one for one in sent if not one["request"]["url"].startswith(("data:", "blob:"))]
     assert counts["request.sent"] == len(outer)
     assert counts["request.redirected"] == known["redirects"]
@@ -75,11 +84,15 @@ def test_foreign_logs_give_the_navigations_and_requests_they_are_known_for(path:
 @pytest.mark.skipif(not CHROME_HAR, reason="../shared/cases/cdp-chrome-har is not here")
 @pytest.mark.parametrize("path", CHROME_HAR, ids=lambda path: path.name)
 def test_foreign_logs_of_many_sites_pass_through_the_folds(path: Path) -> None:
-    known = orjson.loads((path.parents[1] / "expected.json").read_bytes())[path.name.removesuffix(".gz")]
+    known = orjson.loads((path.parents[1] / "expected.json").read_bytes())[
+        path.name.removesuffix(".gz")
+    ]
     seen = fold(messages_of(path))
     main = [data["url"] for kind, data in seen if kind == "page.navigated" and data["main"]]
     answered = [
-        data["status"] for kind, data in seen if kind in ("request.finished", "request.redirected") or "status" in data
+        data["status"]
+        for kind, data in seen
+        if kind in ("request.finished", "request.redirected") or "status" in data
     ]
     assert answered or not known["entries"]
     for page in known["pages"]:

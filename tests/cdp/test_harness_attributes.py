@@ -1,4 +1,5 @@
-"""Immunity 8: what a harness writes to mark elements makes no event; with its marks the log is as it is without."""
+"""Immunity 8: what a harness writes to mark elements makes no event; with its marks the log is as
+it is without."""
 
 from __future__ import annotations
 
@@ -57,8 +58,11 @@ UNMARK = """() => {
 }"""
 
 
-async def session(browser: Chromium, page: Page, url: str, *, marked: bool) -> list[tuple[str, Any]]:
-    """One scripted session under all kinds; with ``marked`` the harness marks the page between the steps."""
+async def session(
+    browser: Chromium, page: Page, url: str, *, marked: bool
+) -> list[tuple[str, Any]]:
+    """One scripted session under all kinds; with ``marked`` the harness marks the page between the
+    steps."""
 
     async def mark() -> None:
         if marked:
@@ -101,8 +105,14 @@ async def test_the_log_is_the_same_with_a_harness_that_marks_every_element(
     without = await session(browser, page, url, marked=False)
     marked = await session(browser, page, url, marked=True)
     assert sorted(map(str, marked)) == sorted(map(str, without))
-    changed = [(data["attribute"], data["value"]) for kind, data in without if kind == "attribute.changed"]
+    changed = [
+        (data["attribute"], data["value"]) for kind, data in without if kind == "attribute.changed"
+    ]
     assert changed == [("aria-expanded", "true")], "what the page itself changes is told"
-    assert {"element.clicked", "field.filled", "form.submitted", "text.appeared", "element.appeared"} <= {
-        kind for kind, _ in without
-    }
+    assert {
+        "element.clicked",
+        "field.filled",
+        "form.submitted",
+        "text.appeared",
+        "element.appeared",
+    } <= {kind for kind, _ in without}

@@ -1,4 +1,5 @@
-"""Where a page came from: through its history, by a reload, or on; and what is told when nobody knows."""
+"""Where a page came from: through its history, by a reload, or on; and what is told when nobody
+knows."""
 
 from __future__ import annotations
 
@@ -8,19 +9,24 @@ import pytest
 from playwright.async_api import Page
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
 
 
 def hows(watch: Watch) -> list[tuple[str, str | None]]:
-    return [(one["url"].rpartition("/")[2], one.get("how")) for one in watch.all("page.navigated", main=True)]
+    return [
+        (one["url"].rpartition("/")[2], one.get("how"))
+        for one in watch.all("page.navigated", main=True)
+    ]
 
 
 @pytest.mark.browser
 @needs_chromium
-async def test_back_forward_and_reload_are_told_of_documents(browser: Chromium, page: Page, site: Site) -> None:
+async def test_back_forward_and_reload_are_told_of_documents(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/a", "<title>a</title><button>A</button>")
     site.page("/b", "<title>b</title>")
     async with watching(browser) as watch:
@@ -28,7 +34,9 @@ async def test_back_forward_and_reload_are_told_of_documents(browser: Chromium, 
         await page.goto(f"{site.other}/b")
         await page.goto(f"{site.url}/a")
         for told in (4, 5):
-            await watch.fence()  # the browser's list of where it was is then known, as it is between an agent's steps
+            await (
+                watch.fence()
+            )  # the browser's list of where it was is then known, as it is between an agent's steps
             await page.go_back(wait_until="commit")
             await watch.until(lambda told=told: len(hows(watch)) == told)
         await page.click("button")
@@ -37,17 +45,26 @@ async def test_back_forward_and_reload_are_told_of_documents(browser: Chromium, 
         await page.evaluate("location.reload()")
         await watch.until(lambda: len(hows(watch)) == 8)
         await watch.fence()
-        kinds = [kind for kind, data in watch.seen if kind in ("element.clicked",) or data.get("how") == "forward"]
+        kinds = [
+            kind
+            for kind, data in watch.seen
+            if kind in ("element.clicked",) or data.get("how") == "forward"
+        ]
     assert hows(watch) == [
         ("a", None), ("b", None), ("a", None), ("b", "back"), ("a", "back"), ("b", "forward"), ("b", "reload"),
         ("b", "reload"),
     ]  # fmt: skip
-    assert kinds == ["element.clicked", "page.navigated"], "what waits for the answer keeps its place"
+    assert kinds == [
+        "element.clicked",
+        "page.navigated",
+    ], "what waits for the answer keeps its place"
 
 
 @pytest.mark.browser
 @needs_chromium
-async def test_back_and_forward_are_told_within_a_document(browser: Chromium, page: Page, site: Site) -> None:
+async def test_back_and_forward_are_told_within_a_document(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/a", "<title>a</title><a href='#x'>x</a>")
     async with watching(browser) as watch:
         await page.goto(url)
@@ -67,7 +84,9 @@ async def test_back_and_forward_are_told_within_a_document(browser: Chromium, pa
 
 @pytest.mark.browser
 @needs_chromium
-async def test_a_page_that_never_rests_is_asked_seldom(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_page_that_never_rests_is_asked_seldom(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/a", "<title>a</title>")
     async with watching(browser) as watch:
         assert watch.source._live is not None
@@ -82,14 +101,19 @@ async def test_a_page_that_never_rests_is_asked_seldom(browser: Chromium, page: 
 
 HERE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 THERE = {"id": "T", "loaderId": "L2", "url": "https://a.example/b"}
-THROUGH = {"frameId": "T", "url": THERE["url"], "loaderId": "L2", "navigationType": "historyDifferentDocument"}
+THROUGH = {
+    "frameId": "T",
+    "url": THERE["url"],
+    "loaderId": "L2",
+    "navigationType": "historyDifferentDocument",
+}
 
 
 class Fold:
     """One tab, at entry 10 of its history, after one move."""
 
     def __init__(self) -> None:
-        self.normaliser = Normaliser("bind", "salt", Asks(), live=True)
+        self.normaliser = Normaliser("bind", "salt", CapturePlan(), live=True)
         info = {"targetId": "T", "type": "page", "url": "", "title": ""}
         self.told("Target.targetCreated", "", targetInfo=info)
         self.told("Target.attachedToTarget", "", sessionId="S", targetInfo=info)
@@ -98,7 +122,11 @@ class Fold:
         self.answered([9, 10, 11], 1, as_of=1)
 
     def told(self, method: str, session: str = "S", **params: Any) -> list[tuple[str, Any]]:
-        seen = [one for one in self.normaliser.feed(session, method, params) if not one.kind.startswith("tab.")]
+        seen = [
+            one
+            for one in self.normaliser.feed(session, method, params)
+            if not one.kind.startswith("tab.")
+        ]
         return [(one.kind, one.data.get("how")) for one in seen]
 
     def answered(self, entries: list[int], at: int, as_of: int) -> list[tuple[str, Any]]:
@@ -123,7 +151,10 @@ def test_what_follows_waits_too_and_an_answer_from_before_is_none() -> None:
     life = {"frameId": "T", "loaderId": "L2", "name": "load"}
     assert fold.told("Page.lifecycleEvent", **life) == []
     assert fold.answered([9, 10, 11], 1, as_of=1) == []
-    assert fold.answered([9, 10, 11], 0, as_of=2) == [("page.navigated", "back"), ("page.loaded", None)]
+    assert fold.answered([9, 10, 11], 0, as_of=2) == [
+        ("page.navigated", "back"),
+        ("page.loaded", None),
+    ]
 
 
 def test_after_unasked_moves_only_a_step_back_is_sure() -> None:
@@ -144,7 +175,7 @@ def test_a_question_that_is_refused_and_a_tab_that_goes_hold_nothing_back() -> N
 
 
 def test_in_a_log_nobody_asks_so_nothing_waits() -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     fold.browser.settled = True
     list(fold.feed("", "Page.frameNavigated", {"frame": HERE}))
     list(fold.feed("", "Page.frameStartedNavigating", THROUGH))

@@ -1,5 +1,5 @@
-"""Immunity 13: a page whose forms and images are called like the properties by which they are read is observed as one
-in which they are not."""
+"""Immunity 13: a page whose forms and images are called like the properties by which they are read
+is observed as one in which they are not."""
 
 from __future__ import annotations
 
@@ -34,12 +34,19 @@ HIDDEN = """<script>names = %s;
 document.write(names.map((name) => `<input type=hidden name="${name}">`).join(''))</script>"""
 IMAGES = """<script>document.write('<div class=hostile>' + names.map((name) => `<img name="${name}">` +
   `<form class=hostile name="${name}"></form>`).join('') + '</div>')</script>"""
-PERSONS = ("element.clicked", "element.focused", "field.filled", "field.typed", "form.submitted", "text.copied")
+PERSONS = (
+    "element.clicked",
+    "element.focused",
+    "field.filled",
+    "field.typed",
+    "form.submitted",
+    "text.copied",
+)
 
 
 async def session(page: Page, watch: Watch, url: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """One session by mouse and keys alone; gives what a person did in it, the last of each kind and element: what rests
-    is told by the time, in one piece or in several."""
+    """One session by mouse and keys alone; gives what a person did in it, the last of each kind and
+    element: what rests is told by the time, in one piece or in several."""
     await page.goto(url)
     await watch.fence()
     first = watch.count()
@@ -57,7 +64,9 @@ async def session(page: Page, watch: Watch, url: str) -> dict[tuple[str, str], d
     await watch.source.fence(1.0)
     await watch.source.before_seal(0, closing=False)
     said = watch.seen[first:]
-    assert [(kind, data) for kind, data in said if kind.startswith(("gap.", "alarm.", "journal."))] == []
+    assert [
+        (kind, data) for kind, data in said if kind.startswith(("gap.", "alarm.", "journal."))
+    ] == []
     typed = [str(data["text"]) for kind, data in said if kind == "field.typed"]
     found = {(kind, _name(data)): _plain(data) for kind, data in said if kind in PERSONS}
     return {**found, ("field.typed", "all"): {"text": "".join(typed)}}
@@ -69,7 +78,11 @@ def _name(data: dict[str, Any]) -> str:
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in data.items() if name not in ("tab", "frame", "text", "commit")}
+    kept = {
+        name: value
+        for name, value in data.items()
+        if name not in ("tab", "frame", "text", "commit")
+    }
     if "fields" in kept:
         kept["fields"] = [pair for pair in kept["fields"] if pair[0] in ("who", "box")][:2]
     return kept

@@ -1,6 +1,8 @@
-"""What is paid against the server's own log: somebody else answers for it, or its answer never reaches the page.
+"""What is paid against the server's own log: somebody else answers for it, or its answer never
+reaches the page.
 
-Real pages, real workers, one DevTools client; the rules are scored by the engine on what the source told.
+Real pages, real workers, one DevTools client; the rules are scored by the engine on what the source
+told.
 """
 
 from __future__ import annotations
@@ -34,23 +36,35 @@ addEventListener('fetch', (event) => {
     const request = event.request;
     if (request.method === 'POST' && new URL(request.url).pathname === '/orders') event.respondWith(HOW);
 });"""
-POST = "{method: 'POST', headers: {'content-type': 'application/x-www-form-urlencoded'}, body: 'item=BODY'}"
+POST = (
+    "{method: 'POST', headers: {'content-type': 'application/x-www-form-urlencoded'}, body:"
+    " 'item=BODY'}"
+)
 OTHER = POST.replace("BODY", "nothing")
 SAME = POST.replace("BODY", "lamp")
 
-BUTTON = "<form method=post action=/orders><input type=hidden name=item value=lamp><button>Order</button></form>"
-FETCH = f"<button onclick=\"fetch('/orders', {SAME}).then((answer) => answer.text())\">Order</button>"
+BUTTON = (
+    "<form method=post action=/orders><input type=hidden name=item"
+    " value=lamp><button>Order</button></form>"
+)
+FETCH = (
+    f"<button onclick=\"fetch('/orders', {SAME}).then((answer) => answer.text())\">Order</button>"
+)
 
 
 class Shop:
-    """A server that notes each order that it takes; `/orders` answers by a status, a redirect, or late."""
+    """A server that notes each order that it takes; `/orders` answers by a status, a redirect, or
+    late."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self.taken: list[tuple[str, bytes]] = []
         self.go = threading.Event()
         site.page("/orders", lambda asked: self.take(asked, Answer('{"is": "taken"}', status=201)))
-        site.page("/redirecting", lambda asked: self.take(asked, Answer(status=303, headers=(("location", "/done"),))))
+        site.page(
+            "/redirecting",
+            lambda asked: self.take(asked, Answer(status=303, headers=(("location", "/done"),))),
+        )
         site.page("/refused", Answer("no", status=422))
         site.page("/ok", Answer('{"is": "taken"}', status=201))
         site.page("/done", "<title>done</title>")
@@ -106,7 +120,9 @@ async def order(page: Page, watch: Watch, site: Site) -> None:
 def is_order(data: dict[str, Any], site: Site) -> bool:
     """Whether a request, or what it was redirected from, is the page's order."""
     asked = [data, *data.get("hops", ())]
-    return "tab" in data and any(hop["method"] == "POST" and hop["url"] == site.url + "/orders" for hop in asked)
+    return "tab" in data and any(
+        hop["method"] == "POST" and hop["url"] == site.url + "/orders" for hop in asked
+    )
 
 
 def accepting(site: Site) -> Ruleset:
@@ -114,7 +130,8 @@ def accepting(site: Site) -> Ruleset:
     wanted = {"method": "POST", "url": "/orders", "body": {"item": "lamp"}}
     forms = [wanted, wanted | {"answer": {"is": "taken"}}, wanted | {"redirect_to": "/done"}]
     return ruleset(
-        *({"id": f"m{n}", "when": {"request_accepted": form}} for n, form in enumerate(forms)), origin=site.url
+        *({"id": f"m{n}", "when": {"request_accepted": form}} for n, form in enumerate(forms)),
+        origin=site.url,
     )
 
 
@@ -125,14 +142,20 @@ FORGED = {
     "the same address without a body": "fetch('/orders', {method: 'POST'})",
     "refused, and told otherwise": f"fetch('/refused', {SAME}).then(() => fetch('/ok'))",
     "its own words": 'new Response(\'{"is": "taken"}\', {status: 201})',
-    "a server's words in an answer of its own": "fetch('/ok').then((answer) => new Response(answer.body, answer))",
-    "a cache": "fetch('/ok').then(async (answer) => { const cache = await caches.open('c');"
-    " await cache.put('/kept', answer); return cache.match('/kept') })",
+    "a server's words in an answer of its own": (
+        "fetch('/ok').then((answer) => new Response(answer.body, answer))"
+    ),
+    "a cache": (
+        "fetch('/ok').then(async (answer) => { const cache = await caches.open('c');"
+        " await cache.put('/kept', answer); return cache.match('/kept') })"
+    ),
     "a redirect": "Response.redirect('/done', 303)",
     "a redirect after another request": "fetch('/ok').then(() => Response.redirect('/done', 303))",
     "another request's redirect": f"fetch('/redirecting', {{...{SAME}, redirect: 'manual'}})",
-    "what it read of it": "fetch('/ok').then((answer) => answer.blob())"
-    ".then((read) => new Response(read, {status: 201}))",
+    "what it read of it": (
+        "fetch('/ok').then((answer) => answer.blob())"
+        ".then((read) => new Response(read, {status: 201}))"
+    ),
 }
 
 
@@ -148,7 +171,9 @@ async def test_11_a_service_worker_that_answers_for_the_server_earns_nothing(
         await serve_worker(page, site, how)
         await order(page, watch, site)
     assert ("/orders", ORDER.encode()) not in shop.taken
-    assert paid(rules, watch).reward in (0.0, None), [data for kind, data in watch.seen if kind.startswith("request")]
+    assert paid(rules, watch).reward in (0.0, None), [
+        data for kind, data in watch.seen if kind.startswith("request")
+    ]
 
 
 PASSED_ON = {
@@ -180,7 +205,10 @@ async def test_11_a_redirect_that_a_service_worker_passes_on_is_the_servers(
     browser: Chromium, page: Page, shop: Shop
 ) -> None:
     site, rules = shop.site, accepting(shop.site)
-    site.page("/orders", lambda asked: shop.take(asked, Answer(status=303, headers=(("location", "/done"),))))
+    site.page(
+        "/orders",
+        lambda asked: shop.take(asked, Answer(status=303, headers=(("location", "/done"),))),
+    )
     url = site.page("/", BUTTON)
     async with watching(browser, rules.plan("e")) as watch:
         await page.goto(url)
@@ -202,12 +230,22 @@ DEVTOOLS = {
 @pytest.mark.parametrize("page_with", [FETCH, BUTTON], ids=["fetch", "form"])
 @pytest.mark.parametrize(("stage", "answer", "to", "asked"), DEVTOOLS.values(), ids=DEVTOOLS.keys())
 async def test_11_an_answer_made_up_through_devtools_is_not_the_servers(
-    browser: Chromium, page: Page, shop: Shop, stage: str, answer: dict[str, Any], to: str, asked: bool, page_with: str
+    browser: Chromium,
+    page: Page,
+    shop: Shop,
+    stage: str,
+    answer: dict[str, Any],
+    to: str,
+    asked: bool,
+    page_with: str,
 ) -> None:
     site = shop.site
     rules = ruleset(
         {"id": "m", "when": {"request_accepted": {"method": "POST", "url": to}}},
-        {"id": "r", "when": {"request_accepted": {"method": "POST", "url": to, "redirect_to": "/done"}}},
+        {
+            "id": "r",
+            "when": {"request_accepted": {"method": "POST", "url": to, "redirect_to": "/done"}},
+        },
         origin=site.url,
     )
     url = site.page("/", page_with.replace("/orders", to))
@@ -235,30 +273,47 @@ async def test_11_an_answer_made_up_through_devtools_is_not_the_servers(
 def posts(watch: Watch) -> list[dict[str, Any]]:
     """The ends of requests that were, or began as, POST."""
     found = [*watch.all("request.finished"), *watch.all("request.failed")]
-    return [data for data in found if "POST" in (data["method"], *(hop["method"] for hop in data.get("hops", ())))]
+    return [
+        data
+        for data in found
+        if "POST" in (data["method"], *(hop["method"] for hop in data.get("hops", ())))
+    ]
 
 
 SENDS = f"fetch('/late', {OTHER})"
 LOST = {
-    "aborted": f"const c = new AbortController(); fetch('/late', {{...{OTHER}, signal: c.signal}});"
-    " then = () => c.abort()",
-    "aborted after its head": f"const c = new AbortController();"
-    f" fetch('/endless', {{...{OTHER}, signal: c.signal}}).then(() => c.abort())",
+    "aborted": (
+        f"const c = new AbortController(); fetch('/late', {{...{OTHER}, signal: c.signal}});"
+        " then = () => c.abort()"
+    ),
+    "aborted after its head": (
+        "const c = new AbortController();"
+        f" fetch('/endless', {{...{OTHER}, signal: c.signal}}).then(() => c.abort())"
+    ),
     "not read": f"fetch('/nothing', {OTHER})",
-    "of another XHR": "const x = new XMLHttpRequest(); x.open('POST', '/late'); x.send('a'); then = () => x.abort()",
+    "of another XHR": (
+        "const x = new XMLHttpRequest(); x.open('POST', '/late'); x.send('a'); then = () =>"
+        " x.abort()"
+    ),
     "a form, stopped": "submit('/late'); then = () => stop()",
     "a form, left": "submit('/late'); then = () => location = '/done'",
     "a form, an attachment": "submit('/sheet')",
     "a form, nothing": "submit('/nothing')",
-    "its frame is gone": "const f = frame(); f.contentWindow.fetch('/late', {method: 'POST', body: 'a'});"
-    " then = () => f.remove()",
-    "its frame's form is gone": "const f = frame(); submit('/late', f.contentDocument); then = () => f.remove()",
+    "its frame is gone": (
+        "const f = frame(); f.contentWindow.fetch('/late', {method: 'POST', body: 'a'});"
+        " then = () => f.remove()"
+    ),
+    "its frame's form is gone": (
+        "const f = frame(); submit('/late', f.contentDocument); then = () => f.remove()"
+    ),
     "its page is gone": f"{SENDS}; then = () => location = '/done'",
     "redirected, and not followed": f"fetch('/redirecting', {{...{OTHER}, redirect: 'manual'}})",
     "redirected, which is an error": f"fetch('/redirecting', {{...{OTHER}, redirect: 'error'}})",
     "of another site, not to be read": "fetch('OTHER/nothing', {method: 'POST', body: 'a'})",
-    "a beacon, its frame gone": "const f = frame(); f.contentWindow.navigator.sendBeacon('/late', 'a');"
-    " then = () => f.remove()",
+    "a beacon, its frame gone": (
+        "const f = frame(); f.contentWindow.navigator.sendBeacon('/late', 'a');"
+        " then = () => f.remove()"
+    ),
     "never answered": SENDS,
 }
 HELPERS = """
@@ -279,7 +334,9 @@ async def test_12_a_write_that_the_server_took_happened_or_is_a_gap(
 ) -> None:
     site = shop.site
     paths = ["/late", "/sheet", "/nothing", "/endless", "/redirecting"]
-    guard = {"other_request_made": {"url": {"path": "/*", "hosts": [site.other]}, "allowed": ["/orders"]}}
+    guard = {
+        "other_request_made": {"url": {"path": "/*", "hosts": [site.other]}, "allowed": ["/orders"]}
+    }
     loses = [{"request_accepted": {"method": "POST", "url": path}} for path in paths]
     url = site.page("/", "<title>shop</title>")
     guarded = ruleset({"id": "g", "penalty": 0.5, "when": guard}, origin=site.url)
@@ -310,8 +367,10 @@ async def test_12_a_write_that_the_server_took_happened_or_is_a_gap(
 UNSENT = {
     "to nobody": "fetch('http://127.0.0.1:9/late', {method: 'POST', body: 'a', mode: 'no-cors'})",
     "refused by the page's own policy": "fetch('/late', {method: 'POST', body: 'a'})",
-    "aborted before it began": "const c = new AbortController(); c.abort();"
-    " fetch('/late', {method: 'POST', body: 'a', signal: c.signal})",
+    "aborted before it began": (
+        "const c = new AbortController(); c.abort();"
+        " fetch('/late', {method: 'POST', body: 'a', signal: c.signal})"
+    ),
 }
 
 
@@ -320,7 +379,11 @@ async def test_12_a_write_that_failed_before_the_server_is_none(
     browser: Chromium, page: Page, shop: Shop, name: str, how: str
 ) -> None:
     site = shop.site
-    policy = "<meta http-equiv=content-security-policy content=\"connect-src 'none'\">" if "policy" in name else ""
+    policy = (
+        "<meta http-equiv=content-security-policy content=\"connect-src 'none'\">"
+        if "policy" in name
+        else ""
+    )
     url = site.page("/", policy + "<title>shop</title>")
     guard = {"other_request_made": {"url": {"path": "/*", "hosts": ["http://127.0.0.1:9"]}}}
     rules = ruleset({"id": "g", "penalty": 0.5, "when": guard}, origin=site.url)
@@ -347,7 +410,9 @@ def wait_for(question: Any) -> None:
 FAKE = "<button>Add to cart</button><label>Name <input></label>"
 
 
-@pytest.mark.parametrize("where", ["the site", "data", "file", "blob", "another host", "an own frame"])
+@pytest.mark.parametrize(
+    "where", ["the site", "data", "file", "blob", "another host", "an own frame"]
+)
 async def test_11_a_page_of_the_agents_own_earns_nothing(
     browser: Chromium, page: Page, site: Site, tmp_path: Path, where: str
 ) -> None:
@@ -361,7 +426,11 @@ async def test_11_a_page_of_the_agents_own_earns_nothing(
     start, fake = site.page("/", "<title>shop</title>"), site.page("/shop", FAKE)
     local = tmp_path / "shop.html"
     local.write_text(FAKE)
-    urls = {"data": f"data:text/html,{FAKE}", "file": local.as_uri(), "another host": site.other + "/shop"}
+    urls = {
+        "data": f"data:text/html,{FAKE}",
+        "file": local.as_uri(),
+        "another host": site.other + "/shop",
+    }
     async with watching(browser, rules.plan("e")) as watch:
         await page.goto(start)
         if where == "blob":

@@ -1,4 +1,5 @@
-"""Questions to pages over a connection of the asker's own: what one that had no time left leaves behind."""
+"""Questions to pages over a connection of the asker's own: what one that had no time left leaves
+behind."""
 
 from __future__ import annotations
 
@@ -33,8 +34,12 @@ class Impatient:
         return self._connection.send(method, params, session)
 
 
-@pytest.mark.parametrize("method", ["Target.attachToTarget", "Target.setAutoAttach", "Page.createIsolatedWorld"])
-async def test_who_ran_out_of_time_once_may_ask_again(browser: Chromium, page: Page, site: Site, method: str) -> None:
+@pytest.mark.parametrize(
+    "method", ["Target.attachToTarget", "Target.setAutoAttach", "Page.createIsolatedWorld"]
+)
+async def test_who_ran_out_of_time_once_may_ask_again(
+    browser: Chromium, page: Page, site: Site, method: str
+) -> None:
     await page.goto(site.page("/asked", "<title>asked</title>"))
     connection = await Connection.open(await websocket_address(browser.endpoint, None))
     isolated = Isolated()

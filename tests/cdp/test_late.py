@@ -1,4 +1,5 @@
-"""A daemon that attaches late: what was done before it could hear is a gap; where nothing was done there is none."""
+"""A daemon that attaches late: what was done before it could hear is a gap; where nothing was done
+there is none."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ ACTS = pytest.mark.parametrize("acts", [True, False], ids=["somebody acts", "nob
 
 
 def late(patch: pytest.MonkeyPatch, kind: str, parent: str | None = None) -> Release:
-    """From here on targets of ``kind``, below one of the kind ``parent``, are attached to when that is allowed."""
+    """From here on targets of ``kind``, below one of the kind ``parent``, are attached to when that
+    is allowed."""
     at_once, waiting = ByHand._command, list[Callable[[], None]]()
 
     def command(self: ByHand, method: str, params: dict[str, Any], **session: str) -> None:
@@ -50,7 +52,9 @@ async def test_in_a_frame_within_a_frame_of_another_site(
 ) -> None:
     site.page("/inner", "<button>Deep</button>")
     site.page("/middle", f"<iframe src='{site.url}/inner'></iframe>")
-    url = site.page("/", f"<title>x</title><button>Top</button><iframe src='{site.other}/middle'></iframe>")
+    url = site.page(
+        "/", f"<title>x</title><button>Top</button><iframe src='{site.other}/middle'></iframe>"
+    )
     button = page.frame_locator("iframe").frame_locator("iframe").locator("button")
     async with watching(browser) as watch:
         release = late(monkeypatch, "iframe", "iframe")
@@ -71,7 +75,11 @@ async def test_in_a_popup(
     browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch, acts: bool
 ) -> None:
     site.page("/popup", "<title>popup</title><button>There</button>")
-    url = site.page("/", "<title>x</title><button onclick=\"open('/popup', '', 'width=300,height=300')\">Open</button>")
+    url = site.page(
+        "/",
+        "<title>x</title><button onclick=\"open('/popup', '',"
+        " 'width=300,height=300')\">Open</button>",
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         release = late(monkeypatch, "tab")

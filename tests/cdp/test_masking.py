@@ -33,18 +33,42 @@ def secrets() -> Secrets:
 @pytest.mark.parametrize(
     ("text", "mime", "masked"),
     [
-        pytest.param("user=ada&pin=12", FORM, "user=ada&pin=***", id="a field that the page told of"),
-        pytest.param("a=1&new_password=x", FORM, "a=1&new_password=***", id="a name that says so"),
-        pytest.param("k=hunter2&l=hunter3", FORM, "k=***&l=hunter3", id="a value that the page told of"),
-        pytest.param('{"a":{"pin":"12"},"b":[1]}', "application/json", '{"a":{"pin":"***"},"b":[1]}', id="JSON"),
-        pytest.param('{"pin":null,"passwd":7}', "application/json", '{"pin":null,"passwd":"***"}', id="no text"),
-        pytest.param('["x", {"k": ["hunter2"]}]', "text/plain", '["x",{"k":["***"]}]', id="JSON by its look"),
         pytest.param(
-            MULTIPART.format("12"), "multipart/form-data; boundary=B", MULTIPART.format("***"), id="multipart"
+            "user=ada&pin=12", FORM, "user=ada&pin=***", id="a field that the page told of"
+        ),
+        pytest.param("a=1&new_password=x", FORM, "a=1&new_password=***", id="a name that says so"),
+        pytest.param(
+            "k=hunter2&l=hunter3", FORM, "k=***&l=hunter3", id="a value that the page told of"
+        ),
+        pytest.param(
+            '{"a":{"pin":"12"},"b":[1]}',
+            "application/json",
+            '{"a":{"pin":"***"},"b":[1]}',
+            id="JSON",
+        ),
+        pytest.param(
+            '{"pin":null,"passwd":7}',
+            "application/json",
+            '{"pin":null,"passwd":"***"}',
+            id="no text",
+        ),
+        pytest.param(
+            '["x", {"k": ["hunter2"]}]', "text/plain", '["x",{"k":["***"]}]', id="JSON by its look"
+        ),
+        pytest.param(
+            MULTIPART.format("12"),
+            "multipart/form-data; boundary=B",
+            MULTIPART.format("***"),
+            id="multipart",
         ),
         pytest.param("pin=1", "multipart/form-data", "***", id="multipart without its boundary"),
         pytest.param('{"broken', "application/json", '{"broken', id="broken JSON"),
-        pytest.param('{ "a" : 1 }', "application/json", '{ "a" : 1 }', id="what holds no secret stays as written"),
+        pytest.param(
+            '{ "a" : 1 }',
+            "application/json",
+            '{ "a" : 1 }',
+            id="what holds no secret stays as written",
+        ),
         pytest.param("pin=&passive=1", FORM, "pin=&passive=1", id="empty values and like names"),
         pytest.param("", "", "", id="nothing"),
     ],
@@ -107,7 +131,9 @@ def test_a_long_text_does_not_hold_the_daemon_up(part: str | Callable[[int, int]
 
 
 def test_words_that_are_known_to_be_none_are_not_hashed_again() -> None:
-    lines = [f"Row {n}: order {n * 7} of customer Ada Lovelace, shipped to Berlin" for n in range(2_000)]
+    lines = [
+        f"Row {n}: order {n * 7} of customer Ada Lovelace, shipped to Berlin" for n in range(2_000)
+    ]
     secrets = Secrets("salt", (), [hash53("salthunter2")])
 
     def spent() -> float:

@@ -1,4 +1,5 @@
-"""Messages over WebSockets and event streams: told where they are wanted, whole, masked, bounded."""
+"""Messages over WebSockets and event streams: told where they are wanted, whole, masked,
+bounded."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.network.messages import MAX_MESSAGE_LENGTH, MAX_PER_SECOND
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -43,7 +44,13 @@ TALK = """([to, texts]) => new Promise((done) => { window.line = new WebSocket(t
 @pytest.mark.browser
 @needs_chromium
 async def test_frames_go_both_ways(browser: Chromium, page: Page, site: Site, socket: str) -> None:
-    texts = ["hi", [1, 2, 255], '{"password": "geheim", "n": 1}', "pay 4111 1111 1111 1111", "x" * 20_000]
+    texts = [
+        "hi",
+        [1, 2, 255],
+        '{"password": "geheim", "n": 1}',
+        "pay 4111 1111 1111 1111",
+        "x" * 20_000,
+    ]
     async with watching(browser, ALSO) as watch:
         await page.goto(site.url)
         await page.evaluate(TALK, [socket, texts])
@@ -80,23 +87,37 @@ async def test_the_headers_of_a_handshake_where_they_are_asked_for(
 @pytest.mark.browser
 @needs_chromium
 async def test_server_sent_events(browser: Chromium, page: Page, site: Site) -> None:
-    site.page("/ev", Answer("event: tick\nid: 7\ndata: a\ndata: b\n\ndata: second\n\n", headers=EVENTS))
+    site.page(
+        "/ev", Answer("event: tick\nid: 7\ndata: a\ndata: b\n\ndata: second\n\n", headers=EVENTS)
+    )
     async with watching(browser, ALSO) as watch:
         await page.goto(site.url)
         await page.evaluate(
-            "new Promise((done) => { const e = new EventSource('/ev'); e.onmessage = () => { e.close(); done() } })"
+            "new Promise((done) => { const e = new EventSource('/ev'); e.onmessage = () => {"
+            " e.close(); done() } })"
         )
         await watch.until(lambda: len(watch.all("message.received")) == 2)
         first, second = watch.all("message.received")
         answered = await watch.one("request.answered", url=site.url + "/ev")
-    assert (first["event"], first["id"], first["text"], first["url"]) == ("tick", "7", "a\nb", site.url + "/ev")
+    assert (first["event"], first["id"], first["text"], first["url"]) == (
+        "tick",
+        "7",
+        "a\nb",
+        site.url + "/ev",
+    )
     assert (second["event"], second["id"], second["text"]) == ("message", "7", "second")
-    assert (answered["status"], answered["mime"], answered["type"]) == (200, "text/event-stream", "EventSource")
+    assert (answered["status"], answered["mime"], answered["type"]) == (
+        200,
+        "text/event-stream",
+        "EventSource",
+    )
 
 
 @pytest.mark.browser
 @needs_chromium
-async def test_nobody_is_told_who_did_not_ask(browser: Chromium, page: Page, site: Site, socket: str) -> None:
+async def test_nobody_is_told_who_did_not_ask(
+    browser: Chromium, page: Page, site: Site, socket: str
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.url)
         await page.evaluate(TALK, [socket, ["hi"]])
@@ -109,11 +130,15 @@ async def test_nobody_is_told_who_did_not_ask(browser: Chromium, page: Page, sit
 
 @pytest.mark.browser
 @needs_chromium
-async def test_a_handshake_that_fails_is_a_failed_request(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_handshake_that_fails_is_a_failed_request(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     to = site.url.replace("http", "ws") + "/none"
     async with watching(browser) as watch:
         await page.goto(site.url)
-        await page.evaluate(f"new Promise((done) => {{ new WebSocket('{to}').onerror = done }}).then(() => 0)")
+        await page.evaluate(
+            f"new Promise((done) => {{ new WebSocket('{to}').onerror = done }}).then(() => 0)"
+        )
         failed = await watch.one("request.failed", type="WebSocket")
         await watch.fence()
     assert failed["url"] == to
@@ -122,9 +147,16 @@ async def test_a_handshake_that_fails_is_a_failed_request(browser: Chromium, pag
 
 
 def fold() -> Normaliser:
-    normaliser = Normaliser("", "", Asks(kinds=frozenset(("message.sent", "message.received"))))
+    normaliser = Normaliser(
+        "", "", CapturePlan(kinds=frozenset(("message.sent", "message.received")))
+    )
     told(normaliser, "Network.webSocketCreated", requestId="1", url="wss://a.example/")
-    told(normaliser, "Network.webSocketHandshakeResponseReceived", requestId="1", response={"status": 101})
+    told(
+        normaliser,
+        "Network.webSocketHandshakeResponseReceived",
+        requestId="1",
+        response={"status": 101},
+    )
     return normaliser
 
 
@@ -133,12 +165,19 @@ def told(fold: Normaliser, method: str, **params: Any) -> list[tuple[str, dict[s
 
 
 def frame(second: float, text: str = "x", opcode: int = 1) -> dict[str, Any]:
-    return {"requestId": "1", "timestamp": second, "response": {"opcode": opcode, "payloadData": text}}
+    return {
+        "requestId": "1",
+        "timestamp": second,
+        "response": {"opcode": opcode, "payloadData": text},
+    }
 
 
 def test_a_flood_is_a_gap_of_messages_and_ends() -> None:
     normaliser = fold()
-    flood = [told(normaliser, "Network.webSocketFrameReceived", **frame(7.5)) for _ in range(MAX_PER_SECOND * 3)]
+    flood = [
+        told(normaliser, "Network.webSocketFrameReceived", **frame(7.5))
+        for _ in range(MAX_PER_SECOND * 3)
+    ]
     kinds = [kind for seen in flood for kind, _ in seen]
     assert kinds == ["message.received"] * MAX_PER_SECOND + ["gap.began"]
     [(_, gap)] = flood[MAX_PER_SECOND]
@@ -157,10 +196,18 @@ def test_a_flood_that_just_stops_ends_at_the_fence() -> None:
     assert [kind for kind, _ in again] == ["gap.began"], "the same second has no more room"
 
 
-def test_a_socket_that_was_open_before_is_told_without_its_address_and_is_a_gap_until_it_closes() -> None:
+def test_a_socket_that_was_open_before_is_told_without_its_address_and_is_a_gap_until_it_closes() -> (
+    None
+):
     normaliser = fold()
-    (began, gap), (kind, data) = told(normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"})
-    assert (began, gap["of"], "address is not known" in gap["reason"]) == ("gap.began", "message", True)
+    (began, gap), (kind, data) = told(
+        normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"}
+    )
+    assert (began, gap["of"], "address is not known" in gap["reason"]) == (
+        "gap.began",
+        "message",
+        True,
+    )
     assert (kind, data["url"], data["text"]) == ("message.sent", "", "x")
     again = told(normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"})
     assert [kind for kind, _ in again] == ["message.sent"]
@@ -176,7 +223,9 @@ async def test_a_socket_that_stands_open_when_the_daemon_comes(
 ) -> None:
     site.page("/next", "<title>next</title>")
     await page.goto(site.url)
-    await page.evaluate("(to) => new Promise((done) => { line = new WebSocket(to); line.onopen = done })", socket)
+    await page.evaluate(
+        "(to) => new Promise((done) => { line = new WebSocket(to); line.onopen = done })", socket
+    )
     async with watching(browser, ALSO) as watch:
         await page.evaluate("line.send('late')")
         sent = await watch.one("message.sent")
@@ -202,5 +251,10 @@ def test_the_table_of_connections_is_bounded() -> None:
     normaliser = fold()
     for number in range(3000):
         told(normaliser, "Network.webSocketCreated", requestId=f"n{number}", url="wss://a.example/")
-        told(normaliser, "Network.webSocketHandshakeResponseReceived", requestId=f"n{number}", response={"status": 101})
+        told(
+            normaliser,
+            "Network.webSocketHandshakeResponseReceived",
+            requestId=f"n{number}",
+            response={"status": 101},
+        )
     assert len(normaliser.network.messages._connections) <= 1024

@@ -15,7 +15,9 @@ from tests.support.chromium import Chromium, needs_chromium
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 
-async def test_a_single_page_application_moves_within_its_document(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_single_page_application_moves_within_its_document(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/app",
         """<title>App</title><a href=# onclick="history.pushState({}, '', '/app/item/7'); document.title = 'Item 7';
@@ -34,7 +36,9 @@ async def test_a_single_page_application_moves_within_its_document(browser: Chro
 
 
 async def test_a_page_commits_and_loads_once(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/", "<title>One</title><script>history.replaceState({}, '', location.href)</script>")
+    url = site.page(
+        "/", "<title>One</title><script>history.replaceState({}, '', location.href)</script>"
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         await watch.one("page.loaded", url=url)
@@ -44,7 +48,9 @@ async def test_a_page_commits_and_loads_once(browser: Chromium, page: Page, site
         assert len(watch.all("page.navigated", url=url)) == 2, "one for each document"
 
 
-async def test_a_frame_of_another_site_is_seen_in_its_own_process(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_frame_of_another_site_is_seen_in_its_own_process(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/inner", "<title>inner</title><button>Pay</button><input aria-label=Card>")
     url = site.page("/", f"<title>outer</title><iframe src='{site.other}/inner'></iframe>")
     async with watching(browser) as watch:
@@ -65,7 +71,9 @@ async def test_a_frame_of_another_site_is_seen_in_its_own_process(browser: Chrom
         await watch.one("frame.detached", frame=frame["frame"])
 
 
-async def test_frames_of_the_same_process_are_told_apart(browser: Chromium, page: Page, site: Site) -> None:
+async def test_frames_of_the_same_process_are_told_apart(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/a", "<button>A</button>")
     site.page("/b", "<button>B</button>")
     url = site.page(
@@ -75,10 +83,16 @@ async def test_frames_of_the_same_process_are_told_apart(browser: Chromium, page
     async with watching(browser) as watch:
         await page.goto(url)
         for index, name in enumerate("ABCD"):
-            await page.frame_locator(f"iframe >> nth={index}").get_by_role("button", name=name).click()
+            await (
+                page.frame_locator(f"iframe >> nth={index}")
+                .get_by_role("button", name=name)
+                .click()
+            )
         await watch.until(lambda: len(watch.all("element.clicked")) == 4)
         urls = {one["frame"]: one["url"] for one in watch.all("page.navigated")}
-        clicked = {one["element"]["name"]: urls[one["frame"]] for one in watch.all("element.clicked")}
+        clicked = {
+            one["element"]["name"]: urls[one["frame"]] for one in watch.all("element.clicked")
+        }
     assert clicked == {
         "A": site.url + "/a",
         "B": site.url + "/b",
@@ -87,7 +101,9 @@ async def test_frames_of_the_same_process_are_told_apart(browser: Chromium, page
     }
 
 
-async def test_going_to_another_site_and_back_keeps_hearing(browser: Chromium, page: Page, site: Site) -> None:
+async def test_going_to_another_site_and_back_keeps_hearing(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/there", "<button>There</button>")
     url = site.page("/", "<button>Here</button>")
     async with watching(browser) as watch:
@@ -103,7 +119,9 @@ async def test_going_to_another_site_and_back_keeps_hearing(browser: Chromium, p
 
 async def test_a_popup_is_a_tab_with_its_opener(browser: Chromium, page: Page, site: Site) -> None:
     site.page("/popup", "<title>Popup</title><button>Agree</button>")
-    url = site.page("/", "<button onclick=\"open('/popup', '', 'width=300,height=300')\">Terms</button>")
+    url = site.page(
+        "/", "<button onclick=\"open('/popup', '', 'width=300,height=300')\">Terms</button>"
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         async with page.expect_popup() as opened:
@@ -111,9 +129,9 @@ async def test_a_popup_is_a_tab_with_its_opener(browser: Chromium, page: Page, s
         popup = await opened.value
         await popup.click("button")
         tab = await watch.one("page.navigated", url=site.url + "/popup")
-        assert (await watch.one("tab.opened", tab=tab["tab"]))["opener"] == watch.all("page.navigated", url=url)[0][
-            "tab"
-        ]
+        assert (await watch.one("tab.opened", tab=tab["tab"]))["opener"] == watch.all(
+            "page.navigated", url=url
+        )[0]["tab"]
         click = await watch.until(lambda: watch.all("element.clicked", tab=tab["tab"]))
         assert click[0]["element"]["name"] == "Agree"
         assert len(watch.all("page.navigated", url=site.url + "/popup")) == 1
@@ -121,7 +139,9 @@ async def test_a_popup_is_a_tab_with_its_opener(browser: Chromium, page: Page, s
         await watch.one("tab.closed", tab=tab["tab"])
 
 
-async def test_a_new_tab_is_about_blank_until_it_goes_somewhere(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_new_tab_is_about_blank_until_it_goes_somewhere(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<title>x</title>")
     async with watching(browser) as watch:
         other = await page.context.new_page()
@@ -132,20 +152,31 @@ async def test_a_new_tab_is_about_blank_until_it_goes_somewhere(browser: Chromiu
         await watch.one("tab.closed", tab=blank["tab"])
 
 
-async def test_what_exists_at_attachment_is_baseline(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_exists_at_attachment_is_baseline(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/inner", "<p>in</p>")
     url = site.page("/", f"<title>Stands</title><iframe src='{site.other}/inner'></iframe>")
     await page.goto(url)
     async with watching(browser) as watch:
-        told = {kind for kind, data in watch.seen if data.get("baseline") and data.get("url", "").startswith(url)}
+        told = {
+            kind
+            for kind, data in watch.seen
+            if data.get("baseline") and data.get("url", "").startswith(url)
+        }
         assert told == {"tab.opened", "page.navigated", "page.loaded", "page.titled"}
         assert watch.all("page.navigated", url=f"{site.other}/inner", baseline=True)
         assert not [kind for kind, data in watch.seen if not data.get("baseline")]
 
 
-async def test_what_could_not_be_loaded_is_told_with_its_error(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_could_not_be_loaded_is_told_with_its_error(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/gone", Answer(status=404, body=""))
-    site.page("/shut", Answer("<p>in</p>", headers=(("content-type", "text/html"), ("x-frame-options", "DENY"))))
+    site.page(
+        "/shut",
+        Answer("<p>in</p>", headers=(("content-type", "text/html"), ("x-frame-options", "DENY"))),
+    )
     url = site.page("/", "<title>x</title><iframe src=/shut></iframe>")
     async with watching(browser) as watch:
         await page.goto(url)
@@ -159,17 +190,25 @@ async def test_what_could_not_be_loaded_is_told_with_its_error(browser: Chromium
                 await page.goto(address)
             failed = await watch.one("page.failed", url=address)
             assert (failed["main"], failed["error"]) == (True, error)
-            assert watch.all("page.navigated", frame=failed["frame"])[-1]["url"] == "chrome-error://chromewebdata/"
+            assert (
+                watch.all("page.navigated", frame=failed["frame"])[-1]["url"]
+                == "chrome-error://chromewebdata/"
+            )
             await watch.until(lambda failed=failed: _loaded_after(watch, failed))
 
 
 def _loaded_after(watch: Watch, failed: dict[str, Any]) -> bool:
-    """Whether the error page has been loaded since; a navigation before would be taken for its end."""
+    """Whether the error page has been loaded since; a navigation before would be taken for its
+    end."""
     at = next(index for index, (_, data) in enumerate(watch.seen) if data == failed)
-    return any(kind == "page.loaded" and data["frame"] == failed["frame"] for kind, data in watch.seen[at:])
+    return any(
+        kind == "page.loaded" and data["frame"] == failed["frame"] for kind, data in watch.seen[at:]
+    )
 
 
-async def test_stages_of_loading_are_told_to_who_asks(browser: Chromium, page: Page, site: Site) -> None:
+async def test_stages_of_loading_are_told_to_who_asks(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<title>x</title><iframe src=/in></iframe>")
     site.page("/in", "<p>in</p>")
     async with watching(browser, {"hears": ["page.parsed", "page.idled"]}) as watch:
@@ -178,7 +217,9 @@ async def test_stages_of_loading_are_told_to_who_asks(browser: Chromium, page: P
             await watch.one("page.parsed", url=address)
             await watch.one("page.idled", url=address)
         await watch.fence()
-        stages = [kind for kind, data in watch.seen if data.get("url") == url and kind.startswith("page.")]
+        stages = [
+            kind for kind, data in watch.seen if data.get("url") == url and kind.startswith("page.")
+        ]
         assert [kind for kind in stages if kind != "page.titled"] == [
             "page.navigated", "page.parsed", "page.loaded", "page.idled",
         ]  # fmt: skip
@@ -189,7 +230,9 @@ async def test_stages_of_loading_are_told_to_who_asks(browser: Chromium, page: P
         assert not watch.all("page.parsed")
 
 
-async def test_frames_within_frames_of_other_sites(browser: Chromium, page: Page, site: Site) -> None:
+async def test_frames_within_frames_of_other_sites(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/inner", "<button>Deep</button>")
     site.page("/middle", f"<iframe src='{site.url}/inner'></iframe>")
     url = site.page("/", f"<title>x</title><iframe src='{site.other}/middle'></iframe>")
@@ -201,14 +244,22 @@ async def test_frames_within_frames_of_other_sites(browser: Chromium, page: Page
         deep = frames[f"{site.url}/inner"]
         assert click["frame"] == deep["frame"]
         assert {one["tab"] for one in frames.values()} == {click["tab"]}
-        assert [one["main"] for one in (frames[url], frames[f"{site.other}/middle"], deep)] == [True, False, False]
+        assert [one["main"] for one in (frames[url], frames[f"{site.other}/middle"], deep)] == [
+            True,
+            False,
+            False,
+        ]
         await page.evaluate("document.querySelector('iframe').remove()")
         await watch.one("frame.detached", frame=deep["frame"])
         await watch.one("frame.detached", frame=frames[f"{site.other}/middle"]["frame"])
 
 
-async def test_a_popup_of_a_popup_has_it_as_its_opener(browser: Chromium, page: Page, site: Site) -> None:
-    opening = "<title>{}</title><button onclick=\"open('{}', '', 'width=300,height=300')\">Open</button>"
+async def test_a_popup_of_a_popup_has_it_as_its_opener(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    opening = (
+        "<title>{}</title><button onclick=\"open('{}', '', 'width=300,height=300')\">Open</button>"
+    )
     site.page("/second", "<title>second</title><button>Deep</button>")
     site.page("/first", opening.format("first", "/second"))
     url = site.page("/", opening.format("start", "/first"))
@@ -220,7 +271,10 @@ async def test_a_popup_of_a_popup_has_it_as_its_opener(browser: Chromium, page: 
                 await pages[-1].click("button")
             pages.append(await opened.value)
         await pages[-1].click("button")
-        tabs = [(await watch.one("page.navigated", url=site.url + path))["tab"] for path in ("/", "/first", "/second")]
+        tabs = [
+            (await watch.one("page.navigated", url=site.url + path))["tab"]
+            for path in ("/", "/first", "/second")
+        ]
         openers = {one["tab"]: one["opener"] for one in watch.all("tab.opened")}
         assert openers == {tabs[1]: tabs[0], tabs[2]: tabs[1]}
         await watch.until(lambda: watch.all("element.clicked", tab=tabs[2]))
@@ -229,9 +283,15 @@ async def test_a_popup_of_a_popup_has_it_as_its_opener(browser: Chromium, page: 
         await watch.until(lambda: len(watch.all("tab.closed")) == 2)
 
 
-async def test_about_blank_that_goes_somewhere_is_both(browser: Chromium, page: Page, site: Site) -> None:
+async def test_about_blank_that_goes_somewhere_is_both(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/there", "<title>there</title>")
-    url = site.page("/", "<title>x</title><button onclick=\"w = window.open(''); w.location = '/there'\">Open</button>")
+    url = site.page(
+        "/",
+        "<title>x</title><button onclick=\"w = window.open(''); w.location ="
+        " '/there'\">Open</button>",
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         async with page.expect_popup() as opened:

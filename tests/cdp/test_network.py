@@ -20,7 +20,9 @@ def redirect(to: str, status: int = 302) -> Answer:
 async def test_a_redirected_post_tells_each_hop(browser: Chromium, page: Page, site: Site) -> None:
     site.page("/order", redirect("/thanks"))
     site.page("/thanks", "<title>thanks</title>")
-    url = site.page("/", "<form method=post action=/order><input name=qty value=2><button>Go</button></form>")
+    url = site.page(
+        "/", "<form method=post action=/order><input name=qty value=2><button>Go</button></form>"
+    )
     plan = {"request_bodies": ["/order"], "origin": site.url}
     async with watching(browser, plan) as watch:
         await page.goto(url)
@@ -30,7 +32,9 @@ async def test_a_redirected_post_tells_each_hop(browser: Chromium, page: Page, s
     assert (hop["method"], hop["status"], hop["location"]) == ("POST", 302, "/thanks")
     assert hop["body"] == {"text": "qty=2", "mime": "application/x-www-form-urlencoded"}
     assert finished["status"] == 200
-    assert finished["hops"] == [{k: hop[k] for k in ("method", "url", "status", "location", "body")}]
+    assert finished["hops"] == [
+        {k: hop[k] for k in ("method", "url", "status", "location", "body")}
+    ]
     assert "body" not in finished, "the page after the redirect was fetched without one"
 
 
@@ -54,8 +58,12 @@ async def test_an_answer_keeps_its_status_and_its_body_only_where_asked(
     assert "body" not in other
 
 
-@pytest.mark.parametrize("size", [pytest.param(10, id="small"), pytest.param(500_000, id="larger than is kept")])
-async def test_a_multipart_body_is_fetched_whole_and_cut(browser: Chromium, page: Page, site: Site, size: int) -> None:
+@pytest.mark.parametrize(
+    "size", [pytest.param(10, id="small"), pytest.param(500_000, id="larger than is kept")]
+)
+async def test_a_multipart_body_is_fetched_whole_and_cut(
+    browser: Chromium, page: Page, site: Site, size: int
+) -> None:
     site.page("/up", "<title>up</title>")
     url = site.page("/", f"""<form method=post action=/up enctype=multipart/form-data><input name=a value=1>
         <textarea name=b>{'x' * size}</textarea>
@@ -71,7 +79,9 @@ async def test_a_multipart_body_is_fetched_whole_and_cut(browser: Chromium, page
     assert len(body["text"]) <= MAX_BODY_LENGTH
 
 
-async def test_a_failed_and_a_blocked_request_are_not_accepted(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_failed_and_a_blocked_request_are_not_accepted(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<meta http-equiv=content-security-policy content=\"img-src 'self'\">")
     async with watching(browser) as watch:
         await page.goto(url)
@@ -93,7 +103,8 @@ async def test_a_canceled_request_says_so(browser: Chromium, page: Page, site: S
     async with watching(browser) as watch:
         await page.goto(url)
         await page.evaluate(
-            "window.stop_it = new AbortController(); fetch('/slow', {signal: stop_it.signal}).catch(() => 0); 0"
+            "window.stop_it = new AbortController(); fetch('/slow', {signal:"
+            " stop_it.signal}).catch(() => 0); 0"
         )
         await watch.one("request.sent", url=site.url + "/slow")
         await page.evaluate("stop_it.abort()")
@@ -103,10 +114,16 @@ async def test_a_canceled_request_says_so(browser: Chromium, page: Page, site: S
 
 
 async def test_data_addresses_are_no_requests(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/", "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='><script>"
-        "fetch(URL.createObjectURL(new Blob(['x']))).then(() => document.title = 'done')</script>")  # fmt: skip
+    url = site.page(
+        "/",
+        "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='><script>"
+        "fetch(URL.createObjectURL(new Blob(['x']))).then(() => document.title = 'done')</script>",
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         await watch.one("page.titled", title="done")
         await watch.fence()
-        assert {data["url"] for data in watch.all("request.sent")} <= {url, site.url + "/favicon.ico"}
+        assert {data["url"] for data in watch.all("request.sent")} <= {
+            url,
+            site.url + "/favicon.ico",
+        }

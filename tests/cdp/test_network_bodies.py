@@ -1,4 +1,5 @@
-"""Bodies of requests in every form that pages send, kept only where the plan asks, never a file's bytes."""
+"""Bodies of requests in every form that pages send, kept only where the plan asks, never a file's
+bytes."""
 
 from __future__ import annotations
 
@@ -36,10 +37,16 @@ async def test_json_with_arrays_and_binary(browser: Chromium, page: Page, site: 
     site.page("/up", "ok")
     async with watching(browser, PLAN | {"origin": site.url}) as watch:
         await page.goto(site.url)
-        send = "([body]) => fetch('/up', {method: 'POST', body, headers: {'content-type': 'application/json'}})"
-        await page.evaluate(f"({send})([JSON.stringify({{a: [1, {{b: ['ä', null]}}]}})]).then((r) => r.text())")
+        send = (
+            "([body]) => fetch('/up', {method: 'POST', body, headers: {'content-type':"
+            " 'application/json'}})"
+        )
         await page.evaluate(
-            "fetch('/up', {method: 'POST', body: new Uint8Array([0, 255, 1, 2, 137])}).then((r) => r.text())"
+            f"({send})([JSON.stringify({{a: [1, {{b: ['ä', null]}}]}})]).then((r) => r.text())"
+        )
+        await page.evaluate(
+            "fetch('/up', {method: 'POST', body: new Uint8Array([0, 255, 1, 2, 137])}).then((r) =>"
+            " r.text())"
         )
         await watch.until(lambda: len(watch.all("request.finished", url=site.url + "/up")) == 2)
     first, second = watch.all("request.finished", url=site.url + "/up")
@@ -61,10 +68,14 @@ async def test_an_upload_names_its_files_and_keeps_no_bytes(
         if how == "form":
             await page.click("button")
         else:
-            await page.evaluate("fetch('/up', {method: 'POST', body: new FormData(document.forms[0])})")
+            await page.evaluate(
+                "fetch('/up', {method: 'POST', body: new FormData(document.forms[0])})"
+            )
         finished = await watch.one("request.finished", url=site.url + "/up")
     body = finished["body"]
-    assert body["files"] == [{"name": "f", "filename": "größe.png", "mime": "image/png", "size": 10244}]
+    assert body["files"] == [
+        {"name": "f", "filename": "größe.png", "mime": "image/png", "size": 10244}
+    ]
     assert body_fields(body["text"], body["mime"], repeated="any")("q") == ("v", "ü")
     assert "PNG" not in body["text"].replace("image/png", "")
     assert "cut" not in body
@@ -75,20 +86,26 @@ async def test_a_small_text_file_is_told(browser: Chromium, page: Page, site: Si
     site.page("/up", "ok")
     async with watching(browser, PLAN | {"origin": site.url}) as watch:
         await page.goto(site.url)
-        await page.evaluate(
-            """async () => { const form = new FormData(); form.append("a", "1");
+        await page.evaluate("""async () => { const form = new FormData(); form.append("a", "1");
             form.append("n", new File(["notes, 4111 1111 1111 1111\\n"], "n.txt", {type: "text/plain"}));
-            await fetch("/up", {method: "POST", body: form}) }"""
-        )
+            await fetch("/up", {method: "POST", body: form}) }""")
         body = (await watch.one("request.finished", url=site.url + "/up"))["body"]
     assert "notes, ***\n" in body["text"]
     assert body["files"] == [{"name": "n", "filename": "n.txt", "mime": "text/plain", "size": 27}]
 
 
-async def test_card_numbers_tokens_and_added_names_never_leave(browser: Chromium, page: Page, site: Site) -> None:
+async def test_card_numbers_tokens_and_added_names_never_leave(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/up", "ok")
-    async with watching(browser, PLAN | {"origin": site.url, "mask": ["pin"], "text": True}) as watch:
-        await page.goto(site.page("/", "<input name=card aria-label=Card><input name=pin><p>4111 1111 1111 1111</p>"))
+    async with watching(
+        browser, PLAN | {"origin": site.url, "mask": ["pin"], "text": True}
+    ) as watch:
+        await page.goto(
+            site.page(
+                "/", "<input name=card aria-label=Card><input name=pin><p>4111 1111 1111 1111</p>"
+            )
+        )
         await page.fill("[name=card]", "4111 1111 1111 1111")
         await page.fill("[name=pin]", "9753")
         await page.evaluate(
@@ -98,20 +115,31 @@ async def test_card_numbers_tokens_and_added_names_never_leave(browser: Chromium
         finished = await watch.one("request.finished", type="Fetch")
         await watch.fence()
     assert finished["url"] == site.url + "/up?card=***&access_token=***"
-    assert finished["body"]["text"] == '{"card":"***","api_key":"***","pin":"***","order":1690000000007}'
-    assert {d["value"] for d in watch.all("field.filled")} == {"***", None}, "what is named secret stays in the page"
+    assert (
+        finished["body"]["text"]
+        == '{"card":"***","api_key":"***","pin":"***","order":1690000000007}'
+    )
+    assert {d["value"] for d in watch.all("field.filled")} == {
+        "***",
+        None,
+    }, "what is named secret stays in the page"
     said = str(watch.seen)
     assert not [secret for secret in ("4111", "tok123", "key123", "9753") if secret in said]
 
 
-async def test_nothing_is_fetched_that_nobody_asked_for(browser: Chromium, page: Page, site: Site) -> None:
+async def test_nothing_is_fetched_that_nobody_asked_for(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/other", "ok")
     stream = "Network.streamResourceContent"
     for plan, wanted in (
         ({}, [set()]),
         ({"request_bodies": ["/up"], "response_bodies": ["/up"], "origin": site.url}, [set()]),
         # A body that was whole before it was to be streamed is got.
-        ({"response_bodies": ["/other"], "origin": site.url}, [{stream}, {stream, "Network.getResponseBody"}]),
+        (
+            {"response_bodies": ["/other"], "origin": site.url},
+            [{stream}, {stream, "Network.getResponseBody"}],
+        ),
     ):
         async with watching(browser, plan) as watch:
             assert watch.source._live is not None
@@ -119,13 +147,17 @@ async def test_nothing_is_fetched_that_nobody_asked_for(browser: Chromium, page:
             sent: list[str] = []
             send = connection.send
 
-            def noted(method: str, *rest: object, send: object = send, sent: list[str] = sent) -> object:
+            def noted(
+                method: str, *rest: object, send: object = send, sent: list[str] = sent
+            ) -> object:
                 sent.append(method)
                 return send(method, *rest)  # type: ignore[operator]
 
             connection.send = noted  # type: ignore[assignment, method-assign]
             await page.goto(site.url)
-            await page.evaluate("fetch('/other', {method: 'POST', body: 'x'.repeat(100000)}).then((r) => r.text())")
+            await page.evaluate(
+                "fetch('/other', {method: 'POST', body: 'x'.repeat(100000)}).then((r) => r.text())"
+            )
             await watch.one("request.finished", url=site.url + "/other")
             await watch.fence()
         asked = {method for method in sent if method.startswith(("Network.get", "Network.stream"))}

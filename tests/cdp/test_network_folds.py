@@ -1,4 +1,5 @@
-"""Single network messages through the fold, in the orders in which they may come, and what it keeps of them."""
+"""Single network messages through the fold, in the orders in which they may come, and what it keeps
+of them."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ import pytest
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.network.headers import MAX_HEADERS
 from agentd.sources.cdp.network.network import MAX_EARLY, MAX_REQUESTS
-from agentd.sources.cdp.state.capture_plan import ALWAYS, Asks
+from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
 
-HEADERS = Asks(request_headers=frozenset(("cookie", "x-a")), response_headers=frozenset(("set-cookie", "x-b")))
+HEADERS = CapturePlan(
+    request_headers=frozenset(("cookie", "x-a")), response_headers=frozenset(("set-cookie", "x-b"))
+)
 
 
 def told(fold: Normaliser, method: str, **params: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -19,20 +22,38 @@ def told(fold: Normaliser, method: str, **params: Any) -> list[tuple[str, dict[s
 
 
 def sent(fold: Normaliser, number: str = "1", **more: Any) -> list[tuple[str, dict[str, Any]]]:
-    request = {"url": "https://a.example/x", "method": "GET", "headers": {"X-A": "1"}} | more.pop("request", {})
+    request = {"url": "https://a.example/x", "method": "GET", "headers": {"X-A": "1"}} | more.pop(
+        "request", {}
+    )
     return told(
-        fold, "requestWillBeSent", requestId=number, frameId="", loaderId="L", type="Fetch", request=request, **more
+        fold,
+        "requestWillBeSent",
+        requestId=number,
+        frameId="",
+        loaderId="L",
+        type="Fetch",
+        request=request,
+        **more,
     )
 
 
 def head(status: int = 200, **more: Any) -> dict[str, Any]:
-    return {"url": "https://a.example/x", "status": status, "headers": {"X-B": "2"}, "mimeType": "text/plain"} | more
+    return {
+        "url": "https://a.example/x",
+        "status": status,
+        "headers": {"X-B": "2"},
+        "mimeType": "text/plain",
+    } | more
 
 
-def real(fold: Normaliser, number: str = "1", *, status: int | None = None, **headers: str) -> list[Any]:
+def real(
+    fold: Normaliser, number: str = "1", *, status: int | None = None, **headers: str
+) -> list[Any]:
     if status is None:
         return told(fold, "requestWillBeSentExtraInfo", requestId=number, headers=headers)
-    return told(fold, "responseReceivedExtraInfo", requestId=number, headers=headers, statusCode=status)
+    return told(
+        fold, "responseReceivedExtraInfo", requestId=number, headers=headers, statusCode=status
+    )
 
 
 def ended(fold: Normaliser, number: str = "1") -> list[tuple[str, dict[str, Any]]]:
@@ -63,14 +84,20 @@ def test_what_is_told_waits_for_the_real_headers() -> None:
     assert real(fold, Cookie="a=1") == []
     [(kind, data)] = real(fold, status=200, **{"Set-Cookie": "s=1"})
     assert kind == "request.finished"
-    assert (data["headers"], data["answer"]["headers"]) == ({"cookie": "a=***"}, {"set-cookie": "s=***"})
+    assert (data["headers"], data["answer"]["headers"]) == (
+        {"cookie": "a=***"},
+        {"set-cookie": "s=***"},
+    )
     assert not fold.network._requests
 
 
 def test_each_hop_has_its_own_headers_though_they_come_late() -> None:
     fold = Normaliser("", "", HEADERS)
     sent(fold)
-    redirect = {"redirectResponse": head(302, headers={"Location": "/y", "X-B": "hop"}), "redirectHasExtraInfo": True}
+    redirect = {
+        "redirectResponse": head(302, headers={"Location": "/y", "X-B": "hop"}),
+        "redirectHasExtraInfo": True,
+    }
     assert sent(fold, request={"headers": {"X-A": "2"}}, **redirect) == []
     for value in ("1", "2"):
         real(fold, **{"X-A": value, "Cookie": f"c{value}=x"})
@@ -98,7 +125,7 @@ def test_real_headers_that_never_come_are_waited_for_until_the_fence() -> None:
 
 
 def test_without_a_wish_for_headers_none_is_kept_and_none_waited_for() -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     for number in range(3 * MAX_EARLY):
         real(fold, f"early{number}", Cookie="a=1")
     assert not fold.network._early
@@ -114,7 +141,7 @@ def test_headers_are_bounded() -> None:
     for number in range(3 * MAX_EARLY):
         real(fold, f"early{number}", Cookie="a=1")
     assert len(fold.network._early) <= MAX_EARLY
-    everything = Normaliser("", "", Asks.everything())
+    everything = Normaliser("", "", CapturePlan.everything())
     sent(everything, request={"headers": {f"x-{n}": "v" * 10_000 for n in range(1000)}})
     told(everything, "responseReceived", requestId="1", response=head())
     assert everything.network.take_missing() == []
@@ -136,9 +163,12 @@ def test_nothing_that_waits_is_lost_when_the_table_is_full() -> None:
 
 
 def test_a_request_that_is_forgotten_on_its_way_is_a_gap() -> None:
-    """Its end will come and find nobody: a page that asks for that much hides nothing in silence."""
+    """Its end will come and find nobody: a page that asks for that much hides nothing in
+    silence."""
     fold = Normaliser("", "", HEADERS)
-    assert all([kind for kind, _ in sent(fold, f"n{n}")] == ["request.sent"] for n in range(MAX_REQUESTS))
+    assert all(
+        [kind for kind, _ in sent(fold, f"n{n}")] == ["request.sent"] for n in range(MAX_REQUESTS)
+    )
     began, ended_, (kind, _) = sent(fold, "one more")
     assert began[0] == "gap.began"
     assert began[1]["of"] == "request"
@@ -147,7 +177,7 @@ def test_a_request_that_is_forgotten_on_its_way_is_a_gap() -> None:
 
 
 def test_an_answers_body_waits_only_its_own_request() -> None:
-    fold = Normaliser("", "", Asks(response_body=lambda method, url: ALWAYS))
+    fold = Normaliser("", "", CapturePlan(response_body=lambda method, url: ALWAYS))
     sent(fold, "1")
     sent(fold, "2")
     for number in ("1", "2"):
@@ -176,9 +206,11 @@ def test_an_answers_body_waits_only_its_own_request() -> None:
 )
 def test_a_challenge_by_its_header(text: str, scheme: str, realm: str | None) -> None:
     for status, name in ((401, "WWW-Authenticate"), (407, "Proxy-Authenticate")):
-        fold = Normaliser("", "", Asks())
+        fold = Normaliser("", "", CapturePlan())
         sent(fold)
-        [(kind, data)] = told(fold, "responseReceived", requestId="1", response=head(status, headers={name: text}))
+        [(kind, data)] = told(
+            fold, "responseReceived", requestId="1", response=head(status, headers={name: text})
+        )
         assert (kind, data["scheme"], data.get("realm")) == ("auth.challenged", scheme, realm)
 
 
@@ -192,9 +224,11 @@ def test_a_challenge_by_its_header(text: str, scheme: str, realm: str | None) ->
     ],
 )
 def test_no_challenge(status: int, headers: dict[str, str]) -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     sent(fold)
-    assert told(fold, "responseReceived", requestId="1", response=head(status, headers=headers)) == []
+    assert (
+        told(fold, "responseReceived", requestId="1", response=head(status, headers=headers)) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -205,13 +239,21 @@ def test_no_challenge(status: int, headers: dict[str, str]) -> None:
         ({"fromPrefetchCache": True}, True, "prefetch"),
         ({"fromServiceWorker": True, "serviceWorkerResponseSource": "network"}, None, "worker"),
         ({"fromServiceWorker": True}, None, "worker"),
-        ({"fromServiceWorker": True, "serviceWorkerResponseSource": "cache-storage"}, True, "cache_storage"),
+        (
+            {"fromServiceWorker": True, "serviceWorkerResponseSource": "cache-storage"},
+            True,
+            "cache_storage",
+        ),
         ({"fromServiceWorker": True, "serviceWorkerResponseSource": "http-cache"}, True, "disk"),
-        ({"fromServiceWorker": True, "serviceWorkerResponseSource": "fallback-code"}, None, "worker"),
+        (
+            {"fromServiceWorker": True, "serviceWorkerResponseSource": "fallback-code"},
+            None,
+            "worker",
+        ),
     ],
 )
 def test_who_answered(answer: dict[str, Any], cached: bool | None, by: str | None) -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     sent(fold)
     told(fold, "responseReceived", requestId="1", response=head(**answer))
     [(_, data)] = ended(fold)
@@ -220,14 +262,16 @@ def test_who_answered(answer: dict[str, Any], cached: bool | None, by: str | Non
 
 
 def test_mixed_content_is_a_block() -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     sent(fold)
-    [(_, data)] = told(fold, "loadingFailed", requestId="1", errorText="", blockedReason="mixed-content")
+    [(_, data)] = told(
+        fold, "loadingFailed", requestId="1", errorText="", blockedReason="mixed-content"
+    )
     assert data["blocked"] == "mixed-content"
 
 
 def test_a_memory_cache_is_said_before_the_answer() -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     sent(fold)
     told(fold, "requestServedFromCache", requestId="1")
     told(fold, "responseReceived", requestId="1", response=head())
@@ -236,10 +280,12 @@ def test_a_memory_cache_is_said_before_the_answer() -> None:
 
 
 def worker(*, settled: bool = True, kind: str = "worker") -> Normaliser:
-    fold = Normaliser("", "", Asks(), live=True)
+    fold = Normaliser("", "", CapturePlan(), live=True)
     fold.browser.settled = settled
     info = {"targetId": "W", "type": kind, "url": "https://a.example/w.js", "title": ""}
-    assert not list(fold.feed("", "Target.attachedToTarget", {"sessionId": "S", "targetInfo": info}))
+    assert not list(
+        fold.feed("", "Target.attachedToTarget", {"sessionId": "S", "targetInfo": info})
+    )
     return fold
 
 
@@ -259,10 +305,15 @@ def test_a_worker_that_was_listened_to_too_late_is_a_gap_once() -> None:
 
 
 def test_an_answer_to_what_a_worker_was_not_heard_to_ask_is_a_gap_at_once() -> None:
-    assert at_worker(worker(), "responseReceived", requestId="7", response=head()) == ["gap.began", "gap.ended"]
+    assert at_worker(worker(), "responseReceived", requestId="7", response=head()) == [
+        "gap.began",
+        "gap.ended",
+    ]
 
 
-@pytest.mark.parametrize("fold", [worker(settled=False), worker(kind="service_worker")], ids=["baseline", "service"])
+@pytest.mark.parametrize(
+    "fold", [worker(settled=False), worker(kind="service_worker")], ids=["baseline", "service"]
+)
 def test_what_a_worker_did_before_is_no_gap(fold: Normaliser) -> None:
     at_worker(fold, "enable")
     assert not list(fold.fenced())
@@ -279,7 +330,10 @@ def test_a_worker_whose_script_was_heard_to_load_is_no_gap() -> None:
 def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(first: str) -> None:
     fold = worker(kind="service_worker")
     at_worker(fold, "enable")
-    asked = {"request": {"url": "https://a.example/x", "method": "POST", "headers": {}}, "type": "Fetch"}
+    asked = {
+        "request": {"url": "https://a.example/x", "method": "POST", "headers": {}},
+        "type": "Fetch",
+    }
 
     def page_sends() -> None:
         told(fold, "requestWillBeSent", requestId="1", frameId="", loaderId="L", **asked)
@@ -293,7 +347,10 @@ def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(fir
     told(fold, "responseReceived", requestId="1", response=head(**passed_on))
     at_worker(fold, "responseReceived", requestId="7", response=head(201))
     seen = [*told(fold, "loadingFinished", requestId="1")]
-    seen += [(one.kind, one.data) for one in fold.feed("S", "Network.loadingFinished", {"requestId": "7"})]
+    seen += [
+        (one.kind, one.data)
+        for one in fold.feed("S", "Network.loadingFinished", {"requestId": "7"})
+    ]
     [(_, data)] = [one for one in seen if one[0] == "request.finished"]
     assert (data["request"], data["status"], data["method"]) == ("1", 201, "POST")
     assert "answered_by" not in data
@@ -310,7 +367,11 @@ def test_a_workers_request_that_is_heard_of_after_the_pages_answer_is_that_reque
     at_worker(fold, "requestWillBeSent", requestId="7", request=asked, type="Fetch")
     at_worker(fold, "responseReceived", requestId="7", response=head(202))
     [seen] = fold.feed("S", "Network.loadingFinished", {"requestId": "7"})
-    assert (seen.data["request"], seen.data["status"], seen.data.get("answered_by")) == ("1", 202, None)
+    assert (seen.data["request"], seen.data["status"], seen.data.get("answered_by")) == (
+        "1",
+        202,
+        None,
+    )
 
 
 def test_what_a_worker_took_from_elsewhere_is_known_at_the_fence() -> None:
@@ -329,7 +390,7 @@ def test_what_a_worker_took_from_elsewhere_is_known_at_the_fence() -> None:
 
 
 def test_an_answer_over_no_connection_is_nobodys() -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     sent(fold)
     told(fold, "responseReceived", requestId="1", response=head(connectionId=0), hasExtraInfo=False)
     [(_, data)] = ended(fold)
@@ -337,7 +398,7 @@ def test_an_answer_over_no_connection_is_nobodys() -> None:
 
 
 def test_a_failure_names_the_redirects_before_it_and_whether_it_went_out() -> None:
-    fold = Normaliser("", "", Asks())
+    fold = Normaliser("", "", CapturePlan())
     sent(fold, request={"method": "POST"})
     real(fold)
     sent(
@@ -348,5 +409,11 @@ def test_a_failure_names_the_redirects_before_it_and_whether_it_went_out() -> No
     )
     real(fold, status=307)
     real(fold)
-    [(kind, data)] = told(fold, "loadingFailed", requestId="1", errorText="net::ERR_CONNECTION_RESET")
-    assert (kind, data["sent"], [hop["status"] for hop in data["hops"]]) == ("request.failed", True, [307])
+    [(kind, data)] = told(
+        fold, "loadingFailed", requestId="1", errorText="net::ERR_CONNECTION_RESET"
+    )
+    assert (kind, data["sent"], [hop["status"] for hop in data["hops"]]) == (
+        "request.failed",
+        True,
+        [307],
+    )

@@ -1,4 +1,5 @@
-"""Requests that outlive their document, and those whose page is gone: none is left open for ever."""
+"""Requests that outlive their document, and those whose page is gone: none is left open for
+ever."""
 
 from __future__ import annotations
 
@@ -49,8 +50,18 @@ async def test_a_beacon_is_answered_after_its_page_was_left(
         slow.set()
         beacon = await watch.one("request.finished", url=site.url + "/slow?beacon")
         keep = await watch.one("request.finished", url=site.url + "/slow?keep")
-    assert (beacon["status"], beacon["left"], beacon["type"], beacon["body"]["text"]) == (201, True, "Ping", "b")
-    assert (keep["status"], keep["left"], keep["method"], keep["body"]["text"]) == (201, True, "POST", "k")
+    assert (beacon["status"], beacon["left"], beacon["type"], beacon["body"]["text"]) == (
+        201,
+        True,
+        "Ping",
+        "b",
+    )
+    assert (keep["status"], keep["left"], keep["method"], keep["body"]["text"]) == (
+        201,
+        True,
+        "POST",
+        "k",
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +94,8 @@ async def test_what_the_server_took_is_finished_though_its_page_leaves_at_once(
 async def test_a_wanted_body_is_told_though_its_page_leaves_at_once(
     browser: Chromium, page: Page, site: Site, read: str
 ) -> None:
-    """Of a site that takes its time, as they do; of one that answers within a millisecond it may be a gap."""
+    """Of a site that takes its time, as they do; of one that answers within a millisecond it may be
+    a gap."""
 
     def answer(asked: Asked) -> Answer:
         time.sleep(0.2)

@@ -18,10 +18,15 @@ async def test_a_canvas_is_opaque_once(browser: Chromium, page: Page, site: Site
         await page.goto(url)
         await page.click("canvas >> nth=0")
         await page.click("canvas >> nth=0")
-        await page.evaluate("document.body.append(Object.assign(document.createElement('canvas'), {id: 'late'}))")
+        await page.evaluate(
+            "document.body.append(Object.assign(document.createElement('canvas'), {id: 'late'}))"
+        )
         await page.click("#late")
         await watch.fence()
-        told = [(data["element"]["id"], data["reason"].split(":")[0]) for data in watch.all("element.opaque")]
+        told = [
+            (data["element"]["id"], data["reason"].split(":")[0])
+            for data in watch.all("element.opaque")
+        ]
         clicks = [data["element"]["id"] for data in watch.all("element.clicked")]
     assert told == [("board", "a canvas"), ("late", "a canvas")]
     assert clicks == ["board", "board", "late"], "that it was clicked is seen all the same"
@@ -38,7 +43,9 @@ late.attachShadow({mode: 'closed'}).innerHTML = '<button>Hidden</button>';
 </script>"""
 
 
-async def test_a_closed_shadow_root_is_opaque_and_an_open_one_is_not(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_closed_shadow_root_is_opaque_and_an_open_one_is_not(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", SHADOWS))
         await watch.until(lambda: watch.all("element.opaque"))

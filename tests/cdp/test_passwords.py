@@ -28,7 +28,9 @@ async def test_a_password_never_leaves_the_page(browser: Chromium, page: Page, s
         show.addEventListener('mouseup', () =>
             fetch('/api', {method: 'POST', body: JSON.stringify({odd: pw.value})}))</script>""",
     )
-    async with watching(browser, {"request_bodies": ["/*"], "origin": site.url, "text": True}) as watch:
+    async with watching(
+        browser, {"request_bodies": ["/*"], "origin": site.url, "text": True}
+    ) as watch:
         await page.goto(url)
         await page.fill("[name=user]", "ada")
         await page.locator("#pw").press_sequentially(SECRET)
@@ -46,12 +48,20 @@ async def test_a_password_never_leaves_the_page(browser: Chromium, page: Page, s
     filled = [d for d in watch.all("field.filled") if d["element"].get("attr_name") == "s3"]
     assert filled
     assert all(d["value"] is None and d["filled"] is True for d in filled)
-    assert watch.all("form.submitted")[0]["fields"] == [["user", "ada"], ["s3", None], ["mine", None]]
+    assert watch.all("form.submitted")[0]["fields"] == [
+        ["user", "ada"],
+        ["s3", None],
+        ["mine", None],
+    ]
 
 
-async def test_a_password_in_an_address_is_masked(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_password_in_an_address_is_masked(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/done", "<title>done</title>")
-    url = site.page("/", "<form action=/done><input type=password name=geheim><button>Go</button></form>")
+    url = site.page(
+        "/", "<form action=/done><input type=password name=geheim><button>Go</button></form>"
+    )
     async with watching(browser) as watch:
         await page.goto(url)
         await page.fill("input", SECRET)
@@ -62,9 +72,13 @@ async def test_a_password_in_an_address_is_masked(browser: Chromium, page: Page,
     assert site.asked[-1].path == f"/done?geheim={SECRET}", "the site itself got what was typed"
 
 
-async def test_page_script_can_neither_see_nor_call_the_observer(browser: Chromium, page: Page, site: Site) -> None:
+async def test_page_script_can_neither_see_nor_call_the_observer(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
-        "/", "<button>Go</button><script>window.before = Object.getOwnPropertyNames(window).sort()</script>"
+        "/",
+        "<button>Go</button><script>window.before ="
+        " Object.getOwnPropertyNames(window).sort()</script>",
     )
     names = "Object.getOwnPropertyNames(window).filter((name) => name !== 'before').sort()"
     await page.goto(url)
@@ -91,9 +105,13 @@ async def test_page_script_can_neither_see_nor_call_the_observer(browser: Chromi
     ("field", "secret"),
     [
         pytest.param("<input type=password>", True, id="a password"),
-        pytest.param("<input autocomplete='section-a cc-number'>", True, id="autocomplete: a card's number"),
+        pytest.param(
+            "<input autocomplete='section-a cc-number'>", True, id="autocomplete: a card's number"
+        ),
         pytest.param("<input autocomplete=cc-csc>", True, id="autocomplete: its security code"),
-        pytest.param("<input autocomplete=one-time-code>", True, id="autocomplete: a one-time code"),
+        pytest.param(
+            "<input autocomplete=one-time-code>", True, id="autocomplete: a one-time code"
+        ),
         pytest.param("<input name=card[cvc]>", True, id="name: cvc"),
         pytest.param("<input id=userAccessToken>", True, id="id: a token"),
         pytest.param("<textarea name=private-key></textarea>", True, id="name: a key"),
@@ -105,16 +123,22 @@ async def test_page_script_can_neither_see_nor_call_the_observer(browser: Chromi
         pytest.param("<input autocomplete=cc-name>", False, id="autocomplete: the holder's name"),
     ],
 )
-async def test_which_fields_are_secret(browser: Chromium, page: Page, site: Site, field: str, secret: bool) -> None:
+async def test_which_fields_are_secret(
+    browser: Chromium, page: Page, site: Site, field: str, secret: bool
+) -> None:
     url = site.page("/", f"<label>Field {field}</label>")
-    async with watching(browser, {"mask": ["pin"], "also": ["field.typed", "text.selected"]}) as watch:
+    async with watching(
+        browser, {"mask": ["pin"], "also": ["field.typed", "text.selected"]}
+    ) as watch:
         await page.goto(url)
         await page.locator("input, textarea").press_sequentially("wort 77")
         await page.keyboard.press("Control+a")
         await watch.fence()
         filled = watch.all("field.filled")[-1]
         typed = watch.all("field.typed")[-1]
-    assert (filled["value"], filled.get("filled")) == ((None, True) if secret else ("wort 77", None))
+    assert (filled["value"], filled.get("filled")) == (
+        (None, True) if secret else ("wort 77", None)
+    )
     assert typed["text"] == (None if secret else "wort 77")
     assert ("wort 77" in orjson.dumps(watch.seen).decode()) is not secret
 
@@ -131,10 +155,18 @@ async def test_which_fields_are_secret(browser: Chromium, page: Page, site: Site
                      "{id: 'pw', name: 'pw', value: pw.value})) }", id="in another field of that name"),
     ],
 )  # fmt: skip
-async def test_a_password_that_the_page_shows_stays_one(browser: Chromium, page: Page, site: Site, script: str) -> None:
+async def test_a_password_that_the_page_shows_stays_one(
+    browser: Chromium, page: Page, site: Site, script: str
+) -> None:
     body = "<input type=password id=pw name=pw><button id=show>Show</button><p id=shown>.</p>"
     url = site.page("/", f"{body}<script>{script}</script>")
-    kinds = ["text.appeared", "text.disappeared", "text.selected", "field.typed", "element.appeared"]
+    kinds = [
+        "text.appeared",
+        "text.disappeared",
+        "text.selected",
+        "field.typed",
+        "element.appeared",
+    ]
     async with watching(browser, {"also": kinds}) as watch:
         await page.goto(url)
         await page.locator("#pw").press_sequentially(SECRET)
@@ -148,11 +180,15 @@ async def test_a_password_that_the_page_shows_stays_one(browser: Chromium, page:
         assert watch.all("field.filled")
 
 
-async def test_a_value_half_typed_is_no_secret_of_its_own(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_value_half_typed_is_no_secret_of_its_own(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     """`orders` stands in every shop's addresses; only the whole password is one."""
     site.page("/list", "[]")
     url = site.page(
-        "/", "<input type=password id=pw><button onclick=\"fetch('/list?type=orders&k=' + pw.value)\">Go</button>"
+        "/",
+        "<input type=password id=pw><button onclick=\"fetch('/list?type=orders&k=' +"
+        ' pw.value)">Go</button>',
     )
     async with watching(browser, {"origin": site.url}) as watch:
         await page.goto(url)
@@ -179,10 +215,15 @@ async def test_enter_right_after_the_last_key(browser: Chromium, page: Page, sit
     assert SECRET not in orjson.dumps(watch.seen).decode()
 
 
-async def test_a_user_whose_password_is_the_users_name(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_user_whose_password_is_the_users_name(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     """`admin` stood in the open before it was a password: a rule about the user has to see it."""
     site.page("/done", "<title>done</title><p>Welcome, admin")
-    form = "<form action=/done method=post><input name=user><input type=password name=pw><button>Log in</button></form>"
+    form = (
+        "<form action=/done method=post><input name=user><input type=password name=pw><button>Log"
+        " in</button></form>"
+    )
     url = site.page("/", form)
     plan = {"request_bodies": ["/*"], "origin": site.url, "text": True}
     async with watching(browser, plan) as watch:

@@ -1,4 +1,5 @@
-"""What a person does with the pointer and the focus beside clicking: each as they would say it, and by whose hand."""
+"""What a person does with the pointer and the focus beside clicking: each as they would say it, and
+by whose hand."""
 
 from __future__ import annotations
 
@@ -14,16 +15,27 @@ pytestmark = [pytest.mark.browser, needs_chromium]
 ALSO = {"also": ["element.hovered", "element.focused", "page.scrolled", "text.selected"]}
 
 
-async def test_double_and_right_clicks_are_told_beside_clicks(browser: Chromium, page: Page, site: Site) -> None:
+async def test_double_and_right_clicks_are_told_beside_clicks(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<button>Go</button><p>Text</p>")
     async with watching(browser) as watch:
         await page.goto(url)
         await page.dblclick("button")
         await page.click("button", button="right")
-        await page.evaluate("document.querySelector('p').dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))")
-        await page.evaluate("document.querySelector('p').dispatchEvent(new MouseEvent('contextmenu', {bubbles: true}))")
+        await page.evaluate(
+            "document.querySelector('p').dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))"
+        )
+        await page.evaluate(
+            "document.querySelector('p').dispatchEvent(new MouseEvent('contextmenu', {bubbles:"
+            " true}))"
+        )
         await watch.fence()
-    seen = [(kind, data["element"]["tag"], data["trusted"]) for kind, data in watch.seen if kind.startswith("element.")]
+    seen = [
+        (kind, data["element"]["tag"], data["trusted"])
+        for kind, data in watch.seen
+        if kind.startswith("element.")
+    ]
     assert seen == [
         ("element.clicked", "button", True),
         ("element.clicked", "button", True),
@@ -39,8 +51,8 @@ async def test_a_pointer_that_rests_hovers_and_one_that_passes_does_not(
 ) -> None:
     url = site.page(
         "/",
-        "<style>button { display: block; height: 50px }</style><button>One</button><button>Two</button>"
-        "<button>Three</button>",
+        "<style>button { display: block; height: 50px"
+        " }</style><button>One</button><button>Two</button><button>Three</button>",
     )
     async with watching(browser, ALSO) as watch:
         await page.goto(url)
@@ -67,7 +79,10 @@ async def test_a_pointer_that_rests_hovers_and_one_that_passes_does_not(
 async def test_the_focus_is_told_with_who_moved_it(
     browser: Chromium, page: Page, site: Site, how: str, trusted: bool
 ) -> None:
-    url = site.page("/", "<i onclick='city.focus()'>Elsewhere</i><p><input id=city aria-label=City></p><p>below</p>")
+    url = site.page(
+        "/",
+        "<i onclick='city.focus()'>Elsewhere</i><p><input id=city aria-label=City></p><p>below</p>",
+    )
     async with watching(browser, ALSO) as watch:
         await page.goto(url)
         await watch.fence()
@@ -84,11 +99,13 @@ async def test_the_focus_is_told_with_who_moved_it(
     assert (focused["element"]["name"], focused["trusted"]) == ("City", trusted)
 
 
-async def test_scrolling_is_told_once_where_it_rests(browser: Chromium, page: Page, site: Site) -> None:
+async def test_scrolling_is_told_once_where_it_rests(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
-        "<style>body { margin: 0; height: 5000px } #box { height: 90px; overflow: auto } p { height: 999px }</style>"
-        "<div id=box role=log aria-label=Chat><p>long</p></div>",
+        "<style>body { margin: 0; height: 5000px } #box { height: 90px; overflow: auto } p {"
+        " height: 999px }</style><div id=box role=log aria-label=Chat><p>long</p></div>",
     )
     async with watching(browser, ALSO) as watch:
         await page.goto(url)
@@ -103,7 +120,9 @@ async def test_scrolling_is_told_once_where_it_rests(browser: Chromium, page: Pa
     assert "element" not in whole
 
 
-async def test_selected_text_is_told_once_the_selection_rests(browser: Chromium, page: Page, site: Site) -> None:
+async def test_selected_text_is_told_once_the_selection_rests(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page("/", "<p>Some words here</p><textarea aria-label=Note>in a field</textarea>")
     async with watching(browser, ALSO) as watch:
         await page.goto(url)
@@ -115,8 +134,12 @@ async def test_selected_text_is_told_once_the_selection_rests(browser: Chromium,
     assert note["element"]["name"] == "Note"
 
 
-async def test_what_is_not_asked_for_has_no_listener(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/", "<style>body { height: 5000px }</style><p>Some words</p><button>Go</button>")
+async def test_what_is_not_asked_for_has_no_listener(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    url = site.page(
+        "/", "<style>body { height: 5000px }</style><p>Some words</p><button>Go</button>"
+    )
     async with watching(browser, {"hears": ["element.clicked"]}) as watch:
         await page.goto(url)
         await page.click("p", click_count=3)
@@ -126,5 +149,11 @@ async def test_what_is_not_asked_for_has_no_listener(browser: Chromium, page: Pa
         await page.click("button")
         await watch.until(lambda: watch.clicked("Go"))
         await watch.fence()
-    asked = {"element.hovered", "element.focused", "page.scrolled", "text.selected", "text.appeared"}
+    asked = {
+        "element.hovered",
+        "element.focused",
+        "page.scrolled",
+        "text.selected",
+        "text.appeared",
+    }
     assert not asked & {kind for kind, _ in watch.seen}

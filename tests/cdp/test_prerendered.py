@@ -1,4 +1,5 @@
-"""A page that nobody sees yet pays nothing until it is shown: the engine on what the source told of a real browser."""
+"""A page that nobody sees yet pays nothing until it is shown: the engine on what the source told of
+a real browser."""
 
 from __future__ import annotations
 
@@ -42,10 +43,15 @@ async def asked_at(site: Site, path: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "while it is prepared"])
-async def test_a_prerendered_page_pays_when_it_is_shown_and_not_before(site: Site, when: str) -> None:
-    """A daemon that comes while the page is prepared meets a tab that bears the prepared page's name."""
+async def test_a_prerendered_page_pays_when_it_is_shown_and_not_before(
+    site: Site, when: str
+) -> None:
+    """A daemon that comes while the page is prepared meets a tab that bears the prepared page's
+    name."""
     may_go: list[bool] = []
-    site.page("/start", "<title>start</title><script>setTimeout(() => { location = '/a' }, 1500)</script>")
+    site.page(
+        "/start", "<title>start</title><script>setTimeout(() => { location = '/a' }, 1500)</script>"
+    )
     site.page("/a", PREPARES)
     site.page("/next", NEXT)
     site.page("/prepared", "ok")
@@ -65,6 +71,13 @@ async def test_a_prerendered_page_pays_when_it_is_shown_and_not_before(site: Sit
             await watch.one("text.appeared", text="Order 1 placed")
             await watch.fence()
             shown = paid(rules, watch)
-    assert sum(one.path == "/next" for one in site.asked) == 1, "it was prerendered, and shown as it was"
-    assert {one.id for one in shown.milestones if one.worth} == {"reached", "whole", "text", "title"}
+    assert sum(one.path == "/next" for one in site.asked) == 1, (
+        "it was prerendered, and shown as it was"
+    )
+    assert {one.id for one in shown.milestones if one.worth} == {
+        "reached",
+        "whole",
+        "text",
+        "title",
+    }
     assert not watch.all("field.filled"), "a value that came with the page was filled in by nobody"

@@ -1,4 +1,5 @@
-"""A press that no click followed is an event of its own, with where it was; one that a click follows is that click."""
+"""A press that no click followed is an event of its own, with where it was; one that a click
+follows is that click."""
 
 from __future__ import annotations
 
@@ -15,18 +16,25 @@ from tests.support.logs import began, ruleset, run, worth
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 REPLACED = "this.outerHTML = `<div id=late>done</div>`"
-STYLE = "<style>* { margin: 0 } canvas, svg, button, #a, #b { width: 100px; height: 40px; display: block }</style>"
+STYLE = (
+    "<style>* { margin: 0 } canvas, svg, button, #a, #b { width: 100px; height: 40px; display:"
+    " block }</style>"
+)
 PRESSES = {
     "replaced at mousedown": f'<button id=x onmousedown="{REPLACED}">Go</button>',
     "replaced at pointerdown": f'<button id=x onpointerdown="{REPLACED}">Go</button>',
     "a canvas that is replaced": f'<canvas id=x onmousedown="{REPLACED}"></canvas>',
-    "a shape that is taken away": '<svg id=x><rect id=r width=100 height=40 onmousedown="this.remove()" /></svg>',
+    "a shape that is taken away": (
+        '<svg id=x><rect id=r width=100 height=40 onmousedown="this.remove()" /></svg>'
+    ),
     "disabled": "<button id=x disabled>Go</button>",
 }
 
 
 @pytest.mark.parametrize("body", PRESSES.values(), ids=PRESSES)
-async def test_a_press_that_no_click_follows_is_told(browser: Chromium, page: Page, site: Site, body: str) -> None:
+async def test_a_press_that_no_click_follows_is_told(
+    browser: Chromium, page: Page, site: Site, body: str
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", STYLE + body))
         await page.mouse.move(30, 10)
@@ -35,7 +43,9 @@ async def test_a_press_that_no_click_follows_is_told(browser: Chromium, page: Pa
         await watch.fence()
         told = watch.all("element.pressed")
         assert watch.all("element.clicked") == []
-    assert [(data["at"], data["trusted"], data.get("moved")) for data in told] == [([30, 10], True, None)]
+    assert [(data["at"], data["trusted"], data.get("moved")) for data in told] == [
+        ([30, 10], True, None)
+    ]
     assert told[0]["element"]["id"] in ("x", "r"), "as it was before the page's handlers"
 
 
@@ -58,9 +68,13 @@ async def test_a_press_that_a_click_follows_is_that_click(
         assert watch.all("element.pressed") == []
 
 
-async def test_a_press_that_is_let_go_elsewhere_says_how_far(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_press_that_is_let_go_elsewhere_says_how_far(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser) as watch:
-        await page.goto(site.page("/", f"{STYLE}<canvas id=x onmousedown='this.remove()'></canvas>"))
+        await page.goto(
+            site.page("/", f"{STYLE}<canvas id=x onmousedown='this.remove()'></canvas>")
+        )
         await page.mouse.move(30, 10)
         await page.mouse.down()
         await page.mouse.move(60, 20, steps=3)
@@ -88,7 +102,13 @@ async def test_a_rule_may_count_presses(
         await page.mouse.click(30, 10)
         await watch.fence()
         said = watch.seen[first:]
-    rewards = run(ruleset({"id": "m", "when": when}), ("episode.opened", {}), began(0), *said, ("episode.closed", {}))
+    rewards = run(
+        ruleset({"id": "m", "when": when}),
+        ("episode.opened", {}),
+        began(0),
+        *said,
+        ("episode.closed", {}),
+    )
     assert (sum(filter(None, worth(rewards))) > 0) is pays
 
 
@@ -100,7 +120,10 @@ async def test_a_dialog_that_closes_has_its_name(browser: Chromium, page: Page, 
         await page.get_by_role("button", name="Open").click()
         await page.get_by_role("button", name="Agree").click()
         await watch.until(lambda: len(watch.all("element.toggled")) == 2)
-        told = [(data["element"]["name"], data["on"], data["trusted"]) for data in watch.all("element.toggled")]
+        told = [
+            (data["element"]["name"], data["on"], data["trusted"])
+            for data in watch.all("element.toggled")
+        ]
     assert told == [("Terms", True, True), ("Terms", False, True)]
 
 

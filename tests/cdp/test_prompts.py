@@ -1,4 +1,5 @@
-"""What a browser asks a person: permissions, a file, a password, to print. The page goes on, and the answer is theirs.
+"""What a browser asks a person: permissions, a file, a password, to print. The page goes on, and
+the answer is theirs.
 
 Headless and headful, with another client at the browser and with none.
 """
@@ -39,8 +40,11 @@ def shown(request: pytest.FixtureRequest) -> Iterator[Chromium]:
 
 
 @asynccontextmanager
-async def asking(browser: Chromium, site: Site, script: str) -> AsyncIterator[tuple[Watch, Hand, str, str]]:
-    """A watched tab whose button asks; gives the watch, a hand, the tab and the hand's session there."""
+async def asking(
+    browser: Chromium, site: Site, script: str
+) -> AsyncIterator[tuple[Watch, Hand, str, str]]:
+    """A watched tab whose button asks; gives the watch, a hand, the tab and the hand's session
+    there."""
     url = site.page("/ask", f"{ALIVE}<script>function ask() {{ {script} }}</script>")
     async with watching(browser) as watch, hand(browser) as user:
         tab = await user.open(url)
@@ -58,13 +62,20 @@ async def goes_on(watch: Watch, tab: str) -> None:
 
 
 async def says(watch: Watch, tab: str, text: str) -> None:
-    await watch.until(lambda: any(one["title"].startswith(text) for one in watch.all("page.titled", tab=tab)))
+    await watch.until(
+        lambda: any(one["title"].startswith(text) for one in watch.all("page.titled", tab=tab))
+    )
 
 
-GEOLOCATION = "navigator.geolocation.getCurrentPosition(() => said = 'here', (error) => said = 'error ' + error.code)"
+GEOLOCATION = (
+    "navigator.geolocation.getCurrentPosition(() => said = 'here', (error) => said = 'error ' +"
+    " error.code)"
+)
 
 
-async def test_a_permission_prompt_that_nobody_answers_holds_nothing_up(shown: Chromium, site: Site) -> None:
+async def test_a_permission_prompt_that_nobody_answers_holds_nothing_up(
+    shown: Chromium, site: Site
+) -> None:
     async with asking(shown, site, GEOLOCATION) as (watch, user, tab, session):
         await user.click(session, "button")
         await watch.one("element.clicked", tab=tab)
@@ -78,14 +89,24 @@ async def test_a_permission_is_the_users_and_its_change_is_told(
     shown: Chromium, site: Site, setting: str, outcome: str
 ) -> None:
     async with asking(shown, site, GEOLOCATION) as (watch, user, tab, session):
-        await user.call(session, "Emulation.setGeolocationOverride", latitude=1, longitude=2, accuracy=1)
+        await user.call(
+            session, "Emulation.setGeolocationOverride", latitude=1, longitude=2, accuracy=1
+        )
         permission = {"name": "geolocation"}
-        await user.call("", "Browser.setPermission", permission=permission, setting=setting, origin=site.url)
+        await user.call(
+            "", "Browser.setPermission", permission=permission, setting=setting, origin=site.url
+        )
         changed = await watch.one("permission.changed", tab=tab)
-        assert (changed["name"], changed["state"], changed["frame"]) == ("geolocation", setting, tab)
+        assert (changed["name"], changed["state"], changed["frame"]) == (
+            "geolocation",
+            setting,
+            tab,
+        )
         await user.click(session, "button")
         await says(watch, tab, outcome)
-        await user.call("", "Browser.setPermission", permission=permission, setting="prompt", origin=site.url)
+        await user.call(
+            "", "Browser.setPermission", permission=permission, setting="prompt", origin=site.url
+        )
         await watch.one("permission.changed", tab=tab, state="prompt")
         assert len(watch.all("permission.changed", tab=tab)) == 2
 
@@ -115,30 +136,51 @@ def guarded(asked: Asked) -> Answer:
     if "authorization" in asked.headers:
         return Answer("<title>in</title>")
     return Answer(
-        "<title>out</title>", 401, (("www-authenticate", 'Basic realm="shop"'), ("content-type", "text/html"))
+        "<title>out</title>",
+        401,
+        (("www-authenticate", 'Basic realm="shop"'), ("content-type", "text/html")),
     )
 
 
-async def test_a_password_that_the_server_asks_for_is_the_users_to_give(shown: Chromium, site: Site) -> None:
+async def test_a_password_that_the_server_asks_for_is_the_users_to_give(
+    shown: Chromium, site: Site
+) -> None:
     url = site.page("/guarded", guarded)
     async with asking(shown, site, "") as (watch, user, tab, session):
         await user.call(session, "Fetch.enable", handleAuthRequests=True)
         navigating = user.soon(session, "Page.navigate", url=url)
         await user.call(
-            session, "Fetch.continueRequest", requestId=(await user.hears("Fetch.requestPaused"))["requestId"]
+            session,
+            "Fetch.continueRequest",
+            requestId=(await user.hears("Fetch.requestPaused"))["requestId"],
         )
         asked = await user.hears("Fetch.authRequired")
-        await watch.fence(0.5)  # until a navigation is decided the browser holds back what is asked of its page
+        await watch.fence(
+            0.5
+        )  # until a navigation is decided the browser holds back what is asked of its page
         assert not watch.all("page.navigated", url=url), "nobody answered"
-        given: dict[str, Any] = {"response": "ProvideCredentials", "username": "ada", "password": "geheim-1234"}
-        await user.call(session, "Fetch.continueWithAuth", requestId=asked["requestId"], authChallengeResponse=given)
+        given: dict[str, Any] = {
+            "response": "ProvideCredentials",
+            "username": "ada",
+            "password": "geheim-1234",
+        }
+        await user.call(
+            session,
+            "Fetch.continueWithAuth",
+            requestId=asked["requestId"],
+            authChallengeResponse=given,
+        )
         await watch.one("page.titled", tab=tab, title="in")
         await navigating
         assert "geheim-1234" not in str(watch.seen)
-    assert [one.headers.get("authorization", "")[:5] for one in site.asked if one.path == "/guarded"] == ["", "Basic"]
+    assert [
+        one.headers.get("authorization", "")[:5] for one in site.asked if one.path == "/guarded"
+    ] == ["", "Basic"]
 
 
-async def test_a_password_that_nobody_gives_holds_up_only_its_own_page(shown: Chromium, site: Site) -> None:
+async def test_a_password_that_nobody_gives_holds_up_only_its_own_page(
+    shown: Chromium, site: Site
+) -> None:
     url = site.page("/guarded", guarded)
     async with asking(shown, site, f"location = '{url}'") as (watch, user, tab, session):
         await user.click(session, "button")
@@ -147,7 +189,9 @@ async def test_a_password_that_nobody_gives_holds_up_only_its_own_page(shown: Ch
         await watch.one("page.loaded", tab=other)
         await watch.fence()
         await user.close(other)
-    assert [one.headers.get("authorization", "") for one in site.asked if one.path == "/guarded"] == [""]
+    assert [
+        one.headers.get("authorization", "") for one in site.asked if one.path == "/guarded"
+    ] == [""]
 
 
 async def test_printing_is_the_users(shown: Chromium, site: Site) -> None:

@@ -1,5 +1,6 @@
-"""Immunity 13: a page can't shut the observer out quietly. What it hears first and keeps back is a gap of exactly the
-parts that may be missing, with an alarm; a page that only writes itself anew is observed as before."""
+"""Immunity 13: a page can't shut the observer out quietly. What it hears first and keeps back is a
+gap of exactly the parts that may be missing, with an alarm; a page that only writes itself anew is
+observed as before."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ WRITE = f"document.write(`{FORM}`); document.close();"
 
 
 def reopening(*types: str) -> str:
-    """A page that reopens its document at a click, and puts listeners that stop these types before anybody's."""
+    """A page that reopens its document at a click, and puts listeners that stop these types before
+    anybody's."""
     keep = KEEP % list(types) if types else ""
     return START % f"document.open(); {keep} {WRITE}"
 
@@ -37,7 +39,9 @@ def gaps(watch: Watch) -> set[str]:
     return {data["of"] for data in watch.all("gap.began", reason=HIDDEN)}
 
 
-async def test_a_page_that_writes_itself_anew_is_observed_as_before(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_page_that_writes_itself_anew_is_observed_as_before(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", reopening()))
         await page.click("#go")
@@ -74,7 +78,11 @@ async def test_a_click_that_the_page_keeps_back_is_a_gap(
         count = watch.count()
         await page.click("#b")
         await fenced(watch)
-        said = [(kind, data.get("of")) for kind, data in watch.seen[count:] if kind in ("gap.began", "alarm.raised")]
+        said = [
+            (kind, data.get("of"))
+            for kind, data in watch.seen[count:]
+            if kind in ("gap.began", "alarm.raised")
+        ]
     assert ("gap.began", "element.clicked") in said
     assert ("gap.began", "field.filled") in said
     assert ("gap.began", "form.submitted") in said
@@ -92,13 +100,21 @@ async def test_what_no_browser_counts_is_a_gap_where_the_page_stands_first(
         assert gaps(watch) == set(), "nothing was done since that could be hidden"
         await page.click("#b")
         await fenced(watch)
-        # A form whose `submit` nobody hears is sent by the browser, and the document with what it hides is left.
-        assert gaps(watch) >= ({"form", "field"} if type == "submit" else {"form.submitted", "field.filled"})
+        # A form whose `submit` nobody hears is sent by the browser, and the document with what it
+        # hides is left.
+        assert gaps(watch) >= (
+            {"form", "field"} if type == "submit" else {"form.submitted", "field.filled"}
+        )
 
 
-async def test_a_reopened_page_that_is_left_at_once_is_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_reopened_page_that_is_left_at_once_is_a_gap(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/next", "<p>next</p>")
-    keep = "addEventListener('click', (event) => { event.stopImmediatePropagation(); location = '/next' }, true);"
+    keep = (
+        "addEventListener('click', (event) => { event.stopImmediatePropagation(); location ="
+        " '/next' }, true);"
+    )
     async with watching(browser) as watch:
         await page.goto(site.page("/", START % f"document.open(); {keep} {WRITE}"))
         await page.click("#go")
@@ -108,7 +124,9 @@ async def test_a_reopened_page_that_is_left_at_once_is_a_gap(browser: Chromium, 
         assert gaps(watch) & {"element", "element.clicked"}
 
 
-async def test_a_popup_that_its_opener_wrote_is_observed_or_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_popup_that_its_opener_wrote_is_observed_or_a_gap(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     keep = "w.addEventListener('click', (event) => event.stopImmediatePropagation(), true);"
     write = f"w.document.write(`{FORM}`); w.document.close();"
     opening = f"const w = open('about:blank'); w.document.open(); {keep} {write}"
@@ -120,7 +138,11 @@ async def test_a_popup_that_its_opener_wrote_is_observed_or_a_gap(browser: Chrom
         await fenced(watch)
         await other.click("#b")
         await fenced(watch)
-        clicked = [data for data in watch.all("element.clicked", trusted=True) if data["element"].get("id") == "b"]
+        clicked = [
+            data
+            for data in watch.all("element.clicked", trusted=True)
+            if data["element"].get("id") == "b"
+        ]
         assert clicked or "element.clicked" in gaps(watch)
         await other.close()
 
@@ -129,7 +151,9 @@ DELETE = {"id": "delete", "when": {"element_clicked": {"name": "Delete all"}}, "
 PAY = {"id": "pay", "when": {"element_clicked": {"name": "Pay"}}}
 
 
-@pytest.mark.parametrize(("types", "expected"), [((), -0.5), (("click",), None)], ids=["observed", "kept back"])
+@pytest.mark.parametrize(
+    ("types", "expected"), [((), -0.5), (("click",), None)], ids=["observed", "kept back"]
+)
 async def test_immunity_13_a_penalised_click_in_a_reopened_page_is_never_sealed_as_nothing(
     browser: Chromium, page: Page, site: Site, types: tuple[str, ...], expected: float | None
 ) -> None:
@@ -154,7 +178,9 @@ late.attachShadow({mode: 'closed'}).innerHTML = '<button>Delete all</button><slo
 
 
 @pytest.mark.parametrize("name", ["x-host", "#late"])
-async def test_a_click_into_a_closed_shadow_root_is_a_gap(browser: Chromium, page: Page, site: Site, name: str) -> None:
+async def test_a_click_into_a_closed_shadow_root_is_a_gap(
+    browser: Chromium, page: Page, site: Site, name: str
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", CLOSED))
         box = await page.locator(name).bounding_box()
@@ -164,7 +190,9 @@ async def test_a_click_into_a_closed_shadow_root_is_a_gap(browser: Chromium, pag
         assert "element.clicked" in gaps(watch)
 
 
-async def test_what_is_typed_into_a_closed_shadow_root_is_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+async def test_what_is_typed_into_a_closed_shadow_root_is_a_gap(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", CLOSED))
         await page.locator("x-host").click(position={"x": 100, "y": 10})
@@ -176,7 +204,9 @@ async def test_what_is_typed_into_a_closed_shadow_root_is_a_gap(browser: Chromiu
         assert {"field.filled", "form.submitted"} <= said
 
 
-async def test_clicks_beside_a_closed_shadow_root_are_none(browser: Chromium, page: Page, site: Site) -> None:
+async def test_clicks_beside_a_closed_shadow_root_are_none(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", CLOSED))
         for target in ("text=Else", "#plain", "#late p", "body"):

@@ -1,4 +1,5 @@
-"""Open shadow roots, slots, custom elements, frames: what is done there is told as anywhere else."""
+"""Open shadow roots, slots, custom elements, frames: what is done there is told as anywhere
+else."""
 
 from __future__ import annotations
 
@@ -69,11 +70,15 @@ async def test_a_form_associated_custom_element_is_a_field_of_its_form(
     assert submitted["fields"] == [["city", "Rome"]]
 
 
-async def test_frames_of_this_process_and_of_another(browser: Chromium, page: Page, site: Site) -> None:
+async def test_frames_of_this_process_and_of_another(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     inner = "<button>Press</button><label>Note <input></label><p>some words</p>"
     site.page("/inner", inner)
     url = site.page("/", f"<iframe src=/inner></iframe><iframe src='{site.other}/inner'></iframe>")
-    async with watching(browser, {"also": ["field.typed", "element.focused", "text.selected"]}) as watch:
+    async with watching(
+        browser, {"also": ["field.typed", "element.focused", "text.selected"]}
+    ) as watch:
         await page.goto(url)
         for n in range(2):
             frame = page.frame_locator("iframe").nth(n)
@@ -82,13 +87,22 @@ async def test_frames_of_this_process_and_of_another(browser: Chromium, page: Pa
             await frame.locator("p").click(click_count=3)
         await watch.until(lambda: len(watch.all("text.selected")) == 2)
         await watch.fence()
-        frames = list(dict.fromkeys(data["frame"] for data in watch.all("element.double_clicked", trusted=True)))
-        typed = [(data["frame"], data["text"], data["element"]["name"]) for data in watch.all("field.typed")]
+        frames = list(
+            dict.fromkeys(
+                data["frame"] for data in watch.all("element.double_clicked", trusted=True)
+            )
+        )
+        typed = [
+            (data["frame"], data["text"], data["element"]["name"])
+            for data in watch.all("field.typed")
+        ]
     assert len(frames) == 2
     assert typed == [(frames[0], "n0", "Note"), (frames[1], "n1", "Note")]
 
 
-async def test_an_icon_without_a_name_is_told_by_where_it_stands(browser: Chromium, page: Page, site: Site) -> None:
+async def test_an_icon_without_a_name_is_told_by_where_it_stands(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     url = site.page(
         "/",
         """<div id=bar><span><svg width=20 height=20><rect width=20 height=20 /></svg></span>
@@ -103,7 +117,9 @@ async def test_an_icon_without_a_name_is_told_by_where_it_stands(browser: Chromi
     assert paths == ["#bar>span:1>svg:1>rect:1", "#bar>span:2>svg:1>rect:1"]
 
 
-async def test_a_drawn_letter_is_told_by_where_it_stands_too(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_drawn_letter_is_told_by_where_it_stands_too(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     letters = "<text x=5 y=20>A</text><text x=40 y=20 id=own>A</text><text x=75 y=20>A</text>"
     url = site.page("/", f"<svg id=pad width=100 height=30>{letters}</svg>")
     async with watching(browser) as watch:

@@ -1,4 +1,5 @@
-"""A flood of tabs pays nothing that was not done and hides no write without a gap: scored on a real browser's word."""
+"""A flood of tabs pays nothing that was not done and hides no write without a gap: scored on a real
+browser's word."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ async def test_three_hundred_tabs_pay_nothing_and_hide_no_write_without_a_gap(si
         tab = await user.open(url)
         session = await user.session(tab)
         await watch.one("page.loaded", tab=tab)
-        opening = user.soon(session, "Runtime.evaluate", expression="document.querySelector('#open').click()")
+        opening = user.soon(
+            session, "Runtime.evaluate", expression="document.querySelector('#open').click()"
+        )
         async with asyncio.timeout(240):
             await opening
             await user.evaluate(session, "document.querySelector('#order').click()")
@@ -56,7 +59,11 @@ async def test_three_hundred_tabs_pay_nothing_and_hide_no_write_without_a_gap(si
         tabs = [one["tab"] for one in watch.all("tab.opened")]
         assert len(tabs) == len(set(tabs)) == TABS + 1
         assert sum(one.path == "/order" and one.method == "POST" for one in site.asked) == 1
-        assert not [one for one in reward.milestones if one.id in ("clicked", "reached") and one.worth]
-        assert reward.reward == -0.5 or reward.reason, "the write is penalised, or the step says why it is not known"
+        assert not [
+            one for one in reward.milestones if one.id in ("clicked", "reached") and one.worth
+        ]
+        assert reward.reward == -0.5 or reward.reason, (
+            "the write is penalised, or the step says why it is not known"
+        )
         assert all(gap["reason"] for gap in watch.all("gap.began"))
         assert len(watch.seen) < 12 * TABS, "the events of a flood are bounded"

@@ -1,4 +1,5 @@
-"""Tabs: which is in front, how they come to be, how they crash, and pages that are prepared before they are shown."""
+"""Tabs: which is in front, how they come to be, how they crash, and pages that are prepared before
+they are shown."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.probes.script import Browser as Probes
+from agentd.sources.probes.script import ProbeBrowser as Probes
 from agentd.sources.screen.cdp import CdpCamera
 from tests.cdp.hands import Hand, hand
 from tests.cdp.site import Site
@@ -31,7 +32,10 @@ def shown(request: pytest.FixtureRequest) -> Iterator[Chromium]:
         return
     if needs_display.args[0]:
         pytest.skip(needs_display.kwargs["reason"])
-    with Display() as display, Chromium("--site-per-process", headless=False, display=display.name) as chromium:
+    with (
+        Display() as display,
+        Chromium("--site-per-process", headless=False, display=display.name) as chromium,
+    ):
         yield chromium
 
 
@@ -51,7 +55,11 @@ async def test_the_tab_in_front_is_told(shown: Chromium, site: Site) -> None:
         behind = await third(watch, {a, b})
         await watch.fence()
         assert not watch.all("tab.activated", tab=behind)
-        order = [data["tab"] for kind, data in watch.seen if kind == "tab.activated" and not data.get("baseline")]
+        order = [
+            data["tab"]
+            for kind, data in watch.seen
+            if kind == "tab.activated" and not data.get("baseline")
+        ]
         assert order == [a, b, a]
         assert not watch.all("gap.began")
         for tab in (a, b, behind):
@@ -61,7 +69,11 @@ async def test_the_tab_in_front_is_told(shown: Chromium, site: Site) -> None:
 
 async def third(watch: Watch, known: set[str]) -> str:
     found = await watch.until(
-        lambda: [one["tab"] for one in watch.all("page.loaded") if one["tab"] not in known and "/b" in one["url"]]
+        lambda: [
+            one["tab"]
+            for one in watch.all("page.loaded")
+            if one["tab"] not in known and "/b" in one["url"]
+        ]
     )
     return str(found[0])
 
@@ -102,7 +114,9 @@ async def crashing(browser: Chromium, site: Site) -> AsyncIterator[tuple[Watch, 
         user = await stack.enter_async_context(hand(browser))
         site.page("/in", "<title>in</title><button>In</button>")
         tab = await user.open(
-            site.page("/a", f"<title>a</title><button>B</button><iframe src={site.other}/in></iframe>")
+            site.page(
+                "/a", f"<title>a</title><button>B</button><iframe src={site.other}/in></iframe>"
+            )
         )
         await watch.one("page.loaded", url=f"{site.url}/a")
         yield watch, user, tab, await user.session(tab)
@@ -110,7 +124,9 @@ async def crashing(browser: Chromium, site: Site) -> AsyncIterator[tuple[Watch, 
         await watch.one("tab.closed", tab=tab)
 
 
-async def test_a_crash_is_told_and_the_tab_is_seen_again_after_a_reload(shown: Chromium, site: Site) -> None:
+async def test_a_crash_is_told_and_the_tab_is_seen_again_after_a_reload(
+    shown: Chromium, site: Site
+) -> None:
     async with crashing(shown, site) as (watch, user, tab, session):
         await user.crash(session)
         await watch.one("tab.crashed", tab=tab)
@@ -125,7 +141,9 @@ async def test_a_crash_is_told_and_the_tab_is_seen_again_after_a_reload(shown: C
 async def test_a_renderer_that_is_killed_is_a_crash(shown: Chromium, site: Site) -> None:
     async with crashing(shown, site) as (watch, user, tab, session):
         before = await renderers(user)
-        await user.evaluate(session, "(() => { const end = Date.now() + 400; while (Date.now() < end); })()")
+        await user.evaluate(
+            session, "(() => { const end = Date.now() + 400; while (Date.now() < end); })()"
+        )
         spent = {pid: time - before.get(pid, 0.0) for pid, time in (await renderers(user)).items()}
         os.kill(max(spent, key=lambda pid: spent[pid]), signal.SIGKILL)
         await watch.one("tab.crashed", tab=tab)
@@ -137,13 +155,19 @@ async def renderers(user: Hand) -> dict[int, float]:
     return {one["id"]: one["cpuTime"] for one in found if one["type"] == "renderer"}
 
 
-async def test_a_crash_of_a_frame_in_a_process_of_its_own_is_the_frames(shown: Chromium, site: Site) -> None:
+async def test_a_crash_of_a_frame_in_a_process_of_its_own_is_the_frames(
+    shown: Chromium, site: Site
+) -> None:
     async with crashing(shown, site) as (watch, user, _, _):
         frame = await watch.one("page.navigated", url=f"{site.other}/in")
         inner = await user.session(frame["frame"])
         await user.crash(inner)
         failed = await watch.one("page.failed")
-        assert (failed["frame"], failed["main"], failed["error"]) == (frame["frame"], False, "crashed")
+        assert (failed["frame"], failed["main"], failed["error"]) == (
+            frame["frame"],
+            False,
+            "crashed",
+        )
         assert not watch.all("tab.crashed")
 
 
@@ -157,8 +181,11 @@ document.addEventListener("prerenderingchange", () => fetch("/shown"))</script>"
 
 @asynccontextmanager
 async def preparing(site: Site) -> AsyncIterator[Chromium]:
-    """A browser without any client on a page that has another prerendered and goes there after three seconds."""
-    site.page("/start", "<title>start</title><script>setTimeout(() => { location = '/a' }, 1500)</script>")
+    """A browser without any client on a page that has another prerendered and goes there after
+    three seconds."""
+    site.page(
+        "/start", "<title>start</title><script>setTimeout(() => { location = '/a' }, 1500)</script>"
+    )
     site.page("/a", PREPARES)
     site.page("/next", NEXT)
     for path in ("/beacon", "/shown"):
@@ -173,7 +200,9 @@ async def asked_for(site: Site, path: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_prerendered_all_the_same(site: Site) -> None:
+async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_prerendered_all_the_same(
+    site: Site,
+) -> None:
     async with preparing(site) as chromium, watching(chromium) as watch:
         early = await watch.one("request.finished", url=f"{site.url}/beacon?true")
         assert not watch.all("page.navigated", url=f"{site.url}/next"), "nobody sees it yet"
@@ -196,7 +225,9 @@ async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_preren
     site.asked.clear()
     async with preparing(site):
         await asked_for(site, "/shown")
-    pages = [[one.path for one in log if "favicon" not in one.path] for log in (watched, site.asked)]
+    pages = [
+        [one.path for one in log if "favicon" not in one.path] for log in (watched, site.asked)
+    ]
     assert pages[0] == pages[1], "the site was asked the same without the daemon"
 
 

@@ -25,7 +25,11 @@ PAGE = """<details id=more><summary>More</summary>inner</details>
         pytest.param("press #more>summary", [("more", True, True)], id="details by Enter"),
         pytest.param("click #both", [("more", True, True)], id="details by the handler of a click"),
         pytest.param("script more.open = true", [("more", True, False)], id="details by script"),
-        pytest.param("script more.firstChild.click()", [("more", True, False)], id="details by a script's click"),
+        pytest.param(
+            "script more.firstChild.click()",
+            [("more", True, False)],
+            id="details by a script's click",
+        ),
         pytest.param("click #open", [("ask", True, True)], id="dialog by click"),
         pytest.param("script ask.show()", [("ask", True, False)], id="dialog by script"),
         pytest.param("click #show", [("hint", True, True)], id="popover by click"),
@@ -47,7 +51,10 @@ async def test_what_opened_and_by_whom(
             await page.evaluate(f"setTimeout(() => {{ {what} }})")
         await watch.one("element.toggled")
         await watch.fence()
-    seen = [(data["element"]["id"], data["on"], data["trusted"]) for data in watch.all("element.toggled")]
+    seen = [
+        (data["element"]["id"], data["on"], data["trusted"])
+        for data in watch.all("element.toggled")
+    ]
     assert seen == expected
 
 
@@ -64,5 +71,8 @@ async def test_a_dialog_that_is_answered_and_a_popover_that_is_left_close_by_han
         await page.click("#show")
         await page.mouse.click(700, 500)
         await watch.until(lambda: len(watch.all("element.toggled")) == 6)
-    seen = [(data["element"]["id"], data["on"], data["trusted"]) for data in watch.all("element.toggled")]
+    seen = [
+        (data["element"]["id"], data["on"], data["trusted"])
+        for data in watch.all("element.toggled")
+    ]
     assert seen == [(id, on, True) for id in ("ask", "ask", "hint") for on in (True, False)]

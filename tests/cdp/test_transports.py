@@ -28,7 +28,9 @@ FILTERS: list[tuple[Filter | None, str, bool]] = [
 
 
 @pytest.mark.parametrize(("wanted", "kind", "through"), FILTERS)
-def test_the_first_entry_for_a_type_decides(wanted: Filter | None, kind: str, through: bool) -> None:
+def test_the_first_entry_for_a_type_decides(
+    wanted: Filter | None, kind: str, through: bool
+) -> None:
     assert passes(wanted, kind) is through
 
 
@@ -57,7 +59,9 @@ def _created(target: str, kind: str, context: str = "A", **more: str) -> dict[st
     return {"method": "Target.targetCreated", "params": {"targetInfo": info}}
 
 
-def _said_attached(session: str, target: str, kind: str, parent: str = "", below: str = "") -> dict[str, Any]:
+def _said_attached(
+    session: str, target: str, kind: str, parent: str = "", below: str = ""
+) -> dict[str, Any]:
     info = {"targetId": target, "type": kind} | ({"parentId": below} if below else {})
     params = {"sessionId": session, "targetInfo": info}
     return {"method": "Target.attachedToTarget", "params": params, "sessionId": parent}
@@ -68,7 +72,9 @@ def _auto(*kinds: str) -> dict[str, Any]:
 
 
 async def _through(wire: ByHand) -> list[str]:
-    return [one["params"].get("targetInfo", one["params"])["targetId"] async for one in wire.messages()]
+    return [
+        one["params"].get("targetInfo", one["params"])["targetId"] async for one in wire.messages()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +82,11 @@ async def _through(wire: ByHand) -> list[str]:
     [(None, ["p1", "p2", "p1"], ["t1", "t2", "s1"]), ("A", ["p1", "p1"], ["t1", "s1"])],
     ids=["a whole browser", "one context"],
 )
-async def test_targets_are_attached_to_by_name(scope: str | None, told: list[str], attached: list[str]) -> None:
-    """Tabs and service workers as the filter wants; frames and dedicated workers belong to their page."""
+async def test_targets_are_attached_to_by_name(
+    scope: str | None, told: list[str], attached: list[str]
+) -> None:
+    """Tabs and service workers as the filter wants; frames and dedicated workers belong to their
+    page."""
     browser = Browser(
         _created("t1", "tab"), _created("p1", "page"), _created("f1", "iframe"), _created("w1", "worker"),
         _created("t2", "tab", "B"), _created("p2", "page", "B"), _created("s1", "service_worker"),
@@ -85,25 +94,46 @@ async def test_targets_are_attached_to_by_name(scope: str | None, told: list[str
         {"method": "Target.targetDestroyed", "params": {"targetId": "t1"}},
     )  # fmt: skip
     wire = ByHand(browser, scope)
-    wire.send({"id": 1, "method": "Target.setDiscoverTargets", "params": {"filter": [{"type": "page"}]}})
-    wire.send({"id": 2, "method": "Target.setAutoAttach", "params": _auto("tab", "iframe", "worker", "service_worker")})
+    wire.send(
+        {"id": 1, "method": "Target.setDiscoverTargets", "params": {"filter": [{"type": "page"}]}}
+    )
+    wire.send(
+        {
+            "id": 2,
+            "method": "Target.setAutoAttach",
+            "params": _auto("tab", "iframe", "worker", "service_worker"),
+        }
+    )
     assert await _through(wire) == told
-    assert [params["targetId"] for method, params in browser.sent if method == "Target.attachToTarget"] == attached
+    assert [
+        params["targetId"] for method, params in browser.sent if method == "Target.attachToTarget"
+    ] == attached
     assert "Target.setAutoAttach" not in [method for method, _ in browser.sent]
 
 
 async def test_a_session_of_a_tab_or_a_worker_sets_up_attachment_as_it_is_told() -> None:
-    browser = Browser(_said_attached("T", "t1", "tab"), _said_attached("W", "w1", "worker", parent="T"))
+    browser = Browser(
+        _said_attached("T", "t1", "tab"), _said_attached("W", "w1", "worker", parent="T")
+    )
     wire = ByHand(browser)
     assert await _through(wire) == ["t1", "w1"]
     for session in ("T", "W"):
-        wire.send({"id": 1, "sessionId": session, "method": "Target.setAutoAttach", "params": _auto("page")})
+        wire.send(
+            {
+                "id": 1,
+                "sessionId": session,
+                "method": "Target.setAutoAttach",
+                "params": _auto("page"),
+            }
+        )
     assert list(zip(browser.sent, browser.sessions, strict=True)) == [
         (("Target.setAutoAttach", _auto("page")), session) for session in ("T", "W")
     ]
 
 
-async def test_what_stands_below_a_page_or_a_frame_is_attached_to_by_name_and_told_from_there() -> None:
+async def test_what_stands_below_a_page_or_a_frame_is_attached_to_by_name_and_told_from_there() -> (
+    None
+):
     browser = Browser(
         _said_attached("P", "p1", "page", parent="T"), _created("f1", "iframe", parentId="p1"),
         _created("f2", "iframe", parentId="f1"), _created("w1", "worker", parentId="p1"),
@@ -119,7 +149,14 @@ async def test_what_stands_below_a_page_or_a_frame_is_attached_to_by_name_and_to
         told.append((message["method"].partition(".")[2], message["sessionId"]))
         session = message["params"]["sessionId"]
         if message["method"] == "Target.attachedToTarget":
-            wire.send({"id": 1, "sessionId": session, "method": "Target.setAutoAttach", "params": _auto("iframe")})
+            wire.send(
+                {
+                    "id": 1,
+                    "sessionId": session,
+                    "method": "Target.setAutoAttach",
+                    "params": _auto("iframe"),
+                }
+            )
     assert told == [
         ("attachedToTarget", "T"), ("attachedToTarget", "P"), ("attachedToTarget", "F"), ("detachedFromTarget", ""),
     ]  # fmt: skip
@@ -140,7 +177,14 @@ async def test_a_browser_that_does_not_tell_parents_attaches_by_itself() -> None
     async for message in wire.messages():
         told.append(message["sessionId"])
         session = message["params"]["sessionId"]
-        wire.send({"id": 1, "sessionId": session, "method": "Target.setAutoAttach", "params": _auto("iframe")})
+        wire.send(
+            {
+                "id": 1,
+                "sessionId": session,
+                "method": "Target.setAutoAttach",
+                "params": _auto("iframe"),
+            }
+        )
     assert told == ["T", "P"]
     assert list(zip(browser.sent, browser.sessions, strict=True)) == [
         (("Browser.getVersion", {}), ""),
@@ -194,16 +238,29 @@ async def test_what_comes_from_a_frame_is_unpacked_level_by_level() -> None:
 
 async def test_a_command_to_a_frame_is_packed_level_by_level_and_its_answer_comes_back() -> None:
     tunnel, carrier, inbox, _ = await _tunnel(_attached("tab"), _inside("tab", _attached("page")))
-    tunnel.send({"id": 7, "sessionId": "page", "method": "Target.setAutoAttach", "params": {"flatten": True}})
+    tunnel.send(
+        {
+            "id": 7,
+            "sessionId": "page",
+            "method": "Target.setAutoAttach",
+            "params": {"flatten": True},
+        }
+    )
     number, method, params = carrier.sent[-1]
     assert (method, params["sessionId"]) == ("Target.sendMessageToTarget", "tab")
     outer = orjson.loads(params["message"])
     inner = orjson.loads(outer["params"]["message"])
     assert (outer["method"], outer["params"]["sessionId"]) == ("Target.sendMessageToTarget", "page")
     assert inner == {"id": 7, "method": "Target.setAutoAttach", "params": {"flatten": False}}
-    for message in ({"id": number, "result": {}}, _inside("tab", _inside("page", {"id": 7, "result": {}})), None):
+    for message in (
+        {"id": number, "result": {}},
+        _inside("tab", _inside("page", {"id": 7, "result": {}})),
+        None,
+    ):
         inbox.put(message)
-    assert [one async for one in tunnel.messages()] == [{"id": 7, "result": {}, "sessionId": "page"}]
+    assert [one async for one in tunnel.messages()] == [
+        {"id": 7, "result": {}, "sessionId": "page"}
+    ]
 
 
 @pytest.mark.parametrize("session", ["tab", "gone"])

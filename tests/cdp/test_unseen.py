@@ -1,4 +1,5 @@
-"""Law 1 for the page script: with every kind wanted, a page's own record of a session is as it is with no observer."""
+"""Law 1 for the page script: with every kind wanted, a page's own record of a session is as it is
+with no observer."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from tests.support.chromium import Chromium, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
-# The page notes every event that it can hear, in order, every change of its document, and how it was left.
+# The page notes every event that it can hear, in order, every change of its document, and how it
+# was left.
 PAGE = """<title>Notes</title><style>body { height: 3000px } #log { height: 50px; overflow: auto }
 #log p { height: 400px }</style>
 <form><label>Name <input name=who></label><label>Secret <input type=password name=pw></label>
@@ -64,7 +66,9 @@ async def session(page: Page, url: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("visual", [0, 64 << 20], ids=["told", "told and recorded"])
-async def test_a_page_notices_no_difference(browser: Chromium, page: Page, site: Site, visual: int) -> None:
+async def test_a_page_notices_no_difference(
+    browser: Chromium, page: Page, site: Site, visual: int
+) -> None:
     url = site.page("/", PAGE)
     without = await session(page, url)
     also = [name for name, kind in KINDS.items() if kind.asked]
@@ -75,7 +79,13 @@ async def test_a_page_notices_no_difference(browser: Chromium, page: Page, site:
         await watch.fence()
         kinds = {kind for kind, _ in watch.seen}
     assert ("visual.recorded" in kinds) == bool(visual)
-    assert {"form.submitted", "element.dropped", "text.copied", "text.appeared", "element.appeared"} <= kinds
+    assert {
+        "form.submitted",
+        "element.dropped",
+        "text.copied",
+        "text.appeared",
+        "element.appeared",
+    } <= kinds
     history = without.pop("history"), watched.pop("history")
     assert history[1] - history[0] == 2, "about:blank and the page again; nothing of ours"
     assert not list(unified_diff(without.pop("notes"), watched.pop("notes"), n=2, lineterm=""))

@@ -1,4 +1,5 @@
-"""What pages look like, recorded in the isolated world: whole, masked, bounded, and nobody's concern but people's."""
+"""What pages look like, recorded in the isolated world: whole, masked, bounded, and nobody's
+concern but people's."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from playwright.async_api import Page
 
 from agentd.masking import Masker
 from agentd.sources.cdp.folds.visual import Visual
-from agentd.sources.cdp.state.state import Seen
+from agentd.sources.cdp.state.state import CdpObservation
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -47,7 +48,9 @@ def texts(node: Any) -> Iterator[str]:
             yield from texts(child)
 
 
-async def test_without_the_option_nothing_is_recorded(browser: Chromium, page: Page, site: Site) -> None:
+async def test_without_the_option_nothing_is_recorded(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", "<p>shown"))
         await watch.one("page.loaded", url=site.url + "/")
@@ -55,8 +58,13 @@ async def test_without_the_option_nothing_is_recorded(browser: Chromium, page: P
     assert watch.all("visual.recorded") == []
 
 
-async def test_a_document_and_what_becomes_of_it_is_recorded(browser: Chromium, page: Page, site: Site) -> None:
-    url = site.page("/", "<h1>Shop</h1><button onclick=\"this.textContent = 'Bought'\">Buy</button><input id=who>")
+async def test_a_document_and_what_becomes_of_it_is_recorded(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    url = site.page(
+        "/",
+        "<h1>Shop</h1><button onclick=\"this.textContent = 'Bought'\">Buy</button><input id=who>",
+    )
     async with watching(browser, PLAN) as watch:
         await page.goto(url)
         await page.click("button")
@@ -65,9 +73,14 @@ async def test_a_document_and_what_becomes_of_it_is_recorded(browser: Chromium, 
         told = await watch.until(lambda: [one for one in events(watch) if one["type"] == 3])
         documents = [set(texts(one)) for one in events(watch) if one["type"] == FULL]
         assert any({"Shop", "Buy"} <= document for document in documents)
-        assert "Bought" in orjson.dumps([one for one in told if one["data"]["source"] == CHANGED]).decode()
+        assert (
+            "Bought"
+            in orjson.dumps([one for one in told if one["data"]["source"] == CHANGED]).decode()
+        )
         typed = [one["data"]["text"] for one in told if one["data"]["source"] == TYPED]
-        assert typed[-1] == "Ada", "what stands in the field as the step ends, though it was not left"
+        assert typed[-1] == "Ada", (
+            "what stands in the field as the step ends, though it was not left"
+        )
         await page.goto(site.page("/next", "<p>Next"))
         await watch.until(lambda: [one for one in events(watch) if "Next" in set(texts(one))])
     for stream in {data["stream"] for data in watch.all("visual.recorded")}:
@@ -110,7 +123,9 @@ def test_which_attributes_are_secrets(attributes: dict[str, str], kept: bool) ->
     def said(event: dict[str, Any]) -> str:
         text = orjson.dumps([{"data": event}]).decode()
         about = {"tab": "T", "stream": "s", "n": 0, "now": 1, "events": text}
-        return "".join(str(seen.data["text"]) for seen in visual.fold(Seen("visual", about)))
+        return "".join(
+            str(seen.data["text"]) for seen in visual.fold(CdpObservation("visual", about))
+        )
 
     assert ("geheim12" in said({"node": {"type": 2, "id": 7, "attributes": attributes}})) is kept
     if "value" in attributes:
@@ -119,7 +134,9 @@ def test_which_attributes_are_secrets(attributes: dict[str, str], kept: bool) ->
         assert ("geheim12" in said({"source": 5, "id": 7, "text": "geheim12"})) is kept
 
 
-async def test_hidden_fields_and_tokens_of_the_page_are_not_recorded(browser: Chromium, page: Page, site: Site) -> None:
+async def test_hidden_fields_and_tokens_of_the_page_are_not_recorded(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     head, field = "Zk3l9secretcsrf", "s3cr3tCsrfValue"
     url = site.page("/v", f"""<meta name=csrf-token content={head}><form><input type=hidden name=ref value={field}>
         <input name=a></form><p>shown</p>""")  # fmt: skip
@@ -153,7 +170,9 @@ async def test_a_page_that_changes_without_end_is_a_gap_and_then_whole_again(
     assert '"type":2' in "".join(data["text"] for data in begun), "a whole document"
 
 
-async def test_a_page_that_was_there_and_is_too_large_is_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_page_that_was_there_and_is_too_large_is_a_gap(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     """Its document comes before the recorder has said that it began."""
     await page.goto(site.page("/", f"<p>{'long ' * 1_000_000}"))
     async with watching(browser, PLAN) as watch:

@@ -32,7 +32,8 @@ addEventListener('fetch', (event) => { const to = new URL(event.request.url).pat
 
 def posts(watch: Watch, url: str) -> list[tuple[str, int, str | None, str | None]]:
     return [
-        (d["method"], d["status"], d.get("via"), d.get("answered_by")) for d in watch.all("request.finished", url=url)
+        (d["method"], d["status"], d.get("via"), d.get("answered_by"))
+        for d in watch.all("request.finished", url=url)
     ]
 
 
@@ -50,13 +51,23 @@ async def test_a_dedicated_workers_requests(browser: Chromium, page: Page, site:
         early = await watch.one("request.finished", url=site.url + "/early")
         script = await watch.one("request.finished", url=site.url + "/w.js")
         tab = watch.all("page.navigated")[0]["tab"]
-    assert (late["via"], late["tab"], late["frame"], late["body"]["text"]) == ("worker", tab, tab, '{"to":7}')
+    assert (late["via"], late["tab"], late["frame"], late["body"]["text"]) == (
+        "worker",
+        tab,
+        tab,
+        '{"to":7}',
+    )
     assert (early["via"], early["status"]) == ("worker", 200)
-    assert (script["status"], script.get("via")) == (200, None), "the page asked for the worker's script"
+    assert (script["status"], script.get("via")) == (
+        200,
+        None,
+    ), "the page asked for the worker's script"
     assert len(watch.all("request.sent", url=site.url + "/late")) == 1
 
 
-async def test_a_shared_workers_requests_belong_to_no_tab(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_shared_workers_requests_belong_to_no_tab(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/shared", "ok")
     site.page("/s.js", Answer(SHARED, headers=SCRIPT))
     async with watching(browser) as watch:
@@ -74,7 +85,9 @@ async def test_a_shared_workers_requests_belong_to_no_tab(browser: Chromium, pag
         assert not {"tab", "frame"} & set(finished)
 
 
-async def test_a_service_worker_in_between_makes_no_second_request(browser: Chromium, page: Page, site: Site) -> None:
+async def test_a_service_worker_in_between_makes_no_second_request(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     for path in ("/list", "/order", "/for-other", "/queued", "/plain"):
         site.page(path, "ok")
     site.page("/sw.js", Answer(SERVICE, headers=SCRIPT))
@@ -97,7 +110,9 @@ async def test_a_service_worker_in_between_makes_no_second_request(browser: Chro
     assert posts(watch, site.url + "/kept") == [("GET", 200, "service_worker", "cache_storage")]
     assert watch.all("request.finished", url=site.url + "/kept")[0]["cached"] is True
     assert posts(watch, site.url + "/order") == [("POST", 200, "service_worker", None)]
-    assert posts(watch, site.url + "/other") == [("POST", 200, "service_worker", "worker")], "from elsewhere"
+    assert posts(watch, site.url + "/other") == [("POST", 200, "service_worker", "worker")], (
+        "from elsewhere"
+    )
     assert posts(watch, site.url + "/for-other") == [("POST", 200, "service_worker", None)]
     assert posts(watch, site.url + "/plain") == [("POST", 200, None, None)]
     assert posts(watch, site.url + "/list") == [("GET", 200, "service_worker", None)]
@@ -114,12 +129,16 @@ async def test_a_service_worker_in_between_makes_no_second_request(browser: Chro
     assert len(watch.all("request.sent", url=site.url + "/order")) == 1
 
 
-async def test_workers_are_left_alone_where_nobody_hears_requests(browser: Chromium, page: Page, site: Site) -> None:
+async def test_workers_are_left_alone_where_nobody_hears_requests(
+    browser: Chromium, page: Page, site: Site
+) -> None:
     site.page("/early", "ok")
     site.page("/w.js", Answer("fetch('/early').then(() => postMessage(1))", headers=SCRIPT))
     async with watching(browser, {"hears": ["element.clicked"]}) as watch:
         await page.goto(site.url)
-        await page.evaluate("new Promise((done) => { new Worker('/w.js').onmessage = done }).then(() => 0)")
+        await page.evaluate(
+            "new Promise((done) => { new Worker('/w.js').onmessage = done }).then(() => 0)"
+        )
         await watch.fence()
         assert watch.source._live is not None
         sessions = watch.source._live.normaliser.browser.sessions.values()
@@ -134,7 +153,8 @@ async def test_a_worker_that_is_too_busy_to_answer_is_waited_for_once(
     async with watching(browser) as watch:
         await page.goto(site.url)
         await page.evaluate(
-            "new Promise((done) => { window.w = new Worker('/w.js'); w.onmessage = done }).then(() => 0)"
+            "new Promise((done) => { window.w = new Worker('/w.js'); w.onmessage = done }).then(()"
+            " => 0)"
         )
         assert watch.source._live is not None
         live = watch.source._live

@@ -22,7 +22,8 @@ class Watch(support.Watch[CdpSource]):
         self.browser = browser
 
     def all(self, kind: str, **wanted: Any) -> list[Data]:
-        """The observations of ``kind`` whose fields are as wanted; baseline ones only if asked for."""
+        """The observations of ``kind`` whose fields are as wanted; baseline ones only if asked
+        for."""
         return super().all(kind, **{"baseline": None} | wanted)
 
     def clicked(self, name: str) -> bool:
@@ -40,5 +41,7 @@ async def watching(
     browser: Chromium, plan: Mapping[str, Any] | None = None, source: CdpSource | None = None
 ) -> AsyncIterator[Watch]:
     """A source attached to ``browser`` and ready."""
-    async with running(Watch(source or CdpSource(browser.endpoint, None, plan or {}), browser)) as watch:
+    async with running(
+        Watch(source or CdpSource(browser.endpoint, None, plan or {}), browser)
+    ) as watch:
         yield watch

@@ -28,14 +28,17 @@ class Asked(NamedTuple):
 
 
 class Peer:
-    """Answers in the order told; a path without an answer left is the test's mistake and gives 599."""
+    """Answers in the order told; a path without an answer left is the test's mistake and gives
+    599."""
 
     def __init__(self) -> None:
         self.url = ""
         self.asked: list[Asked] = []
         self._answers: dict[str, deque[Response]] = {}
 
-    def answer(self, path: str, body: Any = None, status: int = 200, headers: dict[str, str] | None = None) -> None:
+    def answer(
+        self, path: str, body: Any = None, status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
         """Queue one answer for ``path``: bytes and text go as they are, the rest as JSON."""
         content = body if isinstance(body, bytes | str) else json.dumps(body)
         self._answers.setdefault(path, deque()).append(Response(content, status, headers))
@@ -45,10 +48,20 @@ class Peer:
         kind = request.headers.get("content-type", "")
         body = json.loads(raw) if raw and kind == "application/json" else raw.decode()
         self.asked.append(
-            Asked(request.method, request.url.path, dict(request.query_params), dict(request.headers), body)
+            Asked(
+                request.method,
+                request.url.path,
+                dict(request.query_params),
+                dict(request.headers),
+                body,
+            )
         )
         answers = self._answers.get(request.url.path)
-        return answers.popleft() if answers else Response(f"no answer left for {request.url.path}", 599)
+        return (
+            answers.popleft()
+            if answers
+            else Response(f"no answer left for {request.url.path}", 599)
+        )
 
     def app(self) -> Starlette:
         return Starlette(routes=[Route("/{path:path}", self._handle, methods=["GET", "POST"])])

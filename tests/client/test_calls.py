@@ -1,4 +1,5 @@
-"""Calls go out as the wire wants them and answers come back as types; one table for both clients."""
+"""Calls go out as the wire wants them and answers come back as types; one table for both
+clients."""
 
 from __future__ import annotations
 
@@ -35,20 +36,32 @@ REWARD = {
     "verdicts": [{"stage": "rule", "score": 0.2, "confidence": 1.0, "why": "x", "by": "y", "cost": 0.0}],
     "decided_by": "rule", "done": False, "success": None, "through": 20, "digest": "d",
 }  # fmt: skip
-SETTLING = {**REWARD, "status": "settling", "reward": None, "mask": True, "milestones": [], "verdicts": []}
+SETTLING = {
+    **REWARD,
+    "status": "settling",
+    "reward": None,
+    "mask": True,
+    "milestones": [],
+    "verdicts": [],
+}
 OPENED = {
     "episode": "e1", "task": "shop/a", "version": "1", "digest": "d", "token": "append",
     "plan": {"hears": []},
 }  # fmt: skip
 
 
-def test_a_task_goes_as_yaml_where_it_is_text_and_as_json_where_it_is_a_mapping(peer: Peer, connect: Any) -> None:
+def test_a_task_goes_as_yaml_where_it_is_text_and_as_json_where_it_is_a_mapping(
+    peer: Peer, connect: Any
+) -> None:
     for _ in range(2):
         peer.answer("/v1/tasks", {"id": "a", "version": "1", "digest": "d", "attainable": 1.0}, 201)
     client = connect(peer.url)
     assert client.register_task("id: a\n").attainable == 1.0
     assert client.register_task({"id": "a"}).digest == "d"
-    assert [one.headers["content-type"] for one in peer.asked] == ["application/yaml", "application/json"]
+    assert [one.headers["content-type"] for one in peer.asked] == [
+        "application/yaml",
+        "application/json",
+    ]
     assert [one.body for one in peer.asked] == ["id: a\n", {"id": "a"}]
 
 
@@ -72,7 +85,9 @@ def test_an_opened_episode_knows_its_token_and_numbers_its_steps(peer: Peer, con
 
 def test_a_task_is_opened_in_the_version_that_was_registered(peer: Peer, connect: Any) -> None:
     """Another version may have come after it; by its id it is the newest one's episode."""
-    peer.answer("/v1/tasks", {"id": "shop/a", "version": "1", "digest": "d", "attainable": 1.0}, 201)
+    peer.answer(
+        "/v1/tasks", {"id": "shop/a", "version": "1", "digest": "d", "attainable": 1.0}, 201
+    )
     for _ in range(3):
         peer.answer("/v1/episodes", OPENED, 201)
     client = connect(peer.url)
@@ -101,11 +116,15 @@ def test_answers_and_tool_calls_are_reported(peer: Peer, connect: Any) -> None:
     ]
 
 
-def test_a_reward_is_typed_down_to_its_evidence_and_keeps_its_bytes(peer: Peer, connect: Any) -> None:
+def test_a_reward_is_typed_down_to_its_evidence_and_keeps_its_bytes(
+    peer: Peer, connect: Any
+) -> None:
     sent = json.dumps({**REWARD, "a_newer_field": 1})
     peer.answer("/v1/episodes/e1/steps/3/reward", sent)
     reward = connect(peer.url).episode("e1").reward(3)
-    assert reward.milestones == (Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.2, (17, 18), 2, False),)
+    assert reward.milestones == (
+        Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.2, (17, 18), 2, False),
+    )
     assert (reward.reward, reward.verdicts[0].stage, reward.settled) == (0.2, "rule", True)
     assert reward.body == sent.encode()
 
@@ -119,20 +138,31 @@ def test_waiting_for_the_seal_asks_again_until_it_is_there(peer: Peer, connect: 
     assert max(waits) <= 25_000, "one request must not wait longer than proxies allow"
 
 
-def test_a_reward_whose_seal_does_not_come_is_null_and_masked_not_zero(peer: Peer, connect: Any) -> None:
+def test_a_reward_whose_seal_does_not_come_is_null_and_masked_not_zero(
+    peer: Peer, connect: Any
+) -> None:
     peer.answer("/v1/episodes/e1/steps/3/reward", SETTLING)
     reward = connect(peer.url).episode("e1").reward(3, wait_s=0)
     assert (reward.reward, reward.mask, reward.settled) == (None, True, False)
 
 
 def test_a_batch_keeps_its_order_and_each_entry_its_own_fate(peer: Peer, connect: Any) -> None:
-    problem = {"type": "x", "title": "Not Found", "status": 404, "detail": "no step 9", "last_step": 4}
+    problem = {
+        "type": "x",
+        "title": "Not Found",
+        "status": 404,
+        "detail": "no step 9",
+        "last_step": 4,
+    }
     peer.answer("/v1/rewards:query", {"rewards": [REWARD, {"error": problem}]})
     first, second = connect(peer.url).rewards([("e1", 3), ("e1", 9)])
     assert isinstance(first, Reward)
     assert isinstance(second, NotFoundError)
     assert second.members == {"last_step": 4}
-    assert peer.asked[0].body["items"] == [{"episode": "e1", "step": 3}, {"episode": "e1", "step": 9}]
+    assert peer.asked[0].body["items"] == [
+        {"episode": "e1", "step": 3},
+        {"episode": "e1", "step": 9},
+    ]
 
 
 def test_closing_waits_until_the_episode_is_closed(peer: Peer, connect: Any) -> None:
@@ -167,15 +197,23 @@ def test_events_trajectory_and_recording(peer: Peer, connect: Any, tmp_path: Pat
     peer.answer("/v1/episodes/e1/trajectory", {"episode": "e1", "steps": [step]})
     peer.answer("/v1/episodes/e1/recording", b"\x28\xb5\x2f\xfd")
     episode = connect(peer.url).episode("e1")
-    assert episode.events(after=0, kind="episode.opened") == [Event(1, 0, "journal", "episode.opened", {})]
+    assert episode.events(after=0, kind="episode.opened") == [
+        Event(1, 0, "journal", "episode.opened", {})
+    ]
     (transition,) = episode.trajectory()
-    assert (transition.reward.milestones[0].id, transition.first, transition.last) == ("order", 4, 9)
+    assert (transition.reward.milestones[0].id, transition.first, transition.last) == (
+        "order",
+        4,
+        9,
+    )
     assert episode.recording(tmp_path / "a.mrec") == 4
     assert (tmp_path / "a.mrec").read_bytes() == b"\x28\xb5\x2f\xfd"
     assert peer.asked[0].query == {"after": "0", "kind": "episode.opened"}
 
 
-def test_steps_go_to_the_daemon_where_its_state_folder_is_known(peer: Peer, connect: Any, tmp_path: Path) -> None:
+def test_steps_go_to_the_daemon_where_its_state_folder_is_known(
+    peer: Peer, connect: Any, tmp_path: Path
+) -> None:
     (tmp_path / "control.token").write_text("local\n")
     (tmp_path / "agentd.json").write_text(json.dumps({"port": int(peer.url.rsplit(":", 1)[1])}))
     peer.answer("/v1/steps", {"step": 0, "seq": 3})
@@ -187,7 +225,9 @@ def test_steps_go_to_the_daemon_where_its_state_folder_is_known(peer: Peer, conn
     assert peer.asked[0].body == {"step": 0, "action": "a"}
 
 
-def test_closing_beside_the_daemon_tells_it_and_still_asks_the_service(peer: Peer, connect: Any) -> None:
+def test_closing_beside_the_daemon_tells_it_and_still_asks_the_service(
+    peer: Peer, connect: Any
+) -> None:
     peer.answer("/v1/close", {})
     peer.answer("/v1/episodes/e1:close", {"episode": "e1", "status": "closed", "total": 0.0})
     client = connect(peer.url, control=Control(peer.url, "local"))

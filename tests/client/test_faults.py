@@ -1,4 +1,5 @@
-"""Refusals become named errors; broken connections are tried again, but only where that does no harm."""
+"""Refusals become named errors; broken connections are tried again, but only where that does no
+harm."""
 
 from __future__ import annotations
 
@@ -78,7 +79,9 @@ def test_a_get_is_asked_again_until_the_service_is_back(peer: Peer, connect: Any
     assert len(peer.asked) == 4
 
 
-def test_a_post_keeps_its_key_over_retries_and_the_next_one_has_another(peer: Peer, connect: Any) -> None:
+def test_a_post_keeps_its_key_over_retries_and_the_next_one_has_another(
+    peer: Peer, connect: Any
+) -> None:
     peer.answer("/v1/episodes", {}, 503)
     peer.answer("/v1/episodes", OPENED, 201)
     peer.answer("/v1/episodes", OPENED, 201)
@@ -182,12 +185,17 @@ def test_a_stream_goes_on_after_a_break_and_ends_with_the_episode(peer: Peer, co
     assert peer.asked[1].headers["last-event-id"] == "1", "the half-read reward is asked for again"
 
 
-def test_a_stream_goes_on_behind_the_last_reward_until_the_service_says_that_it_ended(peer: Peer, connect: Any) -> None:
+def test_a_stream_goes_on_behind_the_last_reward_until_the_service_says_that_it_ended(
+    peer: Peer, connect: Any
+) -> None:
     """A judge may decide after the end; a connection that ends before that is only a connection."""
     last = {**REWARD, "done": True, "status": "escalating", "reward": None, "mask": True}
     closed = {"seq": 3, "at": 9, "source": "journal", "kind": "episode.closed", "data": {}}
     peer.answer(f"{STATUS}/stream", _sse("event", 3, closed) + _sse("reward", 3, last))
-    peer.answer(f"{STATUS}/stream", _sse("reward", 3, {**REWARD, "done": True}) + _sse("ended", 4, {"through": 3}))
+    peer.answer(
+        f"{STATUS}/stream",
+        _sse("reward", 3, {**REWARD, "done": True}) + _sse("ended", 4, {"through": 3}),
+    )
     items = list(connect(peer.url).episode("e1").stream())
     assert [(one.kind, one.seq) for one in items] == [("event", 3), ("reward", 3), ("reward", 3)]
     assert items[-1].item.status == REWARD["status"]

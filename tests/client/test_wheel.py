@@ -1,4 +1,5 @@
-"""The client is a small distribution of its own: its wheel holds one typed package and asks for httpx only."""
+"""The client is a small distribution of its own: its wheel holds one typed package and asks for
+httpx only."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ CLIENT = Path(__file__).parents[2] / "client"
 
 def test_the_wheel_is_typed_and_needs_httpx_alone(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=CLIENT, check=True
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=CLIENT,
+        check=True,
     )
     (built,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(built) as wheel:

@@ -1,7 +1,8 @@
-"""A recording in its normal form: names instead of ids, no times, and order only where one thing follows from another.
+"""A recording in its normal form: names instead of ids, no times, and order only where one thing
+follows from another.
 
-Within a step the events of one subject (a frame, a request, a tab, ...) keep their order; those of different subjects
-come as the browser and the wire please.
+Within a step the events of one subject (a frame, a request, a tab, ...) keep their order; those of
+different subjects come as the browser and the wire please.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ SUBJECTS = ("request", "socket", "download", "frame", "tab")
 
 
 class Allowed(NamedTuple):
-    """A difference that is allowed between two transports: ``of`` says whether an event shows it."""
+    """A difference that is allowed between two transports: ``of`` says whether an event shows
+    it."""
 
     of: Callable[[str, Mapping[str, Any]], bool]
     why: str
@@ -41,7 +43,8 @@ def events_of(recording: Path) -> list[Event]:
 
 
 def normal(events: list[Event], left_out: Mapping[str, str], allowed: Sequence[Allowed]) -> Normal:
-    """Step and subject → what happened to it, but for fields that are left out and events that may be missing."""
+    """Step and subject → what happened to it, but for fields that are left out and events that may
+    be missing."""
     names = _Names()
     made: Normal = {}
     step: int | None = None
@@ -54,7 +57,9 @@ def normal(events: list[Event], left_out: Mapping[str, str], allowed: Sequence[A
         if any(difference.of(event.kind, data) for difference in allowed):
             continue
         subject = next((str(data[field]) for field in SUBJECTS if field in data), "")
-        if event.kind == "page.titled":  # told by the list of tabs, beside what the page itself tells
+        if (
+            event.kind == "page.titled"
+        ):  # told by the list of tabs, beside what the page itself tells
             subject += "'s title"
         kept = {key: value for key, value in data.items() if key not in left_out}
         line = f"{event.kind} {orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode()}"
@@ -70,10 +75,12 @@ def differing(one: Normal, other: Normal) -> list[str]:
         if left == right:
             continue
         lines.extend(
-            f"step {key[0]}, {key[1]}: only there: {line}" for line in (Counter(left) - Counter(right)).elements()
+            f"step {key[0]}, {key[1]}: only there: {line}"
+            for line in (Counter(left) - Counter(right)).elements()
         )
         lines.extend(
-            f"step {key[0]}, {key[1]}: only here: {line}" for line in (Counter(right) - Counter(left)).elements()
+            f"step {key[0]}, {key[1]}: only here: {line}"
+            for line in (Counter(right) - Counter(left)).elements()
         )
         if Counter(left) == Counter(right):
             lines.append(f"step {key[0]}, {key[1]}: another order: {left} there, {right} here")
@@ -81,7 +88,8 @@ def differing(one: Normal, other: Normal) -> list[str]:
 
 
 class _Names:
-    """Ids by the order in which they appear; requests by what they ask for, since their order is the network's."""
+    """Ids by the order in which they appear; requests by what they ask for, since their order is
+    the network's."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
@@ -94,7 +102,9 @@ class _Names:
             if isinstance(made.get(field), str):
                 made[field] = self._of(noun, made[field], noun)
         if "request" in made:
-            made["request"] = self._of("request", made["request"], f"{made.get('method')} {made.get('url')}")
+            made["request"] = self._of(
+                "request", made["request"], f"{made.get('method')} {made.get('url')}"
+            )
         return made
 
     def _of(self, what: str, number: str, called: str) -> str:

@@ -1,4 +1,5 @@
-"""A short session whose outcome must be the same whether it is watched or not: dialogs, leaving, a download, focus."""
+"""A short session whose outcome must be the same whether it is watched or not: dialogs, leaving, a
+download, focus."""
 
 from __future__ import annotations
 
@@ -32,9 +33,10 @@ async def outcome(hands: Hands, site: str) -> str:
     await hands.until("window.asked || location.pathname === '/left'")
     await hands.until("!window.leaving")
     left = await hands.value(
-        "({path: location.pathname, history: history.length, title: document.title,"
-        " focus: document.activeElement.id, focused: document.hasFocus(), page: document.documentElement.outerHTML,"
-        " globals: Object.getOwnPropertyNames(window).length, visible: document.visibilityState})"
+        "({path: location.pathname, history: history.length, title: document.title, focus:"
+        " document.activeElement.id, focused: document.hasFocus(), page:"
+        " document.documentElement.outerHTML, globals: Object.getOwnPropertyNames(window).length,"
+        " visible: document.visibilityState})"
     )
     await hands.end()
     return json.dumps({"said": said, "left": left, "downloads": downloads}, sort_keys=True)

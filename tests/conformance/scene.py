@@ -1,4 +1,5 @@
-"""The scene: what the agent does, told once. Every hand sends the same input over a DevTools session of its library.
+"""The scene: what the agent does, told once. Every hand sends the same input over a DevTools
+session of its library.
 
 Imports nothing that is not there in every environment.
 """
@@ -15,7 +16,8 @@ NAVIGATED = "Inspected target navigated or closed"
 
 
 class Hands:
-    """What a harness lends to the scene. Without asyncio its methods never suspend, see `plainly`."""
+    """What a harness lends to the scene. Without asyncio its methods never suspend, see
+    `plainly`."""
 
     def __init__(self) -> None:
         self.seen: Counter[str] = Counter()
@@ -46,13 +48,17 @@ class Hands:
     # -- made of the above
 
     async def value(self, expression: str) -> Any:
-        answer = await self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True})
+        answer = await self.call(
+            "Runtime.evaluate", {"expression": expression, "returnByValue": True}
+        )
         return answer["result"].get("value")
 
     async def until(self, expression: str) -> Any:
         """Wait until the page gives something that is true."""
         deadline = time.monotonic() + PATIENCE_S
-        while not (value := await self._said(f"(() => {{ try {{ return {expression} }} catch {{}} }})()")):
+        while not (
+            value := await self._said(f"(() => {{ try {{ return {expression} }} catch {{}} }})()")
+        ):
             assert time.monotonic() < deadline, f"the page never said {expression}"
             await self.rest()
         return value
@@ -66,7 +72,8 @@ class Hands:
             return None
 
     async def until_seen(self, **kinds: int) -> None:
-        """Wait until these kinds were journalled that often; ``page__loaded=2`` is page.loaded, twice."""
+        """Wait until these kinds were journalled that often; ``page__loaded=2`` is page.loaded,
+        twice."""
         wanted = {kind.replace("__", "."): count for kind, count in kinds.items()}
         deadline = time.monotonic() + PATIENCE_S
         while any(self.seen[kind] < count for kind, count in wanted.items()):
@@ -74,13 +81,16 @@ class Hands:
             await self.rest()
 
     async def click(self, selector: str, *, x: float = 0.5, y: float = 0.5) -> None:
-        """Press and release the left button over an element, as far across it as ``x`` and ``y`` say."""
+        """Press and release the left button over an element, as far across it as ``x`` and ``y``
+        say."""
         box = await self.until(
             f"(box => box.width && [box.x + box.width * {x}, box.y + box.height * {y}])"
             f"(document.querySelector({selector!r}).getBoundingClientRect())"
         )
         where = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
-        await self.call("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": box[0], "y": box[1]})
+        await self.call(
+            "Input.dispatchMouseEvent", {"type": "mouseMoved", "x": box[0], "y": box[1]}
+        )
         for kind in ("mousePressed", "mouseReleased"):
             await self.call("Input.dispatchMouseEvent", {"type": kind, **where})
 
@@ -95,7 +105,8 @@ def plainly(doing: Any) -> Any:
 
 
 async def scene(hands: Hands, site: str) -> None:
-    """Navigation, form, dialog, frame of another process, popup, route, WebSocket, download, crash."""
+    """Navigation, form, dialog, frame of another process, popup, route, WebSocket, download,
+    crash."""
     await hands.begin("open")
     await hands.call("Page.navigate", {"url": f"{site}/"})
     await hands.until("document.readyState === 'complete' && location.pathname === '/'")
@@ -108,7 +119,9 @@ async def scene(hands: Hands, site: str) -> None:
     await hands.until_seen(field__filled=1)  # before it is left: a field left at once is told once
     await hands.click("[name=express]")
     await hands.click("form button")
-    await hands.until("location.pathname === '/done' && document.readyState === 'complete' && window.framed")
+    await hands.until(
+        "location.pathname === '/done' && document.readyState === 'complete' && window.framed"
+    )
     await hands.until_seen(page__loaded=4)
     await hands.end()
 

@@ -21,15 +21,22 @@ def scene_site() -> Iterator[Site]:
         port = echo.socket.getsockname()[1]
         thread = threading.Thread(target=echo.serve_forever)
         thread.start()
-        site.page("/", f"{HEAD}<title>Shop</title><form method=post action=/order>"
-                  "<input name=who aria-label=Name><input type=checkbox name=express aria-label=Express>"
-                  f"<button>Order</button></form><iframe src='{site.other}/inner'></iframe>")  # fmt: skip
+        site.page(
+            "/",
+            f"{HEAD}<title>Shop</title><form method=post action=/order>"
+            "<input name=who aria-label=Name><input type=checkbox name=express aria-label=Express>"
+            f"<button>Order</button></form><iframe src='{site.other}/inner'></iframe>",
+        )
         site.page("/order", Answer(status=303, headers=(("location", "/done"),)))
         site.page("/done", DONE.replace("OTHER", site.other).replace("PORT", str(port)))
         site.page("/inner", f"""{HEAD}<style>button {{ position: absolute; inset: 0 }}</style>
             <button onclick="parent.postMessage('rated', '*')">Rate us</button>
             <script>onload = () => parent.postMessage('framed', '*')</script>""")  # fmt: skip
-        site.page("/popup", f"{HEAD}<title>Popup</title><script>onload = () => opener.postMessage('popped')</script>")
+        site.page(
+            "/popup",
+            f"{HEAD}<title>Popup</title><script>onload = () =>"
+            " opener.postMessage('popped')</script>",
+        )
         site.page("/dialogs", DIALOGS)
         site.page("/left", f"{HEAD}<title>left</title>")
         site.page("/file", Answer("a,b\n", headers=FILE))

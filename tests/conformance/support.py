@@ -22,12 +22,19 @@ def run_harness(name: str, *words: str) -> str:
         pytest.skip(f"{python.parent.parent.name} is missing: `make test` makes it")
     command = [os.fspath(python), "-m", f"tests.conformance.harness.{name}", *words]
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             out, err = process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # its browser too
             out, err = process.communicate()
-    assert process.returncode == 0, f"{name} ended with {process.returncode}:\n{out[-2000:]}\n{err[-4000:]}"
+    assert process.returncode == 0, (
+        f"{name} ended with {process.returncode}:\n{out[-2000:]}\n{err[-4000:]}"
+    )
     return out

@@ -1,4 +1,5 @@
-"""agentd.attach as a harness uses it: what it refuses, what it shares with others, what it says when it is held up."""
+"""agentd.attach as a harness uses it: what it refuses, what it shares with others, what it says
+when it is held up."""
 
 from __future__ import annotations
 
@@ -81,12 +82,36 @@ REFUSED: dict[str, tuple[Callable[[Browser], Any], dict[str, Any], str]] = {
     "no page": (lambda browser: "page", {"out": "x.mrec"}, "a builtins.str; wanted a Page"),
     "a closed page": (_closed, {"out": "x.mrec"}, "the Page is closed"),
     "an empty context": (lambda browser: browser.new_context(), {"out": "x.mrec"}, "no page yet"),
-    "neither service nor recording": (lambda browser: browser, {}, "either service, episode, token and state, or out"),
-    "no token": (lambda browser: browser, {"service": "http://127.0.0.1:1", "episode": "e", "state": "s"}, "token"),
-    "no state": (lambda browser: browser, {"service": "http://127.0.0.1:1", "episode": "e", "token": "t"}, "--state"),
-    "a port beside it": (lambda browser: browser, {"out": "x.mrec", "cdp": "http://127.0.0.1:1"}, "cdp is the browser"),
-    "an option that there is not": (lambda browser: browser, {"out": "x.mrec", "visul": True}, "no option visul=True"),
-    "an option of another command": (lambda browser: browser, {"out": "x.mrec", "edge": "t.json"}, "no option edge"),
+    "neither service nor recording": (
+        lambda browser: browser,
+        {},
+        "either service, episode, token and state, or out",
+    ),
+    "no token": (
+        lambda browser: browser,
+        {"service": "http://127.0.0.1:1", "episode": "e", "state": "s"},
+        "token",
+    ),
+    "no state": (
+        lambda browser: browser,
+        {"service": "http://127.0.0.1:1", "episode": "e", "token": "t"},
+        "--state",
+    ),
+    "a port beside it": (
+        lambda browser: browser,
+        {"out": "x.mrec", "cdp": "http://127.0.0.1:1"},
+        "cdp is the browser",
+    ),
+    "an option that there is not": (
+        lambda browser: browser,
+        {"out": "x.mrec", "visul": True},
+        "no option visul=True",
+    ),
+    "an option of another command": (
+        lambda browser: browser,
+        {"out": "x.mrec", "edge": "t.json"},
+        "no option edge",
+    ),
     "a folder that is none": (lambda browser: browser, {"out": "/nowhere/x.mrec"}, "/nowhere"),
 }
 
@@ -101,7 +126,9 @@ def test_what_cannot_be_watched_is_refused_in_words(
         agentd.attach(give(browser), **options)
 
 
-def test_a_service_that_nobody_reaches_is_waited_for_no_longer_than_asked(browser: Browser, tmp_path: Path) -> None:
+def test_a_service_that_nobody_reaches_is_waited_for_no_longer_than_asked(
+    browser: Browser, tmp_path: Path
+) -> None:
     """Bound and not listening: a connection is refused, and asked for again."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -109,7 +136,9 @@ def test_a_service_that_nobody_reaches_is_waited_for_no_longer_than_asked(browse
         page = browser.new_page()
         began = time.monotonic()
         with pytest.raises(UsageError, match="no plan of the episode within 1 s"):
-            agentd.attach(page, service=service, episode="e", token="t", state=tmp_path / "s", patience_s=1)
+            agentd.attach(
+                page, service=service, episode="e", token="t", state=tmp_path / "s", patience_s=1
+            )
         assert time.monotonic() - began < 10
     with agentd.attach(page, out=tmp_path / "after.mrec"):  # the browser is free again
         pass
@@ -118,7 +147,9 @@ def test_a_service_that_nobody_reaches_is_waited_for_no_longer_than_asked(browse
 @pytest.mark.parametrize("name", ["firefox", "webkit"])
 def test_other_browsers_are_refused_by_name(name: str) -> None:
     """They are not installed here: this is what Playwright's pages of them look like."""
-    page = SimpleNamespace(context=SimpleNamespace(browser=SimpleNamespace(browser_type=SimpleNamespace(name=name))))
+    page = SimpleNamespace(
+        context=SimpleNamespace(browser=SimpleNamespace(browser_type=SimpleNamespace(name=name)))
+    )
     with pytest.raises(UsageError, match=f"the browser is {name}"):
         _must_be_chromium(page)
 
@@ -127,7 +158,9 @@ def test_a_browser_is_watched_once_and_a_context_apart_from_others(
     browser: Browser, site: Site, tmp_path: Path
 ) -> None:
     pages = {name: browser.new_page() for name in ("one", "two")}
-    watches = {name: agentd.attach(page, out=tmp_path / f"{name}.mrec") for name, page in pages.items()}
+    watches = {
+        name: agentd.attach(page, out=tmp_path / f"{name}.mrec") for name, page in pages.items()
+    }
     with pytest.raises(UsageError, match="watched already"):
         agentd.attach(pages["one"].context, out=tmp_path / "again.mrec")
     with pytest.raises(UsageError, match="watched already"):
@@ -139,7 +172,11 @@ def test_a_browser_is_watched_once_and_a_context_apart_from_others(
     for watch in watches.values():
         watch.close()
     for name in pages:
-        seen = {event.data["url"] for event in events_of(tmp_path / f"{name}.mrec") if "url" in event.data}
+        seen = {
+            event.data["url"]
+            for event in events_of(tmp_path / f"{name}.mrec")
+            if "url" in event.data
+        }
         assert {url for url in seen if "?" in url} == {f"{site.url}/?{name}"}
     with agentd.attach(pages["one"], out=tmp_path / "later.mrec") as watch:
         assert "cdp" not in watch.gaps
@@ -158,10 +195,16 @@ def test_a_harness_that_fails_leaves_a_closed_recording(browser: Browser, tmp_pa
     assert events_of(out)[-1].data == {"reason": "the harness raised ZeroDivisionError"}
 
 
-def test_a_recording_for_a_task_has_what_its_rules_read(browser: Browser, site: Site, tmp_path: Path) -> None:
-    """Page text, probes, what a click stands in: without the task nobody would have asked for them."""
+def test_a_recording_for_a_task_has_what_its_rules_read(
+    browser: Browser, site: Site, tmp_path: Path
+) -> None:
+    """Page text, probes, what a click stands in: without the task nobody would have asked for
+    them."""
     site.page("/list", "<p>Ada <button>Open</button></p><p>Bob <button>Open</button></p>")
-    probe = {"id": "size", "script": {"url": "/list", "expression": "document.querySelectorAll('p').length"}}
+    probe = {
+        "id": "size",
+        "script": {"url": "/list", "expression": "document.querySelectorAll('p').length"},
+    }
     clicked = {"element_clicked": {"name": "Open", "around": {"contains": "Bob"}}}
     milestones = [
         {"id": "open", "when": clicked},
@@ -186,11 +229,16 @@ def test_a_recording_for_a_task_has_what_its_rules_read(browser: Browser, site: 
 
 def _end_over_the_port(watch: Watch, step: int) -> None:
     url, token = ControlDir(watch.control).locate()
-    httpx.post(f"{url}/v1/steps/{step}:end", headers={"authorization": f"Bearer {token}"}, json={}).raise_for_status()
+    httpx.post(
+        f"{url}/v1/steps/{step}:end", headers={"authorization": f"Bearer {token}"}, json={}
+    ).raise_for_status()
 
 
-def test_a_seal_that_a_busy_harness_holds_up_is_a_gap(browser: Browser, site: Site, tmp_path: Path) -> None:
-    """Somebody else ends the step while the harness computes: what Playwright has not read yet is not in it."""
+def test_a_seal_that_a_busy_harness_holds_up_is_a_gap(
+    browser: Browser, site: Site, tmp_path: Path
+) -> None:
+    """Somebody else ends the step while the harness computes: what Playwright has not read yet is
+    not in it."""
     out = tmp_path / "session.mrec"
     page = browser.new_page()
     with agentd.attach(page, out=out) as watch:
@@ -208,9 +256,14 @@ def test_a_seal_that_a_busy_harness_holds_up_is_a_gap(browser: Browser, site: Si
         watch.end_step()
     events = [(event.kind, event.data) for event in events_of(out)]
     kinds = [kind for kind, _ in events]
-    sealed, second = kinds.index("step.sealed"), kinds.index("step.began", kinds.index("step.sealed"))
+    sealed, second = (
+        kinds.index("step.sealed"),
+        kinds.index("step.began", kinds.index("step.sealed")),
+    )
     gaps = [
-        at for at, (kind, data) in enumerate(events) if kind == "gap.began" and "gave its browser" in data["reason"]
+        at
+        for at, (kind, data) in enumerate(events)
+        if kind == "gap.began" and "gave its browser" in data["reason"]
     ]
     ended = [at for at, (kind, data) in enumerate(events) if kind == "gap.ended" and at > sealed]
     assert len(gaps) == len(ended) == 1
@@ -236,8 +289,16 @@ def test_script_probes_ask_over_the_harness_in_its_own_context_only(
         "version": "1",
         "instruction": "Open the page.",
         "origin": site.url,
-        "probes": [{"id": "title", "script": {"url": "/start", "expression": "document.title"}, "when": ["step"]}],
-        "milestones": [{"id": "there", "when": {"probe_answers": {"probe": "title", "value": "start"}}}],
+        "probes": [
+            {
+                "id": "title",
+                "script": {"url": "/start", "expression": "document.title"},
+                "when": ["step"],
+            }
+        ],
+        "milestones": [
+            {"id": "there", "when": {"probe_answers": {"probe": "title", "value": "start"}}}
+        ],
     }
     with Stack(tmp_path) as stack:
         episode = stack.open(task)

@@ -41,7 +41,9 @@ async def test_a_watch_is_awaited_and_outlives_its_browser(tmp_path: Path) -> No
     assert kinds.index("step.sealed") < len(kinds) - 1 - kinds[::-1].index("gap.began")
 
 
-async def test_a_close_that_its_caller_gives_up_goes_on_and_can_be_asked_for_again(tmp_path: Path) -> None:
+async def test_a_close_that_its_caller_gives_up_goes_on_and_can_be_asked_for_again(
+    tmp_path: Path,
+) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGS)
         page = await browser.new_page()
@@ -57,10 +59,14 @@ async def test_a_close_that_its_caller_gives_up_goes_on_and_can_be_asked_for_aga
             pass
         await browser.close()
     for name in ("first", "second"):
-        assert [event.kind for event in events_of(tmp_path / f"{name}.mrec")][-1] == "episode.closed"
+        assert [event.kind for event in events_of(tmp_path / f"{name}.mrec")][
+            -1
+        ] == "episode.closed"
 
 
-async def test_a_caller_who_gives_up_at_the_very_end_leaves_the_daemon_to_end(tmp_path: Path) -> None:
+async def test_a_caller_who_gives_up_at_the_very_end_leaves_the_daemon_to_end(
+    tmp_path: Path,
+) -> None:
     over = threading.Event()
 
     async def work(stop: asyncio.Event, opened: object) -> None:

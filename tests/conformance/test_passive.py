@@ -1,4 +1,5 @@
-"""Law 1 over every in-process transport: one short session, watched and alone, leaves the same behind."""
+"""Law 1 over every in-process transport: one short session, watched and alone, leaves the same
+behind."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ where the harness listens to no dialog."""
 def _session(name: str, mode: str, folder: Path) -> dict[str, Any]:
     folder.mkdir()
     with scene_site() as site:
-        printed: dict[str, Any] = json.loads(run_harness(name, mode, site.url, str(folder)).splitlines()[-1])
+        printed: dict[str, Any] = json.loads(
+            run_harness(name, mode, site.url, str(folder)).splitlines()[-1]
+        )
         # The site has another port each time.
         return {**printed, "asked": [(one.method, one.path, one.body) for one in site.asked]}
 
@@ -44,7 +47,11 @@ def test_the_session_ends_as_it_would_alone(name: str, how: str, tmp_path: Path)
     assert alone["downloads"] == [["list.csv", "a,b\n"]]
     assert alone["said"] == ANSWERS[how]
     assert alone["left"]["path"] == "/left"  # Playwright lets its pages leave, too
-    said = [event.data for event in events_of(tmp_path / "watched" / "session.mrec") if event.kind == "dialog.closed"]
+    said = [
+        event.data
+        for event in events_of(tmp_path / "watched" / "session.mrec")
+        if event.kind == "dialog.closed"
+    ]
     assert [(one["type"], one["accepted"], one["input"]) for one in said] == [
         ("alert", not how, ""),
         ("confirm", not how, ""),

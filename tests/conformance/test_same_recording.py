@@ -1,4 +1,5 @@
-"""One session, four harnesses, three transports: the same recording, but for what the tables here list."""
+"""One session, four harnesses, three transports: the same recording, but for what the tables here
+list."""
 
 from __future__ import annotations
 
@@ -34,19 +35,27 @@ def _in_front(kind: str, data: Mapping[str, Any]) -> bool:
 
 LEFT_OUT = {
     "loader": "an id: it names a document and is not compared",
-    "reconciled": "whether a popup or a frame of another process was attached to before its first document was there "
-    "is a matter of milliseconds with every transport, the websocket too",
+    "reconciled": (
+        "whether a popup or a frame of another process was attached to before its first document"
+        " was there is a matter of milliseconds with every transport, the websocket too"
+    ),
 }
 """Fields that don't count."""
 
 DIFFERENCES = (
     Allowed(
         _first_of_a_target,
-        "the request for the first document of a popup or of a frame of another process may be over before anything "
-        "can be attached; Playwright holds new targets back until it has set them up, pyppeteer and people do not",
+        "the request for the first document of a popup or of a frame of another process may be over"
+        " before anything can be attached; Playwright holds new targets back until it has set them"
+        " up, pyppeteer and people do not",
     ),
-    Allowed(_in_front, "Playwright tells every page that it is in front, pyppeteer leaves that to the browser"),
-    Allowed(_empty_beginning, "the empty document that a popup begins with is there for milliseconds"),
+    Allowed(
+        _in_front,
+        "Playwright tells every page that it is in front, pyppeteer leaves that to the browser",
+    ),
+    Allowed(
+        _empty_beginning, "the empty document that a popup begins with is there for milliseconds"
+    ),
 )
 """Events that one transport may have and another may lack. docs/attach.md tells users the same."""
 
@@ -83,21 +92,29 @@ def test_the_reference_tells_the_whole_scene(recorded: Callable[[str], list[Even
 
 @pytest.mark.slow_where("pyppeteer_raw")
 @pytest.mark.parametrize("name", OTHERS)
-def test_every_transport_gives_the_same_recording(name: str, recorded: Callable[[str], list[Event]]) -> None:
+def test_every_transport_gives_the_same_recording(
+    name: str, recorded: Callable[[str], list[Event]]
+) -> None:
     there, here = (normal(recorded(one), LEFT_OUT, DIFFERENCES) for one in ("raw", name))
     assert differing(there, here) == []
 
 
 @pytest.mark.slow_where("pyppeteer_raw")
 @pytest.mark.parametrize("name", OTHERS)
-def test_nothing_was_missed_and_no_step_waited_in_vain(name: str, recorded: Callable[[str], list[Event]]) -> None:
+def test_nothing_was_missed_and_no_step_waited_in_vain(
+    name: str, recorded: Callable[[str], list[Event]]
+) -> None:
     """From the first step to the close the browser was watched without a gap."""
     events = recorded(name)
     began = [event.kind for event in events].index("step.began")
-    assert [event.data for event in events[began:] if event.kind.startswith(("gap.", "alarm."))] == []
+    assert [
+        event.data for event in events[began:] if event.kind.startswith(("gap.", "alarm."))
+    ] == []
 
 
-def test_the_listed_differences_are_about_few_events(recorded: Callable[[str], list[Event]]) -> None:
+def test_the_listed_differences_are_about_few_events(
+    recorded: Callable[[str], list[Event]],
+) -> None:
     """The table must not grow until everything is equal."""
     whole = normal(recorded("raw"), LEFT_OUT, ())
     compared = normal(recorded("raw"), LEFT_OUT, DIFFERENCES)

@@ -32,7 +32,11 @@ def lines(path: Path, rows: list[Json]) -> Path:
 def entry(url: str, ms: int, status: int = 200, method: str = "GET", **more: Any) -> Json:
     """One HAR entry, sent ``ms`` milliseconds after the beginning, answered after 5."""
     headers = [{"name": "Accept", "value": "text/html"}, *more.pop("headers", ())]
-    answer = {"status": status, "headers": more.pop("answer_headers", []), "redirectURL": more.pop("to", "")}
+    answer = {
+        "status": status,
+        "headers": more.pop("answer_headers", []),
+        "redirectURL": more.pop("to", ""),
+    }
     answer["content"] = {"mimeType": more.pop("mime", "text/html"), **more.pop("content", {})}
     if "_failureText" in more:
         answer["_failureText"] = more.pop("_failureText")
@@ -40,15 +44,33 @@ def entry(url: str, ms: int, status: int = 200, method: str = "GET", **more: Any
     if "posted" in more:
         request["postData"] = more.pop("posted")
     told = {"startedDateTime": f"2026-01-02T03:04:{ms // 1000:02}.{ms % 1000:03}Z", "time": 5}
-    return {**told, "request": request, "response": answer, "timings": {"send": 0, "wait": 4, "receive": 1}, **more}
+    return {
+        **told,
+        "request": request,
+        "response": answer,
+        "timings": {"send": 0, "wait": 4, "receive": 1},
+        **more,
+    }
 
 
 def har(*entries: Json, pages: list[Json] | None = None, creator: str = "Playwright") -> Json:
     """A HAR of these entries, all of one page unless told otherwise."""
-    page = {"id": "p", "startedDateTime": "2026-01-02T03:04:00.000Z", "title": "Shop", "pageTimings": {"onLoad": 90}}
+    page = {
+        "id": "p",
+        "startedDateTime": "2026-01-02T03:04:00.000Z",
+        "title": "Shop",
+        "pageTimings": {"onLoad": 90},
+    }
     listed = [page] if pages is None else pages
     entries = tuple({"pageref": "p", **one} if pages is None else one for one in entries)
-    return {"log": {"version": "1.2", "creator": {"name": creator}, "pages": listed, "entries": list(entries)}}
+    return {
+        "log": {
+            "version": "1.2",
+            "creator": {"name": creator},
+            "pages": listed,
+            "entries": list(entries),
+        }
+    }
 
 
 A_HAR = har(
@@ -75,21 +97,50 @@ def cdp(method: str, at: float, session: str = "", **params: Any) -> Json:
 def asked(number: str, url: str, at: float, kind: str = "Document", **more: Any) -> Json:
     """A request that is sent."""
     request = {"url": url, "method": "GET", "headers": {}} | more.pop("request", {})
-    about = {"requestId": number, "loaderId": number, "frameId": "F", "type": kind, "wallTime": at} | more
+    about = {
+        "requestId": number,
+        "loaderId": number,
+        "frameId": "F",
+        "type": kind,
+        "wallTime": at,
+    } | more
     return cdp("Network.requestWillBeSent", at, request=request, **about)
 
 
 A_LOG = [
     asked("1", "http://shop.example/", 10.0),
-    cdp("Network.responseReceived", 10.1, requestId="1", response={"status": 200, "mimeType": "text/html"}),
-    cdp("Page.frameNavigated", 10.2, frame={"id": "F", "loaderId": "1", "url": "http://shop.example/"}),
+    cdp(
+        "Network.responseReceived",
+        10.1,
+        requestId="1",
+        response={"status": 200, "mimeType": "text/html"},
+    ),
+    cdp(
+        "Page.frameNavigated",
+        10.2,
+        frame={"id": "F", "loaderId": "1", "url": "http://shop.example/"},
+    ),
     cdp("Network.loadingFinished", 10.3, requestId="1"),
     cdp("Page.loadEventFired", 10.4),
     asked("2", f"http://shop.example/two?token={SECRET}", 11.0),
-    cdp("Network.responseReceived", 11.1, requestId="2", response={"status": 200, "mimeType": "text/html"}),
-    cdp("Page.frameNavigated", 11.2, frame={"id": "F", "loaderId": "2", "url": "http://shop.example/two"}),
+    cdp(
+        "Network.responseReceived",
+        11.1,
+        requestId="2",
+        response={"status": 200, "mimeType": "text/html"},
+    ),
+    cdp(
+        "Page.frameNavigated",
+        11.2,
+        frame={"id": "F", "loaderId": "2", "url": "http://shop.example/two"},
+    ),
     asked("3", "http://shop.example/events", 11.5, "EventSource"),
-    cdp("Network.responseReceived", 11.6, requestId="3", response={"status": 200, "mimeType": "text/event-stream"}),
+    cdp(
+        "Network.responseReceived",
+        11.6,
+        requestId="3",
+        response={"status": 200, "mimeType": "text/event-stream"},
+    ),
 ]
 
 
@@ -98,7 +149,10 @@ A_LOG = [
 
 def node(number: int, tag: str, *children: Json, **attributes: Any) -> Json:
     """A serialised element."""
-    about = {"tagName": tag, "attributes": {name.replace("_", "-"): value for name, value in attributes.items()}}
+    about = {
+        "tagName": tag,
+        "attributes": {name.replace("_", "-"): value for name, value in attributes.items()},
+    }
     return {"type": 2, "id": number, "childNodes": list(children), **about}
 
 
@@ -146,28 +200,66 @@ A_STREAM = [
 # -- Playwright traces
 
 
-SHOP_HTML = ["HTML", {}, ["HEAD", {}, ["TITLE", {}, "Shop"]], ["BODY", {}, ["INPUT", {
-    "__playwright_value_": "", "name": "q", "aria-label": "Search"}], ["BUTTON", {}, "Go"]]]  # fmt: skip
+SHOP_HTML = [
+    "HTML",
+    {},
+    ["HEAD", {}, ["TITLE", {}, "Shop"]],
+    [
+        "BODY",
+        {},
+        [
+            "INPUT",
+            {
+                "__playwright_value_": "",
+                "name": "q",
+                "aria-label": "Search",
+            },
+        ],
+        ["BUTTON", {}, "Go"],
+    ],
+]
 
 
 def trace_rows(version: int) -> list[Json]:
     """A fill and a click, as a trace of ``version`` tells them."""
     phase = version >= 9
-    options: Json = {"type": "context-options", "version": version, "browserName": "chromium", "options": {}}
+    options: Json = {
+        "type": "context-options",
+        "version": version,
+        "browserName": "chromium",
+        "options": {},
+    }
     if version >= 7:
         options |= {"origin": "library", "monotonicTime": 100.0}
 
     def before(number: int, method: str, at: float, **params: Any) -> Json:
         title = {"title": f"Frame {method}"} if version >= 8 else {"apiName": f"page.{method}"}
-        row = {"type": "before", "callId": f"call@{number}", "class": "Frame", "method": method, "startTime": at}
+        row = {
+            "type": "before",
+            "callId": f"call@{number}",
+            "class": "Frame",
+            "method": method,
+            "startTime": at,
+        }
         return {**row, **title, "params": params, "pageId": "page@1"}
 
     def after(number: int, at: float) -> Json:
-        return {"type": "after", "callId": f"call@{number}", "endTime": at} | ({"log": []} if version < 6 else {})
+        return {"type": "after", "callId": f"call@{number}", "endTime": at} | (
+            {"log": []} if version < 6 else {}
+        )
 
-    def shot(number: int, place: str, at: float, html: Any, url: str = "http://shop.example/") -> Json:
-        snapshot: Json = {"callId": f"call@{number}", "pageId": "page@1", "frameId": "frame@1", "frameUrl": url}
-        named = {"before": "before", "action": "action" if phase else "input", "after": "after"}[place]
+    def shot(
+        number: int, place: str, at: float, html: Any, url: str = "http://shop.example/"
+    ) -> Json:
+        snapshot: Json = {
+            "callId": f"call@{number}",
+            "pageId": "page@1",
+            "frameId": "frame@1",
+            "frameUrl": url,
+        }
+        named = {"before": "before", "action": "action" if phase else "input", "after": "after"}[
+            place
+        ]
         snapshot |= {"phase": named} if phase else {"snapshotName": f"{named}@call@{number}"}
         told = {"html": html, "timestamp": at, "isMainFrame": True, "viewport": {}}
         return {"type": "frame-snapshot", "snapshot": snapshot | told}
@@ -177,9 +269,13 @@ def trace_rows(version: int) -> list[Json]:
 
     def field(value: str, target: int | None = None) -> Any:
         marked = {} if target is None else {"__playwright_target__": mark(target)}
-        return ["INPUT", {"__playwright_value_": value, "name": "q", "aria-label": "Search"} | marked]
+        return [
+            "INPUT",
+            {"__playwright_value_": value, "name": "q", "aria-label": "Search"} | marked,
+        ]
 
-    # Nodes of the first snapshot, as they end: 0 "Shop", 1 TITLE, 2 HEAD, 3 INPUT, 4 "Go", 5 BUTTON, 6 BODY, 7 HTML.
+    # Nodes of the first snapshot, as they end: 0 "Shop", 1 TITLE, 2 HEAD, 3 INPUT, 4 "Go", 5
+    # BUTTON, 6 BODY, 7 HTML.
     return [
         options,
         before(1, "fill", 110.0, selector="[name=q]", value="lamp"),
@@ -197,7 +293,9 @@ def trace_rows(version: int) -> list[Json]:
     ]  # fmt: skip
 
 
-def trace_zip(path: Path, rows: list[Json], network: list[Json] | None = None, *, packed: bool = False) -> Path:
+def trace_zip(
+    path: Path, rows: list[Json], network: list[Json] | None = None, *, packed: bool = False
+) -> Path:
     """A trace zip of these rows; its text stands in clear unless it is to be ``packed``."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as pack:
         pack.writestr("trace.trace", b"".join(orjson.dumps(row) + b"\n" for row in rows))
@@ -208,9 +306,20 @@ def trace_zip(path: Path, rows: list[Json], network: list[Json] | None = None, *
 # -- AT-SPI
 
 
-def said(t: float, kind: str, role: str, name: str, d1: int = 0, d2: int = 0, any: str = "") -> Json:
+def said(
+    t: float, kind: str, role: str, name: str, d1: int = 0, d2: int = 0, any: str = ""
+) -> Json:
     """An accessibility event."""
-    return {"t": t, "src": "atspi", "type": kind, "d1": d1, "d2": d2, "role": role, "name": name, "any": any}
+    return {
+        "t": t,
+        "src": "atspi",
+        "type": kind,
+        "d1": d1,
+        "d2": d2,
+        "role": role,
+        "name": name,
+        "any": any,
+    }
 
 
 def changed(t: float, *events: str, name: str, cookie: int = 0, folder: bool = False) -> Json:
@@ -230,7 +339,12 @@ A_CAPTURE = [
     changed(2.1, "CREATE", name=".goutputstream-ABCDEF"),
     changed(2.2, "MOVED_FROM", name=".goutputstream-ABCDEF", cookie=7),
     changed(2.2, "MOVED_TO", name="note.txt", cookie=7),
-    {"t": 3.0, "src": "truth", "files": {"note.txt": "hello you"}, "texts": [["text", "", "hello you"]]},
+    {
+        "t": 3.0,
+        "src": "truth",
+        "files": {"note.txt": "hello you"},
+        "texts": [["text", "", "hello you"]],
+    },
 ]
 
 A_FLOW = {

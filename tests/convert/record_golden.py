@@ -1,7 +1,9 @@
-"""Records a short session of a real Chromium with Playwright: its trace, its HAR, and what they become here.
+"""Records a short session of a real Chromium with Playwright: its trace, its HAR, and what they
+become here.
 
-Run by hand after a change that is meant to change the output: ``python -m tests.convert.record_golden``; with
-``--events`` only the events are made anew from the files that are there. Look at the difference before committing it.
+Run by hand after a change that is meant to change the output: ``python -m
+tests.convert.record_golden``; with ``--events`` only the events are made anew from the files that
+are there. Look at the difference before committing it.
 """
 
 from __future__ import annotations
@@ -29,14 +31,27 @@ PAGE = """<title>Shop</title><form method=post action=/order>
 
 
 async def session(site: Site) -> None:
-    """A form with a password that is redirected, a frame, a route, a dialog, a download, a request that fails."""
+    """A form with a password that is redirected, a frame, a route, a dialog, a download, a request
+    that fails."""
     site.page("/", PAGE)
     site.page("/inner", "<button>Inner</button>")
-    site.page("/order", Answer(status=303, headers=(("location", "/thanks"), ("set-cookie", "sid=s3cr3t; HttpOnly"))))
+    site.page(
+        "/order",
+        Answer(
+            status=303, headers=(("location", "/thanks"), ("set-cookie", "sid=s3cr3t; HttpOnly"))
+        ),
+    )
     site.page("/thanks", "<title>Thanks</title><a href=/file>File</a>")
-    site.page("/file", Answer("a,b\n", headers=(("content-type", "text/csv"), ("content-disposition", "attachment"))))
+    site.page(
+        "/file",
+        Answer(
+            "a,b\n", headers=(("content-type", "text/csv"), ("content-disposition", "attachment"))
+        ),
+    )
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(
+            executable_path=EXECUTABLE, args=["--no-sandbox"]
+        )
         context = await browser.new_context(record_har_path=GOLDEN / "session.har")
         await context.tracing.start(snapshots=True)
         page = await context.new_page()

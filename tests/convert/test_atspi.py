@@ -33,8 +33,11 @@ MOVED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 
 
 @pytest.mark.parametrize(("rows", "wanted"), MOVED.values(), ids=MOVED)
-def test_what_was_moved_away_is_gone(rows: list[dict[str, Any]], wanted: list[str], tmp_path: Path) -> None:
-    """The half of a move whose other half never comes is a deletion, in the step in which it was heard."""
+def test_what_was_moved_away_is_gone(
+    rows: list[dict[str, Any]], wanted: list[str], tmp_path: Path
+) -> None:
+    """The half of a move whose other half never comes is a deletion, in the step in which it was
+    heard."""
     path = lines(tmp_path / "c.jsonl", [*STANDS, *rows, TRUTH])
     found, step = [], -1
     for event in converted(path, tmp_path):

@@ -1,4 +1,5 @@
-"""Logs of CDP messages in detail: their forms, sessions, steps, and what only older browsers say."""
+"""Logs of CDP messages in detail: their forms, sessions, steps, and what only older browsers
+say."""
 
 from __future__ import annotations
 
@@ -16,7 +17,12 @@ from tests.convert.hand_made import A_LOG, asked, cdp, lines, write
 from tests.convert.making import converted, gaps, of
 
 ANSWERED = [
-    cdp("Network.responseReceived", 1.2, requestId="1", response={"status": 200, "mimeType": "text/html"}),
+    cdp(
+        "Network.responseReceived",
+        1.2,
+        requestId="1",
+        response={"status": 200, "mimeType": "text/html"},
+    ),
     cdp("Network.loadingFinished", 1.3, requestId="1"),
 ]
 INFO = {"sessionId": "W", "targetInfo": {"targetId": "worker", "type": "worker", "url": ""}}
@@ -25,7 +31,11 @@ INFO = {"sessionId": "W", "targetInfo": {"targetId": "worker", "type": "worker",
 def performance(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """As chromedriver's performance log has them."""
     return [
-        {"level": "INFO", "timestamp": 1, "message": orjson.dumps({"message": one, "webview": "W"}).decode()}
+        {
+            "level": "INFO",
+            "timestamp": 1,
+            "message": orjson.dumps({"message": one, "webview": "W"}).decode(),
+        }
         for one in messages
     ]
 
@@ -48,12 +58,23 @@ def test_a_step_for_each_document_of_the_main_frame(tmp_path: Path) -> None:
     """From its request on; a hop, a frame below and a change within the document begin none."""
     log = [
         asked("1", "http://a.example/", 1.0),
-        asked("1", "http://a.example/home", 1.1, redirectResponse={"status": 302, "url": "http://a.example/"}),
-        cdp("Page.frameNavigated", 1.2, frame={"id": "F", "loaderId": "1", "url": "http://a.example/home"}),
+        asked(
+            "1",
+            "http://a.example/home",
+            1.1,
+            redirectResponse={"status": 302, "url": "http://a.example/"},
+        ),
+        cdp(
+            "Page.frameNavigated",
+            1.2,
+            frame={"id": "F", "loaderId": "1", "url": "http://a.example/home"},
+        ),
         cdp("Page.frameAttached", 1.3, frameId="G", parentFrameId="F"),
         asked("2", "http://b.example/", 1.4, frameId="G"),
         cdp(
-            "Page.frameNavigated", 1.5, frame={"id": "G", "parentId": "F", "loaderId": "2", "url": "http://b.example/"}
+            "Page.frameNavigated",
+            1.5,
+            frame={"id": "G", "parentId": "F", "loaderId": "2", "url": "http://b.example/"},
         ),
         cdp("Page.navigatedWithinDocument", 1.6, frameId="F", url="http://a.example/home#x"),
         cdp("Page.frameNavigated", 2.0, frame={"id": "F", "loaderId": "3", "url": "about:blank"}),
@@ -93,7 +114,9 @@ def test_old_browsers_loads_are_told_like_todays(tmp_path: Path) -> None:
     ],
     ids=["cached", "pushed", "hinted", "fetched"],
 )
-def test_what_the_server_sent_by_itself_is_not_cached(answer: dict[str, Any], cached: Any, tmp_path: Path) -> None:
+def test_what_the_server_sent_by_itself_is_not_cached(
+    answer: dict[str, Any], cached: Any, tmp_path: Path
+) -> None:
     log = [
         asked("1", "http://a.example/x.css", 1.0, "Stylesheet"),
         cdp("Network.responseReceived", 1.1, requestId="1", response={"status": 200, **answer}),
@@ -108,7 +131,9 @@ def test_a_hops_answer_told_twice_is_told_once(tmp_path: Path) -> None:
     first = "http://a.example/old"
     log = [
         asked("1", first, 1.0, "XHR"),
-        asked("1", "http://a.example/new", 1.1, "XHR", redirectResponse={"status": 301, "url": first}),
+        asked(
+            "1", "http://a.example/new", 1.1, "XHR", redirectResponse={"status": 301, "url": first}
+        ),
         cdp("Network.responseReceived", 1.2, requestId="1", response={"status": 301, "url": first}),
         cdp("Network.loadingFinished", 1.3, requestId="1"),
         cdp("Network.loadingFailed", 1.4, requestId="1", errorText="", canceled=True),
@@ -122,9 +147,18 @@ def test_a_hops_answer_told_twice_is_told_once(tmp_path: Path) -> None:
 def test_a_session_of_a_worker_is_its_tabs(attached: bool, tmp_path: Path) -> None:
     """Whether the log has its attachment or begins later."""
     log = [
-        cdp("Page.frameNavigated", 1.0, "S", frame={"id": "F", "loaderId": "1", "url": "http://a.example/"}),
+        cdp(
+            "Page.frameNavigated",
+            1.0,
+            "S",
+            frame={"id": "F", "loaderId": "1", "url": "http://a.example/"},
+        ),
         *([cdp("Target.attachedToTarget", 1.1, "S", **INFO)] if attached else []),
-        {**asked("9", "http://a.example/data", 1.2, "Fetch"), "sessionId": "W", "targetType": "worker"},
+        {
+            **asked("9", "http://a.example/data", 1.2, "Fetch"),
+            "sessionId": "W",
+            "targetType": "worker",
+        },
     ]
     del log[-1]["params"]["frameId"]
     [sent] = of(converted(write(tmp_path / "a.json", log), tmp_path), "request.sent")
@@ -135,8 +169,16 @@ def test_a_session_of_a_worker_is_its_tabs(attached: bool, tmp_path: Path) -> No
     ("log", "seen", "unseen"),
     [
         ([asked("1", "http://a.example/", 1.0), *ANSWERED], "request", "page"),
-        ([cdp("Page.frameNavigated", 1.0, frame={"id": "F", "url": "http://a.example/"})], "page.navigated", "request"),
-        ([cdp("Page.lifecycleEvent", 1.0, frameId="F", name="load", loaderId="1")], "page.loaded", "request"),
+        (
+            [cdp("Page.frameNavigated", 1.0, frame={"id": "F", "url": "http://a.example/"})],
+            "page.navigated",
+            "request",
+        ),
+        (
+            [cdp("Page.lifecycleEvent", 1.0, frameId="F", name="load", loaderId="1")],
+            "page.loaded",
+            "request",
+        ),
     ],
     ids=["Network", "Page", "lifecycle"],
 )
@@ -150,9 +192,21 @@ def test_domains_that_were_switched_off_are_gaps(
 
 
 POST = {"request": {"method": "POST"}}
-HOP = {"redirectResponse": {"status": 302, "url": "http://a.example/order", "headers": {"location": "/thanks"}}}
-SHOWN = cdp("Page.frameNavigated", 0.9, frame={"id": "F", "loaderId": "0", "url": "http://a.example/"})
-LANDED = cdp("Page.frameNavigated", 1.25, frame={"id": "F", "loaderId": "1", "url": "http://a.example/thanks"})
+HOP = {
+    "redirectResponse": {
+        "status": 302,
+        "url": "http://a.example/order",
+        "headers": {"location": "/thanks"},
+    }
+}
+SHOWN = cdp(
+    "Page.frameNavigated", 0.9, frame={"id": "F", "loaderId": "0", "url": "http://a.example/"}
+)
+LANDED = cdp(
+    "Page.frameNavigated",
+    1.25,
+    frame={"id": "F", "loaderId": "1", "url": "http://a.example/thanks"},
+)
 ENDS: dict[str, tuple[list[dict[str, Any]], dict[str, float | None]]] = {
     "a redirect, and its page": (
         [asked("1", "http://a.example/order", 1.0, **POST), asked("1", "http://a.example/thanks", 1.1, **HOP),
@@ -187,8 +241,11 @@ RULES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ENDS)
-def test_what_was_under_way_when_the_log_ended_is_null_and_not_zero(name: str, rule: str, tmp_path: Path) -> None:
-    """Where the log ends at a redirect, a request or a document on its way, the rest is not known."""
+def test_what_was_under_way_when_the_log_ended_is_null_and_not_zero(
+    name: str, rule: str, tmp_path: Path
+) -> None:
+    """Where the log ends at a redirect, a request or a document on its way, the rest is not
+    known."""
     log, wanted = ENDS[name]
     converted(write(tmp_path / "a.json", [SHOWN, *log]), tmp_path)
     task = {"id": "t", "version": "1", "instruction": "Go.", "origin": "http://a.example", "weights": {"nav": 1.0},

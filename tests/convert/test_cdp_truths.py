@@ -19,9 +19,10 @@ from tests.convert.making import CASES, cases, converted, of
 class Entries:
     """A recording's requests, counted by chrome-har's rules.
 
-    An entry is a hop or an answer that did not come from a cache; failures count only where an answer had begun and
-    was aborted; sockets don't count. It knows a request by its number alone: where a number is used again from the
-    memory cache, it takes the first entry of that number for the cached one.
+    An entry is a hop or an answer that did not come from a cache; failures count only where an
+    answer had begun and was aborted; sockets don't count. It knows a request by its number alone:
+    where a number is used again from the memory cache, it takes the first entry of that number for
+    the cached one.
     """
 
     def __init__(self, events: list[Event]) -> None:
@@ -30,7 +31,10 @@ class Entries:
         seen: set[str] = set()
         for event in events:
             data = event.data
-            if event.kind not in ("request.finished", "request.answered", "request.failed") or "status" not in data:
+            if (
+                event.kind not in ("request.finished", "request.answered", "request.failed")
+                or "status" not in data
+            ):
                 continue
             if event.kind == "request.failed" and data["error"] != "net::ERR_ABORTED":
                 continue
@@ -43,25 +47,32 @@ class Entries:
             seen.add(data["request"])
 
     def by_status(self) -> dict[str, int]:
-        return dict(Counter(map(str, [*(hop["status"] for hop in self.hops), *self.answers.values()])))
+        return dict(
+            Counter(map(str, [*(hop["status"] for hop in self.hops), *self.answers.values()]))
+        )
 
 
 def pages(events: list[Event]) -> list[str]:
-    """Each main frame once: the address that it set out for, or the one within the document where it was found."""
+    """Each main frame once: the address that it set out for, or the one within the document where
+    it was found."""
     mains = {data["frame"] for data in of(events, "page.navigated") if data["main"]}
     found: dict[str, str] = {}
     for event in events:
         data: Any = event.data
         if data.get("frame") not in mains or data["frame"] in found:
             continue
-        if event.kind == "request.sent" or (event.kind == "page.navigated" and data["same_document"]):
+        if event.kind == "request.sent" or (
+            event.kind == "page.navigated" and data["same_document"]
+        ):
             found[data["frame"]] = data["url"]
     return list(found.values())
 
 
 @cases("cdp-chrome-har/perflogs", "*.gz")
 def test_pages_entries_and_statuses_are_those_of_chrome_har(path: Path, tmp_path: Path) -> None:
-    known = orjson.loads((path.parents[1] / "expected.json").read_bytes())[path.name.removesuffix(".gz")]
+    known = orjson.loads((path.parents[1] / "expected.json").read_bytes())[
+        path.name.removesuffix(".gz")
+    ]
     events = converted(path, tmp_path)
     statuses = Entries(events).by_status()
     assert statuses == known["status"]
@@ -70,8 +81,12 @@ def test_pages_entries_and_statuses_are_those_of_chrome_har(path: Path, tmp_path
 
 
 @cases("cdp-lighthouse", "*.json.gz")
-def test_navigations_failures_and_redirects_are_those_of_lighthouse(path: Path, tmp_path: Path) -> None:
-    known = orjson.loads((path.parent / "manifest.json").read_bytes())[path.name.removesuffix(".gz")]
+def test_navigations_failures_and_redirects_are_those_of_lighthouse(
+    path: Path, tmp_path: Path
+) -> None:
+    known = orjson.loads((path.parent / "manifest.json").read_bytes())[
+        path.name.removesuffix(".gz")
+    ]
     events = converted(path, tmp_path)
     mains = [data for data in of(events, "page.navigated") if data["main"]]
     assert [data["url"] for data in mains if not data["same_document"]] == known["main_frame_navs"]
@@ -83,8 +98,12 @@ def test_navigations_failures_and_redirects_are_those_of_lighthouse(path: Path, 
     assert len(of(events, "step.began")) == len(known["main_frame_navs"])
 
 
-@pytest.mark.skipif(not (CASES / "cdp-lighthouse").is_dir(), reason="../shared/cases/cdp-lighthouse is not here")
+@pytest.mark.skipif(
+    not (CASES / "cdp-lighthouse").is_dir(), reason="../shared/cases/cdp-lighthouse is not here"
+)
 def test_a_worker_belongs_to_the_tab_that_started_it(tmp_path: Path) -> None:
     """Its session has a number of its own, its requests are the tab's."""
-    events = converted(CASES / "cdp-lighthouse" / "artifacts__redirect__devtoolslog.json.gz", tmp_path)
+    events = converted(
+        CASES / "cdp-lighthouse" / "artifacts__redirect__devtoolslog.json.gz", tmp_path
+    )
     assert len({data["tab"] for data in of(events, "request.sent")}) == 1

@@ -1,4 +1,5 @@
-"""What holds for every format: its own name found, the same bytes twice, a sound recording, gaps, no secrets."""
+"""What holds for every format: its own name found, the same bytes twice, a sound recording, gaps,
+no secrets."""
 
 from __future__ import annotations
 
@@ -30,7 +31,12 @@ TASK = {
         {"id": "there", "when": {"url_reached": {"url": "/"}}},
         {"id": "clicked", "when": {"element_clicked": {"role": "button"}}},
         {"id": "named", "when": {"field_filled": {"field": "Name", "value": "Ada"}}},
-        {"id": "ordered", "when": {"request_accepted": {"method": "POST", "url": "/order", "redirect_to": "/thanks"}}},
+        {
+            "id": "ordered",
+            "when": {
+                "request_accepted": {"method": "POST", "url": "/order", "redirect_to": "/thanks"}
+            },
+        },
         {"id": "saved", "when": {"file_matches": {"name": "note.txt"}}},
     ],
 }
@@ -53,10 +59,14 @@ def test_converted_twice_it_is_the_same_bytes(format: str, tmp_path: Path) -> No
 
 
 @every_format
-def test_replayed_twice_it_gives_the_same_rewards_byte_for_byte(format: str, tmp_path: Path) -> None:
+def test_replayed_twice_it_gives_the_same_rewards_byte_for_byte(
+    format: str, tmp_path: Path
+) -> None:
     converted(one_of_each(tmp_path)[format], tmp_path)
     ruleset = compile_task(check_task(TASK))
-    once, again = (b"\n".join(map(encode_reward, replay(tmp_path / "made.mrec", ruleset)[1])) for _ in range(2))
+    once, again = (
+        b"\n".join(map(encode_reward, replay(tmp_path / "made.mrec", ruleset)[1])) for _ in range(2)
+    )
     assert once
     assert once == again
 
@@ -80,12 +90,20 @@ def test_it_says_of_which_file_it_was_made(format: str, tmp_path: Path) -> None:
 
 @every_format
 def test_what_it_does_not_tell_is_a_gap(format: str, tmp_path: Path) -> None:
-    """No event of a kind that the gaps name, but for what a format tells in part; sources it lacks are gaps whole."""
+    """No event of a kind that the gaps name, but for what a format tells in part; sources it lacks
+    are gaps whole."""
     events = converted(one_of_each(tmp_path)[format], tmp_path)
     hidden = gaps(events)
     told = {event.source for event in events}
     assert set(SOURCES) - told - hidden - {"journal", "steps"} == set()
-    partly = {"tab.opened", "page.navigated", "page.titled", "page.loaded", "page.parsed", "frame.detached"}
+    partly = {
+        "tab.opened",
+        "page.navigated",
+        "page.titled",
+        "page.loaded",
+        "page.parsed",
+        "frame.detached",
+    }
     for event in events:
         if event.source in ("cdp", "ax", "files") and event.kind not in partly:
             assert not {event.kind, event.kind.partition(".")[0], event.source} & hidden, event.kind
@@ -93,7 +111,9 @@ def test_what_it_does_not_tell_is_a_gap(format: str, tmp_path: Path) -> None:
 
 @every_format
 def test_no_secret_gets_into_it(format: str, tmp_path: Path) -> None:
-    text = b"".join(orjson.dumps(event.data) for event in converted(one_of_each(tmp_path)[format], tmp_path))
+    text = b"".join(
+        orjson.dumps(event.data) for event in converted(one_of_each(tmp_path)[format], tmp_path)
+    )
     assert SECRET.encode() not in text
 
 
@@ -104,7 +124,8 @@ def test_a_name_given_with_mask_is_a_secret_too(tmp_path: Path) -> None:
 
 
 def test_rules_that_need_what_a_format_lacks_give_null_and_others_numbers(tmp_path: Path) -> None:
-    """A HAR shows requests: a milestone of clicks is null in it, one of an accepted request is paid."""
+    """A HAR shows requests: a milestone of clicks is null in it, one of an accepted request is
+    paid."""
     converted(one_of_each(tmp_path)["har"], tmp_path)
 
     def rewards(*names: str) -> list[float | None]:

@@ -40,7 +40,10 @@ def test_the_trace_shows_what_was_done(tmp_path: Path) -> None:
     assert within == [False, False, True, False], "about:blank, the shop, the route, thanks"
     assert [data["accepted"] for data in of(told, "dialog.closed")] == [True]
     assert len(of(told, "download.began")) == 1
-    assert [data["error"] for data in of(told, "request.failed")] == ["net::ERR_ABORTED", "net::ERR_UNSAFE_PORT"]
+    assert [data["error"] for data in of(told, "request.failed")] == [
+        "net::ERR_ABORTED",
+        "net::ERR_UNSAFE_PORT",
+    ]
 
 
 def test_both_tell_of_the_same_requests(tmp_path: Path) -> None:

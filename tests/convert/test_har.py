@@ -25,10 +25,13 @@ def told(folder: Path, *entries: Any, **about: Any) -> list[Any]:
 
 
 def test_hops_become_a_chain_under_one_number(tmp_path: Path) -> None:
-    """As live: each hop told, the last answer with the hops before it, a POST's body at its own hop."""
+    """As live: each hop told, the last answer with the hops before it, a POST's body at its own
+    hop."""
     events = told(
         tmp_path,
-        entry(f"{SHOP}/a", 0, 302, "POST", to="/b", posted={"mimeType": "text/plain", "text": "x=1"}),
+        entry(
+            f"{SHOP}/a", 0, 302, "POST", to="/b", posted={"mimeType": "text/plain", "text": "x=1"}
+        ),
         entry(f"{SHOP}/other", 3),
         entry(f"{SHOP}/b", 6, 301, to=f"{SHOP}/c"),
         entry(f"{SHOP}/c", 12),
@@ -76,9 +79,12 @@ LANDING = {
 def test_where_a_redirect_led_to_is_unknown_and_not_zero_if_it_is_not_in_the_file(
     landing: list[Any], total: float | None, known: bool, tmp_path: Path
 ) -> None:
-    """The rule that needs the landing page gives null with a reason, and so does no page of the redirect itself."""
+    """The rule that needs the landing page gives null with a reason, and so does no page of the
+    redirect itself."""
     goal = {**LANDING, "milestones": LANDING["milestones"][:1]}
-    events = told(tmp_path, entry(f"{SHOP}/order", 0, 302, "POST", to="/thanks", type="document"), *landing)
+    events = told(
+        tmp_path, entry(f"{SHOP}/order", 0, 302, "POST", to="/thanks", type="document"), *landing
+    )
     rewards = replay(tmp_path / "made.mrec", compile_task(check_task(goal)))[1]
     assert [reward.reward for reward in rewards] == [total]
     assert [reward.mask for reward in rewards] == [not known]
@@ -95,7 +101,8 @@ def test_where_a_redirect_led_to_is_unknown_and_not_zero_if_it_is_not_in_the_fil
 def test_a_request_without_an_answer_or_a_failure_in_the_file_is_unknown_and_not_zero(
     answer: dict[str, Any], known: bool, tmp_path: Path
 ) -> None:
-    """The file was written while it was under way: neither that it failed nor that the server refused it is known."""
+    """The file was written while it was under way: neither that it failed nor that the server
+    refused it is known."""
     goal = {**LANDING, "milestones": [{"id": "ordered", "when": {"request_accepted": {
         "method": "POST", "url": "/order"}}}]}  # fmt: skip
     made = entry(f"{SHOP}/order", 0, answer["status"], "POST", type="document")
@@ -104,13 +111,19 @@ def test_a_request_without_an_answer_or_a_failure_in_the_file_is_unknown_and_not
     rewards = replay(tmp_path / "made.mrec", compile_task(check_task(goal)))[1]
     assert [reward.reward for reward in rewards] == [0.0 if known else None]
     assert bool(of(events, "request.failed")) is (known and answer["status"] == 0)
-    lost = {data["of"] for data in of(events, "gap.began") if data["reason"].startswith("the answer to")}
+    lost = {
+        data["of"] for data in of(events, "gap.began") if data["reason"].startswith("the answer to")
+    }
     assert lost >= (set() if known else {"request"})
 
 
 def test_the_gap_of_a_lost_landing_page_ends_with_its_step(tmp_path: Path) -> None:
-    """Before it and after it what is in the file counts, and pages that are vouched for are a gap there as well."""
-    pages = [{"id": f"p{n}", "title": "Shop", "startedDateTime": f"2026-01-02T03:04:0{n}.000Z"} for n in range(3)]
+    """Before it and after it what is in the file counts, and pages that are vouched for are a gap
+    there as well."""
+    pages = [
+        {"id": f"p{n}", "title": "Shop", "startedDateTime": f"2026-01-02T03:04:0{n}.000Z"}
+        for n in range(3)
+    ]
     path = write(tmp_path / "a.har", har(
         entry(f"{SHOP}/cart", 0), entry(f"{SHOP}/order", 1500, 302, "POST", to="/thanks", type="document"),
         entry(f"{SHOP}/cart", 2500), pages=pages,
@@ -118,7 +131,9 @@ def test_the_gap_of_a_lost_landing_page_ends_with_its_step(tmp_path: Path) -> No
     events = converted(path, tmp_path, vouch=("page",))
     rewards = replay(tmp_path / "made.mrec", compile_task(check_task(LANDING)))[1]
     assert [reward.mask for reward in rewards] == [False, True, False]
-    lost = [data for data in of(events, "gap.began") if data["reason"].startswith("where a redirect")]
+    lost = [
+        data for data in of(events, "gap.began") if data["reason"].startswith("where a redirect")
+    ]
     assert {data["of"] for data in lost} >= {"request", "page"}
 
 
@@ -138,14 +153,18 @@ def test_the_gap_of_a_lost_landing_page_ends_with_its_step(tmp_path: Path) -> No
     ],
     ids=["no answer", "DevTools' error", "404", "cached", "aborted", "type", "style"],
 )  # fmt: skip
-def test_how_a_request_ended(more: dict[str, Any], kind: str, fields: dict[str, Any], tmp_path: Path) -> None:
+def test_how_a_request_ended(
+    more: dict[str, Any], kind: str, fields: dict[str, Any], tmp_path: Path
+) -> None:
     ended = of(told(tmp_path, entry(f"{SHOP}/x", 0, **more)), kind)
     assert len(ended) == 1
     assert fields.items() <= ended[0].items()
 
 
 def test_a_document_that_could_not_load_is_a_failed_page(tmp_path: Path) -> None:
-    [failed] = of(told(tmp_path, entry(f"{SHOP}/", 0, 0, _error="net::ERR_NAME_NOT_RESOLVED")), "page.failed")
+    [failed] = of(
+        told(tmp_path, entry(f"{SHOP}/", 0, 0, _error="net::ERR_NAME_NOT_RESOLVED")), "page.failed"
+    )
     assert (failed["error"], failed["main"]) == ("net::ERR_NAME_NOT_RESOLVED", True)
 
 
@@ -153,7 +172,11 @@ def test_a_document_that_could_not_load_is_a_failed_page(tmp_path: Path) -> None
     "more",
     [
         {"status": 204},
-        {"answer_headers": [{"name": "Content-Disposition", "value": "attachment; filename=a.csv"}]},
+        {
+            "answer_headers": [
+                {"name": "Content-Disposition", "value": "attachment; filename=a.csv"}
+            ]
+        },
         {"_failureText": "net::ERR_ABORTED"},
         {"_resourceType": "fetch"},
     ],
@@ -196,8 +219,18 @@ def test_playwrights_pages_are_tabs_and_frames_have_names(tmp_path: Path) -> Non
 
 def test_a_step_for_each_page(tmp_path: Path) -> None:
     pages = [
-        {"id": "1", "startedDateTime": "2026-01-02T03:04:00.000Z", "title": f"{SHOP}/", "pageTimings": {"onLoad": 50}},
-        {"id": "2", "startedDateTime": "2026-01-02T03:04:01.000Z", "title": f"{SHOP}/two", "pageTimings": {}},
+        {
+            "id": "1",
+            "startedDateTime": "2026-01-02T03:04:00.000Z",
+            "title": f"{SHOP}/",
+            "pageTimings": {"onLoad": 50},
+        },
+        {
+            "id": "2",
+            "startedDateTime": "2026-01-02T03:04:01.000Z",
+            "title": f"{SHOP}/two",
+            "pageTimings": {},
+        },
     ]
     first, second = entry(f"{SHOP}/", 0, pageref="1"), entry(f"{SHOP}/two", 1000, pageref="2")
     events = told(tmp_path, first, second, pages=pages, creator="WebInspector")
@@ -222,10 +255,22 @@ ENCODED = base64.b64encode(b'{"a": 1}').decode()
     ("content", "mime", "kept"),
     [
         ({"text": "hello"}, "text/plain", {"text": "hello", "mime": "text/plain"}),
-        ({"text": ENCODED, "encoding": "base64"}, "application/json", {"text": '{"a": 1}', "mime": "application/json"}),
-        ({"text": "x" * 300_000}, "text/plain", {"text": "x" * MAX_BODY_LENGTH, "mime": "text/plain", "cut": True}),
+        (
+            {"text": ENCODED, "encoding": "base64"},
+            "application/json",
+            {"text": '{"a": 1}', "mime": "application/json"},
+        ),
+        (
+            {"text": "x" * 300_000},
+            "text/plain",
+            {"text": "x" * MAX_BODY_LENGTH, "mime": "text/plain", "cut": True},
+        ),
         ({"text": PICTURE, "encoding": "base64"}, "image/png", None),
-        ({"text": PICTURE, "encoding": "base64"}, "text/plain", {"base64": PICTURE, "mime": "text/plain"}),
+        (
+            {"text": PICTURE, "encoding": "base64"},
+            "text/plain",
+            {"base64": PICTURE, "mime": "text/plain"},
+        ),
         ({"text": "!", "encoding": "base64"}, "text/plain", None),
         ({"_file": "body.txt"}, "text/plain", {"text": "beside", "mime": "text/plain"}),
         ({"_file": "missing.txt"}, "text/plain", None),
@@ -233,22 +278,39 @@ ENCODED = base64.b64encode(b'{"a": 1}').decode()
         ({"_file": "linked.txt"}, "text/plain", None),
         ({}, "text/plain", None),
     ],
-    ids=["text", "base64", "long", "picture", "no text", "no base64", "beside", "missing", "outside", "link", "none"],
+    ids=[
+        "text",
+        "base64",
+        "long",
+        "picture",
+        "no text",
+        "no base64",
+        "beside",
+        "missing",
+        "outside",
+        "link",
+        "none",
+    ],
 )
 def test_bodies_of_answers(content: dict[str, Any], mime: str, kept: Any, tmp_path: Path) -> None:
-    """Texts are kept, bounded; a file that the HAR names is read from the HAR's own folder and from nowhere else."""
+    """Texts are kept, bounded; a file that the HAR names is read from the HAR's own folder and from
+    nowhere else."""
     folder = tmp_path / "har"
     folder.mkdir()
     (tmp_path / "secret.txt").write_text("outside")
     (folder / "body.txt").write_text("beside")
     (folder / "linked.txt").symlink_to(tmp_path / "secret.txt")
-    [finished] = of(told(folder, entry(f"{SHOP}/x", 0, mime=mime, content=content)), "request.finished")
+    [finished] = of(
+        told(folder, entry(f"{SHOP}/x", 0, mime=mime, content=content)), "request.finished"
+    )
     assert finished.get("answer", {}).get("body") == kept
 
 
 def test_a_zipped_har_has_its_bodies_with_it(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "har.zip", "w") as pack:
-        pack.writestr("har.har", orjson.dumps(har(entry(f"{SHOP}/x", 0, content={"_file": "abc.html"}))))
+        pack.writestr(
+            "har.har", orjson.dumps(har(entry(f"{SHOP}/x", 0, content={"_file": "abc.html"})))
+        )
         pack.writestr("abc.html", "<p>Hello</p>")
     [finished] = of(converted(tmp_path / "har.zip", tmp_path), "request.finished")
     assert finished["answer"]["body"]["text"] == "<p>Hello</p>"
@@ -259,16 +321,28 @@ def test_parameters_stand_for_a_body_that_has_no_text(tmp_path: Path) -> None:
         "mimeType": "multipart/form-data",
         "params": [{"name": "q", "value": "a b"}, {"name": "pin", "value": "1"}],
     }
-    [finished] = of(told(tmp_path, entry(f"{SHOP}/x", 0, 200, "POST", posted=posted)), "request.finished")
-    assert finished["body"]["text"] == "***", "multipart without its boundary can't be masked by parts"
+    [finished] = of(
+        told(tmp_path, entry(f"{SHOP}/x", 0, 200, "POST", posted=posted)), "request.finished"
+    )
+    assert finished["body"]["text"] == "***", (
+        "multipart without its boundary can't be masked by parts"
+    )
     posted["mimeType"] = "application/x-www-form-urlencoded"
-    [finished] = of(told(tmp_path, entry(f"{SHOP}/x", 0, 200, "POST", posted=posted)), "request.finished")
+    [finished] = of(
+        told(tmp_path, entry(f"{SHOP}/x", 0, 200, "POST", posted=posted)), "request.finished"
+    )
     assert finished["body"]["text"] == "q=a+b&pin=1"
 
 
 def test_sockets_messages_are_told_where_the_har_has_them(tmp_path: Path) -> None:
-    frames = [{"type": "send", "opcode": 1, "data": "hi"}, {"type": "receive", "opcode": 1, "data": "yo"}]
-    events = told(tmp_path, entry("ws://shop.example/s", 0, 101, _resourceType="websocket", _webSocketMessages=frames))
+    frames = [
+        {"type": "send", "opcode": 1, "data": "hi"},
+        {"type": "receive", "opcode": 1, "data": "yo"},
+    ]
+    events = told(
+        tmp_path,
+        entry("ws://shop.example/s", 0, 101, _resourceType="websocket", _webSocketMessages=frames),
+    )
     assert [data["text"] for data in of(events, "message.sent")] == ["hi"]
     assert [data["text"] for data in of(events, "message.received")] == ["yo"]
     assert "message" not in gaps(events)
@@ -276,7 +350,11 @@ def test_sockets_messages_are_told_where_the_har_has_them(tmp_path: Path) -> Non
 
 def test_times_are_the_hars_own_and_never_go_back(tmp_path: Path) -> None:
     events = told(tmp_path, entry(f"{SHOP}/late", 500), entry(f"{SHOP}/early", 100))
-    sent = [(event.at // 1_000_000, event.data["url"]) for event in events if event.kind == "request.sent"]
+    sent = [
+        (event.at // 1_000_000, event.data["url"])
+        for event in events
+        if event.kind == "request.sent"
+    ]
     assert sent == [(100, f"{SHOP}/early"), (500, f"{SHOP}/late")]
     assert [event.at for event in events] == sorted(event.at for event in events)
 
@@ -284,7 +362,8 @@ def test_times_are_the_hars_own_and_never_go_back(tmp_path: Path) -> None:
 def test_a_password_field_of_a_document_is_known_by_its_name(tmp_path: Path) -> None:
     """Whatever it is called: the page that came in says what it is."""
     page = (
-        "<form><input name=q><input type='password' name='z1' id=z2><input autocomplete=one-time-code name=z3></form>"
+        "<form><input name=q><input type='password' name='z1' id=z2><input"
+        " autocomplete=one-time-code name=z3></form>"
     )
     posted = {"mimeType": "application/x-www-form-urlencoded", "text": "q=a&z1=b&z2=c&z3=d&z4=e"}
     events = told(

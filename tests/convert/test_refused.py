@@ -146,7 +146,9 @@ def _zip(folder: Path, name: str) -> Path:
     return folder / "other.zip"
 
 
-@pytest.mark.parametrize(("make", "format", "named"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("make", "format", "named"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
 def test_what_is_wrong_is_named_and_nothing_is_written(
     make: Make, format: str, named: list[str], tmp_path: Path
 ) -> None:
@@ -172,7 +174,9 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     bomb.write_bytes(gzip.compress(b"[" + b" " * 10_000_000 + b"]"))
     with pytest.raises(ConvertError, match="bytes to more than 100000"):
         convert(Conversion(input=bomb, out=tmp_path / "a.mrec"))
-    padded = trace_zip(tmp_path / "bomb.zip", [*trace_rows(8), {"type": "log", "x": " " * 1_000_000}], packed=True)
+    padded = trace_zip(
+        tmp_path / "bomb.zip", [*trace_rows(8), {"type": "log", "x": " " * 1_000_000}], packed=True
+    )
     with pytest.raises(ConvertError, match="wanted at most 100000 in all"):
         convert(Conversion(input=padded, out=tmp_path / "a.mrec"))
 
@@ -187,11 +191,16 @@ def test_a_bomb_is_refused_before_it_is_large(packing: str, tmp_path: Path) -> N
             for _ in range(400):
                 file.write(spaces)
     else:
-        with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("trace.trace", "w") as entry:
+        with (
+            zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive,
+            archive.open("trace.trace", "w") as entry,
+        ):
             for _ in range(400):
                 entry.write(spaces)
     assert bomb.stat().st_size < 3_000_000
-    code, said, peak = in_bounds("convert", bomb, "--out", tmp_path / "a.mrec", module="api.cli.main")
+    code, said, peak = in_bounds(
+        "convert", bomb, "--out", tmp_path / "a.mrec", module="api.cli.main"
+    )
     assert (code, "Traceback" in said) == (2, False), said
     assert "wanted" in said
     assert peak < 100 << 20
@@ -203,7 +212,9 @@ def test_only_a_regular_file_is_opened(what: str, tmp_path: Path) -> None:
     path = {"device": Path("/dev/zero"), "pipe": tmp_path / "pipe", "folder": tmp_path}[what]
     if what == "pipe":
         os.mkfifo(path)
-    code, said, peak = in_bounds("convert", path, "--out", tmp_path / "a.mrec", module="api.cli.main")
+    code, said, peak = in_bounds(
+        "convert", path, "--out", tmp_path / "a.mrec", module="api.cli.main"
+    )
     assert (code, "Traceback" in said) == (2, False), said
     assert peak < 100 << 20
 

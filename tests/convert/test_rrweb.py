@@ -20,7 +20,11 @@ def test_a_step_for_each_thing_that_the_user_did(tmp_path: Path) -> None:
     assert [(data["action"]["do"], data["action"]["element"]["name"]) for data in of(events, "step.began")] == [
         ("click", "Name"), ("input", "Name"), ("input", "PIN"), ("click", "Order"),
     ]  # fmt: skip
-    [appeared] = [event for event in events if event.kind == "text.appeared" and event.data["text"].startswith("Thank")]
+    [appeared] = [
+        event
+        for event in events
+        if event.kind == "text.appeared" and event.data["text"].startswith("Thank")
+    ]
     assert appeared.seq > [event.seq for event in events if event.kind == "step.began"][-1]
 
 
@@ -43,7 +47,10 @@ DOWN, CLICK = did(2000, 2, type=1, id=11), did(2050, 2, type=2, id=11)
         ([DOWN, CLICK, did(2100, 2, type=2, id=11)], [True, False]),
         ([did(2000, 2, type=7, id=11), CLICK], [True]),
         ([did(2000, 2, type=1, id=9), CLICK], [False]),
-        ([did(2000, 2, type=1, id=15), did(2010, 2, type=2, id=15), did(2011, 2, type=2, id=17)], [True, True]),
+        (
+            [did(2000, 2, type=1, id=15), did(2010, 2, type=2, id=15), did(2011, 2, type=2, id=17)],
+            [True, True],
+        ),
     ],
     ids=["pointer", "script", "then a script", "touch", "elsewhere", "label"],
 )
@@ -52,8 +59,16 @@ def test_whose_click_it_is(more: list[dict[str, Any]], trusted: list[bool], tmp_
 
 
 def test_double_and_right_clicks(tmp_path: Path) -> None:
-    events = told(tmp_path, DOWN, CLICK, DOWN | {"timestamp": 2100}, CLICK | {"timestamp": 2110},
-                  did(2111, 2, type=4, id=11), did(2200, 2, type=1, id=11), did(2201, 2, type=3, id=11))  # fmt: skip
+    events = told(
+        tmp_path,
+        DOWN,
+        CLICK,
+        DOWN | {"timestamp": 2100},
+        CLICK | {"timestamp": 2110},
+        did(2111, 2, type=4, id=11),
+        did(2200, 2, type=1, id=11),
+        did(2201, 2, type=3, id=11),
+    )
     assert [data["trusted"] for data in of(events, "element.double_clicked")] == [True]
     assert [data["trusted"] for data in of(events, "element.right_clicked")] == [True]
 
@@ -68,12 +83,23 @@ def filled(number: int, value: str, **more: Any) -> dict[str, Any]:
         ([filled(9, "Ada")], {"value": "Ada", "trusted": False}),
         ([filled(9, "Ada", userTriggered=True)], {"value": "Ada", "trusted": True}),
         ([did(2000, 2, type=5, id=9), filled(9, "Ada")], {"value": "Ada", "trusted": True}),
-        ([did(2000, 2, type=5, id=9), filled(9, "Ada", userTriggered=False)], {"value": "Ada", "trusted": False}),
+        (
+            [did(2000, 2, type=5, id=9), filled(9, "Ada", userTriggered=False)],
+            {"value": "Ada", "trusted": False},
+        ),
         ([filled(9, "***")], {"value": None, "filled": True}),
         ([filled(10, "x")], {"value": None, "filled": True}),
         ([filled(17, "on", checked=True)], {"value": "on", "checked": True}),
     ],
-    ids=["nobody known", "rrweb says so", "focused", "rrweb says no", "masked by rrweb", "password", "box"],
+    ids=[
+        "nobody known",
+        "rrweb says so",
+        "focused",
+        "rrweb says no",
+        "masked by rrweb",
+        "password",
+        "box",
+    ],
 )
 def test_fields(more: list[dict[str, Any]], wanted: dict[str, Any], tmp_path: Path) -> None:
     [data] = of(told(tmp_path, *more), "field.filled")
@@ -92,30 +118,65 @@ def mutated(ms: int, *adds: dict[str, Any], **more: Any) -> dict[str, Any]:
     ("change", "appeared", "gone"),
     [
         (mutated(2000, added(13, text(20, "Hello"))), ["Hello"], []),
-        (mutated(2000, added(13, node(21, "p")), added(21, text(22, "Child first"))), ["Child first"], []),
-        (mutated(2000, added(21, text(22, "In any order")), added(13, node(21, "p"))), ["In any order"], []),
+        (
+            mutated(2000, added(13, node(21, "p")), added(21, text(22, "Child first"))),
+            ["Child first"],
+            [],
+        ),
+        (
+            mutated(2000, added(21, text(22, "In any order")), added(13, node(21, "p"))),
+            ["In any order"],
+            [],
+        ),
         (mutated(2000, added(13, node(21, "script", text(22, "code")))), [], []),
-        (mutated(2000, added(13, node(21, "p", text(22, "Hidden"), style="display: none"))), [], []),
+        (
+            mutated(2000, added(13, node(21, "p", text(22, "Hidden"), style="display: none"))),
+            [],
+            [],
+        ),
         (mutated(2000, removes=[{"parentId": 11, "id": 12}]), [], ["Order"]),
         (mutated(2000, texts=[{"id": 12, "value": "Buy"}]), ["Buy"], ["Order"]),
         (mutated(2000, added(99, text(20, "Nowhere"))), [], []),
     ],
-    ids=["added", "parent and child", "child and parent", "script", "hidden", "removed", "changed", "lost"],
+    ids=[
+        "added",
+        "parent and child",
+        "child and parent",
+        "script",
+        "hidden",
+        "removed",
+        "changed",
+        "lost",
+    ],
 )
-def test_texts_that_come_and_go(change: dict[str, Any], appeared: list[str], gone: list[str], tmp_path: Path) -> None:
+def test_texts_that_come_and_go(
+    change: dict[str, Any], appeared: list[str], gone: list[str], tmp_path: Path
+) -> None:
     events = told(tmp_path, change)
-    assert [data["text"] for data in of(events, "text.appeared") if "baseline" not in data] == appeared
+    assert [
+        data["text"] for data in of(events, "text.appeared") if "baseline" not in data
+    ] == appeared
     assert [data["text"] for data in of(events, "text.disappeared")] == gone
 
 
 def test_a_frames_document_is_a_frame(tmp_path: Path) -> None:
-    document = {"type": 0, "id": 30, "childNodes": [node(31, "html", node(32, "body", text(33, "Inside")))]}
+    document = {
+        "type": 0,
+        "id": 30,
+        "childNodes": [node(31, "html", node(32, "body", text(33, "Inside")))],
+    }
     events = told(
-        tmp_path, mutated(2000, added(13, node(29, "iframe", src="/inner"))), mutated(2001, added(29, document))
+        tmp_path,
+        mutated(2000, added(13, node(29, "iframe", src="/inner"))),
+        mutated(2001, added(29, document)),
     )
     [inner] = [data for data in of(events, "page.navigated") if not data["main"]]
     assert inner["url"] == "http://shop.example/inner"
-    assert of(events, "text.appeared")[-1] == {"tab": "tab", "frame": inner["frame"], "text": "Inside"}
+    assert of(events, "text.appeared")[-1] == {
+        "tab": "tab",
+        "frame": inner["frame"],
+        "text": "Inside",
+    }
 
 
 @pytest.mark.parametrize(
@@ -128,14 +189,18 @@ def test_a_frames_document_is_a_frame(tmp_path: Path) -> None:
     ],
     ids=["told again", "another address", "another document"],
 )  # fmt: skip
-def test_addresses_after_the_first(more: list[dict[str, Any]], wanted: list[bool], tmp_path: Path) -> None:
+def test_addresses_after_the_first(
+    more: list[dict[str, Any]], wanted: list[bool], tmp_path: Path
+) -> None:
     events = told(tmp_path, *more)
     assert [data["same_document"] for data in of(events, "page.navigated")][1:] == wanted
 
 
 def test_scrolling_is_told_where_it_came_to_rest(tmp_path: Path) -> None:
     events = told(
-        tmp_path, *(did(2000 + 10 * n, 3, id=1, x=0, y=100 * n) for n in range(5)), did(3000, 1, positions=[])
+        tmp_path,
+        *(did(2000 + 10 * n, 3, id=1, x=0, y=100 * n) for n in range(5)),
+        did(3000, 1, positions=[]),
     )
     assert [data["y"] for data in of(events, "page.scrolled")] == [400]
 

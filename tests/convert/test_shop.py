@@ -1,4 +1,5 @@
-"""A session at the shop, watched live and recorded by Playwright: the same milestones from its trace and its HAR."""
+"""A session at the shop, watched live and recorded by Playwright: the same milestones from its
+trace and its HAR."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ NEVER = {"id": "never", "when": {"url_reached": {"url": "/nowhere"}}}
 
 
 class Shopped:
-    """One session: ``live`` are its rewards, ``trace`` and ``har`` what Playwright recorded of it."""
+    """One session: ``live`` are its rewards, ``trace`` and ``har`` what Playwright recorded of
+    it."""
 
     def __init__(self, session: Session, folder: Path) -> None:
         self.origin = session.shop.rstrip("/")
@@ -62,7 +64,9 @@ class Shopped:
     def _dismiss(self, dialog: Dialog) -> None:
         dialog.dismiss()
 
-    def scored(self, path: Path, folder: Path, *milestones: dict[str, Any], **how: Any) -> tuple[Engine, list[Reward]]:
+    def scored(
+        self, path: Path, folder: Path, *milestones: dict[str, Any], **how: Any
+    ) -> tuple[Engine, list[Reward]]:
         """A recording of ``path``, scored by these milestones."""
         converted(path, folder, **how)
         task = {"id": "test/shop", "version": "1", "instruction": "Shop.", "origin": self.origin}
@@ -91,7 +95,9 @@ def test_a_trace_and_a_har_earn_what_they_can_show(shopping: Session, tmp_path: 
 
     engine, rewards = shopped.scored(shopped.har, tmp_path, *MILESTONES, NEVER)
     assert earned(rewards) == ["product-page", "order"]
-    assert engine.total is None, "clicks, fields, dialogs and routes are in no HAR: what they were worth is not known"
+    assert engine.total is None, (
+        "clicks, fields, dialogs and routes are in no HAR: what they were worth is not known"
+    )
     order = [one for one in MILESTONES if one["id"] == "order"]
     engine, rewards = shopped.scored(shopped.har, tmp_path, *order)
     assert engine.total == pytest.approx(engine.ruleset.attainable)

@@ -1,4 +1,5 @@
-"""What others recorded, against the truth that came with it: AT-SPI captures, traces, HARs, rrweb streams, flows."""
+"""What others recorded, against the truth that came with it: AT-SPI captures, traces, HARs, rrweb
+streams, flows."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ SAID = {
 
 @cases("atspi", "*-save.jsonl")
 def test_a_save_is_a_change_of_a_file_that_was_there(path: Path, tmp_path: Path) -> None:
-    """By temp-and-rename, with its temporary name told nowhere; it pays in the step of the keys that saved."""
+    """By temp-and-rename, with its temporary name told nowhere; it pays in the step of the keys
+    that saved."""
     events = converted(path, tmp_path)
     [saved] = [event for event in events if event.source == "files"]
     assert saved.kind == "file.modified"
@@ -93,7 +95,10 @@ def test_every_api_call_of_a_trace_is_a_step(path: Path, tmp_path: Path) -> None
     assert of(events, "episode.opened")[0]["converted"]["version"] == rows[0]["version"]
 
 
-@pytest.mark.skipif(not (CASES / "playwright-traces").is_dir(), reason="../shared/cases/playwright-traces is not here")
+@pytest.mark.skipif(
+    not (CASES / "playwright-traces").is_dir(),
+    reason="../shared/cases/playwright-traces is not here",
+)
 def test_a_traces_click_names_what_its_snapshot_marks(tmp_path: Path) -> None:
     """Version 4: `page.setContent('<button>Submit</button>')`, then a click by role."""
     events = converted(CASES / "playwright-traces" / "trace-1.31.zip", tmp_path)
@@ -119,7 +124,9 @@ def test_a_traces_click_names_what_its_snapshot_marks(tmp_path: Path) -> None:
         ("har-sha1", [200], "http://no.playwright/"),
     ],
 )
-def test_a_har_gives_its_entries_in_chains(name: str, statuses: list[int], document: str, tmp_path: Path) -> None:
+def test_a_har_gives_its_entries_in_chains(
+    name: str, statuses: list[int], document: str, tmp_path: Path
+) -> None:
     path = CASES / "playwright-traces" / f"{name}.har"
     if not path.exists():
         pytest.skip("../shared/cases/playwright-traces is not here")
@@ -176,7 +183,9 @@ DONE: list[tuple[str, Check, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "check", "wanted"), DONE, ids=[name for name, _, _ in DONE])
-def test_an_rrweb_stream_shows_what_its_name_says(name: str, check: Check, wanted: Any, tmp_path: Path) -> None:
+def test_an_rrweb_stream_shows_what_its_name_says(
+    name: str, check: Check, wanted: Any, tmp_path: Path
+) -> None:
     path = CASES / "rrweb" / "events" / f"{name}.json"
     if not path.exists():
         pytest.skip("../shared/cases/rrweb is not here")
@@ -196,8 +205,12 @@ def test_every_rrweb_stream_is_taken(path: Path, tmp_path: Path) -> None:
 def test_a_flows_steps_and_what_they_asserted(path: Path, tmp_path: Path) -> None:
     steps = orjson.loads(path.read_bytes())["steps"]
     events = converted(path, tmp_path)
-    assert [data["action"]["do"] for data in of(events, "step.began")] == [step["type"] for step in steps]
+    assert [data["action"]["do"] for data in of(events, "step.began")] == [
+        step["type"] for step in steps
+    ]
     asserted = [event["url"] for step in steps for event in step.get("assertedEvents", ())]
     assert [data["url"] for data in of(events, "page.navigated")] == (asserted or [steps[0]["url"]])
-    names = [step["selectors"][0][0].removeprefix("aria/") for step in steps if step["type"] == "click"]
+    names = [
+        step["selectors"][0][0].removeprefix("aria/") for step in steps if step["type"] == "click"
+    ]
     assert [data["element"]["name"] for data in of(events, "element.clicked")] == names

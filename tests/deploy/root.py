@@ -1,6 +1,8 @@
-"""A Debian of its own for a test: made by debootstrap, entered with mounts and processes of its own.
+"""A Debian of its own for a test: made by debootstrap, entered with mounts and processes of its
+own.
 
-It shares the machine's network, by which it installs packages; what it starts ends with the command that started it.
+It shares the machine's network, by which it installs packages; what it starts ends with the command
+that started it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ exec chroot "$R" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin
 """
 
 needs_root = pytest.mark.skipif(
-    os.getuid() != 0 or shutil.which("debootstrap") is None, reason="debootstrap and root are needed"
+    os.getuid() != 0 or shutil.which("debootstrap") is None,
+    reason="debootstrap and root are needed",
 )
 
 
@@ -32,7 +35,10 @@ class Debian:
         self._folder = folder
         folder.chmod(0o755)  # it becomes the root of other users too
         subprocess.run(
-            ["debootstrap", "--variant=minbase", "bookworm", folder], check=True, capture_output=True, timeout=1_200
+            ["debootstrap", "--variant=minbase", "bookworm", folder],
+            check=True,
+            capture_output=True,
+            timeout=1_200,
         )
         _copy_tree(folder / "src")
         for name in ("resolv.conf", "hosts"):
@@ -51,8 +57,23 @@ class Debian:
     def run(self, script: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
         """Run a bash script inside as root; everything that it leaves running is ended."""
         return subprocess.run(
-            ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", _ENTER, "bash", script],
-            env={"PATH": os.environ["PATH"], "R": str(self._folder), "CERTIFICATES": self._certificates},
+            [
+                "unshare",
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "bash",
+                "-c",
+                _ENTER,
+                "bash",
+                script,
+            ],
+            env={
+                "PATH": os.environ["PATH"],
+                "R": str(self._folder),
+                "CERTIFICATES": self._certificates,
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,4 +1,5 @@
-"""What deploy/ says is so: the compose file and the manifests are valid, and all that they name is in the code."""
+"""What deploy/ says is so: the compose file and the manifests are valid, and all that they name is
+in the code."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def compose() -> dict[str, Any]:
 def test_the_compose_file_is_one() -> None:
     """Debian's docker-compose reads it, and says so without an engine."""
     run = ["docker-compose", "config", "--quiet"]
-    done = subprocess.run(run, cwd=ROOT, env=os.environ | SECRETS, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        run, cwd=ROOT, env=os.environ | SECRETS, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -58,13 +61,20 @@ def test_the_compose_file_is_one() -> None:
 def test_compose_refuses_to_start_without_its_secrets(name: str) -> None:
     environ = {key: value for key, value in (os.environ | SECRETS).items() if key != name}
     done = subprocess.run(
-        ["docker-compose", "config", "--quiet"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+        ["docker-compose", "config", "--quiet"],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode != 0
     assert name in done.stderr
 
 
-@pytest.mark.parametrize(("file", "document"), MANIFESTS, ids=[f"{file}-{one['kind']}" for file, one in MANIFESTS])
+@pytest.mark.parametrize(
+    ("file", "document"), MANIFESTS, ids=[f"{file}-{one['kind']}" for file, one in MANIFESTS]
+)
 def test_the_manifests_are_valid(file: str, document: dict[str, Any]) -> None:
     kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
 
@@ -77,30 +87,42 @@ def pods() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def containers() -> Iterator[tuple[str, dict[str, Any]]]:
     for pod, spec in pods():
-        yield from ((f"{pod}/{one['name']}", one) for one in (*spec.get("initContainers", ()), *spec["containers"]))
+        yield from (
+            (f"{pod}/{one['name']}", one)
+            for one in (*spec.get("initContainers", ()), *spec["containers"])
+        )
 
 
-@pytest.mark.parametrize(("name", "container"), list(containers()), ids=lambda one: one if isinstance(one, str) else "")
-def test_every_container_asks_for_what_it_needs_and_may_no_more(name: str, container: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("name", "container"), list(containers()), ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_every_container_asks_for_what_it_needs_and_may_no_more(
+    name: str, container: dict[str, Any]
+) -> None:
     assert set(container["resources"]["requests"]) == {"cpu", "memory"}
     assert container["securityContext"]["allowPrivilegeEscalation"] is False
     assert container["securityContext"]["capabilities"]["drop"] == ["ALL"]
 
 
 def test_every_deployment_has_a_disruption_budget_for_its_pods() -> None:
-    budgets = [one["spec"]["selector"] for _, one in MANIFESTS if one["kind"] == "PodDisruptionBudget"]
+    budgets = [
+        one["spec"]["selector"] for _, one in MANIFESTS if one["kind"] == "PodDisruptionBudget"
+    ]
     for _, document in MANIFESTS:
         if document["kind"] == "Deployment":
             assert document["spec"]["selector"] in budgets, document["metadata"]["name"]
 
 
 def test_agentd_is_another_user_that_can_only_read_the_downloads() -> None:
-    """Law 7, in the manifests: another container and user, no shared processes, no writable folder of the agent's."""
+    """Law 7, in the manifests: another container and user, no shared processes, no writable folder
+    of the agent's."""
     spec = dict(pods())["sandbox"]
     assert spec["shareProcessNamespace"] is False
     (agentd,) = (one for one in spec["containers"] if one["name"] == "agentd")
     assert agentd["securityContext"]["runAsUser"] == _number(r"--uid (\d+) --groups watched")
-    assert spec["securityContext"]["supplementalGroups"] == [_number(r"groupadd --system --gid (\d+) watched")]
+    assert spec["securityContext"]["supplementalGroups"] == [
+        _number(r"groupadd --system --gid (\d+) watched")
+    ]
     mounts = {one["name"]: one.get("readOnly", False) for one in agentd["volumeMounts"]}
     desktop = {one["name"] for one in spec["containers"][0]["volumeMounts"]}
     assert all(mounts[name] for name in set(mounts) & desktop)
@@ -108,7 +130,11 @@ def test_agentd_is_another_user_that_can_only_read_the_downloads() -> None:
 
 
 def policy(name: str) -> dict[str, Any]:
-    (found,) = (one for _, one in MANIFESTS if (one["kind"], one["metadata"]["name"]) == ("NetworkPolicy", name))
+    (found,) = (
+        one
+        for _, one in MANIFESTS
+        if (one["kind"], one["metadata"]["name"]) == ("NetworkPolicy", name)
+    )
     spec: dict[str, Any] = found["spec"]
     return spec
 
@@ -118,19 +144,34 @@ def test_every_pod_is_called_by_those_alone_that_a_policy_names(pod: str) -> Non
     spec = policy(pod)
     assert spec["podSelector"] == {"matchLabels": {"app": pod}}
     assert "Ingress" in spec["policyTypes"]
-    ports = {port["name"] for one in dict(pods())[pod]["containers"] for port in one.get("ports", [])}
+    ports = {
+        port["name"] for one in dict(pods())[pod]["containers"] for port in one.get("ports", [])
+    }
     assert {port["port"] for rule in spec["ingress"] for port in rule["ports"]} == ports
-    assert all(rule["from"] for rule in spec["ingress"]), "an empty list of callers lets everybody in"
+    assert all(rule["from"] for rule in spec["ingress"]), (
+        "an empty list of callers lets everybody in"
+    )
 
 
-def test_a_sandbox_s_browser_is_a_trainer_s_and_a_sandbox_calls_no_other_pod_than_the_service_s() -> None:
+def test_a_sandbox_s_browser_is_a_trainer_s_and_a_sandbox_calls_no_other_pod_than_the_service_s() -> (
+    None
+):
     spec = policy("sandbox")
     callers = [peer for rule in spec["ingress"] for peer in rule["from"]]
     assert callers == [{"podSelector": {"matchLabels": {"milestoned/trainer": "true"}}}]
-    called = [peer["podSelector"] for rule in spec["egress"] for peer in rule["to"] if set(peer) == {"podSelector"}]
+    called = [
+        peer["podSelector"]
+        for rule in spec["egress"]
+        for peer in rule["to"]
+        if set(peer) == {"podSelector"}
+    ]
     assert called == [{"matchLabels": {"app": "milestoned"}}]
-    (public,) = (peer["ipBlock"] for rule in spec["egress"] for peer in rule["to"] if "ipBlock" in peer)
-    assert {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"} <= set(public["except"])
+    (public,) = (
+        peer["ipBlock"] for rule in spec["egress"] for peer in rule["to"] if "ipBlock" in peer
+    )
+    assert {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"} <= set(
+        public["except"]
+    )
 
 
 def test_the_agent_s_container_does_not_see_the_token_of_its_devtools() -> None:
@@ -150,7 +191,9 @@ def test_a_sandbox_s_network_in_compose_has_neither_database_nor_replicas() -> N
 
 def test_images_can_be_named_by_digest_and_installs_are_held_by_hashes() -> None:
     for path in DOCKERFILES:
-        assert re.search(r"^ARG BASE_IMAGE=.+\nFROM \$\{BASE_IMAGE\}$", path.read_text(), re.M), path
+        assert re.search(r"^ARG BASE_IMAGE=.+\nFROM \$\{BASE_IMAGE\}$", path.read_text(), re.M), (
+            path
+        )
     for name in ("postgres", "proxy"):
         assert re.match(r"\$\{[A-Z]+_IMAGE:-", compose()["services"][name]["image"])
     for script in (DEPLOY / "service" / "install", DEPLOY / "sandbox" / "install"):
@@ -185,12 +228,16 @@ def commands() -> Iterator[tuple[str, list[str]]]:
         said = [str(one) for one in container.get("args", [])]
         if said and said[0].rpartition("/")[2] in ("agentd", "milestoned"):
             yield said[0].rpartition("/")[2], said[1:]
-    for said in re.findall(r"milestoned ((?:db|token) [^&>]+)", compose()["services"]["setup"]["command"][-1]):
+    for said in re.findall(
+        r"milestoned ((?:db|token) [^&>]+)", compose()["services"]["setup"]["command"][-1]
+    ):
         yield "milestoned", said.replace(")", "").split()
 
 
 @pytest.mark.parametrize(("program", "said"), list(commands()), ids=str)
-def test_every_option_that_is_given_exists(program: str, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_option_that_is_given_exists(
+    program: str, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     main = {"agentd": agentd.cli.main.main, "milestoned": api.cli.main.main}[program]
     verbs = said[: 1 if said[0] in ("join", "devtools", "serve") else 2]
     with pytest.raises(SystemExit) as ended:
@@ -211,7 +258,12 @@ def environment() -> Iterator[tuple[str, str]]:
 def test_every_variable_that_is_set_is_read() -> None:
     settings = (ROOT / "api" / "core" / "settings.py").read_text()
     start = (DEPLOY / "sandbox" / "start").read_text()
-    known = {"POSTGRES_USER", "POSTGRES_PASSWORD", "POSTGRES_DB", "PGDATA"}  # the image's own documentation
+    known = {
+        "POSTGRES_USER",
+        "POSTGRES_PASSWORD",
+        "POSTGRES_DB",
+        "PGDATA",
+    }  # the image's own documentation
     known |= {"DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}
     for where, name in environment():
         if name.startswith("MILESTONED_"):
@@ -247,10 +299,19 @@ def test_the_health_that_is_asked_for_is_a_route() -> None:
 
 
 def test_every_part_of_a_sandbox_that_is_named_is_installed() -> None:
-    installed = {f"sandbox-{path.name}" for path in SCRIPTS if path.parent.name == "sandbox"} - {"sandbox-install"}
+    installed = {f"sandbox-{path.name}" for path in SCRIPTS if path.parent.name == "sandbox"} - {
+        "sandbox-install"
+    }
     said = (DEPLOY / "sandbox" / "install").read_text()
-    names = {f"sandbox-{name}" for name in re.search(r"for part in ([a-z ]+);", said)[1].split()} | {"sandbox-start"}  # type: ignore[index]
+    names = {
+        f"sandbox-{name}" for name in re.search(r"for part in ([a-z ]+);", said)[1].split()
+    } | {"sandbox-start"}  # type: ignore[index]
     assert names == installed
-    texts = [path.read_text() for path in (*SCRIPTS, ROOT / "docker-compose.yml", *(DEPLOY / "kubernetes").glob("*"))]
-    named = {name for text in texts for name in re.findall(r"(?<![\w.-])sandbox-[a-z]+(?![\w.])", text)}
+    texts = [
+        path.read_text()
+        for path in (*SCRIPTS, ROOT / "docker-compose.yml", *(DEPLOY / "kubernetes").glob("*"))
+    ]
+    named = {
+        name for text in texts for name in re.findall(r"(?<![\w.-])sandbox-[a-z]+(?![\w.])", text)
+    }
     assert named <= installed

@@ -1,4 +1,5 @@
-"""`make demo` where nothing is but Python, make and git: as root it installs what it needs, else it names it."""
+"""`make demo` where nothing is but Python, make and git: as root it installs what it needs, else it
+names it."""
 
 from __future__ import annotations
 
@@ -6,8 +7,14 @@ import pytest
 
 from tests.deploy.root import Debian, needs_root
 
-NOTHING_ELSE = "apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 make git >/dev/null"
-AS_SOMEBODY = "useradd -m somebody && chown -R somebody /src && cd /src && setpriv --reuid somebody --clear-groups make"
+NOTHING_ELSE = (
+    "apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 make git"
+    " >/dev/null"
+)
+AS_SOMEBODY = (
+    "useradd -m somebody && chown -R somebody /src && cd /src && setpriv --reuid somebody"
+    " --clear-groups make"
+)
 
 
 @pytest.mark.slow

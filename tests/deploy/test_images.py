@@ -1,4 +1,5 @@
-"""What the Dockerfiles run, run: the install scripts in an empty Debian, and a sandbox's start with its two users."""
+"""What the Dockerfiles run, run: the install scripts in an empty Debian, and a sandbox's start with
+its two users."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ print(urllib.request.urlopen("http://127.0.0.1:9222/json/version").status)
 PY
 """
 
-# The sandbox lives on, what was there is gone, and another Chromium answers at the port that harnesses call.
+# The sandbox lives on, what was there is gone, and another Chromium answers at the port that
+# harnesses call.
 RESET = rf"""
 before=$(pgrep -o -u agent -x chromium)
 {AS.format("agent")} touch /home/agent/.chromium/of-the-last-episode
@@ -54,13 +56,17 @@ sandbox-alive agentd /var/lib/agentd/state
 
 
 def refused(user: str, command: str) -> str:
-    return f"if {AS.format(user)} {command} 2>/dev/null; then echo '{user} may: {command}'; exit 1; fi\n"
+    return (
+        f"if {AS.format(user)} {command} 2>/dev/null; then echo '{user} may: {command}'; exit 1;"
+        " fi\n"
+    )
 
 
 @pytest.mark.slow
 @needs_root
 def test_the_sandbox_s_image_installs_and_starts(debian: Debian) -> None:
-    """One Chromium, two users: the daemon's sees desktop and downloads, and neither can touch what is the other's."""
+    """One Chromium, two users: the daemon's sees desktop and downloads, and neither can touch what
+    is the other's."""
     installed = debian.run("/src/deploy/sandbox/install /src", timeout_s=1_200)
     assert installed.returncode == 0, installed.stdout[-4_000:]
     agentd = "env DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/sandbox/bus"
@@ -87,11 +93,13 @@ def test_the_service_s_image_installs(debian: Debian) -> None:
     installed = debian.run("/src/deploy/service/install /src", timeout_s=1_200)
     assert installed.returncode == 0, installed.stdout[-4_000:]
     serve = (
-        f"{AS.format('milestoned')} env MILESTONED_DATA=/var/lib/milestoned /opt/milestoned/bin/milestoned serve &\n"
+        f"{AS.format('milestoned')} env MILESTONED_DATA=/var/lib/milestoned"
+        " /opt/milestoned/bin/milestoned serve &\n"
     )
     done = debian.run(
-        serve + "until echo >/dev/tcp/127.0.0.1/8420; do sleep 0.2; done 2>/dev/null\n"
-        "python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:8420/readyz').status)\"",
+        serve
+        + 'until echo >/dev/tcp/127.0.0.1/8420; do sleep 0.2; done 2>/dev/null\npython3 -c "import'
+        " urllib.request as u; print(u.urlopen('http://127.0.0.1:8420/readyz').status)\"",
         timeout_s=120,
     )
     assert "\n200\n" in "\n" + done.stdout, done.stdout

@@ -1,4 +1,5 @@
-"""docs/deploy.md's first part, word by word, on a Debian that has nothing: the commands are read from the page."""
+"""docs/deploy.md's first part, word by word, on a Debian that has nothing: the commands are read
+from the page."""
 
 from __future__ import annotations
 
@@ -25,10 +26,15 @@ def test_a_newcomer_gets_there_in_ten_minutes(debian: Debian) -> None:
     blocks = commands()
     assert len(blocks) == 5
     began = time.monotonic()
-    # A person reads and types; what they would wait for before the next block is that the services listen.
-    listens = "for port in 8420 8421; do until echo >/dev/tcp/127.0.0.1/$port; do sleep 0.2; done 2>/dev/null; done\n"
+    # A person reads and types; what they would wait for before the next block is that the services
+    # listen.
+    listens = (
+        "for port in 8420 8421; do until echo >/dev/tcp/127.0.0.1/$port; do sleep 0.2; done"
+        " 2>/dev/null; done\n"
+    )
     blocks[1] += listens
-    verified = "milestoned audit verify 2>&1\n"  # what the page says of it, in the shell that it leaves behind
+    # what the page says of it, in the shell that it leaves behind
+    verified = "milestoned audit verify 2>&1\n"
     done = debian.run("set -e; cd /src\n" + "\n".join(blocks) + "\n" + verified, timeout_s=1_200)
     took = time.monotonic() - began
     assert done.returncode == 0, done.stdout[-4_000:]

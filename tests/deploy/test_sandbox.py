@@ -1,4 +1,5 @@
-"""The sandbox's scripts, run: who is well to the daemon's probe, and when a Chromium that can't live is given up."""
+"""The sandbox's scripts, run: who is well to the daemon's probe, and when a Chromium that can't
+live is given up."""
 
 from __future__ import annotations
 
@@ -80,14 +81,25 @@ def nobody() -> Iterator[int]:
         (lambda: answering(Ill), "ep_1", False),
         (silent, "ep_1", False),
     ],
-    ids=["answers", "was killed", "gave the episode up", "has none or waits for the service", "another's", "hangs"],
+    ids=[
+        "answers",
+        "was killed",
+        "gave the episode up",
+        "has none or waits for the service",
+        "another's",
+        "hangs",
+    ],
 )
-def test_whether_a_daemon_is_well(tmp_path: Path, who: type, episode: str | None, well: bool) -> None:
+def test_whether_a_daemon_is_well(
+    tmp_path: Path, who: type, episode: str | None, well: bool
+) -> None:
     with who() as port:
         folder = tmp_path / (episode or "ep_1")
         folder.mkdir()
         if episode is not None:
-            (folder / "agentd.json").write_text(json.dumps({"port": port, "pid": 1, "episode": "ep_1"}))
+            (folder / "agentd.json").write_text(
+                json.dumps({"port": port, "pid": 1, "episode": "ep_1"})
+            )
         done = subprocess.run([PARTS / "alive", "agentd", tmp_path], timeout=60, check=False)
     assert (done.returncode == 0) is well
 
@@ -95,12 +107,19 @@ def test_whether_a_daemon_is_well(tmp_path: Path, who: type, episode: str | None
 def browser(folder: Path, chromium: str) -> subprocess.Popen[str]:
     """The script with a stand-in for Chromium and a folder of the test's, and less of a breath."""
     (folder / "chromium").write_text("#!/bin/bash\n" + chromium.format(folder=folder))
-    text = (PARTS / "browser").read_text().replace("/run/sandbox", str(folder)).replace("sleep 0.5", "sleep 0.01")
+    text = (
+        (PARTS / "browser")
+        .read_text()
+        .replace("/run/sandbox", str(folder))
+        .replace("sleep 0.5", "sleep 0.01")
+    )
     (folder / "browser").write_text(text)
     for name in ("chromium", "browser"):
         (folder / name).chmod(0o755)
     path = f"{folder}:{os.environ['PATH']}"
-    return subprocess.Popen([folder / "browser"], env={"PATH": path}, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [folder / "browser"], env={"PATH": path}, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_a_chromium_that_can_not_live_is_given_up(tmp_path: Path) -> None:
@@ -111,8 +130,12 @@ def test_a_chromium_that_can_not_live_is_given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("chromium", "starts"), [(LIVES_THE_TENTH_TIME, 10), (IS_RESET_FIFTEEN_TIMES, 16)])
-def test_one_that_comes_to_live_or_is_reset_is_not(tmp_path: Path, chromium: str, starts: int) -> None:
+@pytest.mark.parametrize(
+    ("chromium", "starts"), [(LIVES_THE_TENTH_TIME, 10), (IS_RESET_FIFTEEN_TIMES, 16)]
+)
+def test_one_that_comes_to_live_or_is_reset_is_not(
+    tmp_path: Path, chromium: str, starts: int
+) -> None:
     process = browser(tmp_path, chromium)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=0.2 * starts + 2)

@@ -1,4 +1,5 @@
-"""What watching costs: `python -m tests.desktop.measure_cost` types into gedit and LibreOffice, alone and watched."""
+"""What watching costs: `python -m tests.desktop.measure_cost` types into gedit and LibreOffice,
+alone and watched."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ TEXT = "the quick brown fox jumps over the lazy dog " * 5
 ROWS = 20
 PROGRAMS = {
     "gedit": (["gedit", "--standalone"], "gedit", "gedit"),
-    "LibreOffice Calc": (["libreoffice", "--calc", "--norestore", "--nologo"], "soffice.bin", "LibreOffice Calc"),
+    "LibreOffice Calc": (
+        ["libreoffice", "--calc", "--norestore", "--nologo"],
+        "soffice.bin",
+        "LibreOffice Calc",
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-"""A notification service for tests, on the system's Python: takes every notification and shows none."""
+"""A notification service for tests, on the system's Python: takes every notification and shows
+none."""
 
 from __future__ import annotations
 
@@ -21,8 +22,12 @@ def called(*call: Any) -> None:
 
 def main() -> None:
     bus = Gio.bus_get_sync(Gio.BusType.SESSION, None)
-    bus.register_object("/org/freedesktop/Notifications", Gio.DBusNodeInfo.new_for_xml(XML).interfaces[0], called)
-    Gio.bus_own_name_on_connection(bus, NAME, Gio.BusNameOwnerFlags.NONE, lambda *_: said("ready"), None)
+    bus.register_object(
+        "/org/freedesktop/Notifications", Gio.DBusNodeInfo.new_for_xml(XML).interfaces[0], called
+    )
+    Gio.bus_own_name_on_connection(
+        bus, NAME, Gio.BusNameOwnerFlags.NONE, lambda *_: said("ready"), None
+    )
     GLib.MainLoop().run()
 
 

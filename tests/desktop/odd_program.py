@@ -1,7 +1,8 @@
-"""A program on the accessibility bus, on the system's Python, that answers one question in another form than it should.
+"""A program on the accessibility bus, on the system's Python, that answers one question in another
+form than it should.
 
-Its argument says which: ``children``, ``name`` or ``states``. It says again and again that its name changed, so that it
-is asked again and again.
+Its argument says which: ``children``, ``name`` or ``states``. It says again and again that its name
+changed, so that it is asked again and again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 from gi.repository import Gio, GLib
 
 ROOT = "/org/a11y/atspi/accessible/root"
-FLAGS = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+FLAGS = (
+    Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+)
 ODD = sys.argv[1]
 
 
@@ -30,7 +33,17 @@ class Program:
     def begin(self) -> None:
         self.bus.add_filter(self.filter)
         me = GLib.Variant("((so))", ((self.bus.get_unique_name(), ROOT),))
-        self.bus.call_sync("org.a11y.atspi.Registry", ROOT, "org.a11y.atspi.Socket", "Embed", me, None, 0, 5000, None)
+        self.bus.call_sync(
+            "org.a11y.atspi.Registry",
+            ROOT,
+            "org.a11y.atspi.Socket",
+            "Embed",
+            me,
+            None,
+            0,
+            5000,
+            None,
+        )
         GLib.timeout_add(1000, self.turn)
         GLib.timeout_add(20, self.say)
 
@@ -48,7 +61,9 @@ class Program:
             return message
         answer = self.answer(message)
         if answer is None:
-            reply = message.new_method_error_literal("org.freedesktop.DBus.Error.UnknownMethod", message.get_member())
+            reply = message.new_method_error_literal(
+                "org.freedesktop.DBus.Error.UnknownMethod", message.get_member()
+            )
         else:
             reply = message.new_method_reply()
             reply.set_body(answer)
@@ -66,7 +81,9 @@ class Program:
             case "GetState":
                 return self.form("states", GLib.Variant("(au)", ([0, 0],)))
             case "GetInterfaces":
-                return GLib.Variant("(as)", (["org.a11y.atspi.Accessible", "org.a11y.atspi.Application"],))
+                return GLib.Variant(
+                    "(as)", (["org.a11y.atspi.Accessible", "org.a11y.atspi.Application"],)
+                )
             case "GetApplication":
                 return GLib.Variant("((so))", ((self.bus.get_unique_name(), ROOT),))
             case "GetItems":

@@ -1,7 +1,8 @@
-"""Records the golden files: `python -m tests.desktop.record_golden` drives real programs and writes golden/.
+"""Records the golden files: `python -m tests.desktop.record_golden` drives real programs and writes
+golden/.
 
-`NAME.raw.jsonl` is what the fold was fed, and when it was asked what is due (``due``); `NAME.seen.jsonl` what it told.
-The desktop's folder is written as /home/agent.
+`NAME.raw.jsonl` is what the fold was fed, and when it was asked what is due (``due``);
+`NAME.seen.jsonl` what it told. The desktop's folder is written as /home/agent.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import orjson
 
 from agentd.masking import Masker
 from agentd.sources.ax.child import PYTHON
-from agentd.sources.ax.fold import Fold, Say
+from agentd.sources.ax.fold import DesktopFold, Say
 from agentd.sources.ax.messages import Message
 from tests.desktop.test_notices import NOTIFIER, notify
 from tests.desktop.watching import Watch, watching
@@ -24,10 +25,13 @@ from tests.support.desktop import Desktop
 
 GOLDEN = Path(__file__).with_name("golden")
 DUE: Message = {"t": "due"}
-EVERY = {"hears": None, "also": ["widget.text_inserted", "widget.text_deleted", "widget.added", "widget.removed"]}
+EVERY = {
+    "hears": None,
+    "also": ["widget.text_inserted", "widget.text_deleted", "widget.added", "widget.removed"],
+}
 
 
-class Recording(Fold):
+class Recording(DesktopFold):
     """A fold that keeps what it is fed."""
 
     lines: list[Message]
@@ -47,7 +51,7 @@ class Recording(Fold):
 
 def replay(messages: Iterable[Message]) -> list[list[Any]]:
     """What a recording tells, as `[kind, data]`."""
-    fold, told = Fold(), []
+    fold, told = DesktopFold(), []
     for message in messages:
         if message["t"] == "due":
             fold.take_due()
@@ -57,7 +61,8 @@ def replay(messages: Iterable[Message]) -> list[list[Any]]:
 
 
 async def editing(watch: Watch, desktop: Desktop) -> None:
-    """GTK 3: a file is edited and saved; a menu; a switch of the find bar; a question on closing is dismissed."""
+    """GTK 3: a file is edited and saved; a menu; a switch of the find bar; a question on closing is
+    dismissed."""
     note = desktop.folder / "note.txt"
     note.write_text("hello\n")
     desktop.start("mousepad", "--disable-server", note)
@@ -119,11 +124,15 @@ async def record(name: str) -> None:
             await SCENES[name](watch, desktop)
             await watch.seal()
         raw = b"".join(orjson.dumps(line) + b"\n" for line in Recording.lines)
-        raw = raw.replace(str(desktop.folder).encode(), b"/home/agent").replace(desktop.folder.name.encode(), b"agent")
+        raw = raw.replace(str(desktop.folder).encode(), b"/home/agent").replace(
+            desktop.folder.name.encode(), b"agent"
+        )
     seen = replay(orjson.loads(line) for line in raw.splitlines())
     GOLDEN.mkdir(exist_ok=True)
     (GOLDEN / f"{name}.raw.jsonl").write_bytes(raw)
-    (GOLDEN / f"{name}.seen.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in seen))
+    (GOLDEN / f"{name}.seen.jsonl").write_bytes(
+        b"".join(orjson.dumps(line) + b"\n" for line in seen)
+    )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ PAGE = """<title>A form</title><form>
 
 
 async def test_without_its_switch_it_is_unobservable_and_that_is_said(desktop: Desktop) -> None:
-    """Its window is there and nothing is in it: a partial gap and an alarm, both over when it is gone."""
+    """Its window is there and nothing is in it: a partial gap and an alarm, both over when it is
+    gone."""
     async with watching(desktop) as watch:
         with Chromium(headless=False, environ=desktop.environ, url=f"data:text/html,{PAGE}"):
             gap = await watch.one("gap.began", source="ax", of="Chromium")
@@ -34,7 +35,10 @@ async def test_with_its_switch_a_form_is_told_and_its_password_is_not(desktop: D
     """Typed, toggled; the password's field was changed, and that is all that is said of it."""
     async with watching(desktop, {"hears": None, "also": ["widget.text_inserted"]}) as watch:
         with Chromium(
-            "--force-renderer-accessibility", headless=False, environ=desktop.environ, url=f"data:text/html,{PAGE}"
+            "--force-renderer-accessibility",
+            headless=False,
+            environ=desktop.environ,
+            url=f"data:text/html,{PAGE}",
         ):
             await watch.until(lambda: watch.all("widget.focused", role="document web"))
             await watch.window("A form")
@@ -49,7 +53,11 @@ async def test_with_its_switch_a_form_is_told_and_its_password_is_not(desktop: D
             await watch.keys("Tab", "space")
             await watch.one("widget.state_changed", name="Agree", state="checked", on=True)
             await watch.keys("Tab", "Return")
-            await watch.until(lambda: [one for one in watch.all("window.titled") if one["title"].startswith("Sent")])
+            await watch.until(
+                lambda: [
+                    one for one in watch.all("window.titled") if one["title"].startswith("Sent")
+                ]
+            )
         assert not watch.all("gap.began", of="Chromium")
         assert set(watch.texts(name="Secret")) == {"***"}
         assert "geheim" not in str(watch.seen)

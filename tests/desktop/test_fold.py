@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentd.masking import Masker
-from agentd.sources.ax.fold import Fold, feed_all
+from agentd.sources.ax.fold import DesktopFold, feed_all
 from agentd.sources.ax.messages import Message
 
 BUS = ":1.7"
@@ -15,7 +15,9 @@ ROOT, WINDOW, DIALOG = f"{BUS}/root", f"{BUS}/w", f"{BUS}/d"
 SHOWN = ["enabled", "sensitive", "showing", "visible"]
 
 
-def node(one: str, role: str, name: str = "", parent: str = WINDOW, states: list[str] | None = None) -> Message:
+def node(
+    one: str, role: str, name: str = "", parent: str = WINDOW, states: list[str] | None = None
+) -> Message:
     return {
         "t": "node", "id": f"{BUS}/{one}" if "/" not in one else one, "bus": BUS, "role": role, "name": name,
         "parent": parent, "index": 0, "states": SHOWN if states is None else states,
@@ -53,7 +55,7 @@ BOX = [node("text", "text"), node("bar", "progress bar"), node("item", "menu ite
 
 def told(*messages: Message, masker: Masker | None = None) -> list[tuple[str, Any]]:
     """What messages after the start tell, in short: the kind, and what is new in it."""
-    fold = Fold(masker)
+    fold = DesktopFold(masker)
     feed_all(fold, [*START, *BOX])
     said = []
     for message in messages:
@@ -278,7 +280,7 @@ PRESSED: dict[str, tuple[list[Message], list[str]]] = {
 @pytest.mark.parametrize("name", PRESSED)
 def test_what_was_activated(name: str) -> None:
     messages, wanted = PRESSED[name]
-    fold = Fold()
+    fold = DesktopFold()
     feed_all(fold, [*START, *BOX])
     said = [say.data for say in feed_all(fold, messages) if say.kind == "widget.activated"]
     assert [f"{data['widget']['name']} {data['by']}" for data in said] == wanted
@@ -287,7 +289,7 @@ def test_what_was_activated(name: str) -> None:
 def test_before_ready_everything_is_baseline() -> None:
     """Windows, texts, switches that are on: nobody did it now."""
     said = feed_all(
-        Fold(),
+        DesktopFold(),
         [*START[:4], node("text", "text"), node("on", "check box", "Wrap", states=[*SHOWN, "checked"]), read("text", "old"),
          {"t": "walked", "id": WINDOW, "nodes": 2, "tries": 1}],
     )  # fmt: skip
@@ -299,10 +301,12 @@ def test_before_ready_everything_is_baseline() -> None:
 
 def test_what_is_never_asked_for_is_settled_from_the_events() -> None:
     """As a converter of a capture does it, where nobody can be asked any more."""
-    fold = Fold()
+    fold = DesktopFold()
     feed_all(fold, [*START, *BOX, event("object:text-changed:insert", "text", 0, 2, "hi")])
     assert fold.due
-    assert [(say.kind, say.data["text"]) for say in fold.settle()] == [("widget.text_changed", "hi")]
+    assert [(say.kind, say.data["text"]) for say in fold.settle()] == [
+        ("widget.text_changed", "hi")
+    ]
     assert not fold.due
     assert fold.settle() == []
 
@@ -317,9 +321,11 @@ def test_a_field_that_the_task_calls_secret_is_masked() -> None:
 
 def test_a_flood_is_bounded() -> None:
     """Ten thousand labels that change are five hundred to be read."""
-    fold = Fold()
+    fold = DesktopFold()
     feed_all(fold, START)
     for number in range(10_000):
         fold.feed(node(f"l{number}", "label", "x"))
-        assert fold.feed(event("object:property-change:accessible-name", f"l{number}", any_="y")) == []
+        assert (
+            fold.feed(event("object:property-change:accessible-name", f"l{number}", any_="y")) == []
+        )
     assert len(fold.take_due()) == 500

@@ -1,4 +1,5 @@
-"""The fold alone, on recordings of real programs: the same raw messages tell the same, byte for byte."""
+"""The fold alone, on recordings of real programs: the same raw messages tell the same, byte for
+byte."""
 
 from __future__ import annotations
 

@@ -20,12 +20,25 @@ from tests.support.desktop import Desktop
 
 LISTENER = Path(ax.__file__).parent / "listener"
 GETS = frozenset(
-    "get_role_name get_name get_parent get_index_in_parent get_child_count get_child_at_index get_state_set get_states "
-    "get_toolkit_name get_toolkit_version get_process_id get_desktop getRelationSet getRelationType getNTargets "
-    "getTarget getText getAccessibleAtPoint queryText queryValue queryComponent clear_cache".split()
+    "get_role_name get_name get_parent get_index_in_parent get_child_count get_child_at_index"
+    " get_state_set get_states get_toolkit_name get_toolkit_version get_process_id get_desktop"
+    " getRelationSet getRelationType getNTargets getTarget getText getAccessibleAtPoint queryText"
+    " queryValue queryComponent clear_cache".split()
 )
 """What the child calls on programs, all of it: nothing that acts, sets or takes anything away from anybody."""
-ACTING = ("action", "set", "grab", "insert", "delete", "select", "scroll", "generate", "press", "keystroke", "device")
+ACTING = (
+    "action",
+    "set",
+    "grab",
+    "insert",
+    "delete",
+    "select",
+    "scroll",
+    "generate",
+    "press",
+    "keystroke",
+    "device",
+)
 
 
 def test_it_imports_what_the_system_s_python_has() -> None:
@@ -42,26 +55,43 @@ def test_it_imports_what_the_system_s_python_has() -> None:
 
 
 def test_it_calls_nothing_that_acts() -> None:
-    """Law 1, in the one place where AT-SPI could break it: over the library only getters, over D-Bus only these."""
+    """Law 1, in the one place where AT-SPI could break it: over the library only getters, over
+    D-Bus only these."""
     called: set[str] = set()
     methods: set[str] = set()
     for path in LISTENER.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute):
                 called.add(node.attr)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value[:1].isupper():
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and node.value[:1].isupper()
+            ):
                 methods.add(node.value)
-    of_programs = {name for name in called if name.startswith(("get_", "query", "get")) or name == "clear_cache"}
+    of_programs = {
+        name
+        for name in called
+        if name.startswith(("get_", "query", "get")) or name == "clear_cache"
+    }
     assert of_programs - GETS <= {"get_member", "get_message_type", "get_body", "get_sender", "get_serial",
         "get_destination", "get_reply_serial", "get_type_string", "get"}  # fmt: skip
     acting = {name for name in called for word in ACTING if word in name.lower()}
-    assert acting <= {"set_timeout", "set_exit_on_close", "get_state_set", "getRelationSet", "setdefault"}
+    assert acting <= {
+        "set_timeout",
+        "set_exit_on_close",
+        "get_state_set",
+        "getRelationSet",
+        "setdefault",
+    }
     assert {name for name in methods if name.startswith("Set")} == set()
 
 
 async def test_without_a_desktop_it_says_so() -> None:
     """A reason that a person can act on."""
-    child = await Child.start({"PATH": os.environ["PATH"], "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"})
+    child = await Child.start(
+        {"PATH": os.environ["PATH"], "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
+    )
     with pytest.raises(SourceLostError, match="no accessibility bus: Could not connect"):
         async for _ in child.messages():
             pass
@@ -69,7 +99,8 @@ async def test_without_a_desktop_it_says_so() -> None:
 
 
 def test_it_ends_with_its_parent(own_desktop: Desktop) -> None:
-    """Its input ends when the daemon is killed, and so does it: the pid is free before anything else happens."""
+    """Its input ends when the daemon is killed, and so does it: the pid is free before anything
+    else happens."""
     script = (
         "import asyncio, os, sys\n"
         "from agentd.sources.ax.child import Child\n"
@@ -80,7 +111,9 @@ def test_it_ends_with_its_parent(own_desktop: Desktop) -> None:
         "asyncio.run(main())\n"
     )
     environ = own_desktop.environ | {"PYTHONPATH": str(Path(ax.__file__).parents[3])}
-    with subprocess.Popen([sys.executable, "-c", script], env=environ, stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], env=environ, stdout=subprocess.PIPE, text=True
+    ) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         parent.kill()
@@ -106,7 +139,10 @@ async def test_it_stands_back_behind_the_agent_s_programs(own_desktop: Desktop) 
 def niceness() -> list[int]:
     """Of the children of this process that listen."""
     listed = subprocess.run(
-        ["ps", "--ppid", str(os.getpid()), "-o", "ni=,args="], check=True, capture_output=True, text=True
+        ["ps", "--ppid", str(os.getpid()), "-o", "ni=,args="],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     return [int(line.split()[0]) for line in listed.splitlines() if "-m listener" in line]
 

@@ -1,4 +1,5 @@
-"""A child, a display and programs that do not do what they should: what is not heard is on record."""
+"""A child, a display and programs that do not do what they should: what is not heard is on
+record."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ LINES = {
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-async def test_a_line_that_can_t_be_read_is_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+async def test_a_line_that_can_t_be_read_is_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     """What comes after it is heard."""
     after = """\nsay('{"t":"notice","app":"app","title":"still here","body":""}')"""
     async with hearing(tmp_path, monkeypatch, line + after + ANSWERS) as watch:
@@ -70,7 +73,9 @@ async def test_a_line_that_can_t_be_read_is_a_loss(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("closing", [False, True], ids=["seal", "close"])
-@pytest.mark.parametrize(("script", "lost"), [("\ntime.sleep(60)", 1), (ANSWERS, 0)], ids=["silent", "answers"])
+@pytest.mark.parametrize(
+    ("script", "lost"), [("\ntime.sleep(60)", 1), (ANSWERS, 0)], ids=["silent", "answers"]
+)
 async def test_a_child_that_does_not_answer_is_a_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, lost: int, closing: bool
 ) -> None:
@@ -81,7 +86,9 @@ async def test_a_child_that_does_not_answer_is_a_loss(
         assert [data["count"] for data in watch.all("journal.dropped", source="ax")] == [1] * lost
 
 
-@pytest.mark.parametrize("environ", [{}, {"DISPLAY": ":4711"}], ids=["no display", "no such display"])
+@pytest.mark.parametrize(
+    "environ", [{}, {"DISPLAY": ":4711"}], ids=["no display", "no such display"]
+)
 async def test_presses_that_nobody_hears_are_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
 ) -> None:
@@ -92,7 +99,9 @@ async def test_presses_that_nobody_hears_are_a_gap(
 
 
 @needs_display
-async def test_a_display_that_goes_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_display_that_goes_and_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A gap from its end until presses are heard again."""
     with Display() as first:
         name = first.name
@@ -101,7 +110,9 @@ async def test_a_display_that_goes_and_comes_back(tmp_path: Path, monkeypatch: p
             assert not watch.all("gap.began")
             await asyncio.to_thread(first.__exit__, None, None, None)
             await watch.one("gap.began", **UNSEEN)
-            again = await asyncio.create_subprocess_exec("Xvfb", name, "-nolisten", "tcp", stderr=subprocess.DEVNULL)
+            again = await asyncio.create_subprocess_exec(
+                "Xvfb", name, "-nolisten", "tcp", stderr=subprocess.DEVNULL
+            )
             try:
                 await watch.one("gap.ended", **UNSEEN)
                 await watch.one("alarm.ended", **UNSEEN)
@@ -130,7 +141,9 @@ async def test_a_program_that_answers_in_another_form(own_desktop: Desktop, how:
 
 
 @needs("mousepad")
-async def test_a_child_that_fails_is_a_gap(own_desktop: Desktop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_child_that_fails_is_a_gap(
+    own_desktop: Desktop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It does not live on, deaf: an order that it does not understand ends it, and says why."""
     async with watching(own_desktop) as watch:
         live = watch.source._live

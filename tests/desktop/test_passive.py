@@ -1,4 +1,5 @@
-"""Law 1 on the desktop: a scripted session ends in the same state with the daemon and without it."""
+"""Law 1 on the desktop: a scripted session ends in the same state with the daemon and without
+it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def session(desktop: Desktop) -> dict[str, Any]:
-    """An edit, a save, a menu left alone, another edit, a question dismissed; what the desktop is then."""
+    """An edit, a save, a menu left alone, another edit, a question dismissed; what the desktop is
+    then."""
     note = desktop.folder / "note.txt"
     note.write_text("hello\n")
     desktop.start("mousepad", "--disable-server", note)
@@ -60,7 +62,9 @@ def test_with_and_without_the_daemon(tmp_path: Path) -> None:
         alone = session(desktop)
     out = tmp_path / "desktop.mrec"
     with Desktop() as desktop:
-        environ = os.environ | {name: desktop.environ[name] for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS")}
+        environ = os.environ | {
+            name: desktop.environ[name] for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS")
+        }
         with subprocess.Popen(
             [sys.executable, "-m", "agentd", "record", "--out", str(out), "--desktop"],
             cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True,
@@ -72,8 +76,17 @@ def test_with_and_without_the_daemon(tmp_path: Path) -> None:
             said += daemon.stderr.readlines()
         assert daemon.returncode == 0, said
     assert watched == alone
-    text = zstandard.ZstdDecompressor().stream_reader(out.read_bytes(), read_across_frames=True).read()
-    events = [event for part in split_segments(text) for event in decode_segment(part).events if event.source == "ax"]
+    text = (
+        zstandard.ZstdDecompressor().stream_reader(out.read_bytes(), read_across_frames=True).read()
+    )
+    events = [
+        event
+        for part in split_segments(text)
+        for event in decode_segment(part).events
+        if event.source == "ax"
+    ]
     texts = [event.data["text"] for event in events if event.kind == "widget.text_changed"]
     assert texts[-1] == "one two hello\n"
-    assert [event.data["title"] for event in events if event.kind == "window.opened"][1:] == ["Question"]
+    assert [event.data["title"] for event in events if event.kind == "window.opened"][1:] == [
+        "Question"
+    ]

@@ -25,7 +25,9 @@ async def editor(watch: Watch, desktop: Desktop) -> None:
 async def click(watch: Watch, role: str, name: str) -> None:
     """Move onto an object and click, as an agent does that sees it."""
     x, y = await watch.place(role, name)
-    await asyncio.to_thread(watch.desktop.do, "mousemove", str(x), str(y), "sleep", "0.1", "click", "1")
+    await asyncio.to_thread(
+        watch.desktop.do, "mousemove", str(x), str(y), "sleep", "0.1", "click", "1"
+    )
     await watch.seal()
 
 
@@ -76,23 +78,32 @@ async def test_buttons_of_gtk_4_by_pointer(desktop: Desktop) -> None:
         await watch.looked_into("Calculator")
         await watch.type("9")
         await watch.until(lambda: "9" in watch.texts(app="gnome-calculator"))
-        # GTK 4.8 tells no place on the screen: the window's own is the X server's, the buttons' the agent's eyes'.
+        # GTK 4.8 tells no place on the screen: the window's own is the X server's, the buttons' the
+        # agent's eyes'.
         left, top = desktop.corner("Calculator")
         for number, (x, y) in enumerate(((40, 358), (110, 402)), 1):
-            await asyncio.to_thread(desktop.do, "mousemove", str(left + x), str(top + y), "sleep", "0.3", "click", "1")
+            await asyncio.to_thread(
+                desktop.do, "mousemove", str(left + x), str(top + y), "sleep", "0.3", "click", "1"
+            )
             await watch.until(lambda number=number: len(activated(watch)) == number)
         assert {(role, by) for role, _, by in activated(watch)} == {("push button", "pointer")}
         digits = "".join(name.split()[0] for _, name, _ in activated(watch))
         await watch.until(lambda: f"9{digits}" in watch.texts(app="gnome-calculator"))
-        await asyncio.to_thread(desktop.do, "mousemove", str(left + 40), str(top + 358), "mousedown", "1")
-        await asyncio.to_thread(desktop.do, "mousemove", str(left + 110), str(top + 402), "mouseup", "1")
+        await asyncio.to_thread(
+            desktop.do, "mousemove", str(left + 40), str(top + 358), "mousedown", "1"
+        )
+        await asyncio.to_thread(
+            desktop.do, "mousemove", str(left + 110), str(top + 402), "mouseup", "1"
+        )
         await watch.seal()
         assert len(activated(watch)) == 2
 
 
 @needs("featherpad")
 @pytest.mark.parametrize(("button", "closes"), [("Discard changes", True), ("Cancel", False)])
-async def test_the_button_that_answered_a_dialog_of_qt(desktop: Desktop, button: str, closes: bool) -> None:
+async def test_the_button_that_answered_a_dialog_of_qt(
+    desktop: Desktop, button: str, closes: bool
+) -> None:
     """Also of one that ends its program."""
     note = desktop.folder / "qt.txt"
     note.write_text("hello\n")
@@ -111,7 +122,8 @@ async def test_the_button_that_answered_a_dialog_of_qt(desktop: Desktop, button:
 
 @needs("mousepad")
 async def test_a_window_without_accessibility_is_said(desktop: Desktop) -> None:
-    """Its program is not on the bus at all: a partial gap by its window's class, over with the program."""
+    """Its program is not on the bus at all: a partial gap by its window's class, over with the
+    program."""
     async with watching(desktop) as watch:
         program = desktop.start("mousepad", "--disable-server", env={"NO_AT_BRIDGE": "1"})
         await watch.one("gap.began", source="ax", of="Mousepad")

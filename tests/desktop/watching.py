@@ -13,7 +13,7 @@ from agentd.core.source import SourceLostError
 from agentd.masking import Masker
 from agentd.sources.ax import AxSource
 from agentd.sources.ax.child import PYTHON
-from agentd.sources.ax.fold import Fold
+from agentd.sources.ax.fold import DesktopFold
 from tests.support import watching as support
 from tests.support.desktop import Desktop
 from tests.support.watching import PATIENCE_S
@@ -26,14 +26,16 @@ Data = Mapping[str, Any]
 class Watch(support.Watch[AxSource]):
     """What a source said. ``lost``: why each of its lives ended."""
 
-    def __init__(self, desktop: Desktop, plan: Data, make_fold: Callable[[Masker], Fold]) -> None:
+    def __init__(
+        self, desktop: Desktop, plan: Data, make_fold: Callable[[Masker], DesktopFold]
+    ) -> None:
         super().__init__(AxSource(plan, desktop.environ, self._made))
         self.desktop = desktop
         self._make_fold = make_fold
         self.lost: list[str] = []
         self.lives = 0
 
-    def _made(self, masker: Masker) -> Fold:
+    def _made(self, masker: Masker) -> DesktopFold:
         self.fold = self._make_fold(masker)
         return self.fold
 
@@ -66,7 +68,8 @@ class Watch(support.Watch[AxSource]):
         return [data["text"] for data in self.all("widget.text_changed", **wanted)]
 
     async def keys(self, *keys: str) -> None:
-        """Press keys; what they did is told when this returns, unless the program takes its time."""
+        """Press keys; what they did is told when this returns, unless the program takes its
+        time."""
         await asyncio.to_thread(self.desktop.keys, *keys)
         await self.seal()
 
@@ -90,7 +93,12 @@ class Watch(support.Watch[AxSource]):
     def _look(self, role: str, name: str) -> list[str]:
         command = [PYTHON, str(WHERE), role, name]
         run = subprocess.run(
-            command, env=self.desktop.environ, check=True, capture_output=True, text=True, timeout=PATIENCE_S
+            command,
+            env=self.desktop.environ,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
         )
         return run.stdout.split()
 
@@ -101,12 +109,16 @@ class Watch(support.Watch[AxSource]):
 
 
 def _has(data: Data, wanted: Data) -> bool:
-    return all(data.get(name, data.get("widget", {}).get(name)) == value for name, value in wanted.items())
+    return all(
+        data.get(name, data.get("widget", {}).get(name)) == value for name, value in wanted.items()
+    )
 
 
 @asynccontextmanager
 async def watching(
-    desktop: Desktop, plan: Data | None = None, make_fold: Callable[[Masker], Fold] = Fold
+    desktop: Desktop,
+    plan: Data | None = None,
+    make_fold: Callable[[Masker], DesktopFold] = DesktopFold,
 ) -> AsyncIterator[Watch]:
     """A source that watches ``desktop`` and is ready."""
     watch = Watch(desktop, plan or {"hears": None}, make_fold)

@@ -1,4 +1,5 @@
-"""Prints where on the screen an object of a role and name is: the eyes of a test's agent, on the system's Python."""
+"""Prints where on the screen an object of a role and name is: the eyes of a test's agent, on the
+system's Python."""
 
 from __future__ import annotations
 
@@ -20,7 +21,11 @@ def find(source: Any, role: str, name: str, depth: int = 0) -> Any | None:
     if source is None or depth > MAX_DEPTH:
         return None
     try:
-        if source.get_role_name() == role and (source.get_name() or "").strip() == name and shown(source):
+        if (
+            source.get_role_name() == role
+            and (source.get_name() or "").strip() == name
+            and shown(source)
+        ):
             return source
         for index in range(min(source.get_child_count(), WIDEST)):
             found = find(source.get_child_at_index(index), role, name, depth + 1)
@@ -34,7 +39,8 @@ def find(source: Any, role: str, name: str, depth: int = 0) -> Any | None:
 def shown(source: Any) -> bool:
     states = source.get_state_set()
     return (
-        states.contains(Atspi.StateType.SHOWING) and Atspi.Component.get_extents(source, Atspi.CoordType.SCREEN).x >= 0
+        states.contains(Atspi.StateType.SHOWING)
+        and Atspi.Component.get_extents(source, Atspi.CoordType.SCREEN).x >= 0
     )
 
 

@@ -1,4 +1,5 @@
-"""A bare X display with one program that owns its clipboard, and a sandbox's shell that is none of the daemon's."""
+"""A bare X display with one program that owns its clipboard, and a sandbox's shell that is none of
+the daemon's."""
 
 from __future__ import annotations
 
@@ -50,9 +51,12 @@ def own(display: str) -> Iterator[Own]:
 
 
 def copy(display: str, text: str, selection: str = "clipboard") -> None:
-    """Copy as a script does, with xclip, which stays behind as the owner; returns once it can be pasted."""
+    """Copy as a script does, with xclip, which stays behind as the owner; returns once it can be
+    pasted."""
     command = ["xclip", "-i", "-selection", selection]
-    subprocess.run(command, input=text, text=True, check=True, env=os.environ | {"DISPLAY": display})
+    subprocess.run(
+        command, input=text, text=True, check=True, env=os.environ | {"DISPLAY": display}
+    )
     while paste(display, selection) != text:
         pass
 
@@ -66,12 +70,15 @@ def paste(display: str, selection: str = "clipboard") -> str:
 
 
 class Shell:
-    """A shell that does what it is told and was handed to init, so that it is not of this process's own tree."""
+    """A shell that does what it is told and was handed to init, so that it is not of this process's
+    own tree."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
         self.folder = folder
         os.mkfifo(folder / "said")
-        (folder / "shell").write_text('echo $$ >pid\nwhile read -r line; do eval "$line"; done <said\n')
+        (folder / "shell").write_text(
+            'echo $$ >pid\nwhile read -r line; do eval "$line"; done <said\n'
+        )
         subprocess.run(["sh", "-c", "setsid sh shell &"], check=True, cwd=folder, env=environ)
         self._said = (folder / "said").open("w")
         self.pid = int(self.wait_for("pid"))

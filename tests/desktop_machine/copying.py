@@ -1,7 +1,9 @@
-"""A scene on a real desktop, recorded by the real daemon: a text is copied in one program and pasted in another.
+"""A scene on a real desktop, recorded by the real daemon: a text is copied in one program and
+pasted in another.
 
-Run by hand after a change that is meant to change the output: ``python -m tests.desktop_machine.copying``, which writes
-golden/copying.seen.jsonl. Look at the difference before committing it.
+Run by hand after a change that is meant to change the output: ``python -m
+tests.desktop_machine.copying``, which writes golden/copying.seen.jsonl. Look at the difference
+before committing it.
 """
 
 from __future__ import annotations
@@ -38,7 +40,17 @@ class Recording:
 
     def __init__(self, out: Path, environ: dict[str, str], *options: str) -> None:
         self.out = out
-        command = [sys.executable, "-m", "agentd", "record", "--out", str(out), "--steps", "port", *options]
+        command = [
+            sys.executable,
+            "-m",
+            "agentd",
+            "record",
+            "--out",
+            str(out),
+            "--steps",
+            "port",
+            *options,
+        ]
         self._log = out.with_suffix(".log")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environ, stderr=log, stdout=log)
@@ -54,7 +66,9 @@ class Recording:
             with contextlib.suppress(OSError, ValueError, httpx.TransportError):
                 port = json.loads((state / "agentd.json").read_text())["port"]
                 self._http.base_url = httpx.URL(f"http://127.0.0.1:{port}")
-                self._http.headers["authorization"] = f"Bearer {(state / 'control.token').read_text().strip()}"
+                self._http.headers["authorization"] = (
+                    f"Bearer {(state / 'control.token').read_text().strip()}"
+                )
                 if set(self._http.get("/healthz").json()["sources"].values()) == {"ready"}:
                     return
             time.sleep(0.02)
@@ -72,8 +86,12 @@ class Recording:
         self._http.close()
         self._process.send_signal(signal.SIGINT)
         assert self._process.wait(PATIENCE_S) == 0, self._log.read_text()
-        reader = zstandard.ZstdDecompressor().stream_reader(self.out.read_bytes(), read_across_frames=True)
-        return [event for part in split_segments(reader.read()) for event in decode_segment(part).events]
+        reader = zstandard.ZstdDecompressor().stream_reader(
+            self.out.read_bytes(), read_across_frames=True
+        )
+        return [
+            event for part in split_segments(reader.read()) for event in decode_segment(part).events
+        ]
 
     def kill(self) -> None:
         """Whatever happened."""
@@ -82,16 +100,25 @@ class Recording:
 
 
 def scene(folder: Path) -> list[Event]:
-    """Step 0: a script with a secret in its command line. 1: copied in mousepad. 2: pasted in featherpad, saved.
-    3: featherpad is closed."""
+    """Step 0: a script with a secret in its command line. 1: copied in mousepad. 2: pasted in
+    featherpad, saved. 3: featherpad is closed."""
     (folder / "from.txt").write_text(TEXT)
     (folder / "to.txt").touch()
     with Desktop() as desk, contextlib.closing(Shell(folder, desk.environ)) as shell:
-        watched = ("--processes", str(shell.pid), "--clipboard", "clipboard,primary", "--screen", "x11")
+        watched = (
+            "--processes",
+            str(shell.pid),
+            "--clipboard",
+            "clipboard,primary",
+            "--screen",
+            "x11",
+        )
         recording = Recording(folder / "copying.mrec", os.environ | desk.environ, *watched)
         try:
             recording.begin()
-            shell.finish("sh -c 'sleep 0.3; :' upload --token geheim1 https://ada:geheim2@files.test/up")
+            shell.finish(
+                "sh -c 'sleep 0.3; :' upload --token geheim1 https://ada:geheim2@files.test/up"
+            )
             recording.end(0)
             recording.begin()
             shell.run("mousepad from.txt 2>/dev/null & editor=$!")

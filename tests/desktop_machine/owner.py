@@ -1,8 +1,10 @@
-"""A program that owns the clipboard and behaves as it is told: ``python -m tests.desktop_machine.owner MODE``.
+"""A program that owns the clipboard and behaves as it is told: ``python -m
+tests.desktop_machine.owner MODE``.
 
-Modes: ``secret`` (a password manager's), ``latin`` (only STRING), ``picture`` (no text), ``refusing``, ``pieces``
-(INCR, 300,000 bytes), ``endless`` (INCR without end), ``silent`` (never answers), ``burst`` (owns it 50 times over).
-It says ``owned`` once it does, and each target that it is asked for.
+Modes: ``secret`` (a password manager's), ``latin`` (only STRING), ``picture`` (no text),
+``refusing``, ``pieces`` (INCR, 300,000 bytes), ``endless`` (INCR without end), ``silent`` (never
+answers), ``burst`` (owns it 50 times over). It says ``owned`` once it does, and each target that it
+is asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Owner:
         self.core: Any = self.connection.core
         screen = self.connection.get_setup().roots[0]
         self.window = self.connection.generate_id()
-        self.core.CreateWindow(0, self.window, screen.root, 0, 0, 1, 1, 0, 2, screen.root_visual, 0, [])
+        self.core.CreateWindow(
+            0, self.window, screen.root, 0, 0, 1, 1, 0, 2, screen.root_visual, 0, []
+        )
         name = b"owner\0Owner\0"
         self.core.ChangeProperty(0, self.window, self.atom("WM_CLASS"), 31, 8, len(name), name)
         self.pieces: dict[tuple[int, int], Iterator[bytes]] = {}
@@ -71,11 +75,17 @@ class Owner:
         elif value is None:
             event.property = 0
         elif self.mode in ("pieces", "endless"):
-            self.core.ChangeWindowAttributes(event.requestor, x.CW.EventMask, [x.EventMask.PropertyChange])
-            self.core.ChangeProperty(0, event.requestor, event.property, self.atom("INCR"), 32, 1, [len(value)])
+            self.core.ChangeWindowAttributes(
+                event.requestor, x.CW.EventMask, [x.EventMask.PropertyChange]
+            )
+            self.core.ChangeProperty(
+                0, event.requestor, event.property, self.atom("INCR"), 32, 1, [len(value)]
+            )
             self.pieces[event.requestor, event.property] = self.cut(value)
         else:
-            self.core.ChangeProperty(0, event.requestor, event.property, event.target, 8, len(value), value)
+            self.core.ChangeProperty(
+                0, event.requestor, event.property, event.target, 8, len(value), value
+            )
         told = x.SelectionNotifyEvent.synthetic(
             event.time, event.requestor, event.selection, event.target, event.property
         )
@@ -90,7 +100,9 @@ class Owner:
     def send_piece(self, window: int, name: int) -> None:
         piece = next(self.pieces.get((window, name), iter(())), None)
         if piece is not None:
-            self.core.ChangeProperty(0, window, name, self.atom("UTF8_STRING"), 8, len(piece), piece)
+            self.core.ChangeProperty(
+                0, window, name, self.atom("UTF8_STRING"), 8, len(piece), piece
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The clipboard beside real owners: xclip, desktop programs, and one that misbehaves as it is told."""
+"""The clipboard beside real owners: xclip, desktop programs, and one that misbehaves as it is
+told."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ async def test_an_empty_clipboard_has_no_baseline(display: str) -> None:
 
 
 async def test_the_fence_brings_what_was_copied_before(display: str) -> None:
-    """At a step's end the copy of the step is in the log, PRIMARY's too, though it does not rest yet."""
+    """At a step's end the copy of the step is in the log, PRIMARY's too, though it does not rest
+    yet."""
     async with running(Watch(source(display, "clipboard", "primary"))) as watch:
         copy(display, "one")
         copy(display, "two", "primary")
@@ -73,7 +75,8 @@ async def test_secrets_are_masked_and_not_hashed(display: str) -> None:
 
 
 async def test_long_texts_are_cut(display: str) -> None:
-    """Told in part, counted and hashed as a whole; xclip hands 300,000 bytes over piece by piece."""
+    """Told in part, counted and hashed as a whole; xclip hands 300,000 bytes over piece by
+    piece."""
     text = "0123456789" * 30_000
     async with running(Watch(source(display))) as watch:
         copy(display, text)
@@ -105,7 +108,8 @@ OWNERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("mode", OWNERS)
 async def test_owners_of_many_kinds(display: str, own: Own, mode: str) -> None:
-    """A password manager's hint is respected; there is text or a reason for none; 50 claims in a row are one."""
+    """A password manager's hint is respected; there is text or a reason for none; 50 claims in a
+    row are one."""
     async with running(Watch(source(display))) as watch:
         owner = own(mode)
         told = await news(watch)
@@ -129,11 +133,17 @@ async def test_an_owner_that_does_not_come_to_an_end(
         assert (await news(watch))["unread"] == "timeout"
         copy(display, "next")
         await news(watch, text="next")
-        assert [kind for kind, _ in watch.seen] == ["gap.began", "clipboard.changed", "gap.ended", "clipboard.changed"]
+        assert [kind for kind, _ in watch.seen] == [
+            "gap.began",
+            "clipboard.changed",
+            "gap.ended",
+            "clipboard.changed",
+        ]
 
 
 async def test_an_owner_that_hangs_holds_nothing_up(display: str, own: Own) -> None:
-    """Stopped by SIGSTOP: another copy is told at once, the stopped one's text is not known, and it goes on later."""
+    """Stopped by SIGSTOP: another copy is told at once, the stopped one's text is not known, and it
+    goes on later."""
     async with running(Watch(source(display))) as watch:
         owner = own("latin")
         await news(watch, app="Owner")
@@ -168,7 +178,8 @@ async def test_a_display_that_goes_is_a_gap() -> None:
 
 @desktop.needs("mousepad", "featherpad")
 async def test_copied_from_a_pasted_in_b() -> None:
-    """From a GTK program to a Qt program: the log names the one that it was copied from, and pasting is untouched."""
+    """From a GTK program to a Qt program: the log names the one that it was copied from, and
+    pasting is untouched."""
     with desktop.Desktop() as desk:
         (desk.folder / "from.txt").write_text("Quest Lumaflex 42")
         (desk.folder / "to.txt").write_text("")
@@ -191,11 +202,19 @@ async def test_copied_from_a_pasted_in_b() -> None:
         assert paste(desk.environ["DISPLAY"]).strip() == "Quest Lumaflex 42"
 
 
-@pytest.mark.parametrize(("closing", "longest", "lost"), [(True, 20.0, 0), (True, 0.1, 1), (False, 0.1, 0)])
+@pytest.mark.parametrize(
+    ("closing", "longest", "lost"), [(True, 20.0, 0), (True, 0.1, 1), (False, 0.1, 0)]
+)
 async def test_an_owner_that_takes_its_time_is_waited_for(
-    display: str, own: Own, monkeypatch: pytest.MonkeyPatch, closing: bool, longest: float, lost: int
+    display: str,
+    own: Own,
+    monkeypatch: pytest.MonkeyPatch,
+    closing: bool,
+    longest: float,
+    lost: int,
 ) -> None:
-    """Before a seal and at the close; what is not known even then is a loss at the close, and later else."""
+    """Before a seal and at the close; what is not known even then is a loss at the close, and later
+    else."""
     for name in ("STEP_S", "CLOSE_S"):
         monkeypatch.setattr(source_module, name, longest)
     async with running(Watch(source(display))) as watch:
@@ -204,7 +223,9 @@ async def test_an_owner_that_takes_its_time_is_waited_for(
         assert not watch.all("clipboard.changed")
         await watch.source.before_seal(0, closing=closing)
         assert len(watch.all("journal.dropped", source="clipboard")) == lost
-        assert [data["unread"] for data in watch.all("clipboard.changed")] == ["timeout"] * (longest > 1)
+        assert [data["unread"] for data in watch.all("clipboard.changed")] == ["timeout"] * (
+            longest > 1
+        )
 
 
 async def test_where_all_is_told_a_seal_does_not_wait(display: str) -> None:

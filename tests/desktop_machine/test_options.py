@@ -18,7 +18,10 @@ from agentd.session.supervisor import unwatched
 from tests.desktop_machine.conftest import ROOT
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no selection": ({"clipboard": "primary,both"}, "--clipboard primary,both: wanted clipboard, primary"),
+    "no selection": (
+        {"clipboard": "primary,both"},
+        "--clipboard primary,both: wanted clipboard, primary",
+    ),
     "nothing to tell": ({"clipboard": "unread"}, "--clipboard unread: wanted"),
     "no camera": ({"screen": "png"}, "--screen png: wanted x11"),
     "no browser": ({"screen": "cdp"}, "--screen cdp: wanted --cdp or --profile too"),
@@ -35,7 +38,13 @@ def test_wrong_options_are_named(what: str) -> None:
 
 
 def test_what_is_given_is_read() -> None:
-    given = {"out": "x", "processes": "ada", "clipboard": "primary,clipboard", "screen": "cdp", "cdp": "http://c"}
+    given = {
+        "out": "x",
+        "processes": "ada",
+        "clipboard": "primary,clipboard",
+        "screen": "cdp",
+        "cdp": "http://c",
+    }
     settings = read_settings("record", given | {"screens_max": "1G"}, {})
     assert settings.processes == "ada"
     assert settings.clipboard == frozenset(("clipboard", "primary"))
@@ -44,7 +53,9 @@ def test_what_is_given_is_read() -> None:
 
 def test_a_missing_extra_is_named_with_its_option() -> None:
     need("--screen", "desktop", "json")
-    with pytest.raises(UsageError, match=r"^--screen: No module named 'no_such'; wanted: .*milestoned\[desktop\]"):
+    with pytest.raises(
+        UsageError, match=r"^--screen: No module named 'no_such'; wanted: .*milestoned\[desktop\]"
+    ):
         need("--screen", "desktop", "json", "no_such")
 
 
@@ -54,12 +65,24 @@ def test_a_missing_display_is_named_with_its_option() -> None:
         display_for("--clipboard", {})
 
 
-@pytest.mark.parametrize("options", [("--clipboard", "clipboard"), ("--screen", "x11")], ids=lambda one: one[0])
+@pytest.mark.parametrize(
+    "options", [("--clipboard", "clipboard"), ("--screen", "x11")], ids=lambda one: one[0]
+)
 def test_the_daemon_says_so_and_ends(tmp_path: Path, options: tuple[str, str]) -> None:
     """Exit code 2, as for every wrong option."""
     environ = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
-    command = [sys.executable, "-m", "agentd", "record", "--out", str(tmp_path / "x.mrec"), *options]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "agentd",
+        "record",
+        "--out",
+        str(tmp_path / "x.mrec"),
+        *options,
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert f"{options[0]}" in done.stderr
     assert "DISPLAY is not set" in done.stderr

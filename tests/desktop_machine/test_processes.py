@@ -1,4 +1,5 @@
-"""Processes: what starts and ends below a real shell, by the kernel's word and by looks at /proc."""
+"""Processes: what starts and ends below a real shell, by the kernel's word and by looks at
+/proc."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ import pytest
 from agentd.core.source import SourceLostError
 from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
-from agentd.sources.processes.connector import Connector, Told
-from agentd.sources.processes.fold import Fold, bounded, is_helper
-from agentd.sources.processes.look import Facts, look
-from agentd.sources.processes.source import ProcessesSource, _is_another, _Watch
+from agentd.sources.processes.connector import Connector, ProcessMessage
+from agentd.sources.processes.fold import ProcessFold, bounded, is_helper
+from agentd.sources.processes.look import ProcessFacts, look
+from agentd.sources.processes.source import ProcessesSource, _is_another, _ProcessWatch
 from tests.desktop_machine.conftest import Shell
 from tests.support.chromium import EXECUTABLE, needs_chromium
 from tests.support.watching import Watch, running
@@ -60,7 +61,10 @@ async def test_a_program_is_started_and_ended(shell: Shell, how: dict[str, Any])
         assert Path(started["program"]).name in ("sleep", "coreutils")
         assert "baseline" not in started
         shell.run("kill $sleeper; wait $sleeper")
-        assert await watch.one("process.ended", pid=started["pid"]) == {"pid": started["pid"], "name": "sleep"}
+        assert await watch.one("process.ended", pid=started["pid"]) == {
+            "pid": started["pid"],
+            "name": "sleep",
+        }
 
 
 async def test_what_ended_while_nobody_watched_is_told(shell: Shell, how: dict[str, Any]) -> None:
@@ -186,14 +190,19 @@ async def test_a_browsers_helpers_are_folded(shell: Shell, how: dict[str, Any]) 
     """Of a dozen processes the main one is told."""
     async with running(Watch(ProcessesSource(str(shell.pid), {}, **how))) as watch:
         shell.run(
-            f"{EXECUTABLE} --no-sandbox --headless=new --user-data-dir=$PWD/profile --remote-debugging-port=0 "
-            "--disable-crashpad-for-testing about:blank >/dev/null 2>&1 &"
+            f"{EXECUTABLE} --no-sandbox --headless=new --user-data-dir=$PWD/profile"
+            " --remote-debugging-port=0 --disable-crashpad-for-testing about:blank >/dev/null"
+            " 2>&1 &"
         )
         await asyncio.to_thread(shell.wait_for, "profile/DevToolsActivePort")
         main = await watch.one("process.started", name="chromium")
         while not any("--type=renderer" in line for line in command_lines(main["pid"])):
             await watch.fence()
-        told = [data for data in watch.all("process.started") if "--type=" in " ".join(data.get("arguments", ()))]
+        told = [
+            data
+            for data in watch.all("process.started")
+            if "--type=" in " ".join(data.get("arguments", ()))
+        ]
         assert not told
         shell.run(f"kill {main['pid']}")
         await watch.one("process.ended", pid=main["pid"])
@@ -215,7 +224,12 @@ HELPERS = {
 @pytest.mark.parametrize(("helper", "name", "arguments"), HELPERS.values(), ids=HELPERS)
 def test_what_a_helper_is(helper: bool, name: str, arguments: list[str]) -> None:
     """Below a process of the same program."""
-    assert is_helper(Facts(2, 1, 0.0, name, tuple(arguments)), Facts(1, 0, 0.0, name, ())) is helper
+    assert (
+        is_helper(
+            ProcessFacts(2, 1, 0.0, name, tuple(arguments)), ProcessFacts(1, 0, 0.0, name, ())
+        )
+        is helper
+    )
 
 
 COMMANDS = {
@@ -228,30 +242,34 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_helpers_words_make_no_helper(command: tuple[str, ...]) -> None:
-    """Any program may be given them: by a shell that was told, by one that was not, below a browser."""
+    """Any program may be given them: by a shell that was told, by one that was not, below a
+    browser."""
     program, *arguments = command
     name = Path(program).name
     for above in (
-        Facts(50, 1, 0.0, "bash", (), "/usr/bin/bash"),
-        Facts(50, 1, 0.0, "chromium", (), "/usr/bin/chromium"),
+        ProcessFacts(50, 1, 0.0, "bash", (), "/usr/bin/bash"),
+        ProcessFacts(50, 1, 0.0, "chromium", (), "/usr/bin/chromium"),
     ):
-        fold = Fold("all", 2, list)
+        fold = ProcessFold("all", 2, list)
         fold.ran(50, above)
-        assert [one.kind for one in fold.ran(60, Facts(60, 50, 1.0, name, tuple(arguments), program))] == [
-            "process.started"
-        ]
-    fold = Fold("all", 2, list)
-    assert [one.kind for one in fold.ran(60, Facts(60, 50, 1.0, name, tuple(arguments), program))] == [
-        "process.started"
-    ]
+        assert [
+            one.kind
+            for one in fold.ran(60, ProcessFacts(60, 50, 1.0, name, tuple(arguments), program))
+        ] == ["process.started"]
+    fold = ProcessFold("all", 2, list)
+    assert [
+        one.kind for one in fold.ran(60, ProcessFacts(60, 50, 1.0, name, tuple(arguments), program))
+    ] == ["process.started"]
 
 
 def test_a_browsers_helpers_have_helpers() -> None:
     """A zygote's renderers; by the program's name where its path may not be read."""
-    fold = Fold("all", 2, list)
-    assert len(fold.ran(50, Facts(50, 1, 0.0, "chrome", (), "/opt/chrome"))) == 1
-    assert fold.ran(51, Facts(51, 50, 0.0, "chrome", ("--type=zygote",), "/opt/chrome")) == []
-    assert fold.ran(52, Facts(52, 51, 0.0, "chrome", ("--type=renderer",))) == []
+    fold = ProcessFold("all", 2, list)
+    assert len(fold.ran(50, ProcessFacts(50, 1, 0.0, "chrome", (), "/opt/chrome"))) == 1
+    assert (
+        fold.ran(51, ProcessFacts(51, 50, 0.0, "chrome", ("--type=zygote",), "/opt/chrome")) == []
+    )
+    assert fold.ran(52, ProcessFacts(52, 51, 0.0, "chrome", ("--type=renderer",))) == []
 
 
 PROFILE, ISOLATED = "-profile", ("-contentproc", "-isForBrowser", "-prefsHandle", "0:38213")
@@ -284,15 +302,20 @@ UNREAD: dict[str, tuple[bool, list[tuple[str, tuple[str, ...], str | None]]]] = 
 def test_what_a_helper_is_where_programs_may_not_be_read(
     helper: bool, family: list[tuple[str, tuple[str, ...], str | None]]
 ) -> None:
-    """A daemon of another user knows names and arguments; each row is a line of descent, judged by its last."""
-    fold = Fold("all", 2, list)
+    """A daemon of another user knows names and arguments; each row is a line of descent, judged by
+    its last."""
+    fold = ProcessFold("all", 2, list)
     for pid, (name, arguments, program) in enumerate(family, 50):
-        said = fold.ran(pid, Facts(pid, pid - 1, 0.0, name, arguments, program))
+        said = fold.ran(pid, ProcessFacts(pid, pid - 1, 0.0, name, arguments, program))
     assert [one.kind for one in said] == ([] if helper else ["process.started"])
 
 
 ANOTHER: dict[str, tuple[bool, tuple[Any, ...], tuple[Any, ...]]] = {
-    "a script that becomes a browser": (True, ("google-chrome", ("/usr/bin/google-chrome",)), ("chrome", ())),
+    "a script that becomes a browser": (
+        True,
+        ("google-chrome", ("/usr/bin/google-chrome",)),
+        ("chrome", ()),
+    ),
     "it renames itself": (False, ("firefox", ("http://a/",)), ("GeckoMain", ("http://a/",))),
     "it rewrites its arguments": (False, ("sshd", ("-D",)), ("sshd", ("ada [priv]",))),
     "another program": (True, ("sh", ("-c", "x"), "/bin/sh"), ("sh", ("-c", "x"), "/bin/bash")),
@@ -301,9 +324,15 @@ ANOTHER: dict[str, tuple[bool, tuple[Any, ...], tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize(("another", "before", "after"), ANOTHER.values(), ids=ANOTHER)
-def test_whether_another_program_runs(another: bool, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
-    """In a process that was told long ago; by its name and arguments where its program may not be read."""
-    assert _is_another(Facts(9, 1, 0.0, *before), Facts(9, 1, 0.0, *after), told=True) is another
+def test_whether_another_program_runs(
+    another: bool, before: tuple[Any, ...], after: tuple[Any, ...]
+) -> None:
+    """In a process that was told long ago; by its name and arguments where its program may not be
+    read."""
+    assert (
+        _is_another(ProcessFacts(9, 1, 0.0, *before), ProcessFacts(9, 1, 0.0, *after), told=True)
+        is another
+    )
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
@@ -321,7 +350,9 @@ def test_a_program_that_may_not_be_read_is_not_guessed(tmp_path: Path) -> None:
             assert Path(facts.program).name in ("sleep", "coreutils")
             powers = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
             told = subprocess.run(
-                [*powers, sys.executable, "-c", LOOK, str(process.pid)], capture_output=True, text=True
+                [*powers, sys.executable, "-c", LOOK, str(process.pid)],
+                capture_output=True,
+                text=True,
             )
             assert told.stdout.split() == ["sleep", "None"], told.stderr
         finally:
@@ -331,7 +362,8 @@ def test_a_program_that_may_not_be_read_is_not_guessed(tmp_path: Path) -> None:
 async def test_a_clock_that_is_set_starts_no_process(
     shell: Shell, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The boot's time, which psutil adds to a process's start, moves with the wall clock: nothing else happened."""
+    """The boot's time, which psutil adds to a process's start, moves with the wall clock: nothing
+    else happened."""
     async with running(Watch(ProcessesSource(str(shell.pid), {}, **how))) as watch:
         shell.run("sleep 1000 &")
         await watch.one("process.started", name="sleep")
@@ -347,8 +379,8 @@ def test_what_the_kernel_told_and_nobody_read_is_a_loss() -> None:
     """Processes that lived shortly are among it: the step was not seen."""
 
     class Overrun:
-        def read(self) -> list[Told]:
-            return [Told("overrun")]
+        def read(self) -> list[ProcessMessage]:
+            return [ProcessMessage("overrun")]
 
     class Ear:
         stopping = False
@@ -359,7 +391,7 @@ def test_what_the_kernel_told_and_nobody_read_is_a_loss() -> None:
         def tell(self, kind: str, data: Mapping[str, Any]) -> None:
             self.said.append(f"{kind} {data['source']}" if kind == "journal.dropped" else kind)
 
-    watch, ear = _Watch(str(os.getpid()), Masker(), ask_kernel=True), Ear()
+    watch, ear = _ProcessWatch(str(os.getpid()), Masker(), ask_kernel=True), Ear()
     watch._connector = cast(Connector, Overrun())
     watch.look(cast(Worker, ear))
     assert ear.said == ["journal.dropped processes"]

@@ -1,4 +1,5 @@
-"""The screen: pictures after steps, of an X display and of the browser's tab in front, which notices nothing."""
+"""The screen: pictures after steps, of an X display and of the browser's tab in front, which
+notices nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from agentd.core.source import SourceLostError
 from agentd.readers.picture_measures import cells, changed, encode, phash
 from agentd.sources.screen import ScreenSource
 from agentd.sources.screen.cdp import CdpCamera
-from agentd.sources.screen.store import Store
+from agentd.sources.screen.store import ShotStore
 from agentd.sources.screen.x11 import X11Camera
 from tests.desktop_machine.conftest import Own
 from tests.support.chromium import Chromium, needs_chromium
@@ -45,7 +46,12 @@ async def test_a_picture_after_every_step(tmp_path: Path, display: str, own: Own
     folder = tmp_path / "screens"
     async with running(Watch(ScreenSource(lambda: X11Camera(display), folder, MUCH))) as watch:
         (first,) = watch.all("screen.captured")
-        assert (first["baseline"], first["width"], first["height"], first["of"]) == (True, 1280, 900, "x11")
+        assert (first["baseline"], first["width"], first["height"], first["of"]) == (
+            True,
+            1280,
+            900,
+            "x11",
+        )
         assert not {"step", "changed"} & set(first)
         same = await after(watch, 0)
         assert (same["sha256"], same["changed"]) == (first["sha256"], 0.0)
@@ -54,17 +60,23 @@ async def test_a_picture_after_every_step(tmp_path: Path, display: str, own: Own
         assert other["changed"] == 1.0
         assert other["sha256"] != first["sha256"]
     files = sorted(folder.iterdir())
-    assert [file.name for file in files] == sorted(f"{one['sha256']}.webp" for one in (first, other))
+    assert [file.name for file in files] == sorted(
+        f"{one['sha256']}.webp" for one in (first, other)
+    )
     for file in files:
         assert hashlib.sha256(file.read_bytes()).hexdigest() == file.stem
         with Image.open(file) as image:
             assert image.size == (1280, 900)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700, "others have no business with what the screen showed"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700, (
+        "others have no business with what the screen showed"
+    )
 
 
 @needs_display
 @needs("xsetroot")
-async def test_with_visual_each_picture_is_told_once(tmp_path: Path, display: str, own: Own) -> None:
+async def test_with_visual_each_picture_is_told_once(
+    tmp_path: Path, display: str, own: Own
+) -> None:
     own("latin")
     source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH, tells=True)
     async with running(Watch(source)) as watch:
@@ -73,7 +85,9 @@ async def test_with_visual_each_picture_is_told_once(tmp_path: Path, display: st
         other = await after(watch, 1)
         told = await watch.one("visual.pictured", sha256=other["sha256"])
         assert hashlib.sha256(base64.b64decode(told["base64"])).hexdigest() == other["sha256"]
-        assert len(watch.all("visual.pictured")) == 2, "the one that is the same as before is not told again"
+        assert len(watch.all("visual.pictured")) == 2, (
+            "the one that is the same as before is not told again"
+        )
 
 
 async def paint(display: str, color: str) -> None:
@@ -84,7 +98,8 @@ async def paint(display: str, color: str) -> None:
 
 @needs_display
 async def test_the_close_waits_for_the_last_picture(tmp_path: Path, display: str) -> None:
-    """Of a step that was sealed a moment ago, and of one that never was; other seals wait for nothing."""
+    """Of a step that was sealed a moment ago, and of one that never was; other seals wait for
+    nothing."""
     source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH)
     async with running(Watch(source)) as watch:
         source.after_seal(0)
@@ -100,7 +115,8 @@ async def test_the_close_waits_for_the_last_picture(tmp_path: Path, display: str
 
 @needs_display
 async def test_steps_faster_than_pictures(tmp_path: Path, display: str) -> None:
-    """The newest one is taken, and that one is missing is said; ``ms`` says how late a picture is."""
+    """The newest one is taken, and that one is missing is said; ``ms`` says how late a picture
+    is."""
     source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH)
     async with running(Watch(source)) as watch:
         for step in range(3):
@@ -114,12 +130,16 @@ async def test_steps_faster_than_pictures(tmp_path: Path, display: str) -> None:
 
 @needs_display
 @needs("xsetroot")
-async def test_at_the_cap_nothing_is_kept_and_it_is_said(tmp_path: Path, display: str, own: Own) -> None:
+async def test_at_the_cap_nothing_is_kept_and_it_is_said(
+    tmp_path: Path, display: str, own: Own
+) -> None:
     """What a log names stays: the new picture is told, but not kept."""
     own("latin")
     async with running(Watch(ScreenSource(lambda: X11Camera(display), tmp_path, MUCH))) as watch:
         size = watch.all("screen.captured")[0]["bytes"]
-    async with running(Watch(ScreenSource(lambda: X11Camera(display), tmp_path, size + 10))) as watch:
+    async with running(
+        Watch(ScreenSource(lambda: X11Camera(display), tmp_path, size + 10))
+    ) as watch:
         assert "kept" not in watch.all("screen.captured")[0], "it is there from before"
         await paint(display, "#996633")
         assert (await after(watch, 0))["kept"] is False
@@ -132,8 +152,8 @@ async def test_at_the_cap_nothing_is_kept_and_it_is_said(tmp_path: Path, display
 
 def test_the_store_counts_what_it_finds(tmp_path: Path) -> None:
     """A daemon that starts again keeps to the same cap."""
-    assert Store(tmp_path, 10).keep("a", b"12345678") is None
-    again = Store(tmp_path, 10)
+    assert ShotStore(tmp_path, 10).keep("a", b"12345678") is None
+    again = ShotStore(tmp_path, 10)
     assert again.keep("a", b"12345678") is None, "the same once more takes no room"
     assert "cap of 10 bytes" in str(again.keep("b", b"123"))
     assert again.keep("c", b"12") is None
@@ -149,7 +169,9 @@ async def test_a_display_that_is_not_there(tmp_path: Path) -> None:
 async def test_a_display_that_goes(tmp_path: Path) -> None:
     """It is noticed with the next picture, and no alarm stays behind."""
     with Display() as display:
-        async with running(Watch(ScreenSource(lambda: X11Camera(display.name), tmp_path, MUCH))) as watch:
+        async with running(
+            Watch(ScreenSource(lambda: X11Camera(display.name), tmp_path, MUCH))
+        ) as watch:
             display.__exit__(None, None, None)
             with pytest.raises(SourceLostError, match=display.name):
                 await after(watch, 0)
@@ -175,8 +197,12 @@ state = () => [innerWidth, innerHeight, outerWidth, outerHeight, devicePixelRati
 @needs_display
 @pytest.mark.parametrize("headless", [True, False], ids=["headless", "headful"])
 async def test_a_page_does_not_notice(tmp_path: Path, display: str, headless: bool) -> None:
-    """No event, no size, no focus, no visibility is other after ten pictures; the tab behind stays hidden too."""
-    async with Chromium(headless=headless, display=display) as browser, async_playwright() as playwright:
+    """No event, no size, no focus, no visibility is other after ten pictures; the tab behind stays
+    hidden too."""
+    async with (
+        Chromium(headless=headless, display=display) as browser,
+        async_playwright() as playwright,
+    ):
         agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
         page = agent.contexts[0].pages[0]
         await page.set_content(PAGE)
@@ -251,7 +277,11 @@ SHARES: dict[str, tuple[Image.Image, float, float]] = {
     "nothing": (picture(), 0.0, 0.0),
     "a caret": (picture((100, 100, 101, 116)), 0.0003, 0.001),
     "a letter": (picture((100, 100, 102, 112), (104, 100, 106, 112)), 0.0003, 0.001),
-    "one colour for another of the same brightness": (picture((0, 0, 639, 899), color="#ffff00"), 0.49, 0.51),
+    "one colour for another of the same brightness": (
+        picture((0, 0, 639, 899), color="#ffff00"),
+        0.49,
+        0.51,
+    ),
     "a dialog in the middle": (picture((320, 225, 960, 675)), 0.24, 0.27),
     "everything": (picture((0, 0, 1280, 900)), 1.0, 1.0),
 }
@@ -265,7 +295,8 @@ def test_how_much_changed(what: str) -> None:
 
 
 def test_alike_pictures_have_alike_hashes() -> None:
-    """A letter more or another size changes few of 64 bits, another window many; the file is that of its pixels."""
+    """A letter more or another size changes few of 64 bits, another window many; the file is that
+    of its pixels."""
     window = [(100, 80, 700, 600), (760, 300, 1200, 860), (20, 700, 300, 880)]
     desktop = picture(*window)
     letter = picture(*window, (800, 100, 808, 112))

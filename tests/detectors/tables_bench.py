@@ -8,11 +8,16 @@ from tests.support.logs import ORIGIN, Said, answered, finished
 
 STATE = '{"theme":"Dark","rows":[{"id":"a","on":true},{"id":"b","on":false}],"tags":["x"]}'
 FORM = {"text": "name=Ada+Lovelace&qty=2&tag=a&tag=b", "mime": "application/x-www-form-urlencoded"}
-JSON = {"text": '{"note":{"text":"Thanks"},"rows":"[{\\"new\\":1,\\"of\\":\\"S\\"}]"}', "mime": "application/json"}
+JSON = {
+    "text": '{"note":{"text":"Thanks"},"rows":"[{\\"new\\":1,\\"of\\":\\"S\\"}]"}',
+    "mime": "application/json",
+}
 
 
 def kept(text: str = STATE, method: str = "PUT", status: int = 200, **more: Any) -> Said:
-    return finished(method, "/api/state", status, **{"body": {"text": text, "mime": "application/json"}, **more})
+    return finished(
+        method, "/api/state", status, **{"body": {"text": text, "mime": "application/json"}, **more}
+    )
 
 
 def has(*facts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -24,7 +29,9 @@ def at(path: str, **more: Any) -> dict[str, Any]:
 
 
 def said(value: Any, **more: Any) -> dict[str, Any]:
-    return {"value": {"object": {"status": {"string": ["SUCCESS"]}, "data": {"items": [value]}}, **more}}
+    return {
+        "value": {"object": {"status": {"string": ["SUCCESS"]}, "data": {"items": [value]}}, **more}
+    }
 
 
 def reply(data: str, status: str = '"success"') -> Said:
@@ -33,7 +40,11 @@ def reply(data: str, status: str = '"success"') -> Said:
 
 DARK = {"path": "$.theme", "value": "Dark"}
 ON = {"path": "$.rows[?@.id=='b'].on", "value": True}
-POSTED = {"url": at("/save"), "method": "POST", "body": [{"name": "name", "is": {"string": ["ada lovelace"]}}]}
+POSTED = {
+    "url": at("/save"),
+    "method": "POST",
+    "body": [{"name": "name", "is": {"string": ["ada lovelace"]}}],
+}
 OPENED = {"url": at("/list"), "which": "document"}
 HOP = {"method": "POST", "url": f"{ORIGIN}/save", "status": 302, "location": "/done", "body": FORM}
 BY = [{"name": "by", "is": {"string": [], "pattern": [{"all": [".*"], "none": ["foot"]}]}}]

@@ -1,4 +1,5 @@
-"""Yes and no of what conditions are made of: counting, windows, the same thing, guards, tools, expressions."""
+"""Yes and no of what conditions are made of: counting, windows, the same thing, guards, tools,
+expressions."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ def copied(text: str, tab: str = "T") -> Said:
 
 def read(rows: Any, when: str = "step", **more: Any) -> Said:
     start = {"baseline": True} if when == "start" else {}
-    return ("probe.answered", {"probe": "cart", "when": when, "value": rows, "ms": 1, **start, **more})
+    return (
+        "probe.answered",
+        {"probe": "cart", "when": when, "value": rows, "ms": 1, **start, **more},
+    )
 
 
 GO, STOP = {"element_clicked": {"name": "Go"}}, {"element_clicked": {"name": "Stop"}}
@@ -31,7 +35,11 @@ CSV = {"file_created": {"name": {"glob": "*.csv"}}}
 TYPED = {"observed": {"kind": "field.filled"}}
 COPY = {"observed": {"kind": "text.copied"}}
 ROWS = [{"id": 1, "n": 1}, {"id": 2, "n": 5}]
-FIND = {"type": "object", "required": ["q"], "properties": {"q": {"type": "string", "pattern": "^[a-z]+$"}}}
+FIND = {
+    "type": "object",
+    "required": ["q"],
+    "properties": {"q": {"type": "string", "pattern": "^[a-z]+$"}},
+}
 HOP = {"method": "POST", "url": f"{ORIGIN}/orders", "status": 303, "location": "/x"}
 SITE = {"url": "/*", "allowed": ["/orders"]}
 

@@ -7,15 +7,24 @@ from typing import Any
 from tests.support.logs import Said
 
 PROBES = [{"id": "cart", "get": "/api/cart"}, {"id": "other", "get": "/api/other"}]
-CART = {"status": 200, "body": {"items": [{"id": 7, "name": "Desk lamp"}], "open": True, "total": 12.5, "note": None}}
+CART = {
+    "status": 200,
+    "body": {"items": [{"id": 7, "name": "Desk lamp"}], "open": True, "total": 12.5, "note": None},
+}
 
 
 def probed(value: Any, probe: str = "cart", **more: Any) -> Said:
-    return ("probe.answered", {"probe": probe, "when": "step", "step": 0, "value": value, "ms": 3, **more})
+    return (
+        "probe.answered",
+        {"probe": probe, "when": "step", "step": 0, "value": value, "ms": 3, **more},
+    )
 
 
 def failed(probe: str = "cart") -> Said:
-    return ("probe.failed", {"probe": probe, "when": "step", "step": 0, "reason": "ReadTimeout: ", "ms": 500})
+    return (
+        "probe.failed",
+        {"probe": probe, "when": "step", "step": 0, "reason": "ReadTimeout: ", "ms": 500},
+    )
 
 
 def wants(value: Any, path: str | None = None) -> dict[str, Any]:

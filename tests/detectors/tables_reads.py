@@ -10,17 +10,30 @@ from tests.support.logs import Said
 LETTER = {"text": "Dear Ada,\nthe lamp is here.\n", "lines": 2}
 MINUTES = {
     "text": "Minutes\nAll agreed.",
-    "paragraphs": [{"text": "Minutes", "style": "Heading 1"}, {"text": "All agreed.", "bold": True, "align": "center"}],
+    "paragraphs": [
+        {"text": "Minutes", "style": "Heading 1"},
+        {"text": "All agreed.", "bold": True, "align": "center"},
+    ],
 }
 PDF = {"text": "One\nTwo", "pages": ["One", "Two"], "count": 2}
 DECK = {"slides": [{"title": "Plan", "texts": ["Plan", "the lamp"], "images": 1}], "count": 1}
-PREFS = {"value": {"browser.homepage": "https://shop.test/", "tabs": {"count": 3, "open": True}, "list": ["a", "b"]}}
+PREFS = {
+    "value": {
+        "browser.homepage": "https://shop.test/",
+        "tabs": {"count": 3, "open": True},
+        "list": ["a", "b"],
+    }
+}
 ROWS = [["Name", "Price", "Sold"], ["Lamp", 12.5, True], ["Desk", 80.0, None]]
 SALES = {"sheets": [
     {"name": "Sales", "rows": ROWS, "size": [3, 3], "formulas": {"B4": "=SUM(B2:B3)"}},
     {"name": "Notes", "rows": [["later"]], "size": [1, 1]},
 ]}  # fmt: skip
-INSIDE = [{"name": "./a.txt", "size": 3}, {"name": "in", "size": 0, "folder": True}, {"name": "in/b", "size": 0}]
+INSIDE = [
+    {"name": "./a.txt", "size": 3},
+    {"name": "in", "size": 0, "folder": True},
+    {"name": "in/b", "size": 0},
+]
 ZIP = {"entries": INSIDE, "count": 3, "bytes": 3}
 LINKED = {"entries": [{"name": "a.txt", "size": 0, "link": "/etc/passwd"}], "count": 1, "bytes": 0}
 
@@ -33,7 +46,9 @@ MARKS = {"value": {"bar": [{"type": "folder", "name": "Fun"}, {"type": "url", "n
 
 def gray(bright: Any) -> str:
     """A picture's brightnesses, by a function of row and column."""
-    return base64.b64encode(bytes(bright(row, column) for row in range(64) for column in range(64))).decode()
+    return base64.b64encode(
+        bytes(bright(row, column) for row in range(64) for column in range(64))
+    ).decode()
 
 
 def _slope(row: int, column: int) -> int:
@@ -49,10 +64,20 @@ HASH = "00ff00ff00ff00ff"
 
 
 def picture(gray: str = SLOPE, **more: Any) -> dict[str, Any]:
-    return {"kind": "png", "width": 800, "height": 600, "phash": HASH, "brightness": 90.5, "gray": gray, **more}
+    return {
+        "kind": "png",
+        "width": 800,
+        "height": 600,
+        "phash": HASH,
+        "brightness": 90.5,
+        "gray": gray,
+        **more,
+    }
 
 
-def told(facts: Any, path: str = "a", *, format: str = "text", status: str = "read", **more: Any) -> Said:
+def told(
+    facts: Any, path: str = "a", *, format: str = "text", status: str = "read", **more: Any
+) -> Said:
     data = {
         "root": "home",
         "path": path,
@@ -65,7 +90,15 @@ def told(facts: Any, path: str = "a", *, format: str = "text", status: str = "re
 
 
 def gone(path: str = "a", **more: Any) -> Said:
-    data = {"root": "home", "path": path, "name": path, "as": "auto", "status": "gone", "when": "step", "step": 0}
+    data = {
+        "root": "home",
+        "path": path,
+        "name": path,
+        "as": "auto",
+        "status": "gone",
+        "when": "step",
+        "step": 0,
+    }
     return ("file.read", {**data, **more})
 
 

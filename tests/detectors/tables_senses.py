@@ -1,4 +1,5 @@
-"""Tables of yes and of no for the rules on desktop, clipboard, processes, downloads, and on any event."""
+"""Tables of yes and of no for the rules on desktop, clipboard, processes, downloads, and on any
+event."""
 
 from __future__ import annotations
 
@@ -9,7 +10,11 @@ from tests.support.logs import ORIGIN, Said, clicked, finished, went
 DIALOG = {"app": "gedit", "window": "2", "role": "dialog", "title": "Save As"}
 SAVE_AS = {"title": "Save As", "app": "gedit", "role": "dialog"}
 LINES = {"role": "check box", "name": "Show lines", "app": "gedit", "path": "0.1"}
-CHECKED = {"name": "Show lines", "state": "checked", "app": {"equals": "Gedit", "ignore_case": True}}
+CHECKED = {
+    "name": "Show lines",
+    "state": "checked",
+    "app": {"equals": "Gedit", "ignore_case": True},
+}
 TYPED = {"app": "mousepad", "text": "Hello"}
 ANSWER = {"method": "POST", "url": "/api", "answer": {"id": "7"}}
 
@@ -19,30 +24,51 @@ def window(kind: str = "opened", **more: Any) -> Said:
 
 
 def state(on: bool, state: str = "checked", **more: Any) -> Said:
-    return ("widget.state_changed", {"app": "gedit", "window": "1", "widget": LINES, "state": state, "on": on, **more})
+    return (
+        "widget.state_changed",
+        {"app": "gedit", "window": "1", "widget": LINES, "state": state, "on": on, **more},
+    )
 
 
 def typed(text: str, **more: Any) -> Said:
     widget = {"role": "text", "name": "", "app": "mousepad", "path": "0.0"}
-    return ("widget.text_changed", {"app": "mousepad", "window": "1", "widget": widget, "text": text, **more})
+    return (
+        "widget.text_changed",
+        {"app": "mousepad", "window": "1", "widget": widget, "text": text, **more},
+    )
 
 
 def copied(text: str | None, **more: Any) -> Said:
-    return ("clipboard.changed", {"selection": "clipboard", "text": text, "app": "Mousepad", **more})
+    return (
+        "clipboard.changed",
+        {"selection": "clipboard", "text": text, "app": "Mousepad", **more},
+    )
 
 
 def process(name: str, *arguments: str, kind: str = "started", **more: Any) -> Said:
-    return (f"process.{kind}", {"pid": 7, "parent": 1, "name": name, "arguments": [name, *arguments], **more})
+    return (
+        f"process.{kind}",
+        {"pid": 7, "parent": 1, "name": name, "arguments": [name, *arguments], **more},
+    )
 
 
 def download(kind: str = "finished", **more: Any) -> Said:
-    data = {"tab": "T", "url": f"{ORIGIN}/invoice/7", "name": "invoice-7.csv", "download": "g", "size": 3}
+    data = {
+        "tab": "T",
+        "url": f"{ORIGIN}/invoice/7",
+        "name": "invoice-7.csv",
+        "download": "g",
+        "size": 3,
+    }
     return (f"download.{kind}", {**data, **more})
 
 
 def pasted(text: str, trusted: bool = True) -> Said:
     element = {"role": "textbox", "name": "Note", "tag": "input"}
-    return ("text.pasted", {"tab": "T", "frame": "T", "text": text, "element": element, "trusted": trusted})
+    return (
+        "text.pasted",
+        {"tab": "T", "frame": "T", "text": text, "element": element, "trusted": trusted},
+    )
 
 
 PLACED = {"method": "POST", "url": "/orders", "redirect_to": "/orders/*"}
@@ -58,7 +84,11 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (CHECKED, [state(True)], 1),
         ({**CHECKED, "initial": True}, [state(True, initial=True)], 1),
         ({"name": "Show lines", "state": "checked", "on": False}, [state(True), state(False)], 1),
-        ({"name": "Show lines", "state": "selected", "role": "check box"}, [state(True, "selected")], 1),
+        (
+            {"name": "Show lines", "state": "selected", "role": "check box"},
+            [state(True, "selected")],
+            1,
+        ),
     ],
     "widget_text": [
         (TYPED, [typed("Hello")], 1),
@@ -72,7 +102,11 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     ],
     "process_started": [
         ({"name": "gedit"}, [process("gedit")], 1),
-        ({"name": "python3", "arguments": {"contains": "report.py"}}, [process("python3", "report.py", "-v")], 1),
+        (
+            {"name": "python3", "arguments": {"contains": "report.py"}},
+            [process("python3", "report.py", "-v")],
+            1,
+        ),
     ],
     "download_finished": [
         ({"name": {"glob": "invoice-*.csv"}}, [download()], 1),
@@ -84,16 +118,31 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         ({"kind": "text.pasted", "where": {"trusted": False}}, [pasted("7", trusted=False)], 1),
         ({"kind": "tab.crashed"}, [("tab.crashed", {"tab": "T"})], 1),
         ({"kind": "download.finished", "where": {"size": {"min": 3}}}, [download()], 1),
-        ({"kind": "process.started", "where": {"arguments.1": "report.py"}}, [process("python3", "report.py")], 1),
+        (
+            {"kind": "process.started", "where": {"arguments.1": "report.py"}},
+            [process("python3", "report.py")],
+            1,
+        ),
         ({"kind": "window.opened", "app": "gedit"}, [window()], 1),
         ({"kind": "request.finished", "where": {"cached": None}}, [finished("GET", "/a", 200)], 1),
     ],
     "request_accepted": [
         ({"url": "/api"}, [finished("GET", "/api", 200, answered_by="revalidated")], 1),
-        (PLACED, [finished("GET", "/orders/7", 200, hops=[HOP], cached=True, answered_by="disk")], 1),
+        (
+            PLACED,
+            [finished("GET", "/orders/7", 200, hops=[HOP], cached=True, answered_by="disk")],
+            1,
+        ),
         (
             ANSWER,
-            [finished("POST", "/api", 200, answer={"body": {"text": '{"id": 7}', "mime": "application/json"}})],
+            [
+                finished(
+                    "POST",
+                    "/api",
+                    200,
+                    answer={"body": {"text": '{"id": 7}', "mime": "application/json"}},
+                )
+            ],
             1,
         ),
     ],
@@ -136,7 +185,10 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({"name": "None"}, [("process.started", {"pid": 7})]),
         ({"name": "gedit"}, [process("gedit", kind="ended")]),
         ({"name": "gedit"}, [process("gedit", baseline=True)]),
-        ({"name": "python3", "arguments": {"contains": "report.py"}}, [process("python3", "other.py")]),
+        (
+            {"name": "python3", "arguments": {"contains": "report.py"}},
+            [process("python3", "other.py")],
+        ),
     ],
     "download_finished": [
         ({"name": "invoice-7.csv"}, [download("began"), download("canceled")]),
@@ -150,13 +202,29 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({"kind": "element.double_clicked"}, [clicked("Go")]),
         ({"kind": "download.finished", "where": {"size": {"min": 4}}}, [download()]),
         ({"kind": "download.finished", "where": {"size": True}}, [download(size=1)]),
-        ({"kind": "process.started", "where": {"arguments.9": "report.py"}}, [process("python3", "report.py")]),
+        (
+            {"kind": "process.started", "where": {"arguments.9": "report.py"}},
+            [process("python3", "report.py")],
+        ),
         ({"kind": "window.opened", "app": "gedit"}, [window(app="mousepad")]),
     ],
     "request_accepted": [
-        (ANSWER, [finished("POST", "/api", 200, answer={"body": {"text": '{"id": 8}', "mime": "application/json"}})]),
+        (
+            ANSWER,
+            [
+                finished(
+                    "POST",
+                    "/api",
+                    200,
+                    answer={"body": {"text": '{"id": 8}', "mime": "application/json"}},
+                )
+            ],
+        ),
         (ANSWER, [finished("POST", "/api", 200)]),
         ({"url": "/api"}, [finished("GET", "/api", 200, cached=True, answered_by="disk")]),
-        ({"url": "/api"}, [finished("GET", "/api", 200, answered_by="worker", via="service_worker")]),
+        (
+            {"url": "/api"},
+            [finished("GET", "/api", 200, answered_by="worker", via="service_worker")],
+        ),
     ],
 }

@@ -1,4 +1,5 @@
-"""What becomes true late, or because something else ended, pays at that moment; what nobody can know does not."""
+"""What becomes true late, or because something else ended, pays at that moment; what nobody can
+know does not."""
 
 from __future__ import annotations
 
@@ -40,7 +41,12 @@ FORM: dict[str, Any] = {"id": "k", "component": "form", "when": BOTH}
 FILES = [created(f"{n}.csv") for n in range(3)]
 CSV = {"file_created": {"name": {"glob": "*.csv"}}}
 COUNTED = {"count": {"at_least": 3, "of": [CSV]}}
-THREE: dict[str, Any] = {"id": "three", "component": "file", "when": COUNTED, "must_hold_at_end": True}
+THREE: dict[str, Any] = {
+    "id": "three",
+    "component": "file",
+    "when": COUNTED,
+    "must_hold_at_end": True,
+}
 RENAMED = [{"file_matches": {"name": {"glob": "*.csv"}}}, {"file_matches": {"name": "b.csv"}}]
 
 
@@ -57,7 +63,9 @@ def probed(value: Any, when: str = "step") -> Said:
 def clicks(*names: str) -> list[Any]:
     """Conditions: a click on each; of one in brackets none."""
     made = [{"element_clicked": {"name": name.strip("()")}} for name in names]
-    return [{"none_of": [one]} if name[0] == "(" else one for name, one in zip(names, made, strict=True)]
+    return [
+        {"none_of": [one]} if name[0] == "(" else one for name, one in zip(names, made, strict=True)
+    ]
 
 
 def sequence(*names: str) -> list[dict[str, Any]]:
@@ -114,7 +122,10 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize(("milestones", "steps", "paid", "success"), CASES.values(), ids=CASES)
 def test_what_it_is_worth(
-    milestones: list[dict[str, Any]], steps: list[list[Said]], paid: list[float], success: bool | None
+    milestones: list[dict[str, Any]],
+    steps: list[list[Said]],
+    paid: list[float],
+    success: bool | None,
 ) -> None:
     """Step by step, and whether the goal was reached."""
     rules = ruleset(*milestones, probes=PROBES)
@@ -135,15 +146,23 @@ BEFORE: dict[str, tuple[dict[str, Any], Said, float]] = {
     "answer_matches": ({"answer_matches": {"text": "42"}}, answered("42"), 0.3),
     "answer_says": ({"answer_says": {"value": {"number": [42]}}}, answered("42"), 0.3),
     "request_answered": ({"request_answered": REQUEST}, finished("POST", "/orders", 201), 0.2),
-    "the last request": ({"request_answered": {**REQUEST, "which": "last"}}, finished("POST", "/orders", 201), 0.2),
+    "the last request": (
+        {"request_answered": {**REQUEST, "which": "last"}},
+        finished("POST", "/orders", 201),
+        0.2,
+    ),
 }
 
 
 @pytest.mark.parametrize(("when", "said", "pays"), BEFORE.values(), ids=BEFORE)
-def test_what_was_done_before_the_first_step_is_nobody_s(when: dict[str, Any], said: Said, pays: float) -> None:
+def test_what_was_done_before_the_first_step_is_nobody_s(
+    when: dict[str, Any], said: Said, pays: float
+) -> None:
     """It neither counts for the goal nor spoils what the agent does itself."""
     rules = ruleset(
-        {"id": "m", "when": when}, {"id": "g", "when": {"goal": {"requires": ["m"]}}}, weights={"answer": 0.3}
+        {"id": "m", "when": when},
+        {"id": "g", "when": {"goal": {"requires": ["m"]}}},
+        weights={"answer": 0.3},
     )
     idle = run(rules, *episode([IDLE], before=[said]))
     assert (worth(idle), idle[-1].success) == ([0.0], False)
@@ -162,38 +181,74 @@ def test_the_page_that_stands_open_is_a_state() -> None:
 def test_what_stood_at_the_start_is_not_paid_after_a_revocation() -> None:
     """Of a repeated milestone neither: only what was paid may be done again."""
     each = {"field_filled": {"field": {"one_of": ["N", "M"]}, "value": "1"}}
-    rules = ruleset({"id": "r", "repeat": 2, "when": each, "revoke_on": {"element_clicked": {"name": "Undo"}}})
+    rules = ruleset(
+        {"id": "r", "repeat": 2, "when": each, "revoke_on": {"element_clicked": {"name": "Undo"}}}
+    )
     there, other = filled("N", "1", baseline=True), filled("M", "1")
-    assert worth(run(rules, *episode([clicked("Undo")], [RIGHT], [other], before=[there]))) == [0.0, 0.0, 0.1]
+    assert worth(run(rules, *episode([clicked("Undo")], [RIGHT], [other], before=[there]))) == [
+        0.0,
+        0.0,
+        0.1,
+    ]
     steps = [[other], [clicked("Undo")], [RIGHT, other]]
     assert worth(run(rules, *episode(*steps, before=[there]))) == [0.1, -0.1, 0.1]
 
 
 @pytest.mark.parametrize(
-    ("text", "pays"), [("ok", 0.3), ("ok\nbad", 0.0), ("ok\nbad" + " x" * 12_000, 0.0)], ids=["good", "bad", "padded"]
+    ("text", "pays"),
+    [("ok", 0.3), ("ok\nbad", 0.0), ("ok\nbad" + " x" * 12_000, 0.0)],
+    ids=["good", "bad", "padded"],
 )
 def test_a_guard_is_not_got_past_by_padding(text: str, pays: float) -> None:
     """A line of any length that the readers tell is read."""
     bad = {"file_text": {"path": "a.txt", "unit": "line", "text": {"regex": "bad.*"}}}
     parts = [{"file_text": {"path": "a.txt", "text": {"contains": "ok"}}}, {"none_of": [bad]}]
-    rules = ruleset({"id": "f", "component": "file", "when": {"all_of": {"holding": True, "of": parts}}})
-    told = {"root": "home", "path": "a.txt", "as": "auto", "format": "text", "status": "read", "facts": {"text": text}}
+    rules = ruleset(
+        {"id": "f", "component": "file", "when": {"all_of": {"holding": True, "of": parts}}}
+    )
+    told = {
+        "root": "home",
+        "path": "a.txt",
+        "as": "auto",
+        "format": "text",
+        "status": "read",
+        "facts": {"text": text},
+    }
     assert worth(run(rules, *episode([("file.read", told)]))) == [pays]
 
 
 @pytest.mark.parametrize(
     ("path", "start", "later", "pays"),
     [
-        pytest.param("body.rows", {"body": {"rows": [1]}}, {"body": {"rows": [1]}}, 0.2, id="there"),
-        pytest.param("body.rows", {"body": {"rows": [1]}}, {"body": {"rows": []}}, 0.0, id="changed"),
-        pytest.param("body.rows", {"body": {"rows": None}}, {"body": {"rows": None}}, 0.2, id="null and there"),
-        pytest.param("rows", {"body": {"rows": [1]}}, {"body": {"rows": []}}, None, id="a wrong path"),
-        pytest.param("body.rows.3", {"body": {"rows": [1]}}, {"body": {"rows": [1]}}, None, id="no such row"),
+        pytest.param(
+            "body.rows", {"body": {"rows": [1]}}, {"body": {"rows": [1]}}, 0.2, id="there"
+        ),
+        pytest.param(
+            "body.rows", {"body": {"rows": [1]}}, {"body": {"rows": []}}, 0.0, id="changed"
+        ),
+        pytest.param(
+            "body.rows",
+            {"body": {"rows": None}},
+            {"body": {"rows": None}},
+            0.2,
+            id="null and there",
+        ),
+        pytest.param(
+            "rows", {"body": {"rows": [1]}}, {"body": {"rows": []}}, None, id="a wrong path"
+        ),
+        pytest.param(
+            "body.rows.3", {"body": {"rows": [1]}}, {"body": {"rows": [1]}}, None, id="no such row"
+        ),
     ],
 )
-def test_what_was_not_there_can_not_be_kept(path: str, start: Any, later: Any, pays: float | None) -> None:
-    """Nothing equals nothing, and shows nothing: not known, and the reason says where it was looked for."""
-    rules = ruleset({**GO, "only_if": {"probe_kept": {"probe": "rows", "path": path}}}, probes=PROBES)
+def test_what_was_not_there_can_not_be_kept(
+    path: str, start: Any, later: Any, pays: float | None
+) -> None:
+    """Nothing equals nothing, and shows nothing: not known, and the reason says where it was looked
+    for."""
+    rules = ruleset(
+        {**GO, "only_if": {"probe_kept": {"probe": "rows", "path": path}}}, probes=PROBES
+    )
     (reward,) = run(rules, *episode([probed(later), CLICK], before=[probed(start, "start")]))
     assert reward.reward == pays
     assert pays is not None or f"at {path}" in str(reward.reason)
@@ -201,8 +256,15 @@ def test_what_was_not_there_can_not_be_kept(path: str, start: Any, later: Any, p
 
 def test_a_penalty_that_was_seen_in_a_masked_step_is_paid_and_counts_for_the_floor() -> None:
     dead, alive = ("gap.began", {"source": "cdp", "reason": "x"}), ("gap.ended", {"source": "cdp"})
-    rules = ruleset({"id": "bad", "when": {"element_clicked": {"name": "No"}}, "penalty": 0.6, "repeat": 5})
-    steps: list[list[Said]] = [[dead, clicked("No"), alive], [clicked("No")], [clicked("No")], [clicked("No")]]
+    rules = ruleset(
+        {"id": "bad", "when": {"element_clicked": {"name": "No"}}, "penalty": 0.6, "repeat": 5}
+    )
+    steps: list[list[Said]] = [
+        [dead, clicked("No"), alive],
+        [clicked("No")],
+        [clicked("No")],
+        [clicked("No")],
+    ]
     assert worth(run(rules, *episode(*steps))) == [-0.6, -0.4, 0.0, 0.0]
 
 
@@ -219,10 +281,17 @@ LONG = "x" * 2000
         pytest.param([LONG], ["secret", LONG], 0.0, id="a long choice"),
     ],
 )
-def test_only_an_echo_of_what_the_user_typed_stays_the_user_s(typed: Any, script: Any, pays: float) -> None:
+def test_only_an_echo_of_what_the_user_typed_stays_the_user_s(
+    typed: Any, script: Any, pays: float
+) -> None:
     """Of texts that are too long to keep, too."""
     rules = ruleset(
-        {"id": "f", "when": {"field_filled": {"field": "N", "value": {"contains": "secret"}}}, "after": ["a"]}, A
+        {
+            "id": "f",
+            "when": {"field_filled": {"field": "N", "value": {"contains": "secret"}}},
+            "after": ["a"],
+        },
+        A,
     )
     said = [filled("N", typed), went("/a", tab="U"), filled("N", script, trusted=False)]
     rewards = run(rules, *episode([went("/x")], said))

@@ -1,4 +1,5 @@
-"""Matchers of other people's benchmarks: what no value of theirs may be, and what no text may do to them."""
+"""Matchers of other people's benchmarks: what no value of theirs may be, and what no text may do to
+them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,15 @@ WANTED: dict[str, Any] = {
     "location-name": "Carnegie Mellon University", "json": '{"a": [1, "b"]}', "string_list": "5,278",
     "url": "https://shop.example/items?id=7", "markdown": "# Title\n\n- one\n- two",
 }  # fmt: skip
-LONG = ("(" * 50_000, "[" * 100_000, "1:" * 50_000, "a-" * 50_000, "9" * 50_000, "# " * 50_000, "1h" * 50_000)
+LONG = (
+    "(" * 50_000,
+    "[" * 100_000,
+    "1:" * 50_000,
+    "a-" * 50_000,
+    "9" * 50_000,
+    "# " * 50_000,
+    "1h" * 50_000,
+)
 
 WRONG: list[tuple[type[Any], Any]] = [
     (StateMatch, []),
@@ -51,7 +60,8 @@ def wanted(kind: str) -> StructureMatch:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_value_itself_and_none_of_its_ruins(kind: str) -> None:
-    """Yes to itself; no to what is empty, cut, doubled, a pattern, a list of guesses, or of another kind."""
+    """Yes to itself; no to what is empty, cut, doubled, a pattern, a list of guesses, or of another
+    kind."""
     value, matcher = WANTED[kind], wanted(kind)
     assert matcher.matches(value)
     for ruin in (None, "", " ", {}, "^.*$", ".*", "%", "*", [value, "x"], {"value": value}):
@@ -61,7 +71,10 @@ def test_the_value_itself_and_none_of_its_ruins(kind: str) -> None:
         assert not matcher.matches(f"{value} {value}")
 
 
-@given(st.sampled_from(sorted(KINDS)), st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists))
+@given(
+    st.sampled_from(sorted(KINDS)),
+    st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists),
+)
 def test_any_value_is_answered(kind: str, value: Any) -> None:
     """Total: whatever an agent says gets yes or no, and nobody's text is a pattern."""
     assert wanted(kind).matches(value) in (True, False)

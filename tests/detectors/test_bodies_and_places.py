@@ -1,4 +1,5 @@
-"""What a body is, which value of a repeated field counts, and what is one place or one text written in two ways."""
+"""What a body is, which value of a repeated field counts, and what is one place or one text written
+in two ways."""
 
 from __future__ import annotations
 
@@ -6,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from detectors.matchers import AddressesMatch, BodyMatch, ContentMatch, StructureMatch, TextMatch, UrlMatch
+from detectors.matchers import (
+    AddressesMatch,
+    BodyMatch,
+    ContentMatch,
+    StructureMatch,
+    TextMatch,
+    UrlMatch,
+)
 from tests.support.logs import ORIGIN, Said, answered, episode, finished, ruleset, run, went, worth
 
 FORM, JSON = "name=Ada&qty=2", '{"name": "Ada", "qty": 2}'
@@ -33,8 +41,12 @@ BODIES: list[tuple[str, str | None, bool]] = [
 ]
 
 
-def sent(text: str, mime: str | None = "application/x-www-form-urlencoded", method: str = "POST") -> Said:
-    return finished(method, "/api", 200, body={"text": text} | ({} if mime is None else {"mime": mime}))
+def sent(
+    text: str, mime: str | None = "application/x-www-form-urlencoded", method: str = "POST"
+) -> Said:
+    return finished(
+        method, "/api", 200, body={"text": text} | ({} if mime is None else {"mime": mime})
+    )
 
 
 def accepted(**more: Any) -> dict[str, Any]:
@@ -43,7 +55,9 @@ def accepted(**more: Any) -> dict[str, Any]:
 
 def answers(**more: Any) -> dict[str, Any]:
     body = [{"name": "name", "is": {"string": ["Ada"]}}]
-    return {"request_answered": {"url": {"any": [{"address": f"{ORIGIN}/api"}]}, "body": body, **more}}
+    return {
+        "request_answered": {"url": {"any": [{"address": f"{ORIGIN}/api"}]}, "body": body, **more}
+    }
 
 
 def paid(when: dict[str, Any], *said: Said) -> bool:
@@ -53,7 +67,9 @@ def paid(when: dict[str, Any], *said: Said) -> bool:
 
 @pytest.mark.parametrize("when", [accepted, answers])
 @pytest.mark.parametrize(("text", "mime", "is_so"), BODIES)
-def test_a_body_is_what_its_content_type_says(when: Any, text: str, mime: str | None, is_so: bool) -> None:
+def test_a_body_is_what_its_content_type_says(
+    when: Any, text: str, mime: str | None, is_so: bool
+) -> None:
     """Right fields in a body that the server reads as something else are no order."""
     assert paid(when(), sent(text, mime)) is is_so
 
@@ -72,7 +88,9 @@ def test_a_task_can_say_what_the_site_takes_the_body_for(when: Any) -> None:
 @pytest.mark.parametrize("mime", ["application/json", "text/plain", "text/html"])
 def test_an_answer_is_the_server_s_own_word(mime: str) -> None:
     said = finished("POST", "/api", 200, answer={"body": {"text": JSON, "mime": mime}})
-    assert paid({"request_accepted": {"method": "POST", "url": "/api", "answer": {"name": "Ada"}}}, said)
+    assert paid(
+        {"request_accepted": {"method": "POST", "url": "/api", "answer": {"name": "Ada"}}}, said
+    )
 
 
 REPEATED: list[tuple[str, dict[str, Any], bool]] = [
@@ -90,8 +108,11 @@ REPEATED: list[tuple[str, dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize("when", [accepted, answers])
 @pytest.mark.parametrize(("text", "more", "is_so"), REPEATED)
-def test_of_a_repeated_field_one_value_counts(when: Any, text: str, more: dict[str, Any], is_so: bool) -> None:
-    """The last unless the task says otherwise: the first right one would pay for an order of something else."""
+def test_of_a_repeated_field_one_value_counts(
+    when: Any, text: str, more: dict[str, Any], is_so: bool
+) -> None:
+    """The last unless the task says otherwise: the first right one would pay for an order of
+    something else."""
     assert paid(when(**more), sent(text)) is is_so
 
 
@@ -104,12 +125,15 @@ def test_a_name_that_ends_in_brackets_is_a_list(text: str) -> None:
 
 
 def test_a_repeated_parameter_is_no_choice_either() -> None:
-    """Of an address: each value of a named parameter, and the last where the whole query is said."""
+    """Of an address: each value of a named parameter, and the last where the whole query is
+    said."""
     url = UrlMatch.parse({"path": "/s", "query": {"q": "lamp", "c[]": "red"}}, ("url",), ORIGIN)
     assert url.matches(f"{ORIGIN}/s?q=lamp&c[]=blue&c[]=red")
     assert not url.matches(f"{ORIGIN}/s?q=lamp&q=desk&c[]=red")
     assert not url.matches(f"{ORIGIN}/s?q=desk&q=lamp&c[]=red")
-    at = AddressesMatch.parse({"any": [{"address": f"{ORIGIN}/s", "query": {"q": {"string": ["lamp"]}}}]}, ("url",))
+    at = AddressesMatch.parse(
+        {"any": [{"address": f"{ORIGIN}/s", "query": {"q": {"string": ["lamp"]}}}]}, ("url",)
+    )
     assert at.matches(f"{ORIGIN}/s?q=desk&q=lamp")
     assert not at.matches(f"{ORIGIN}/s?q=lamp&q=shelf")
 
@@ -132,7 +156,9 @@ PLACES: list[tuple[str, str, bool]] = [
 
 @pytest.mark.parametrize(("pattern", "path", "is_so"), PLACES)
 @pytest.mark.parametrize("rule", ["request_answered", "address_says"])
-def test_a_pattern_knows_a_place_in_each_of_its_writings(rule: str, pattern: str, path: str, is_so: bool) -> None:
+def test_a_pattern_knows_a_place_in_each_of_its_writings(
+    rule: str, pattern: str, path: str, is_so: bool
+) -> None:
     if rule == "request_answered":
         url = {"any": [{"pattern": pattern}], "ignore": [".*"]}
         assert AddressesMatch.parse(url, ("url",)).matches(f"{ORIGIN}{path}") is is_so
@@ -184,13 +210,18 @@ ADDRESSES: list[tuple[Any, str, bool]] = [
 
 
 @pytest.mark.parametrize(("spec", "text", "is_so"), [*ORDINARY, *ADDRESSES])
-def test_typographic_marks_are_folded_in_texts_and_nothing_in_addresses(spec: Any, text: str, is_so: bool) -> None:
+def test_typographic_marks_are_folded_in_texts_and_nothing_in_addresses(
+    spec: Any, text: str, is_so: bool
+) -> None:
     """In an ordinary text a program writes – for -; in an address it is another place."""
     assert TextMatch.parse(spec, ("text",)).matches(text) is is_so
     rules = ruleset(
-        {"id": "m", "when": {"answer_matches": {"text": spec}}, "component": "answer"}, weights={"answer": 1}
+        {"id": "m", "when": {"answer_matches": {"text": spec}}, "component": "answer"},
+        weights={"answer": 1},
     )
-    assert worth(run(rules, *episode([answered(text)]))) == [float(is_so)], "by the index of the rule, too"
+    assert worth(run(rules, *episode([answered(text)]))) == [float(is_so)], (
+        "by the index of the rule, too"
+    )
 
 
 LENIENT: list[tuple[str, bool]] = [
@@ -207,7 +238,10 @@ LENIENT: list[tuple[str, bool]] = [
 
 @pytest.mark.parametrize(("text", "is_so"), LENIENT)
 def test_a_lenient_address_is_one_place(text: str, is_so: bool) -> None:
-    """Case, order of parameters and a slash at the end do not count; accents and full-width digits do."""
+    """Case, order of parameters and a slash at the end do not count; accents and full-width digits
+    do."""
     wanted = StructureMatch.parse({"url": ["https://shop.test/caf\u00e9?q=lamp&p=1"]}, ("value",))
     assert wanted.matches(text) is is_so
-    assert StructureMatch.parse({"string": ["cafe 1"]}, ("value",)).matches("Caf\u00e9 \uff11"), "as of a text"
+    assert StructureMatch.parse({"string": ["cafe 1"]}, ("value",)).matches("Caf\u00e9 \uff11"), (
+        "as of a text"
+    )

@@ -1,5 +1,6 @@
-"""What an expression of a task's author costs over an event is counted, never timed: beyond its budget the step that it
-could have paid in is null, on every machine the same, and what came before and after it is paid."""
+"""What an expression of a task's author costs over an event is counted, never timed: beyond its
+budget the step that it could have paid in is null, on every machine the same, and what came before
+and after it is paid."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ CHEAP = "data.form.method == 'post'"
 COSTLY = {
     "a loop that makes a list in a loop": "data.fields.map(a, data.fields.map(b, a)).size() > 0",
     "a loop over a loop": "data.fields.all(a, data.fields.all(b, a[0] != b[1]))",
-    "a concatenation in a loop": "data.fields.map(a, data.form.name + data.form.name + data.form.name).size() > 0",
+    "a concatenation in a loop": (
+        "data.fields.map(a, data.form.name + data.form.name + data.form.name).size() > 0"
+    ),
     "a concatenation that grows": " + ".join(["data.form.name"] * 55) + " == ''",
     "a list that grows": f"({' + '.join(['data.fields'] * 60)}).size() == 0",
     "a loop over a concatenation": f"({' + '.join(['data.fields'] * 20)}).map(a, a).size() > 0",
@@ -56,7 +59,10 @@ PATHS = {
 
 def sent(rows: Any = ROWS, text: str = "x" * 60_000) -> Said:
     form = {"name": text, "action": "http://shop.test/a", "method": "post"}
-    return ("form.submitted", {"tab": "T", "frame": "T", "form": form, "fields": rows, "trusted": True})
+    return (
+        "form.submitted",
+        {"tab": "T", "frame": "T", "form": form, "fields": rows, "trusted": True},
+    )
 
 
 def milestone(id: str, expression: str) -> dict[str, Any]:
@@ -88,7 +94,13 @@ def test_a_costly_path_stops_where_its_budget_does(path: str) -> None:
 
 
 FILES = [
-    {"name": f"report-{n}.pdf", "path": f"/home/agent/{n}", "size": n, "mime": "application/pdf", "read": n % 2 == 0}
+    {
+        "name": f"report-{n}.pdf",
+        "path": f"/home/agent/{n}",
+        "size": n,
+        "mime": "application/pdf",
+        "read": n % 2 == 0,
+    }
     for n in range(5_000)
 ]
 HONEST = {
@@ -109,7 +121,8 @@ UNFAIR = (
     "data.files.map(a, data.files.map(b, a)).size() > 0",
     "data.files.map(a, data.files).size() > 0",
     "data.files.filter(f, data.files.exists(g, g.size == f.size + 1)).size() > 0",
-    "data.files.filter(f, f.size > data.limit).size() > 0",  # it looks at more than its element, which copies that
+    # it looks at more than its element, which copies that
+    "data.files.filter(f, f.size > data.limit).size() > 0",
     "data.files.exists(f, f.size == data.limit)",
 )
 
@@ -118,11 +131,16 @@ PROBES = [{"id": "p", "get": "/api/p"}]
 
 
 def listed(files: Any = FILES) -> Said:
-    return ("probe.answered", {"probe": "p", "value": {"files": files, "limit": 4_999, "total": 5_000}})
+    return (
+        "probe.answered",
+        {"probe": "p", "value": {"files": files, "limit": 4_999, "total": 5_000}},
+    )
 
 
 def reads(expression: str, *said: Said) -> Reward:
-    when = {"cel": {"kind": "probe.answered", "expression": expression.replace("data.", "data.value.")}}
+    when = {
+        "cel": {"kind": "probe.answered", "expression": expression.replace("data.", "data.value.")}
+    }
     return run(ruleset({"id": "x", "when": when}, probes=PROBES), *episode([*said]))[0]
 
 
@@ -184,14 +202,18 @@ def test_a_loop_that_is_taken_out_gives_what_the_library_gives(expression: str) 
         except FAILURES:
             return "it fails"
 
-    assert asked(lambda: plan_of(expression).value(known, Meter())) == asked(lambda: cel(expression).execute(known))
+    assert asked(lambda: plan_of(expression).value(known, Meter())) == asked(
+        lambda: cel(expression).execute(known)
+    )
 
 
 def test_a_loop_over_a_map_and_a_value_that_is_one_have_an_order() -> None:
     """The library's is by chance, and another one in each evaluation."""
     known = {"data": {"m": {letter: n for n, letter in enumerate("hgfedcba")}}}
     assert plan_of("data.m.map(k, k)").value(known, Meter()) == sorted("abcdefgh")
-    when = {"cel": {"kind": "probe.answered", "expression": "true", "distinct": "{'m': data.value}.m"}}
+    when = {
+        "cel": {"kind": "probe.answered", "expression": "true", "distinct": "{'m': data.value}.m"}
+    }
     rules = ruleset({"id": "x", "when": when, "repeat": 9}, probes=PROBES)
     said = ("probe.answered", {"probe": "p", "value": known["data"]["m"]})
     assert len(run(rules, *episode([said] * 20))[0].milestones) == 1
@@ -200,19 +222,33 @@ def test_a_loop_over_a_map_and_a_value_that_is_one_have_an_order() -> None:
 def test_it_is_told_as_an_alarm() -> None:
     rules = ruleset(milestone("x", COSTLY["a loop over a loop"]))
     outcome = Engine(rules, "ep_1").feed(log(*episode([sent()])))
-    assert [(alarm.rule, alarm.matcher, alarm.error) for alarm in outcome.alarms] == [("cel", "CEL", "BudgetError")]
+    assert [(alarm.rule, alarm.matcher, alarm.error) for alarm in outcome.alarms] == [
+        ("cel", "CEL", "BudgetError")
+    ]
 
 
 def test_a_costly_path_makes_its_step_null() -> None:
     body = {"text": orjson.dumps(DEEP).decode(), "mime": "application/json"}
-    when = {"state_accepted": {"method": "POST", "url": "http://shop.test/a", "facts": [{"path": PATHS["descents"]}]}}
-    got = rewards(when, finished("POST", "/a", 200, body=body), finished("POST", "/a", 200, body={**body, "text": "1"}))
+    when = {
+        "state_accepted": {
+            "method": "POST",
+            "url": "http://shop.test/a",
+            "facts": [{"path": PATHS["descents"]}],
+        }
+    }
+    got = rewards(
+        when,
+        finished("POST", "/a", 200, body=body),
+        finished("POST", "/a", 200, body={**body, "text": "1"}),
+    )
     assert (got[0].reward, got[0].mask) == (None, True)
     assert "JSON Path is over its budget" in str(got[0].reason)
 
 
 def test_what_is_cheap_is_paid_beside_what_is_not() -> None:
-    rules = ruleset(milestone("cheap", CHEAP), milestone("costly", COSTLY["a loop that makes a list in a loop"]))
+    rules = ruleset(
+        milestone("cheap", CHEAP), milestone("costly", COSTLY["a loop that makes a list in a loop"])
+    )
     got = run(rules, *episode([sent([], "")], [sent()]))
     assert got[0].reward is not None
     assert got[0].reward > 0
@@ -233,7 +269,10 @@ def test_it_is_the_same_however_the_log_is_cut() -> None:
 
 def test_an_episode_has_a_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("detectors.engine.conditions.MAX_EPISODE", 60_000)
-    rules, events = ruleset(milestone("x", "data.fields.exists(a, a[1] == '900')")), episode(*[[sent()]] * 12)
+    rules, events = (
+        ruleset(milestone("x", "data.fields.exists(a, a[1] == '900')")),
+        episode(*[[sent()]] * 12),
+    )
     got = run(rules, *events)
     assert got[0].reward == 0
     assert got[11].reward is None
@@ -258,7 +297,17 @@ def test_the_bound_grows_with_the_event(expression: str, units: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a ? b ? c : d : e", "Foo{a: 1}", "a.?b", "now()", "x.matches('a')", "a.b(", "`a`", "1" + "+1" * 300]
+    "text",
+    [
+        "a ? b ? c : d : e",
+        "Foo{a: 1}",
+        "a.?b",
+        "now()",
+        "x.matches('a')",
+        "a.b(",
+        "`a`",
+        "1" + "+1" * 300,
+    ],
 )
 def test_what_has_no_bound_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"expression|not here"):
@@ -266,7 +315,13 @@ def test_what_has_no_bound_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["$..a..b..c..d..e", "$" + "[?(" * 20, "$" + ".a" * 4000, "$[?@..a && @..b && @..c && @..d && @..e]"]
+    "path",
+    [
+        "$..a..b..c..d..e",
+        "$" + "[?(" * 20,
+        "$" + ".a" * 4000,
+        "$[?@..a && @..b && @..c && @..d && @..e]",
+    ],
 )
 def test_a_path_that_is_too_long_or_too_deep_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="a JSON Path"):
@@ -306,7 +361,10 @@ def doubling(word: str, last: Any, many: int = 60) -> dict[str, Any]:
 def chained(many: int) -> dict[str, Any]:
     """Each definition is the one before it, and the first goes down."""
     defs = {f"d{n}": {"$ref": f"#/$defs/d{n - 1}"} for n in range(1, many + 1)}
-    return {"$defs": {**defs, "d0": {"properties": {"a": {"$ref": "#"}}}}, "$ref": f"#/$defs/d{many}"}
+    return {
+        "$defs": {**defs, "d0": {"properties": {"a": {"$ref": "#"}}}},
+        "$ref": f"#/$defs/d{many}",
+    }
 
 
 NODE = {
@@ -318,7 +376,11 @@ NODE = {
     },
     "additionalProperties": False,
 }
-TREE = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"node": NODE}, "$ref": "#/$defs/node"}
+TREE = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$defs": {"node": NODE},
+    "$ref": "#/$defs/node",
+}
 TERM = {
     "oneOf": [
         {"type": "number"},
@@ -339,16 +401,32 @@ CONFORMING: dict[str, tuple[Any, Any, bool]] = {
     "a tree of 800 nodes": (TREE, tree(3, 9), True),
     "a tree 80 deep": (TREE, tree(80, 1), True),
     "a tree with a wrong leaf": (TREE, {"name": "x", "children": [tree(3, 3), {"name": 7}]}, False),
-    "terms of terms": (TERMS, {"and": [{"or": [1, {"not": [2]}]}, {"and": [{"and": [{"or": [3]}]}]}]}, True),
+    "terms of terms": (
+        TERMS,
+        {"and": [{"or": [1, {"not": [2]}]}, {"and": [{"and": [{"or": [3]}]}]}]},
+        True,
+    ),
     "terms of what is none": (TERMS, {"and": [{"or": [1, {"nor": [2]}]}]}, False),
     "itself, from the root": (ROOTED, nested(80, {}), True),
     "itself, with what it does not know": (ROOTED, nested(80, {"b": 1}), False),
-    "an anchor": ({"$defs": {"n": {"$anchor": "n", "items": {"$ref": "#n"}}}, "$ref": "#n"}, [[[]], []], True),
-    "properties that are called as words are": ({"properties": {"$ref": {"type": "string"}}}, {"$ref": "x"}, True),
+    "an anchor": (
+        {"$defs": {"n": {"$anchor": "n", "items": {"$ref": "#n"}}}, "$ref": "#n"},
+        [[[]], []],
+        True,
+    ),
+    "properties that are called as words are": (
+        {"properties": {"$ref": {"type": "string"}}},
+        {"$ref": "x"},
+        True,
+    ),
     "a list of 5,000": ({"items": {"type": "integer"}}, list(range(5_000)), True),
     "unique items": ({"uniqueItems": True}, [*range(1_000), 1], False),
     "a long text": ({"pattern": "^[a-z]+$"}, "x" * 60_000, True),
-    "what nobody evaluated": ({"properties": {"a": True}, "unevaluatedProperties": False}, {"a": 1, "b": 2}, False),
+    "what nobody evaluated": (
+        {"properties": {"a": True}, "unevaluatedProperties": False},
+        {"a": 1, "b": 2},
+        False,
+    ),
     "names": ({"propertyNames": {"maxLength": 3}}, {"long name": 1}, False),
 }
 
@@ -371,10 +449,19 @@ COSTLY_SCHEMAS: dict[str, tuple[Any, Any]] = {
     "one of two, sixty times": (doubling("oneOf", {"type": "string"}), 1),
     "any of two that go down": ({"anyOf": [AGAIN, AGAIN]}, nested(80)),
     "all of two that go down": ({"allOf": [AGAIN, AGAIN]}, nested(80)),
-    "members that two patterns name": ({"patternProperties": {"a": {"$ref": "#"}, "^a": {"$ref": "#"}}}, nested(80)),
+    "members that two patterns name": (
+        {"patternProperties": {"a": {"$ref": "#"}, "^a": {"$ref": "#"}}},
+        nested(80),
+    ),
     "if and then go down": ({"if": AGAIN, "then": AGAIN}, nested(80)),
-    "what is not evaluated, at each depth": ({"allOf": [AGAIN], "unevaluatedProperties": {"$ref": "#"}}, nested(80)),
-    "a definition that doubles at each depth": (doubling("anyOf", {"items": {"$ref": "#"}}, 12), [[[[1]]]]),
+    "what is not evaluated, at each depth": (
+        {"allOf": [AGAIN], "unevaluatedProperties": {"$ref": "#"}},
+        nested(80),
+    ),
+    "a definition that doubles at each depth": (
+        doubling("anyOf", {"items": {"$ref": "#"}}, 12),
+        [[[[1]]]],
+    ),
     "200 places for each of 5,000 items": (
         {"items": {"allOf": [{"minimum": n} for n in range(200)]}},
         list(range(5_000)),
@@ -402,15 +489,27 @@ UNBOUNDED: dict[str, tuple[Any, str]] = {
     "itself": ({"$ref": "#"}, "do not come back"),
     "itself, in any of": ({"anyOf": [{"type": "string"}, {"$ref": "#"}]}, "do not come back"),
     "each other": (
-        {"$defs": {"a": {"not": {"$ref": "#/$defs/b"}}, "b": {"if": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"},
+        {
+            "$defs": {"a": {"not": {"$ref": "#/$defs/b"}}, "b": {"if": {"$ref": "#/$defs/a"}}},
+            "$ref": "#/$defs/a",
+        },
         "do not come back",
     ),
-    "itself, under a condition on a name": ({"dependentSchemas": {"a": {"$ref": "#"}}}, "do not come back"),
+    "itself, under a condition on a name": (
+        {"dependentSchemas": {"a": {"$ref": "#"}}},
+        "do not come back",
+    ),
     "elsewhere": ({"$ref": "https://x.test/s"}, "begins with #"),
     "a file": ({"$ref": "s.json#/a"}, "begins with #"),
-    "the schema of schemas": ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "begins with #"),
+    "the schema of schemas": (
+        {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+        "begins with #",
+    ),
     "a place that is chosen when it is evaluated": ({"$dynamicRef": "#n"}, "dynamicRef"),
-    "a base of its own within": ({"properties": {"a": {"$id": "https://x.test/s", "$ref": "#"}}}, "an \\$id"),
+    "a base of its own within": (
+        {"properties": {"a": {"$id": "https://x.test/s", "$ref": "#"}}},
+        "an \\$id",
+    ),
     "another draft": ({"$schema": "http://json-schema.org/draft-07/schema#"}, "draft 2020-12"),
     "a place that is not there": ({"$ref": "#/$defs/a"}, "are there"),
     "a pattern that looks ahead": ({"pattern": "(?=a)"}, "patterns"),
@@ -428,7 +527,9 @@ def test_a_schema_without_a_bound_is_refused(schema: Any, why: str) -> None:
 def test_a_costly_schema_makes_its_step_null_whichever_is_wanted_and_is_told(wrong: bool) -> None:
     when = {"tool_called": {"schema": {"anyOf": [AGAIN, AGAIN]}, "wrong": wrong}}
     values: list[Any] = [nested(80), {"a": {}}]
-    said = [("agent.tool_called", {"call": "c", "tool": "t", "arguments": value}) for value in values]
+    said = [
+        ("agent.tool_called", {"call": "c", "tool": "t", "arguments": value}) for value in values
+    ]
     rules, events = (
         ruleset({"id": "x", "when": when, "repeat": 2}, weights={"tool": 1}),
         episode(*([one] for one in said)),

@@ -48,7 +48,10 @@ REFUSED = {
     ),
     "a gap": (TEXT.replace(b"\n[2,", b"\n[3,"), "event 2: seq is 3, wanted 2"),
     "an object": (TEXT.replace(SECOND, b'{"seq":2}'), r"event 2: wanted \[seq, at"),
-    "data no object": (TEXT.replace(SECOND, b'[2,0,"cdp","x",1]'), r"wanted \[int, int, string, string, object\]"),
+    "data no object": (
+        TEXT.replace(SECOND, b'[2,0,"cdp","x",1]'),
+        r"wanted \[int, int, string, string, object\]",
+    ),
     "time no number": (TEXT.replace(SECOND, b'[2,true,"cdp","x",{}]'), "event 2: wanted"),
 }
 

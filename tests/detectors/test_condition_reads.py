@@ -1,4 +1,5 @@
-"""What a condition reads of an event is what the daemon is asked for: derived from it, for every rule."""
+"""What a condition reads of an event is what the daemon is asked for: derived from it, for every
+rule."""
 
 from __future__ import annotations
 
@@ -28,7 +29,14 @@ GOLDEN = Path(__file__).parents[1] / "cdp" / "golden"
 def plan(rule: str, **args: Any) -> dict[str, Any]:
     """What the plan of a task of one condition asks for beyond kinds."""
     found = ruleset({"id": "m", "when": {rule: args}}).plan("E")
-    asked = ("request_bodies", "response_bodies", "request_headers", "response_headers", "attributes", "around")
+    asked = (
+        "request_bodies",
+        "response_bodies",
+        "request_headers",
+        "response_headers",
+        "attributes",
+        "around",
+    )
     return {name: found[name] for name in (*asked, "file_reads") if found[name]}
 
 
@@ -44,7 +52,11 @@ def cel(kind: str, expression: str, **more: Any) -> dict[str, Any]:
         ("element.double_clicked", {"color": "#ff0000"}, {"around": [True]}),
         (CLICKED, {"element.name": "Go"}, {}),
         (FINISHED, {"body.files.0.filename": "a.csv"}, {"request_bodies": [ANY]}),
-        (FINISHED, {"body.text": "a", "method": "POST"}, {"request_bodies": [ANY | {"methods": ["post"]}]}),
+        (
+            FINISHED,
+            {"body.text": "a", "method": "POST"},
+            {"request_bodies": [ANY | {"methods": ["post"]}]},
+        ),
         (FINISHED, {"answer.body.text": {"contains": "ok"}}, {"response_bodies": [ANY]}),
         (FINISHED, {"hops.0.body.text": "a"}, {"request_bodies": [ANY]}),
         (FINISHED, {"hops.0.status": 303}, {}),
@@ -52,7 +64,11 @@ def cel(kind: str, expression: str, **more: Any) -> dict[str, Any]:
         (FINISHED, {"headers.Referer": {"contains": "/a"}}, {"request_headers": ["referer"]}),
         (FINISHED, {"answer.headers.etag": "7"}, {"response_headers": ["etag"]}),
         ("request.redirected", {"body.text": "a"}, {"request_bodies": [ANY]}),
-        ("attribute.changed", {"attribute": {"one_of": ["open", "hidden"]}}, {"attributes": ["open", "hidden"]}),
+        (
+            "attribute.changed",
+            {"attribute": {"one_of": ["open", "hidden"]}},
+            {"attributes": ["open", "hidden"]},
+        ),
         (
             "file.read",
             {"path": "out/*.json", "as": "json", "facts.data.n": 1},
@@ -60,7 +76,9 @@ def cel(kind: str, expression: str, **more: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_named_facts_ask_for_what_they_name(kind: str, where: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_named_facts_ask_for_what_they_name(
+    kind: str, where: dict[str, Any], asked: dict[str, Any]
+) -> None:
     wanted = {"path": {"glob": where["path"]}} if "path" in where else {}
     assert plan("observed", kind=kind, where=where | wanted) == asked
 
@@ -82,7 +100,9 @@ def test_named_facts_ask_for_what_they_name(kind: str, where: dict[str, Any], as
         ("attribute.changed", "'a' == data.attribute || data.attribute in ['b', 'c']", {"attributes": ["a", "b", "c"]}),
     ],
 )  # fmt: skip
-def test_expressions_ask_for_what_they_read(kind: str, expression: str, asked: dict[str, Any]) -> None:
+def test_expressions_ask_for_what_they_read(
+    kind: str, expression: str, asked: dict[str, Any]
+) -> None:
     assert cel(kind, expression) == asked
     assert cel(kind, "true", distinct=expression) == asked if kind != "attribute.changed" else True
 
@@ -93,7 +113,11 @@ def test_expressions_ask_for_what_they_read(kind: str, expression: str, asked: d
         (FINISHED, "data.nothing == 1", "request.finished has no nothing"),
         (FINISHED, "data.hops.exists(h, h.body.file == 'a')", "hops.*.body has no file"),
         (FINISHED, "data.body.files.filename == 'a'", "as in body.files.0"),
-        (FINISHED, "data.headers['a' + 'b'] == 'c'", "say which is read, as in headers.content-type"),
+        (
+            FINISHED,
+            "data.headers['a' + 'b'] == 'c'",
+            "say which is read, as in headers.content-type",
+        ),
         (FINISHED, "string(data) == ''", "say which is read"),
         ("request.sent", "has(data.body)", "request.sent has no body"),
         ("attribute.changed", "data.value == 'true'", "which attribute it is about"),
@@ -102,7 +126,9 @@ def test_expressions_ask_for_what_they_read(kind: str, expression: str, asked: d
         (CLICKED, "data.element.label == 'x'", "element has no label"),
     ],
 )
-def test_an_expression_that_no_event_can_fulfil_is_refused(kind: str, expression: str, said: str) -> None:
+def test_an_expression_that_no_event_can_fulfil_is_refused(
+    kind: str, expression: str, said: str
+) -> None:
     with pytest.raises(SpecError) as caught:
         parse_args(rules()["cel"].args, {"kind": kind, "expression": expression}, (), ORIGIN)
     assert said in str(caught.value)
@@ -111,13 +137,22 @@ def test_an_expression_that_no_event_can_fulfil_is_refused(kind: str, expression
 def test_what_two_conditions_share_is_asked_for_too() -> None:
     """`same` reads each part's event at its path."""
     sent = {"request_accepted": {"url": "/a", "method": "POST"}}
-    same = {"by": "body.files.0.filename", "of_first": "name", "of": [{"download_finished": {"name": "a.csv"}}, sent]}
+    same = {
+        "by": "body.files.0.filename",
+        "of_first": "name",
+        "of": [{"download_finished": {"name": "a.csv"}}, sent],
+    }
     assert plan("same", **same) == {"request_bodies": [ANY]}
 
 
 def test_script_cannot_do_what_an_expression_only_spells() -> None:
     """A text that says `trusted` reads no `trusted`."""
-    task = ruleset({"id": "m", "when": {"cel": {"kind": CLICKED, "expression": "data.element.name != 'trusted'"}}})
+    task = ruleset(
+        {
+            "id": "m",
+            "when": {"cel": {"kind": CLICKED, "expression": "data.element.name != 'trusted'"}},
+        }
+    )
     assert worth(run(task, *episode([clicked("Go", trusted=False)]))) == [0.0]
     assert worth(run(task, *episode([clicked("Go")]))) == [0.2]
 
@@ -127,7 +162,12 @@ def test_script_cannot_do_what_an_expression_only_spells() -> None:
     [
         {"observed": {"kind": "probe.answered", "where": {"value": 3}}},
         {"observed": {"kind": "probe.answered", "where": {"probe": "cart", "value": 3}}},
-        {"cel": {"kind": "probe.answered", "expression": "data.probe == 'cart' && data.value == 3"}},
+        {
+            "cel": {
+                "kind": "probe.answered",
+                "expression": "data.probe == 'cart' && data.value == 3",
+            }
+        },
     ],
 )
 def test_a_probe_that_the_task_does_not_have_answers_nothing(condition: dict[str, Any]) -> None:
@@ -139,7 +179,9 @@ def test_a_probe_that_the_task_does_not_have_answers_nothing(condition: dict[str
 class _Watched(dict[str, Any]):
     """An event's data that remembers which of its own paths were looked at."""
 
-    def __init__(self, data: dict[str, Any], seen: set[tuple[str, ...]], at: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, data: dict[str, Any], seen: set[tuple[str, ...]], at: tuple[str, ...] = ()
+    ) -> None:
         super().__init__({name: _watched(value, seen, (*at, name)) for name, value in data.items()})
         self.seen, self.at = seen, at
 
@@ -160,7 +202,8 @@ def _watched(value: Any, seen: set[tuple[str, ...]], at: tuple[str, ...]) -> Any
 
 @pytest.mark.parametrize("name", sorted(YES))
 def test_no_rule_looks_at_a_fact_that_it_did_not_ask_for(name: str) -> None:
-    """Each rule's own table, its events watched: what is told on request only is in the rule's plan."""
+    """Each rule's own table, its events watched: what is told on request only is in the rule's
+    plan."""
     for args, said in (case[:2] for case in YES[name]):
         compiled, seen = made(name, args), set[tuple[str, tuple[str, ...]]]()
         engine = Engine(compiled, "ep_1")
@@ -170,7 +213,9 @@ def test_no_rule_looks_at_a_fact_that_it_did_not_ask_for(name: str) -> None:
             seen |= {(event.kind, path) for path in paths if event.kind in compiled.hears}
         asked = compiled.plan("E")
         for kind, path in seen:
-            facts = [fact for fact in ON_REQUEST.get(kind, ()) if path[: len(fact.path)] == fact.path]
+            facts = [
+                fact for fact in ON_REQUEST.get(kind, ()) if path[: len(fact.path)] == fact.path
+            ]
             needs = {fact.ask for fact in facts if not fact.named or len(path) > len(fact.path)}
             assert all(asked[need] for need in needs), (args, kind, path)
 

@@ -31,7 +31,9 @@ class Log:
         self.add("download.finished", tab="T", url="u", name=name, download=download, size=size)
 
     def brought(self, name: str, size: int = 4) -> tuple[tuple[int, ...], int | None]:
-        return cause(self.add("file.created", root="d", path=name, name=name, size=size), self.world)
+        return cause(
+            self.add("file.created", root="d", path=name, name=name, size=size), self.world
+        )
 
 
 def test_the_end_is_evidence_too_where_it_was_seen() -> None:
@@ -49,7 +51,9 @@ def test_the_browser_numbers_names_that_are_taken(name: str) -> None:
     assert log.brought(name) == ((1,), 0)
 
 
-@pytest.mark.parametrize("name", ["a(1).csv", "a (1) (1).csv", "a (1234).csv", "b.csv", "(1).csv", "a (x).csv", ""])
+@pytest.mark.parametrize(
+    "name", ["a(1).csv", "a (1) (1).csv", "a (1234).csv", "b.csv", "(1).csv", "a (x).csv", ""]
+)
 def test_another_name_is_another_file(name: str) -> None:
     log = Log()
     log.began("g", "a.csv")

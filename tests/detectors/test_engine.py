@@ -1,4 +1,5 @@
-"""What a step is worth: components, progress, order, baseline, penalties, revocation, gaps and sealing."""
+"""What a step is worth: components, progress, order, baseline, penalties, revocation, gaps and
+sealing."""
 
 from __future__ import annotations
 
@@ -37,7 +38,12 @@ DEAD = ("gap.began", {"source": "cdp", "reason": "browser gone"})
 def test_default_weights_are_the_fields() -> None:
     """nav 0.1, ui 0.2, form 0.2, file 0.3, goal 0.2; together 1."""
     goal = {"id": "done", "when": {"goal": {"requires": ["a", "go", "form", "file"]}}}
-    steps = [[went("/a")], [clicked("Go")], [filled("Name", "Ada"), filled("Mail", "a@b")], [created("a.csv")]]
+    steps = [
+        [went("/a")],
+        [clicked("Go")],
+        [filled("Name", "Ada"), filled("Mail", "a@b")],
+        [created("a.csv")],
+    ]
     rules = ruleset(A, GO, FORM, FILE, goal)
     rewards = run(rules, *episode(*steps))
     assert worth(rewards) == [0.1, 0.2, 0.2, 0.5]
@@ -55,7 +61,9 @@ def test_milestones_share_their_component_by_weight() -> None:
 def test_a_form_pays_by_progress_and_only_what_is_new() -> None:
     """Half now, half later; emptying and filling again is not paid twice."""
     half, empty, rest = filled("Name", "Ada"), filled("Name", ""), filled("Mail", "a@b")
-    rewards = run(ruleset(FORM), *episode([half], [empty, half], [rest], [empty, half, empty, half]))
+    rewards = run(
+        ruleset(FORM), *episode([half], [empty, half], [rest], [empty, half, empty, half])
+    )
     assert worth(rewards) == [0.1, 0.0, 0.1, 0.0]
     assert rewards[2].milestones[0].value == 0.5
 
@@ -81,7 +89,9 @@ def test_every_unit_of_reward_has_evidence() -> None:
 def test_after_and_before_make_an_order() -> None:
     """What comes too early is not remembered; what comes too late is not paid."""
     late = ruleset({**A, "after": ["go"]}, GO)
-    assert worth(run(late, *episode([went("/a")], [clicked("Go")], [went("/x")], [went("/a")]))) == [0.0, 0.2, 0.0, 0.1]
+    assert worth(
+        run(late, *episode([went("/a")], [clicked("Go")], [went("/x")], [went("/a")]))
+    ) == [0.0, 0.2, 0.0, 0.1]
     early = ruleset({**A, "before": ["go"]}, GO)
     assert worth(run(early, *episode([clicked("Go")], [went("/a")]))) == [0.2, 0.0]
 
@@ -95,7 +105,12 @@ def test_repeat_pays_distinct_keys_up_to_its_number() -> None:
 
 def test_penalties_are_negative_and_clamped() -> None:
     """Each time up to `repeat`, and never below the task's floor."""
-    bad = {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "penalty": 0.4, "repeat": 9}
+    bad = {
+        "id": "bad",
+        "when": {"element_clicked": {"name": "Delete"}},
+        "penalty": 0.4,
+        "repeat": 9,
+    }
     rewards = run(ruleset(bad, penalty_floor=-1.0), *episode(*[[clicked("Delete")]] * 4))
     assert worth(rewards) == [-0.4, -0.4, -0.2, 0.0]
 
@@ -110,7 +125,8 @@ def test_must_hold_at_end_is_decided_by_the_end() -> None:
 
 
 def test_revoking_takes_back_what_was_paid_and_doing_again_pays_again() -> None:
-    """Done, undone, done: the sum never exceeds the weight; a goal that required it falls with it."""
+    """Done, undone, done: the sum never exceeds the weight; a goal that required it falls with
+    it."""
     undo = {"element_clicked": {"name": "Undo"}}
     goal = {"id": "done", "when": {"goal": {"requires": ["go"]}}}
     rules = ruleset({**GO, "revoke_on": undo}, goal)
@@ -123,7 +139,10 @@ def test_revoking_takes_back_what_was_paid_and_doing_again_pays_again() -> None:
 
 def test_goal_waits_for_what_it_requires_and_for_its_condition() -> None:
     """In any order; the goal pays in the step in which the last of it came."""
-    goal = {"id": "done", "when": {"goal": {"requires": ["a"], "when": {"element_clicked": {"name": "Finish"}}}}}
+    goal = {
+        "id": "done",
+        "when": {"goal": {"requires": ["a"], "when": {"element_clicked": {"name": "Finish"}}}},
+    }
     rules = ruleset(A, goal)
     assert worth(run(rules, *episode([clicked("Finish")], [went("/a")]))) == [0.0, 0.3]
     assert worth(run(rules, *episode([went("/a")], [clicked("Finish")]))) == [0.1, 0.2]
@@ -140,8 +159,14 @@ def test_an_answer_is_worth_only_what_a_task_gives_it() -> None:
 
 def test_a_late_download_pays_where_it_came_and_names_the_step_that_caused_it() -> None:
     """The click is in step 0; the file settles in step 2."""
-    download = ("download.began", {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"})
-    rewards = run(ruleset(FILE), *episode([clicked("CSV"), download], [went("/x")], [created("a.csv", via="download")]))
+    download = (
+        "download.began",
+        {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"},
+    )
+    rewards = run(
+        ruleset(FILE),
+        *episode([clicked("CSV"), download], [went("/x")], [created("a.csv", via="download")]),
+    )
     assert worth(rewards) == [0.0, 0.0, 0.3]
     assert (rewards[2].milestones[0].step, rewards[2].milestones[0].cause_step) == (2, 0)
     assert rewards[2].milestones[0].evidence == (4, 8)
@@ -172,10 +197,22 @@ def test_a_gap_in_a_source_that_no_rule_hears_changes_nothing() -> None:
 
 
 PLACED = {"id": "placed", "when": {"request_accepted": {"url": "/a"}}, "component": "nav"}
-SAVED = {"id": "saved", "when": {"window_opened": {"title": "Saved", "app": "gedit"}}, "component": "nav"}
+SAVED = {
+    "id": "saved",
+    "when": {"window_opened": {"title": "Saved", "app": "gedit"}},
+    "component": "nav",
+}
 COPIED = {"id": "copied", "when": {"clipboard_holds": {"text": "7"}}, "component": "nav"}
-PASTED = {"id": "p", "when": {"observed": {"kind": "clipboard.changed", "where": {"text": "7"}}}, "component": "nav"}
-OWNED = {"id": "o", "when": {"observed": {"kind": "clipboard.changed", "where": {"app": "A"}}}, "component": "nav"}
+PASTED = {
+    "id": "p",
+    "when": {"observed": {"kind": "clipboard.changed", "where": {"text": "7"}}},
+    "component": "nav",
+}
+OWNED = {
+    "id": "o",
+    "when": {"observed": {"kind": "clipboard.changed", "where": {"app": "A"}}},
+    "component": "nav",
+}
 PROBED = {"id": "probed", "when": {"window_opened": {"title": "Saved"}}, "component": "nav"}
 
 
@@ -203,7 +240,9 @@ def test_a_partial_gap_blinds_what_leans_on_that_part(
 ) -> None:
     """The step in which it stood is null for rules that need the part, and 0.0 for all others."""
     gap = {"source": source, "of": of}
-    said = episode([("gap.began", {**gap, "reason": "not seen"}), ("gap.ended", gap)], [clicked("Go")])
+    said = episode(
+        [("gap.began", {**gap, "reason": "not seen"}), ("gap.ended", gap)], [clicked("Go")]
+    )
     assert worth(run(ruleset(milestone), *said)) == [None if blind else 0.0, 0.0]
 
 
@@ -212,13 +251,25 @@ def test_a_partial_gap_ends_with_its_source() -> None:
     gap = ("gap.began", {"source": "ax", "of": "gedit", "reason": "its tree is empty"})
     lost, back = ("gap.began", {"source": "ax", "reason": "lost"}), ("gap.ended", {"source": "ax"})
     assert worth(run(ruleset(SAVED), *episode([gap], [clicked("Go")]))) == [None, None]
-    assert worth(run(ruleset(SAVED), *episode([gap], [lost, back], [clicked("Go")]))) == [None, None, 0.0]
-    assert worth(run(ruleset(SAVED), *episode([gap], [lost, gap, back], [clicked("Go")]))) == [None, None, None]
+    assert worth(run(ruleset(SAVED), *episode([gap], [lost, back], [clicked("Go")]))) == [
+        None,
+        None,
+        0.0,
+    ]
+    assert worth(run(ruleset(SAVED), *episode([gap], [lost, gap, back], [clicked("Go")]))) == [
+        None,
+        None,
+        None,
+    ]
 
 
 def test_more_partial_gaps_than_are_kept_apart_end_when_all_have_ended() -> None:
-    """Applications are the agent's to start; a hundred blind ones blind no longer than they are there."""
-    began_ = [("gap.began", {"source": "ax", "of": f"app{n}", "reason": "its tree is empty"}) for n in range(100)]
+    """Applications are the agent's to start; a hundred blind ones blind no longer than they are
+    there."""
+    began_ = [
+        ("gap.began", {"source": "ax", "of": f"app{n}", "reason": "its tree is empty"})
+        for n in range(100)
+    ]
     ended_ = [("gap.ended", {"source": "ax", "of": f"app{n}"}) for n in range(100)]
     steps = [[*began_, *ended_[:50]], ended_[50:99], ended_[99:], []]
     assert worth(run(ruleset(PROBED), *episode(*steps))) == [None, None, None, 0.0]
@@ -231,27 +282,36 @@ def test_a_gap_that_is_over_before_the_step_begins_changes_nothing() -> None:
 
 
 def test_a_part_that_missed_something_between_two_steps_blinds_the_next() -> None:
-    """What came there would have paid in the next step; a popup's first requests are not told again."""
+    """What came there would have paid in the next step; a popup's first requests are not told
+    again."""
     gap = {"source": "cdp", "of": "request"}
-    between = [sealed(0), ("gap.began", {**gap, "reason": "a popup came before its observer"}), ("gap.ended", gap)]
+    between = [
+        sealed(0),
+        ("gap.began", {**gap, "reason": "a popup came before its observer"}),
+        ("gap.ended", gap),
+    ]
     assert worth(run(ruleset(PLACED), *episode(between, [clicked("Go")], []))) == [0.0, None, 0.0]
     assert worth(run(ruleset(A), *episode(between, [went("/a")], []))) == [0.0, 0.1, 0.0]
     assert worth(run(ruleset(PLACED), *episode([clicked("Go")], before=between[1:]))) == [0.0]
 
 
 def test_what_came_true_while_a_part_was_unseen_masks_the_step() -> None:
-    """As with a gap of the whole source: an application's tree shows again, and in it is what somebody did."""
+    """As with a gap of the whole source: an application's tree shows again, and in it is what
+    somebody did."""
     gap = {"source": "ax", "of": "gedit"}
     window = {"app": "gedit", "window": "1", "role": "frame", "title": "Saved", "baseline": True}
     back = [("window.opened", window), ("gap.ended", gap)]
-    said = episode([sealed(0), ("gap.began", {**gap, "reason": "its tree is empty"}), *back], [clicked("Go")])
-    (first, second) = run(ruleset(SAVED), *said)
+    said = episode(
+        [sealed(0), ("gap.began", {**gap, "reason": "its tree is empty"}), *back], [clicked("Go")]
+    )
+    first, second = run(ruleset(SAVED), *said)
     assert (first.reward, second.reward) == (0.0, None)
     assert "milestone saved came true during a gap" in (second.reason or "")
 
 
 def test_a_browser_shut_down_after_the_last_seal_hid_nothing() -> None:
-    """The harness ends its last step, closes the browser, then the episode; only what must hold is not known."""
+    """The harness ends its last step, closes the browser, then the episode; only what must hold is
+    not known."""
     said = episode([went("/a"), sealed(0), DEAD])
     assert worth(run(ruleset(A), *said)) == [0.1, 0.0]
     assert worth(run(ruleset({**B, "must_hold_at_end": True}), *said)) == [0.0, None]
@@ -259,11 +319,15 @@ def test_a_browser_shut_down_after_the_last_seal_hid_nothing() -> None:
 
 
 def test_what_must_not_happen_is_not_known_across_a_gap_between_two_steps() -> None:
-    """The browser was gone for a while: nobody knows whether the order was deleted meanwhile. The rest is known."""
+    """The browser was gone for a while: nobody knows whether the order was deleted meanwhile. The
+    rest is known."""
     unharmed = {
         "id": "unharmed",
         "when": {
-            "all_of": {"holding": True, "of": [{"none_of": [{"element_clicked": {"name": "Delete"}}]}, GO["when"]]}
+            "all_of": {
+                "holding": True,
+                "of": [{"none_of": [{"element_clicked": {"name": "Delete"}}]}, GO["when"]],
+            }
         },
     }
     seen = episode([went("/x"), sealed(0)], [clicked("Go")])
@@ -291,7 +355,9 @@ def test_a_goal_missed_across_a_gap_is_not_known() -> None:
 def test_what_came_true_during_a_gap_masks_the_step_instead_of_paying_or_failing() -> None:
     """Seen as a baseline on re-attachment: somebody did it, nobody saw when."""
     back = [DEAD, went("/a", baseline=True), ALIVE]
-    rewards = run(ruleset(A, B), *episode([went("/x"), sealed(0), *back], [went("/b")], [went("/a")]))
+    rewards = run(
+        ruleset(A, B), *episode([went("/x"), sealed(0), *back], [went("/b")], [went("/a")])
+    )
     assert worth(rewards) == [0.0, None, 0.0]
 
 
@@ -307,7 +373,10 @@ def test_dropped_observations_mask_the_step() -> None:
     """Loss is recorded, never silent."""
     drop = ("journal.dropped", {"source": "cdp", "count": 3, "reason": "journal full"})
     (reward,) = run(ruleset(A), *episode([drop, went("/a")]))
-    assert (reward.reward, reward.reason) == (None, "cdp saw nothing from event 3: 3 observations dropped")
+    assert (reward.reward, reward.reason) == (
+        None,
+        "cdp saw nothing from event 3: 3 observations dropped",
+    )
 
 
 def test_dropped_events_of_the_journal_mask_the_step_whatever_it_leans_on() -> None:

@@ -1,4 +1,5 @@
-"""Ways to be paid twice, for nothing, or not at all for what was done; each was found by looking for it."""
+"""Ways to be paid twice, for nothing, or not at all for what was done; each was found by looking
+for it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ from tests.support.logs import (
 A: dict[str, Any] = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
 GO: dict[str, Any] = {"id": "go", "when": {"element_clicked": {"name": "Go"}}}
 UNDO: dict[str, Any] = {"element_clicked": {"name": "Undo"}}
-FORM: dict[str, Any] = {"id": "form", "when": {"form_filled": {"fields": {"Name": "Ada", "Mail": "a@b"}}}}
+FORM: dict[str, Any] = {
+    "id": "form",
+    "when": {"form_filled": {"fields": {"Name": "Ada", "Mail": "a@b"}}},
+}
 BOTH = [{"element_clicked": {"name": "Go"}}, {"url_reached": {"url": "/a"}}]
 HALF, EMPTY, REST = filled("Name", "Ada"), filled("Name", ""), filled("Mail", "a@b")
 DEAD: Said = ("gap.began", {"source": "cdp", "reason": "x"})
@@ -37,7 +41,10 @@ GONE: Said = ("tab.closed", {"tab": "T"})
 HOLDING = {
     "sequence": {
         "holding": True,
-        "of": [{"field_filled": {"field": "Name", "value": "Ada"}}, {"element_clicked": {"name": "Go"}}],
+        "of": [
+            {"field_filled": {"field": "Name", "value": "Ada"}},
+            {"element_clicked": {"name": "Go"}},
+        ],
     }
 }
 
@@ -98,7 +105,10 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize(("milestones", "top", "steps", "paid"), CASES.values(), ids=CASES)
 def test_what_it_is_worth(
-    milestones: list[dict[str, Any]], top: dict[str, Any], steps: list[list[Said]], paid: list[float | None]
+    milestones: list[dict[str, Any]],
+    top: dict[str, Any],
+    steps: list[list[Said]],
+    paid: list[float | None],
 ) -> None:
     """Step by step, and the same where the engine is stored and loaded after every event."""
     rules, said = ruleset(*milestones, **top), episode(*steps)
@@ -148,12 +158,16 @@ ODD: tuple[Any, ...] = (
 
 
 def test_odd_data_is_no_data() -> None:
-    """Every field of every kind with every odd value: the engine takes it and goes on, and its state can be stored."""
+    """Every field of every kind with every odd value: the engine takes it and goes on, and its
+    state can be stored."""
     for kind, known in KINDS.items():
         for field in {f.rstrip("?") for f in known.fields}:
             for odd in ODD:
                 engine = Engine(RULES, "ep_1")
-                said: list[Said] = [("step.began", {"step": 0}), (kind, {field: odd, "trusted": True})]
+                said: list[Said] = [
+                    ("step.began", {"step": 0}),
+                    (kind, {field: odd, "trusted": True}),
+                ]
                 engine.feed(log(*said, went("/a"), ("episode.closed", {"reason": "r"})))
                 if odd != "\ud800":
                     engine.dump()
@@ -161,7 +175,9 @@ def test_odd_data_is_no_data() -> None:
 
 def test_long_names_and_addresses_cost_little() -> None:
     """A page may use names and addresses of any length: the stored state stays small."""
-    rules = ruleset({"id": "m", "when": {"element_clicked": {"role": "button"}}, "repeat": 1000}, A, FORM)
+    rules = ruleset(
+        {"id": "m", "when": {"element_clicked": {"role": "button"}}, "repeat": 1000}, A, FORM
+    )
     engine = Engine(rules, "ep_1")
     said: list[Said] = [("step.began", {"step": 0}), went("/")]
     for n in range(300):

@@ -1,5 +1,5 @@
-"""Matchers of addresses and bodies against whatever a page can make up: they always answer, and only what was asked for
-is taken."""
+"""Matchers of addresses and bodies against whatever a page can make up: they always answer, and
+only what was asked for is taken."""
 
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ ENCODED = AddressesMatch.parse({"any": [PLACE], "ignore": ["utm_.*"], "encoded":
 URLS: dict[str, Any] = {"exact": EXACT, "named": NAMED, "addresses": ADDRESSES, "encoded": ENCODED}
 BODY = BodyMatch.parse({"q": "x", "items.0.id": "7"}, ("body",))
 FORM = BodyMatch.parse({"q": "x"}, ("body",))
-CONTENT = ContentMatch.parse([{"name": "q", "is": {"string": ["x"]}}, {"json": "$.n", "is": None}], ("body",))
+CONTENT = ContentMatch.parse(
+    [{"name": "q", "is": {"string": ["x"]}}, {"json": "$.n", "is": None}], ("body",)
+)
 BODIES: dict[str, Any] = {"body": BODY, "form": FORM, "content": CONTENT}
 
 PARTS = [*"ax/?&=;#%@:[].\\*^$(){}\"'+ \n\0é", "%00", "%ff", "../", "&" * 300]
 HOSTILE = st.lists(st.sampled_from(PARTS), max_size=30).map("".join)
-NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(lambda name: name not in ("q", "n"))
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(
+    lambda name: name not in ("q", "n")
+)
 VALUES = st.text(st.characters(codec="utf-8"), max_size=12)
 MIMES = st.sampled_from(
     ["", "application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
@@ -40,7 +44,9 @@ MADE_UP = ("^.*$", ".*", "*", "x*", "[x]", "(a+)+$", "xx", "", "х")
 
 
 @pytest.mark.parametrize("name", URLS)
-@given(rest=HOSTILE, front=st.sampled_from(["", ORIGIN, f"{ORIGIN}/a?", f"{ORIGIN}/a?q=x", "http://["]))
+@given(
+    rest=HOSTILE, front=st.sampled_from(["", ORIGIN, f"{ORIGIN}/a?", f"{ORIGIN}/a?q=x", "http://["])
+)
 def test_any_text_is_an_address_or_is_none(name: str, front: str, rest: str) -> None:
     """An answer, the same one again, and soon."""
     began = time.perf_counter()
@@ -54,13 +60,20 @@ def test_any_text_is_an_address_or_is_none(name: str, front: str, rest: str) -> 
 @given(rest=HOSTILE)
 def test_another_host_is_another_place(name: str, rest: str) -> None:
     """Whatever stands behind it, or before it as a user's name."""
-    for host in ("http://shop.test.evil", "http://evil.test", "http://shop.test@evil.test", "https://shop.test"):
+    for host in (
+        "http://shop.test.evil",
+        "http://evil.test",
+        "http://shop.test@evil.test",
+        "https://shop.test",
+    ):
         assert not URLS[name].matches(f"{host}/a?q=x&{rest}"), host
 
 
 @pytest.mark.parametrize("name", URLS)
 @given(pairs=st.lists(st.tuples(NAMES, VALUES), max_size=4))
-def test_what_is_ignored_does_not_count_and_what_is_named_does(name: str, pairs: list[tuple[str, str]]) -> None:
+def test_what_is_ignored_does_not_count_and_what_is_named_does(
+    name: str, pairs: list[tuple[str, str]]
+) -> None:
     """In any order; a value that is not the wanted one is refused, a pattern too."""
     tracked = urlencode([(f"utm_{key}", value) for key, value in pairs if "\n" not in key])
     assert URLS[name].matches(f"{ORIGIN}/a?{tracked}&q=x")
@@ -87,7 +100,11 @@ def test_an_address_without_end_is_none() -> None:
 
 
 @pytest.mark.parametrize("name", BODIES)
-@given(text=HOSTILE, mime=MIMES, front=st.sampled_from(["", "{", "[", '{"q":', "q=x&", '--x\r\nname="q"\r\n\r\n']))
+@given(
+    text=HOSTILE,
+    mime=MIMES,
+    front=st.sampled_from(["", "{", "[", '{"q":', "q=x&", '--x\r\nname="q"\r\n\r\n']),
+)
 def test_any_text_is_a_body_or_is_none(name: str, front: str, text: str, mime: str) -> None:
     """Whatever it says that it is; a cut one fulfils nothing."""
     assert isinstance(BODIES[name].matches({"text": front + text, "mime": mime}), bool)
@@ -96,7 +113,9 @@ def test_any_text_is_a_body_or_is_none(name: str, front: str, text: str, mime: s
 
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | VALUES
-TREES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3))
+TREES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3)
+)
 
 
 @given(more=st.dictionaries(NAMES.filter(lambda name: name != "items"), TREES, max_size=4))
@@ -111,12 +130,18 @@ def test_a_body_may_say_more_and_not_otherwise(more: dict[str, Any]) -> None:
         text = orjson.dumps({**right, "q": value}).decode()
         assert not BODY.matches({**json, "text": text}), value
         assert not CONTENT.matches({**json, "text": text}), value
-    fields = [(name, str(value)) for name, value in more.items() if not isinstance(value, dict | list)]
+    fields = [
+        (name, str(value)) for name, value in more.items() if not isinstance(value, dict | list)
+    ]
     for matcher in (FORM, CONTENT):
-        assert matcher.matches({"text": urlencode([*fields, ("q", "x")]), "mime": "application/x-www-form-urlencoded"})
+        assert matcher.matches(
+            {"text": urlencode([*fields, ("q", "x")]), "mime": "application/x-www-form-urlencoded"}
+        )
         for made_up in MADE_UP:
             text = urlencode([*fields, ("q", made_up)])
-            assert not matcher.matches({"text": text, "mime": "application/x-www-form-urlencoded"}), made_up
+            assert not matcher.matches(
+                {"text": text, "mime": "application/x-www-form-urlencoded"}
+            ), made_up
 
 
 MARKS = "a" + "\u0301" * 8_000

@@ -1,4 +1,5 @@
-"""Ways in which others' rewards went wrong; what can be shown on a log alone. tests/e2e has the browser's part."""
+"""Ways in which others' rewards went wrong; what can be shown on a log alone. tests/e2e has the
+browser's part."""
 
 from __future__ import annotations
 
@@ -28,7 +29,19 @@ from tests.support.logs import (
 )
 
 ANSWER = {"id": "said", "when": {"answer_matches": {"text": "Quest Lumaflex"}}}
-PATTERNS = ("^.*$", ".*", "(a+)+$", '["^.*$"]', "*", "?" * 14, "%", "Quest*", "a" * 1_000_000 + "!", "\\", "")
+PATTERNS = (
+    "^.*$",
+    ".*",
+    "(a+)+$",
+    '["^.*$"]',
+    "*",
+    "?" * 14,
+    "%",
+    "Quest*",
+    "a" * 1_000_000 + "!",
+    "\\",
+    "",
+)
 
 
 def test_1_agent_text_as_a_pattern() -> None:
@@ -36,7 +49,10 @@ def test_1_agent_text_as_a_pattern() -> None:
     rules = ruleset(ANSWER, weights={"answer": 1})
     for text in PATTERNS:
         assert worth(run(rules, *episode([answered(text)]))) == [0.0], text
-    globbed = ruleset({**ANSWER, "when": {"answer_matches": {"text": {"glob": "*a*a*a*a*a*b"}}}}, weights={"answer": 1})
+    globbed = ruleset(
+        {**ANSWER, "when": {"answer_matches": {"text": {"glob": "*a*a*a*a*a*b"}}}},
+        weights={"answer": 1},
+    )
     assert worth(run(globbed, *episode([answered("a" * 20_000)]))) == [0.0]
 
 
@@ -68,9 +84,14 @@ def test_2_credit_for_nothing() -> None:
 
 
 def test_3_claim_only_credit() -> None:
-    """The agent only says SUCCESS: paid is an answer that the task weighs on its own, gated on the world."""
+    """The agent only says SUCCESS: paid is an answer that the task weighs on its own, gated on the
+    world."""
     rules = ruleset(
-        {"id": "paid", "when": {"request_accepted": {"method": "POST", "url": "/pay"}}, "component": "goal"},
+        {
+            "id": "paid",
+            "when": {"request_accepted": {"method": "POST", "url": "/pay"}},
+            "component": "goal",
+        },
         {"id": "said", "when": {"answer_matches": {"text": "SUCCESS"}}, "after": ["paid"]},
         {"id": "done", "when": {"goal": {"requires": ["paid", "said"]}}},
         weights={"answer": 0.5},
@@ -85,7 +106,8 @@ def test_3_claim_only_credit() -> None:
 def test_5a_two_tabs_in_either_order() -> None:
     """A in tab 1, B in tab 2: both milestones."""
     rules = ruleset(
-        {"id": "a", "when": {"url_reached": {"url": "/a"}}}, {"id": "b", "when": {"url_reached": {"url": "/b"}}}
+        {"id": "a", "when": {"url_reached": {"url": "/a"}}},
+        {"id": "b", "when": {"url_reached": {"url": "/b"}}},
     )
     for order in itertools.permutations((went("/a", "1"), went("/b", "2"))):
         assert worth(run(rules, *episode(order))) == [0.1]
@@ -94,7 +116,8 @@ def test_5a_two_tabs_in_either_order() -> None:
 def test_5b_solve_then_wander() -> None:
     """What was earned stays, goal and all."""
     rules = ruleset(
-        {"id": "a", "when": {"url_reached": {"url": "/a"}}}, {"id": "done", "when": {"goal": {"requires": ["a"]}}}
+        {"id": "a", "when": {"url_reached": {"url": "/a"}}},
+        {"id": "done", "when": {"goal": {"requires": ["a"]}}},
     )
     rewards = run(rules, *episode([went("/a")], [went("/"), went("http://else.test/")]))
     assert worth(rewards) == [0.3, 0.0]
@@ -109,25 +132,53 @@ def test_5c_background_polling_hides_nothing() -> None:
 
 
 def test_6_sent_is_not_accepted() -> None:
-    """Right body, wrong fate: nothing. Accepted twice: once. Done and undone: taken back where the task says so."""
+    """Right body, wrong fate: nothing. Accepted twice: once. Done and undone: taken back where the
+    task says so."""
     body = {"text": "item=lamp", "mime": "application/x-www-form-urlencoded"}
-    wanted = {"method": "POST", "url": "/orders", "redirect_to": "/orders/*", "body": {"item": "lamp"}}
+    wanted = {
+        "method": "POST",
+        "url": "/orders",
+        "redirect_to": "/orders/*",
+        "body": {"item": "lamp"},
+    }
     sent: Said = (
         "request.sent",
-        {"tab": "T", "frame": "T", "request": "r", "method": "POST", "url": f"{ORIGIN}/orders", "type": "Document"},
+        {
+            "tab": "T",
+            "frame": "T",
+            "request": "r",
+            "method": "POST",
+            "url": f"{ORIGIN}/orders",
+            "type": "Document",
+        },
     )
-    hop = {"method": "POST", "url": f"{ORIGIN}/orders", "status": 303, "location": "/orders/7", "body": body}
+    hop = {
+        "method": "POST",
+        "url": f"{ORIGIN}/orders",
+        "status": 303,
+        "location": "/orders/7",
+        "body": body,
+    }
     accepted = finished("GET", "/orders/7", 200, hops=[hop])
     fates: dict[str, list[Said]] = {
-        "302 to an error page": [sent, finished("GET", "/error", 200, hops=[{**hop, "status": 302}])],
+        "302 to an error page": [
+            sent,
+            finished("GET", "/error", 200, hops=[{**hop, "status": 302}]),
+        ],
         "500": [sent, finished("POST", "/orders", 500, body=body)],
         "cancelled": [
             sent,
-            ("request.failed", {"request": "r", "method": "POST", "url": f"{ORIGIN}/orders", "canceled": True}),
+            (
+                "request.failed",
+                {"request": "r", "method": "POST", "url": f"{ORIGIN}/orders", "canceled": True},
+            ),
         ],
         "blocked": [
             sent,
-            ("request.failed", {"request": "r", "method": "POST", "url": f"{ORIGIN}/orders", "blocked": "csp"}),
+            (
+                "request.failed",
+                {"request": "r", "method": "POST", "url": f"{ORIGIN}/orders", "blocked": "csp"},
+            ),
         ],
         "sent, no answer": [sent],
     }
@@ -166,7 +217,8 @@ def test_10_clicks_of_page_script_prove_nothing() -> None:
 
 
 def test_14_hostile_text_makes_no_step_null() -> None:
-    """Every form of a text against every hostile answer, each in a step of its own: all known, and no alarm.
+    """Every form of a text against every hostile answer, each in a step of its own: all known, and
+    no alarm.
 
     Time and memory, and every other kind of matcher: tests/fuzz/test_matchers.py.
     """
@@ -183,7 +235,8 @@ def test_14_hostile_text_makes_no_step_null() -> None:
 
 
 def test_15_silence_pays_less_than_work() -> None:
-    """Fifty silent steps that model and judge call perfect, under either route; the goal in one step that they dislike.
+    """Fifty silent steps that model and judge call perfect, under either route; the goal in one
+    step that they dislike.
 
     For any task that is accepted: tests/detectors/test_stakes.py.
     """
@@ -192,13 +245,15 @@ def test_15_silence_pays_less_than_work() -> None:
         said = {"route": route, "share": 0.99, "audit": 0}
         rules = ruleset(goal, weights={"goal": 0.3}, escalation=said)
         silent, work = (
-            sum(_judged(rules, steps, score)) for steps, score in (([[went("/x")]] * 50, 1.0), ([[went("/done")]], 0.0))
+            sum(_judged(rules, steps, score))
+            for steps, score in (([[went("/x")]] * 50, 1.0), ([[went("/done")]], 0.0))
         )
         assert 0.0 < silent < work, route
 
 
 def test_15_one_more_null_never_turns_a_known_rollout_into_nothing() -> None:
-    """A rollout of which all is known, wherever a step is masked in it; with no least share, any of which a step is."""
+    """A rollout of which all is known, wherever a step is masked in it; with no least share, any of
+    which a step is."""
     known = [0.0, 0.4, 0.0, 0.6]
     for place in range(len(known) + 1):
         masked = [*known[:place], None, *known[place:]]

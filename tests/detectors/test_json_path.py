@@ -14,7 +14,10 @@ from detectors.matchers.third_party import json_path, json_values
 NAMES = st.sampled_from(["a", "b", "_c", "D4", "length"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.text(max_size=2), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(NAMES | st.text(max_size=2), inner, max_size=4)
+    ),
 )
 
 
@@ -43,7 +46,9 @@ def test_found(path: str, found: list[Any]) -> None:
     assert json_values(path, {"a": {"b": [1, 2]}, "é": 3, "n": None}) == found
 
 
-@pytest.mark.parametrize("path", ["", "a", "$.", "$.a.", "$.4", "$.a b", "$.a\n", " $.a", "$[?match(@, 'a')]"])
+@pytest.mark.parametrize(
+    "path", ["", "a", "$.", "$.a.", "$.4", "$.a b", "$.a\n", " $.a", "$[?match(@, 'a')]"]
+)
 def test_no_json_path(path: str) -> None:
     with pytest.raises(ValueError, match="RFC 9535"):
         json_path(path)

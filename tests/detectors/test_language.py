@@ -1,4 +1,5 @@
-"""What a task can say of orders in time, of gates, of the whole episode: what it pays and what not."""
+"""What a task can say of orders in time, of gates, of the whole episode: what it pays and what
+not."""
 
 from __future__ import annotations
 
@@ -36,14 +37,20 @@ def test_a_gate_pays_as_soon_as_both_are_so_and_not_while_it_is_shut() -> None:
     gated = ruleset({**GO, "only_if": {"field_filled": {"field": "N", "value": "1"}}})
     assert worth(run(gated, *episode([clicked("Go")], [filled("N", "1")]))) == [0.0, 0.2]
     assert worth(run(gated, *episode([filled("N", "1")], [clicked("Go")]))) == [0.0, 0.2]
-    assert worth(run(gated, *episode([filled("N", "1")], [filled("N", "2")], [clicked("Go")]))) == [0.0, 0.0, 0.0]
+    assert worth(run(gated, *episode([filled("N", "1")], [filled("N", "2")], [clicked("Go")]))) == [
+        0.0,
+        0.0,
+        0.0,
+    ]
     rewards = run(gated, *episode([clicked("Go")], [filled("N", "1")]))
     assert rewards[1].milestones[0].evidence == (3, 5)
 
 
 def test_a_gate_that_the_same_event_shuts_is_shut_before_anything_is_paid() -> None:
     """Whatever is read first: the click that is one too many pays nothing."""
-    clicks = {"count": {"of": [{"element_clicked": {"role": "button"}}], "at_least": 1, "at_most": 1}}
+    clicks = {
+        "count": {"of": [{"element_clicked": {"role": "button"}}], "at_least": 1, "at_most": 1}
+    }
     gated = ruleset({**GO, "only_if": clicks})
     assert worth(run(gated, *episode([clicked("Go")]))) == [0.2]
     assert worth(run(gated, *episode([clicked("Stop"), clicked("Go")]))) == [0.0]
@@ -51,15 +58,34 @@ def test_a_gate_that_the_same_event_shuts_is_shut_before_anything_is_paid() -> N
 
 def test_a_gate_for_a_repeated_milestone_must_be_open_at_each_event() -> None:
     """What came while it was shut is not remembered."""
-    each = {"id": "each", "when": {"element_clicked": {"role": "button"}}, "repeat": 2, "only_if": A["when"]}
-    assert worth(run(ruleset(each), *episode([clicked("x")], [went("/a")], [clicked("y")]))) == [0.0, 0.0, 0.1]
+    each = {
+        "id": "each",
+        "when": {"element_clicked": {"role": "button"}},
+        "repeat": 2,
+        "only_if": A["when"],
+    }
+    assert worth(run(ruleset(each), *episode([clicked("x")], [went("/a")], [clicked("y")]))) == [
+        0.0,
+        0.0,
+        0.1,
+    ]
 
 
 def test_an_open_gate_does_not_undo_the_order() -> None:
     """A click that came before what it must come after is not remembered, gate or not."""
-    late = ruleset(A, {**GO, "after": ["a"], "only_if": {"field_filled": {"field": "N", "value": "1"}}})
-    assert worth(run(late, *episode([clicked("Go")], [went("/a")], [filled("N", "1")]))) == [0.0, 0.1, 0.0]
-    assert worth(run(late, *episode([went("/a")], [clicked("Go")], [filled("N", "1")]))) == [0.1, 0.0, 0.2]
+    late = ruleset(
+        A, {**GO, "after": ["a"], "only_if": {"field_filled": {"field": "N", "value": "1"}}}
+    )
+    assert worth(run(late, *episode([clicked("Go")], [went("/a")], [filled("N", "1")]))) == [
+        0.0,
+        0.1,
+        0.0,
+    ]
+    assert worth(run(late, *episode([went("/a")], [clicked("Go")], [filled("N", "1")]))) == [
+        0.1,
+        0.0,
+        0.2,
+    ]
 
 
 @pytest.mark.parametrize("key", ["must_hold_at_end", "goal", "gate"])
@@ -98,11 +124,19 @@ def test_what_stood_at_the_last_steps_end_is_not_paid_again_at_the_close() -> No
 )
 def test_what_has_no_start_to_compare_with_is_not_known(start: dict[str, Any]) -> None:
     gated = ruleset({**GO, "only_if": {"probe_kept": {"probe": "rows"}}}, probes=PROBES)
-    answered = ("probe.answered", {"probe": "rows", "when": "start", "ms": 1, "baseline": True, **start})
+    answered = (
+        "probe.answered",
+        {"probe": "rows", "when": "start", "ms": 1, "baseline": True, **start},
+    )
     assert worth(run(gated, *episode([clicked("Go")], before=[answered]))) == [None]
-    good = ("probe.answered", {"probe": "rows", "when": "start", "ms": 1, "baseline": True, "value": "x"})
+    good = (
+        "probe.answered",
+        {"probe": "rows", "when": "start", "ms": 1, "baseline": True, "value": "x"},
+    )
     assert worth(run(gated, *episode([clicked("Go")], before=[good]))) == [0.2]
-    assert worth(run(gated, *episode([clicked("Go"), good]))) == [None], "an answer after the start is no start"
+    assert worth(run(gated, *episode([clicked("Go"), good]))) == [None], (
+        "an answer after the start is no start"
+    )
 
 
 GUARDED = {
@@ -131,14 +165,28 @@ PROBES = [{"id": "rows", "get": "/api/rows"}]
         ([created("home")], False),
         ([finished("POST", "/orders", 201)], True),
         ([finished("POST", "/users/1:delete", 200)], False),
-        ([("probe.answered", {"probe": "rows", "when": "step", "value": [{"id": 1}, {"id": 2}], "ms": 1})], True),
-        ([("probe.answered", {"probe": "rows", "when": "step", "value": [{"id": 2}], "ms": 1})], False),
+        (
+            [
+                (
+                    "probe.answered",
+                    {"probe": "rows", "when": "step", "value": [{"id": 1}, {"id": 2}], "ms": 1},
+                )
+            ],
+            True,
+        ),
+        (
+            [("probe.answered", {"probe": "rows", "when": "step", "value": [{"id": 2}], "ms": 1})],
+            False,
+        ),
     ],
 )
 def test_nothing_else_changed(between: list[Said], pays: bool) -> None:
     """Guards over files, requests and rows, as the gate of a goal that is decided by the close."""
     rules = ruleset(GO, GUARDED, probes=PROBES)
-    start = ("probe.answered", {"probe": "rows", "when": "start", "value": [{"id": 1}], "ms": 1, "baseline": True})
+    start = (
+        "probe.answered",
+        {"probe": "rows", "when": "start", "value": [{"id": 1}], "ms": 1, "baseline": True},
+    )
     rewards = run(rules, *episode([clicked("Go")], between, before=[start]))
     assert (rewards[-1].reward, rewards[-1].success) == ((0.2, True) if pays else (0.0, False))
 
@@ -176,16 +224,28 @@ def test_limits_stop_pay_but_not_penalties() -> None:
     held = ruleset({**A, "must_hold_at_end": True}, limits={"steps": 1})
     assert worth(run(held, *episode([went("/a"), sealed(0)]))) == [0.0, 0.1]
     assert worth(run(held, *episode([], [went("/a")]))) == [0.0, 0.0]
-    assert worth(run(ruleset(GO, limits={"seconds": 0.002}), *episode([*[IDLE] * 5, clicked("Go")]))) == [0.0]
+    assert worth(
+        run(ruleset(GO, limits={"seconds": 0.002}), *episode([*[IDLE] * 5, clicked("Go")]))
+    ) == [0.0]
 
 
 def test_a_stability_window_pays_when_it_has_passed() -> None:
-    """At the step's boundary that shows it, or as the fact falls; not for what stood there at the start."""
-    hold = {"id": "h", "component": "nav", "when": {"hold": {"window": {"steps": 2}, "of": [A["when"]]}}}
+    """At the step's boundary that shows it, or as the fact falls; not for what stood there at the
+    start."""
+    hold = {
+        "id": "h",
+        "component": "nav",
+        "when": {"hold": {"window": {"steps": 2}, "of": [A["when"]]}},
+    }
     rules = ruleset(hold)
     assert worth(run(rules, *episode([went("/a")], [], [], []))) == [0.0, 0.0, 0.1, 0.0]
     assert worth(run(rules, *episode([went("/a")], [went("/b")], [], []))) == [0.0, 0.0, 0.0, 0.0]
-    assert worth(run(rules, *episode([went("/a")], [], [sealed(2), went("/b")], []))) == [0.0, 0.0, 0.1, 0.0]
+    assert worth(run(rules, *episode([went("/a")], [], [sealed(2), went("/b")], []))) == [
+        0.0,
+        0.0,
+        0.1,
+        0.0,
+    ]
     assert worth(run(rules, *episode([], [], [], [], before=[went("/a")]))) == [0.0] * 4
     again = episode([went("/b"), went("/a")], [], [], before=[went("/a")])
     assert worth(run(rules, *again)) == [0.0, 0.0, 0.1]
@@ -198,7 +258,13 @@ def test_a_stability_window_pays_when_it_has_passed() -> None:
 
 def test_at_most_can_become_untrue_again() -> None:
     """Two files, and not a third, decided by the end."""
-    two = {"count": {"at_least": 2, "at_most": 2, "of": [{"file_created": {"name": {"glob": "*.csv"}}}]}}
+    two = {
+        "count": {
+            "at_least": 2,
+            "at_most": 2,
+            "of": [{"file_created": {"name": {"glob": "*.csv"}}}],
+        }
+    }
     rules = ruleset({"id": "two", "component": "file", "when": two, "must_hold_at_end": True})
     files = [created(f"{n}.csv") for n in range(3)]
     assert worth(run(rules, *episode(files[:2]))) == [0.3]
@@ -250,8 +316,8 @@ WAYS: list[list[list[Said]]] = [
 @pytest.mark.parametrize("gamma", [1.0, 0.9, 0.5])
 @pytest.mark.parametrize("last", ["open", "sealed"])
 def test_potential_shaping_changes_no_return(way: int, gamma: float, last: str) -> None:
-    """Σ γᵗ r_t is that of the task without it (Ng, Harada and Russell 1999), whatever the way: Φ is 0 at both ends. A
-    closing step is added to the last transition."""
+    """Σ γᵗ r_t is that of the task without it (Ng, Harada and Russell 1999), whatever the way: Φ is
+    0 at both ends. A closing step is added to the last transition."""
     steps = [list(step) for step in WAYS[way]]
     if last == "sealed":
         steps[-1].append(sealed(len(steps) - 1))
@@ -269,12 +335,18 @@ def test_potential_shaping_changes_no_return(way: int, gamma: float, last: str) 
 @pytest.mark.parametrize("way", range(len(WAYS)))
 @pytest.mark.parametrize("last", ["open", "sealed"])
 def test_of_an_episode_that_was_cut_off_the_potential_stays(way: int, last: str) -> None:
-    """The return is then that without shaping and γᵀΦ(s_T), which a trainer's value of the last state has less (Pardo
-    et al. 2018)."""
+    """The return is then that without shaping and γᵀΦ(s_T), which a trainer's value of the last
+    state has less (Pardo et al. 2018)."""
     gamma, steps = 0.9, [list(step) for step in WAYS[way]]
     if last == "sealed":
-        steps[-1] += [sealed(len(steps) - 1), filled("M", "late")]  # what comes after the seal counts as well
-    said = [*episode(*steps, close=False), ("episode.closed", {"reason": "10 steps", "truncated": True})]
+        steps[-1] += [
+            sealed(len(steps) - 1),
+            filled("M", "late"),
+        ]  # what comes after the seal counts as well
+    said = [
+        *episode(*steps, close=False),
+        ("episode.closed", {"reason": "10 steps", "truncated": True}),
+    ]
     names = ["nav", "form", "ui"]
     plain = ruleset(*SHAPED, weights=dict.fromkeys(names, 0))
     shaped = ruleset(*SHAPED, shaping={"potential": names, "gamma": gamma})
@@ -283,7 +355,9 @@ def test_of_an_episode_that_was_cut_off_the_potential_stays(way: int, last: str)
         values = [value or 0.0 for value in worth(run(rules, *said))]
         folded = [*values[: len(steps) - 1], sum(values[len(steps) - 1 :])]
         returns.append(sum(gamma**t * value for t, value in enumerate(folded)))
-    left = sum(m.worth for r in run(ruleset(*SHAPED), *said) for m in r.milestones if m.component in names)
+    left = sum(
+        m.worth for r in run(ruleset(*SHAPED), *said) for m in r.milestones if m.component in names
+    )
     assert returns[1] - returns[0] == pytest.approx(gamma ** len(steps) * left, abs=1e-9)
 
 
@@ -297,11 +371,18 @@ def test_shaping_tells_where_it_goes() -> None:
 
 
 def test_credit_to_the_cause_names_the_step_where_the_chain_is_known() -> None:
-    """The download was set in motion in step 0; sealed rewards never change, so it is a view beside them."""
+    """The download was set in motion in step 0; sealed rewards never change, so it is a view beside
+    them."""
     file = {"id": "file", "when": {"file_created": {"name": "a.csv"}}}
-    download = ("download.began", {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"})
+    download = (
+        "download.began",
+        {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"},
+    )
     said = episode([clicked("CSV"), download], [went("/a")], [created("a.csv", via="download")])
-    for milestone, wanted in ((file, [0.0, 0.1, 0.3]), ({**file, "credit_to": "cause"}, [0.3, 0.1, 0.0])):
+    for milestone, wanted in (
+        (file, [0.0, 0.1, 0.3]),
+        ({**file, "credit_to": "cause"}, [0.3, 0.1, 0.0]),
+    ):
         rules = ruleset(milestone, A)
         rewards = run(rules, *said)
         assert worth(rewards) == [0.0, 0.1, 0.3]
@@ -310,11 +391,18 @@ def test_credit_to_the_cause_names_the_step_where_the_chain_is_known() -> None:
     blind = run(
         ruleset({**file, "credit_to": "cause"}),
         *episode(
-            [download, ("gap.began", {"source": "files", "reason": "r"}), ("gap.ended", {"source": "files"})],
+            [
+                download,
+                ("gap.began", {"source": "files", "reason": "r"}),
+                ("gap.ended", {"source": "files"}),
+            ],
             [created("a.csv")],
         ),
     )
-    assert attributed([reward_to_json(one) for one in blind], causes_of(rules.task)) == {0: None, 1: 0.3}
+    assert attributed([reward_to_json(one) for one in blind], causes_of(rules.task)) == {
+        0: None,
+        1: 0.3,
+    }
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -352,9 +440,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["count of one", "repeat of one", "same first of nothing", "the end of a sequence"])
+@pytest.mark.parametrize(
+    "name", ["count of one", "repeat of one", "same first of nothing", "the end of a sequence"]
+)
 def test_a_task_that_an_older_build_took_is_still_read(name: str) -> None:
-    """Episodes of it can be opened, scored again and verified; nobody registers another one like it."""
+    """Episodes of it can be opened, scored again and verified; nobody registers another one like
+    it."""
     change, _ = BAD[name]
     spec = {"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **change}
     weights = {"tool": 1, "nav": 1, "ui": 1, "file": 1, "form": 1, "goal": 1}
@@ -370,7 +461,9 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
     milestones = [GO] if name == "outcome without goal" else [GO, DONE]
     top = {"weights": {"tool": 1}, "milestones": milestones, **change}
     with pytest.raises(TaskError, match=wanted.replace("{", r"\{")):
-        task_from_json({"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **top})
+        task_from_json(
+            {"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **top}
+        )
 
 
 @pytest.mark.parametrize(
@@ -381,7 +474,12 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
         {"count": {"at_least": 3, "distinct": False, "of": [{"observed": {"kind": "tab.opened"}}]}},
         {"count": {"at_least": 3, "of": [{"observed": {"kind": "tab.opened"}}, GO["when"]]}},
         {"same": {"by": "element.name", "of": [GO["when"], {"element_clicked": {"role": "link"}}]}},
-        {"same": {"by": "file", "of": [{"file_created": {"name": "a"}}, {"file_matches": {"name": "a"}}]}},
+        {
+            "same": {
+                "by": "file",
+                "of": [{"file_created": {"name": "a"}}, {"file_matches": {"name": "a"}}],
+            }
+        },
         {"sequence": [{"none_of": [A["when"]]}, GO["when"]]},
     ],
 )
@@ -393,7 +491,17 @@ def test_what_looks_like_it_but_makes_sense_is_taken(condition: dict[str, Any]) 
 def test_the_canonical_form_says_it_all() -> None:
     """Reading, writing out and reading again."""
     shaping = {"potential": ["nav"], "gamma": 0.9}
-    top: dict[str, Any] = {"limits": {"steps": 9}, "efficiency": {"weight": 0.1, "best": 1, "worst": 4}, **OUTCOME}
-    gated = {**GO, "only_if": A["when"], "within": {"seconds": 2}, "since": "a", "credit_to": "cause"}
+    top: dict[str, Any] = {
+        "limits": {"steps": 9},
+        "efficiency": {"weight": 0.1, "best": 1, "worst": 4},
+        **OUTCOME,
+    }
+    gated = {
+        **GO,
+        "only_if": A["when"],
+        "within": {"seconds": 2},
+        "since": "a",
+        "credit_to": "cause",
+    }
     task = ruleset(gated, A, DONE, shaping=shaping, **top).task
     assert task_from_json(task_to_json(task)) == task

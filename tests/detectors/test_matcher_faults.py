@@ -1,4 +1,5 @@
-"""A text that a matcher fails on: it does not match, an alarm says so, and no step is null for it."""
+"""A text that a matcher fails on: it does not match, an alarm says so, and no step is null for
+it."""
 
 from __future__ import annotations
 
@@ -17,7 +18,12 @@ from tests.support.logs import answered, clicked, episode, log, ruleset, run, wo
 
 MANY = "1" + ",111" * 20
 """An amount of 61 digits: more than a decimal has, and the library that reads amounts threw."""
-BAD: dict[str, Any] = {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "component": "ui", "penalty": 0.5}
+BAD: dict[str, Any] = {
+    "id": "bad",
+    "when": {"element_clicked": {"name": "Delete"}},
+    "component": "ui",
+    "penalty": 0.5,
+}
 
 
 def right(text: Any) -> dict[str, Any]:
@@ -36,7 +42,9 @@ def test_an_amount_of_any_length_is_read_or_is_none(digits: int) -> None:
     with collected() as faults:
         for amount in ("1" * digits, f"{int('1' * digits):,}"):
             assert not TextMatch.parse({"money": 3}, ("text",)).matches(amount)
-            assert not TextMatch.parse({"money": 3, "currency": "USD"}, ("text",)).matches(f"${amount}.50")
+            assert not TextMatch.parse({"money": 3, "currency": "USD"}, ("text",)).matches(
+                f"${amount}.50"
+            )
     assert faults == []
 
 
@@ -60,8 +68,10 @@ def test_what_a_matcher_throws_is_no_match_and_an_alarm() -> None:
     assert [reward.mask for reward in outcome.rewards] == [False]
     assert outcome.alarms == [Alarm(4, "answer_matches", "Money", "InvalidOperation")]
     explained, _, _ = of_events(rules, log(*episode([answered("3.00")])), "ep_1")
-    assert explained[1].became[0] == (
-        "event 3: a matcher of answer_matches (Money) failed: InvalidOperation; that counts as no match"
+    assert (
+        explained[1].became[0]
+        == "event 3: a matcher of answer_matches (Money) failed: InvalidOperation; that counts as"
+        " no match"
     )
 
 
@@ -71,7 +81,10 @@ def test_what_stands_beside_it_still_matches() -> None:
     rules = ruleset(right({"any_of": [{"money": 3}, "three"]}), weights={"answer": 1})
     assert worth(run(rules, *episode([answered("three")]))) == [1.0]
     assert worth(run(rules, *episode([answered("3.00")]))) == [0.0]
-    late = ruleset({**right({"any_of": [{"money": 3}, "three"]}), "must_hold_at_end": True}, weights={"answer": 1})
+    late = ruleset(
+        {**right({"any_of": [{"money": 3}, "three"]}), "must_hold_at_end": True},
+        weights={"answer": 1},
+    )
     assert worth(run(late, *episode([answered("three"), answered("3.00")]))) == [0.0]
 
 
@@ -83,7 +96,9 @@ def test_each_batch_tells_its_own_alarms_once() -> None:
     whole = Engine(rules, "ep_1").feed(events).alarms
     assert [alarm.seq for alarm in whole] == list(range(3, 67))
     engine = Engine(rules, "ep_1")
-    assert [alarm.seq for event in events for alarm in engine.feed([event]).alarms] == list(range(3, 103))
+    assert [alarm.seq for event in events for alarm in engine.feed([event]).alarms] == list(
+        range(3, 103)
+    )
 
 
 def test_memory_that_runs_out_is_still_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +115,10 @@ def test_memory_that_runs_out_is_still_the_machine_s(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("matcher", [*MATCHERS, SchemaMatch])
 def test_every_matcher_answers_though_it_fails(matcher: Any) -> None:
     """A new one that is not made so fails here."""
-    asked = [getattr(matcher, name) for name in ("matches", "share", "is_at", "holds") if hasattr(matcher, name)]
+    asked = [
+        getattr(matcher, name)
+        for name in ("matches", "share", "is_at", "holds")
+        if hasattr(matcher, name)
+    ]
     assert asked
     assert [method.otherwise for method in asked] in ([False], [False, False], [0.0])

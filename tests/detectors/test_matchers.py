@@ -12,7 +12,9 @@ from detectors.matchers.plain import glob, number
 from detectors.matchers.url import MAX_URL, parse_url, url_key
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)
-plain = st.text(string.ascii_letters + " ", min_size=2, max_size=30).filter(lambda t: len(normal(t)) > 1)
+plain = st.text(string.ascii_letters + " ", min_size=2, max_size=30).filter(
+    lambda t: len(normal(t)) > 1
+)
 HOMOGLYPHS = str.maketrans("aeopcx", "\u0430\u0435\u043e\u0440\u0441\u0445")
 
 
@@ -31,7 +33,14 @@ def test_close_is_not_equal(wanted: str) -> None:
     """Empty, cut, longer, reversed, look-alike letters."""
     matcher, folded = parse(wanted), normal(wanted)
     assert matcher.matches(f"\u2003{wanted}\n")
-    for wrong in ("", folded[:-1], folded + "!", f"{folded} {folded}", folded.translate(HOMOGLYPHS), folded[::-1]):
+    for wrong in (
+        "",
+        folded[:-1],
+        folded + "!",
+        f"{folded} {folded}",
+        folded.translate(HOMOGLYPHS),
+        folded[::-1],
+    ):
         assume(normal(wrong) != folded)
         assert not matcher.matches(wrong)
 
@@ -44,7 +53,9 @@ def test_relaxations_are_what_they_say(wanted: str, said: str) -> None:
     assert parse({"starts_with": wanted}).matches(text) is text.startswith(want)
     assert parse({"ends_with": wanted}).matches(text) is text.endswith(want)
     assert parse({"one_of": [wanted, "z"]}).matches(text) is (text in (want, "z"))
-    assert parse({"equals": wanted, "ignore_case": True}).matches(text) is (text.casefold() == want.casefold())
+    assert parse({"equals": wanted, "ignore_case": True}).matches(text) is (
+        text.casefold() == want.casefold()
+    )
 
 
 @given(st.text("ab*?", max_size=8), st.text("ab", max_size=12))
@@ -77,12 +88,21 @@ def test_what_is_no_number() -> None:
     assert [number(t) for t in ("-3", "+.5", "1,234,567.8", "１２")] == [-3.0, 0.5, 1234567.8, 12.0]
 
 
-@given(st.from_regex(r"(/[a-z0-9]{1,5}){1,3}", fullmatch=True), st.sampled_from([".evil.test", ":81", "@evil.test"]))
+@given(
+    st.from_regex(r"(/[a-z0-9]{1,5}){1,3}", fullmatch=True),
+    st.sampled_from([".evil.test", ":81", "@evil.test"]),
+)
 def test_another_host_is_another_address(path: str, suffix: str) -> None:
     """The right path on a longer host name, another port, or behind a user name."""
     matcher = UrlMatch.parse(path, ("url",), "https://shop.test")
     assert matcher.matches(f"https://shop.test{path}?x=1#y")
-    for wrong in (f"https://shop.test{suffix}{path}", f"http://shop.test{path}", f"https://shop.co{path}", path, ""):
+    for wrong in (
+        f"https://shop.test{suffix}{path}",
+        f"http://shop.test{path}",
+        f"https://shop.co{path}",
+        path,
+        "",
+    ):
         assert not matcher.matches(wrong)
 
 
@@ -95,7 +115,13 @@ def test_any_text_is_an_address_or_none(text: str) -> None:
 
 PLACES = [
     UrlMatch.parse(spec, ("url",), None)
-    for place in ("http://a.test", "https://a.test:80", "http://a.test/a", "https://a.test/b/a", "http://a b/a")
+    for place in (
+        "http://a.test",
+        "https://a.test:80",
+        "http://a.test/a",
+        "https://a.test/b/a",
+        "http://a b/a",
+    )
     for spec in (place, {"path": place, "hosts": ["ws://a.test", "https://[::1]"]})
 ]
 
@@ -103,13 +129,27 @@ PLACES = [
 @given(
     st.sampled_from(["", "http", "https", "HTTP", "file", "ws"]),
     st.sampled_from(
-        ["", "a.test", "A.test", "a.test:80", "a.test:99999", "a.test:x", "u:p@a.test", "[::1]", "ä.test", "a b"]
+        [
+            "",
+            "a.test",
+            "A.test",
+            "a.test:80",
+            "a.test:99999",
+            "a.test:x",
+            "u:p@a.test",
+            "[::1]",
+            "ä.test",
+            "a b",
+        ]
     ),
     st.text("ab/%2F?#;&=+. \t\n\\[]@:é\x00", max_size=12),
     st.sampled_from(["", "/" + "a" * MAX_URL]),
 )
-def test_an_address_is_told_by_origin_and_path(scheme: str, host: str, rest: str, long: str) -> None:
-    """However they were found: the short way for plain addresses says what the whole parser says."""
+def test_an_address_is_told_by_origin_and_path(
+    scheme: str, host: str, rest: str, long: str
+) -> None:
+    """However they were found: the short way for plain addresses says what the whole parser
+    says."""
     for text in (f"{scheme}://{host}/{rest}{long}", f"{scheme}://{host}{rest}", rest):
         url = parse_url(text)
         assert url_key(text) == ("" if url is None else url.path)

@@ -13,14 +13,37 @@ from detectors.model.codec import GENESIS, decode_segment, encode_segment, split
 from detectors.model.errors import GapError
 from detectors.model.rewards import encode_reward, milestone_to_json
 from detectors.model.types import Event
-from tests.support.logs import Said, answered, clicked, created, filled, finished, log, ruleset, titled, went
+from tests.support.logs import (
+    Said,
+    answered,
+    clicked,
+    created,
+    filled,
+    finished,
+    log,
+    ruleset,
+    titled,
+    went,
+)
 
 RULES = ruleset(
-    {"id": "a", "when": {"url_reached": {"url": "/a"}}, "revoke_on": {"url_reached": {"url": "/undo"}}},
-    {"id": "b", "when": {"url_reached": {"url": {"path": "/b*"}}}, "after": ["a"], "baseline": "transition"},
+    {
+        "id": "a",
+        "when": {"url_reached": {"url": "/a"}},
+        "revoke_on": {"url_reached": {"url": "/undo"}},
+    },
+    {
+        "id": "b",
+        "when": {"url_reached": {"url": {"path": "/b*"}}},
+        "after": ["a"],
+        "baseline": "transition",
+    },
     {"id": "title", "when": {"title_matches": {"title": "x"}}, "must_hold_at_end": True},
     {"id": "form", "when": {"form_filled": {"fields": {"N": "1", "M": "2"}}}},
-    {"id": "any", "when": {"any_of": [{"element_clicked": {"name": "Go"}}, {"file_created": {"name": "f0"}}]}},
+    {
+        "id": "any",
+        "when": {"any_of": [{"element_clicked": {"name": "Go"}}, {"file_created": {"name": "f0"}}]},
+    },
     {"id": "files", "when": {"file_matches": {"extension": "csv"}}, "repeat": 3},
     {"id": "bad", "when": {"element_clicked": {"name": "No"}}, "penalty": 0.3, "repeat": 5},
     {
@@ -29,7 +52,10 @@ RULES = ruleset(
         "when": {
             "sequence": {
                 "holding": True,
-                "of": [{"field_filled": {"field": "N", "value": "1"}}, {"element_clicked": {"name": "Go"}}],
+                "of": [
+                    {"field_filled": {"field": "N", "value": "1"}},
+                    {"element_clicked": {"name": "Go"}},
+                ],
             }
         },
     },
@@ -39,12 +65,30 @@ RULES = ruleset(
     {
         "id": "never",
         "component": "nav",
-        "when": {"all_of": [{"url_reached": {"url": "/b"}}, {"none_of": [{"element_clicked": {"name": "No"}}]}]},
+        "when": {
+            "all_of": [
+                {"url_reached": {"url": "/b"}},
+                {"none_of": [{"element_clicked": {"name": "No"}}]},
+            ]
+        },
         "revoke_on": {"element_clicked": {"name": "z"}},
     },
-    {"id": "part", "when": {"form_filled": {"fields": {"N": "2", "M": "1"}}}, "baseline": "transition"},
-    {"id": "last", "when": {"goal": {"requires": ["any"], "when": {"any_of": [{"url_reached": {"url": "/x"}}]}}}},
-    {"id": "gated", "when": {"element_clicked": {"name": "Go"}}, "only_if": {"url_reached": {"url": "/b"}}},
+    {
+        "id": "part",
+        "when": {"form_filled": {"fields": {"N": "2", "M": "1"}}},
+        "baseline": "transition",
+    },
+    {
+        "id": "last",
+        "when": {
+            "goal": {"requires": ["any"], "when": {"any_of": [{"url_reached": {"url": "/x"}}]}}
+        },
+    },
+    {
+        "id": "gated",
+        "when": {"element_clicked": {"name": "Go"}},
+        "only_if": {"url_reached": {"url": "/b"}},
+    },
     {"id": "late", "when": {"goal": {"requires": ["gated"]}}},
     {
         "id": "undone",
@@ -52,7 +96,10 @@ RULES = ruleset(
         "when": {
             "all_of": {
                 "holding": True,
-                "of": [{"field_filled": {"field": "N", "value": "1"}}, {"none_of": [{"url_reached": {"url": "/b"}}]}],
+                "of": [
+                    {"field_filled": {"field": "N", "value": "1"}},
+                    {"none_of": [{"url_reached": {"url": "/b"}}]},
+                ],
             }
         },
         "revoke_on": {"none_of": [{"url_reached": {"url": "/a"}}]},
@@ -63,7 +110,12 @@ RULES = ruleset(
         "repeat": 2,
         "revoke_on": {"element_clicked": {"name": "z"}},
     },
-    {"id": "soon", "when": {"url_reached": {"url": "/x"}}, "within": {"steps": 2, "seconds": 1}, "since": "a"},
+    {
+        "id": "soon",
+        "when": {"url_reached": {"url": "/x"}},
+        "within": {"steps": 2, "seconds": 1},
+        "since": "a",
+    },
     {
         "id": "held",
         "component": "nav",
@@ -77,7 +129,9 @@ RULES = ruleset(
     {
         "id": "twice",
         "component": "ui",
-        "when": {"count": {"at_least": 2, "distinct": False, "of": [{"element_clicked": {"name": "z"}}]}},
+        "when": {
+            "count": {"at_least": 2, "distinct": False, "of": [{"element_clicked": {"name": "z"}}]}
+        },
     },
     {
         "id": "one-tab",
@@ -98,7 +152,12 @@ RULES = ruleset(
                 "within": {"steps": 1, "seconds": 0.01},
                 "of": [
                     {"element_clicked": {"name": "z"}},
-                    {"any_of": [{"element_clicked": {"name": "z"}}, {"title_matches": {"title": "x"}}]},
+                    {
+                        "any_of": [
+                            {"element_clicked": {"name": "z"}},
+                            {"title_matches": {"title": "x"}},
+                        ]
+                    },
                 ],
             }
         },
@@ -126,9 +185,14 @@ flags = st.fixed_dictionaries({}, optional={"baseline": st.just(True)})
 said: st.SearchStrategy[Said] = st.one_of(
     st.builds(lambda p, t, f: went(p, t, **f), paths, tabs, flags),
     st.builds(lambda t, f: titled(t, **f), st.sampled_from(["x", "y"]), flags),
-    st.builds(lambda n, r: clicked(n, trusted=r), st.sampled_from(["Go", "No", "z"]), st.booleans()),
     st.builds(
-        lambda n, v, t: filled(n, v, t), st.sampled_from(["N", "M", "Z"]), st.sampled_from(["1", "2", None]), tabs
+        lambda n, r: clicked(n, trusted=r), st.sampled_from(["Go", "No", "z"]), st.booleans()
+    ),
+    st.builds(
+        lambda n, v, t: filled(n, v, t),
+        st.sampled_from(["N", "M", "Z"]),
+        st.sampled_from(["1", "2", None]),
+        tabs,
     ),
     st.builds(
         created,
@@ -143,7 +207,9 @@ said: st.SearchStrategy[Said] = st.one_of(
         st.sampled_from(["cdp", "files"]),
     ),
     st.just(("tab.closed", {"tab": "1"})),
-    st.just(("download.began", {"tab": "1", "frame": "1", "url": "u", "name": "a.csv", "download": "g"})),
+    st.just(
+        ("download.began", {"tab": "1", "frame": "1", "url": "u", "name": "a.csv", "download": "g"})
+    ),
     st.just(("journal.dropped", {"source": "cdp", "count": 1, "reason": "full"})),
 )
 
@@ -153,7 +219,9 @@ def logs(draw: st.DrawFn) -> list[Event]:
     """A random episode: things happen, steps begin and are sealed in between, perhaps it closes."""
     out: list[Said] = [("episode.opened", {"task": "t", "digest": "d"})]
     step = -1
-    for thing in draw(st.lists(st.one_of(said, said, said, st.sampled_from(["begin", "seal"])), max_size=60)):
+    for thing in draw(
+        st.lists(st.one_of(said, said, said, st.sampled_from(["begin", "seal"])), max_size=60)
+    ):
         if thing == "begin":
             step += 1
             out.append(("step.began", {"step": step, "action": None}))
@@ -170,12 +238,18 @@ def whole(events: list[Event]) -> tuple[list[bytes], list[dict[str, Any]], bytes
     """Everything that the log brings when it is fed at once."""
     engine = Engine(RULES, "ep_1")
     out = engine.feed(events)
-    return [encode_reward(r) for r in out.rewards], [milestone_to_json(m) for m in out.milestones], engine.dump()
+    return (
+        [encode_reward(r) for r in out.rewards],
+        [milestone_to_json(m) for m in out.milestones],
+        engine.dump(),
+    )
 
 
 @settings(max_examples=200)
 @given(logs(), st.data())
-def test_any_split_duplication_and_restart_gives_the_same_bytes(events: list[Event], data: st.DataObject) -> None:
+def test_any_split_duplication_and_restart_gives_the_same_bytes(
+    events: list[Event], data: st.DataObject
+) -> None:
     """Segments of any size, some sent twice, the engine stored and loaded anywhere in between."""
     rewards, milestones, state = whole(events)
     engine, got, reached = Engine(RULES, "ep_1"), [], []
@@ -201,12 +275,16 @@ def test_any_split_duplication_and_restart_gives_the_same_bytes(events: list[Eve
 @settings(max_examples=100)
 @given(logs())
 def test_rewards_are_bounded_and_explained(events: list[Event]) -> None:
-    """A known reward is the sum of its milestones' worth; positive pay never exceeds what is attainable."""
+    """A known reward is the sum of its milestones' worth; positive pay never exceeds what is
+    attainable."""
     out = Engine(RULES, "ep_1").feed(events)
     credited: dict[str, float] = {}
     for reward in out.rewards:
         assert reward.mask is (reward.reward is None) is (reward.status == "unobserved")
-        assert reward.reward is None or abs(reward.reward - sum(m.worth for m in reward.milestones)) < 1e-9
+        assert (
+            reward.reward is None
+            or abs(reward.reward - sum(m.worth for m in reward.milestones)) < 1e-9
+        )
         for m in reward.milestones:
             assert m.evidence
             assert all(seq <= reward.through for seq in m.evidence)
@@ -236,9 +314,12 @@ def test_a_recording_reads_back_as_it_was_written(events: list[Event], sizes: li
     assert [s.prev for s in read] == [GENESIS, *(s.digest for s in read[:-1])]
 
 
-@pytest.mark.parametrize("blocks", [8, pytest.param(100, marks=pytest.mark.slow)], ids=["80,000", "1,000,000"])
+@pytest.mark.parametrize(
+    "blocks", [8, pytest.param(100, marks=pytest.mark.slow)], ids=["80,000", "1,000,000"]
+)
 def test_the_world_stays_small_over_a_million_events(blocks: int) -> None:
-    """The stored state after a million events is no larger than what its caps allow, and stops growing."""
+    """The stored state after a million events is no larger than what its caps allow, and stops
+    growing."""
     engine = Engine(RULES, "ep_1")
     sizes = []
     for block in range(blocks):
@@ -253,16 +334,24 @@ def test_the_world_stays_small_over_a_million_events(blocks: int) -> None:
 
 
 def _busy(seq: int) -> Event:
-    """Ever new tabs, frames, fields, files, downloads and steps, each with names never seen before."""
+    """Ever new tabs, frames, fields, files, downloads and steps, each with names never seen
+    before."""
     kinds: tuple[tuple[str, dict[str, Any]], ...] = (
         went(f"/b{seq}", f"tab{seq}"),
         filled(f"N{seq % 200}", "1" * 50, f"tab{seq // 500}", field=f"#{seq}"),
         created(f"{seq}.csv"),
         clicked(f"button {seq}"),
-        ("download.began", {"tab": "T", "frame": "T", "url": "u", "name": f"{seq}.csv", "download": "g"}),
+        (
+            "download.began",
+            {"tab": "T", "frame": "T", "url": "u", "name": f"{seq}.csv", "download": "g"},
+        ),
         titled("x", f"tab{seq}"),
         finished("POST", "/a", 200, request=f"r{seq}"),
-        ("step.began", {"step": seq, "action": None}) if seq % 14 == 0 else ("step.sealed", {"step": 0, "why": "q"}),
+        (
+            ("step.began", {"step": seq, "action": None})
+            if seq % 14 == 0
+            else ("step.sealed", {"step": 0, "why": "q"})
+        ),
     )
     kind, data = kinds[seq % len(kinds)]
     return Event("ep_1", seq, "cdp", kind, seq, data)

@@ -1,4 +1,5 @@
-"""Each rule's table of yes and of no: one milestone of its own, one step in which one thing happens."""
+"""Each rule's table of yes and of no: one milestone of its own, one step in which one thing
+happens."""
 
 from __future__ import annotations
 
@@ -8,7 +9,13 @@ import pytest
 
 from detectors.sdk.registry import Composite, rules
 from detectors.sdk.tier_rules import is_judged
-from tests.detectors import tables_bench, tables_language, tables_probes, tables_reads, tables_senses
+from tests.detectors import (
+    tables_bench,
+    tables_language,
+    tables_probes,
+    tables_reads,
+    tables_senses,
+)
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -25,7 +32,14 @@ from tests.support.logs import (
     went,
 )
 
-ADA = {"fields": {"Name": "Ada", "Mail": {"contains": "@"}, "Terms": True, "Size": {"one_of": ["L", "XL"]}}}
+ADA = {
+    "fields": {
+        "Name": "Ada",
+        "Mail": {"contains": "@"},
+        "Terms": True,
+        "Size": {"one_of": ["L", "XL"]},
+    }
+}
 BODY = {"text": "name=Ada&tag=a&tag=b", "mime": "application/x-www-form-urlencoded"}
 JSON_BODY = {"text": '{"name":"Ada","items":[{"id":7}]}', "mime": "application/json"}
 PART = '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nAda\r\n--x--\r\n'
@@ -34,17 +48,28 @@ PLACED = {"method": "POST", "url": "/orders", "redirect_to": "/orders/*"}
 
 
 def hop(status: int = 303, **more: Any) -> dict[str, Any]:
-    return {"method": "POST", "url": f"{ORIGIN}/orders", "status": status, "location": "/orders/7", **more}
+    return {
+        "method": "POST",
+        "url": f"{ORIGIN}/orders",
+        "status": status,
+        "location": "/orders/7",
+        **more,
+    }
 
 
-def dialog(accepted: bool, message: str = "Cancel the order?", type: str = "confirm", input: str = "") -> Said:
+def dialog(
+    accepted: bool, message: str = "Cancel the order?", type: str = "confirm", input: str = ""
+) -> Said:
     data = {"tab": "T", "type": type, "message": message, "accepted": accepted, "input": input}
     return ("dialog.closed", data)
 
 
 def submitted(trusted: bool = True, **form: Any) -> Said:
     data = {"id": "checkout", "action": f"{ORIGIN}/orders", "method": "post", **form}
-    return ("form.submitted", {"tab": "T", "frame": "T", "form": data, "fields": [["qty", "2"]], "trusted": trusted})
+    return (
+        "form.submitted",
+        {"tab": "T", "frame": "T", "form": data, "fields": [["qty", "2"]], "trusted": trusted},
+    )
 
 
 def text(said: str, **more: Any) -> Said:
@@ -56,7 +81,11 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
     "model": [],
     "address_says": [
         ({"text": {"contains": "id=7"}}, [went("/cart?id=7")], 1),
-        ({"text": {"all_of": [{"contains": "id=7"}, {"regex": ".*b=.*"}]}}, [went("/cart?id=7&b=1")], 1),
+        (
+            {"text": {"all_of": [{"contains": "id=7"}, {"regex": ".*b=.*"}]}},
+            [went("/cart?id=7&b=1")],
+            1,
+        ),
         ({"text": {"contains": "/cart"}}, [went("/cart"), went("/home", tab="U")], 1),
     ],
     "url_reached": [
@@ -68,7 +97,11 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"url": "/cart"}, [went("/cart", same_document=True)], 1),
         ({"url": "/cart", "loaded": True}, [went("/cart")], 1),
         ({"url": "/search?q=a&q=b"}, [went("/search?q=b&q=a")], 1),
-        ({"url": {"path": "/search", "query": {"q": {"contains": "lamp"}}}}, [went("/search?q=desk+lamp&p=2")], 1),
+        (
+            {"url": {"path": "/search", "query": {"q": {"contains": "lamp"}}}},
+            [went("/search?q=desk+lamp&p=2")],
+            1,
+        ),
         ({"url": "/items/*"}, [went("/items/lamp-2")], 1),
         ({"url": "/a b"}, [went("/a%20b")], 1),
         ({"url": "/#orders"}, [went("/#orders", same_document=True)], 1),
@@ -100,7 +133,11 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
             [finished("POST", "/api", 200, body=MULTIPART)],
             1,
         ),
-        ({"method": "DELETE", "url": "/api", "status": [204, 404]}, [finished("DELETE", "/api", 404)], 1),
+        (
+            {"method": "DELETE", "url": "/api", "status": [204, 404]},
+            [finished("DELETE", "/api", 404)],
+            1,
+        ),
     ],
     "element_clicked": [
         ({"role": "button", "name": "Add to cart"}, [clicked("Add to cart")], 1),
@@ -108,7 +145,11 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"id": "go", "tag": "button"}, [clicked("", id="go")], 1),
         ({"text": "One"}, [clicked("", text=" One ")], 1),
         ({"name": "Go", "url": "/cart"}, [went("/cart"), clicked("Go")], 1),
-        ({"role": "img", "around": {"contains": "Ada"}}, [clicked("", "img", around="Ada Hello")], 1),
+        (
+            {"role": "img", "around": {"contains": "Ada"}},
+            [clicked("", "img", around="Ada Hello")],
+            1,
+        ),
     ],
     "field_filled": [
         ({"field": "Name", "value": "Ada"}, [filled("Name", " Ada ")], 1),
@@ -117,10 +158,26 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"field": "Terms", "checked": False}, [filled("Terms", "on", checked=False)], 1),
         ({"field": "Amount", "value": {"number": 1234.5}}, [filled("Amount", "1,234.50")], 1),
         ({"field": "Tags", "value": "b"}, [filled("Tags", ["a", "b"])], 1),
-        ({"field": "Name", "value": "Ada", "trusted": False}, [filled("Name", "Ada", trusted=False)], 1),
-        ({"field": "Name", "value": "Ada", "hidden": True}, [filled("Name", "Ada", hidden=True)], 1),
-        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True), filled("Name", "Ada")], 1),
-        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True, field="#2"), filled("Name", "Ada")], 1),
+        (
+            {"field": "Name", "value": "Ada", "trusted": False},
+            [filled("Name", "Ada", trusted=False)],
+            1,
+        ),
+        (
+            {"field": "Name", "value": "Ada", "hidden": True},
+            [filled("Name", "Ada", hidden=True)],
+            1,
+        ),
+        (
+            {"field": "Name", "value": "Ada"},
+            [filled("Name", "Ada", hidden=True), filled("Name", "Ada")],
+            1,
+        ),
+        (
+            {"field": "Name", "value": "Ada"},
+            [filled("Name", "Ada", hidden=True, field="#2"), filled("Name", "Ada")],
+            1,
+        ),
     ],
     "form_filled": [
         (ADA, [filled("Name", "Ada")], 0.25),
@@ -130,7 +187,12 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         (ADA, [filled("Name", "Ada", hidden=True, field="#2"), filled("Name", "Ada")], 0.25),
         (
             ADA,
-            [filled("Name", "Ada"), filled("Mail", "a@b"), filled("Terms", "on", checked=True), filled("Size", "XL")],
+            [
+                filled("Name", "Ada"),
+                filled("Mail", "a@b"),
+                filled("Terms", "on", checked=True),
+                filled("Size", "XL"),
+            ],
             1,
         ),
         (ADA, [filled("Name", "Ada"), filled("Name", "Ad"), filled("Name", "Ada")], 0.25),
@@ -141,21 +203,35 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"fields": {"qty": {"number": 2}}}, [submitted()], 1),
         ({"form": "checkout", "fields": {"gift": False}}, [submitted()], 1),
     ],
-    "text_visible": [({"text": {"contains": "Order confirmed"}}, [text("Thanks! Order confirmed, Ada.")], 1)],
+    "text_visible": [
+        ({"text": {"contains": "Order confirmed"}}, [text("Thanks! Order confirmed, Ada.")], 1)
+    ],
     "dialog_answered": [
         ({"accepted": True}, [dialog(True)], 1),
-        ({"type": "confirm", "message": {"contains": "Cancel"}, "accepted": False}, [dialog(False)], 1),
+        (
+            {"type": "confirm", "message": {"contains": "Cancel"}, "accepted": False},
+            [dialog(False)],
+            1,
+        ),
         ({"type": "prompt", "input": "Ada"}, [dialog(True, "Name?", "prompt", "Ada")], 1),
     ],
     "file_created": [
         ({"name": "report.csv"}, [created("out/report.csv")], 1),
-        ({"name": {"glob": "invoice-*.csv"}, "root": "downloads"}, [created("invoice-7.csv", via="download")], 1),
+        (
+            {"name": {"glob": "invoice-*.csv"}, "root": "downloads"},
+            [created("invoice-7.csv", via="download")],
+            1,
+        ),
         ({"path": "out/a.txt"}, [created("out/a.txt", "file.moved", **{"from": "a.tmp"})], 1),
     ],
     "file_matches": [
         ({"extension": "csv", "size": {"min": 5, "max": 10}}, [created("a.CSV")], 1),
         ({"name": "a.csv", "sha256": "ab" * 32}, [created("a.csv", "file.modified")], 1),
-        ({"name": "a.csv", "size": 10}, [created("a.csv", size=3), created("a.csv", "file.modified")], 1),
+        (
+            {"name": "a.csv", "size": 10},
+            [created("a.csv", size=3), created("a.csv", "file.modified")],
+            1,
+        ),
     ],
     "answer_matches": [
         ({"text": "Quest Lumaflex"}, [answered("Quest  Lumaflex")], 1),
@@ -163,24 +239,50 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"text": {"one_of": ["yes", "y"], "ignore_case": True}}, [answered("YES")], 1),
     ],
     "all_of": [
-        ([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/b"), went("/a")], 1),
-        ([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/a", "1"), went("/b", "2")], 1),
         (
-            {"holding": True, "of": [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}]},
+            [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}],
+            [went("/b"), went("/a")],
+            1,
+        ),
+        (
+            [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}],
             [went("/a", "1"), went("/b", "2")],
             1,
         ),
-        ([{"form_filled": ADA}, {"url_reached": {"url": "/a"}}], [went("/a"), filled("Name", "Ada")], 0.25),
+        (
+            {
+                "holding": True,
+                "of": [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}],
+            },
+            [went("/a", "1"), went("/b", "2")],
+            1,
+        ),
+        (
+            [{"form_filled": ADA}, {"url_reached": {"url": "/a"}}],
+            [went("/a"), filled("Name", "Ada")],
+            0.25,
+        ),
     ],
     "any_of": [([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/b")], 1)],
     "none_of": [([{"url_reached": {"url": "/a"}}], [went("/b"), clicked("Go")], 1)],
     "sequence": [
-        ([{"element_clicked": {"name": "Up"}}] * 3, [clicked("Up"), clicked("Up"), clicked("Up")], 1),
-        ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [went("/a"), clicked("Go")], 1),
+        (
+            [{"element_clicked": {"name": "Up"}}] * 3,
+            [clicked("Up"), clicked("Up"), clicked("Up")],
+            1,
+        ),
+        (
+            [{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}],
+            [went("/a"), clicked("Go")],
+            1,
+        ),
         (
             {
                 "holding": True,
-                "of": [{"field_filled": {"field": "N", "value": "1"}}, {"element_clicked": {"name": "Go"}}],
+                "of": [
+                    {"field_filled": {"field": "N", "value": "1"}},
+                    {"element_clicked": {"name": "Go"}},
+                ],
             },
             [filled("N", "2"), clicked("Go"), filled("N", "1"), clicked("Go")],
             1,
@@ -188,7 +290,10 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         (
             {
                 "holding": True,
-                "of": [{"none_of": [{"element_clicked": {"name": "No"}}]}, {"element_clicked": {"name": "Go"}}],
+                "of": [
+                    {"none_of": [{"element_clicked": {"name": "No"}}]},
+                    {"element_clicked": {"name": "Go"}},
+                ],
             },
             [clicked("Go")],
             1,
@@ -202,7 +307,10 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     "model": [({"rubric": ["The order is right."]}, [went("/cart"), answered("SUCCESS")])],
     "address_says": [
         ({"text": {"contains": "id=7"}}, [went("/cart?id=8"), went("/cart?id=7", main=False)]),
-        ({"text": {"all_of": [{"contains": "id=7"}, {"contains": "b="}]}}, [went("/?id=7"), went("/?b=1", tab="U")]),
+        (
+            {"text": {"all_of": [{"contains": "id=7"}, {"contains": "b="}]}},
+            [went("/?id=7"), went("/?b=1", tab="U")],
+        ),
         ({"text": ".*"}, [went("/cart")]),
         ({"text": {"contains": "id=7"}}, [loaded("/?id=7"), titled("id=7")]),
     ],
@@ -236,7 +344,18 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     "request_accepted": [
         (
             PLACED,
-            [("request.sent", {"tab": "T", "frame": "T", "request": "r", "method": "POST", "url": ORIGIN + "/orders"})],
+            [
+                (
+                    "request.sent",
+                    {
+                        "tab": "T",
+                        "frame": "T",
+                        "request": "r",
+                        "method": "POST",
+                        "url": ORIGIN + "/orders",
+                    },
+                )
+            ],
         ),
         (PLACED, [finished("POST", "/orders", 500)]),
         (PLACED, [finished("POST", "/orders", 200)]),
@@ -247,10 +366,18 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"method": "POST", "url": "/orders"}, [finished("GET", "/orders", 200)]),
         (
             {"url": "/api"},
-            [("request.failed", {"request": "r", "method": "GET", "url": ORIGIN + "/api", "canceled": True})],
+            [
+                (
+                    "request.failed",
+                    {"request": "r", "method": "GET", "url": ORIGIN + "/api", "canceled": True},
+                )
+            ],
         ),
         ({**PLACED, "body": {"name": "Ada"}}, [finished("GET", "/orders/7", 200, hops=[hop()])]),
-        ({"method": "POST", "url": "/api", "body": {"name": "Ad"}}, [finished("POST", "/api", 200, body=BODY)]),
+        (
+            {"method": "POST", "url": "/api", "body": {"name": "Ad"}},
+            [finished("POST", "/api", 200, body=BODY)],
+        ),
         (
             {"method": "POST", "url": "/api", "body": {"name": "Ada"}},
             [finished("POST", "/api", 200, body={**BODY, "cut": True})],
@@ -263,7 +390,10 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"name": "Go", "url": "/cart"}, [went("/"), clicked("Go")]),
         ({"role": "img", "around": {"contains": "Ada"}}, [clicked("", "img", around="Bob Bye")]),
         ({"role": "img", "around": "Ada"}, [clicked("", "img", around="")]),
-        ({"name": "Go"}, [("element.clicked", {"tab": "T", "frame": "T", "element": {"name": "Go"}})]),
+        (
+            {"name": "Go"},
+            [("element.clicked", {"tab": "T", "frame": "T", "element": {"name": "Go"}})],
+        ),
     ],
     "field_filled": [
         ({"field": "Name", "value": "Ada"}, [filled("Name", "ada")]),
@@ -271,7 +401,10 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"field": "Name", "value": "Ada"}, [filled("Surname", "Ada")]),
         ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", trusted=False)]),
         ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True)]),
-        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True), filled("Name", "Ada", trusted=False)]),
+        (
+            {"field": "Name", "value": "Ada"},
+            [filled("Name", "Ada", hidden=True), filled("Name", "Ada", trusted=False)],
+        ),
         ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", baseline=True)]),
         ({"field": "Colour", "value": "red"}, [filled("Colour", "red", checked=False)]),
         ({"field": "Terms", "checked": True}, [filled("Terms", "on")]),
@@ -296,7 +429,10 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     ],
     "dialog_answered": [
         ({"accepted": True}, [dialog(False)]),
-        ({"accepted": True}, [("dialog.opened", {"tab": "T", "type": "confirm", "message": "?", "url": ""})]),
+        (
+            {"accepted": True},
+            [("dialog.opened", {"tab": "T", "type": "confirm", "message": "?", "url": ""})],
+        ),
         ({"type": "prompt", "input": "Ada"}, [dialog(False, "Name?", "prompt", "Ada")]),
         ({"message": {"contains": "Cancel"}}, [dialog(True, "Leave?")]),
     ],
@@ -305,10 +441,16 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"name": "report.csv"}, [created("report.csv.exe")]),
         (
             {"name": "report.csv"},
-            [created("report.csv", "file.present", baseline=True), created("report.csv", "file.modified")],
+            [
+                created("report.csv", "file.present", baseline=True),
+                created("report.csv", "file.modified"),
+            ],
         ),
         ({"name": "report.csv", "root": "home"}, [created("report.csv")]),
-        ({"name": "report.csv"}, [created("report.csv", sha256=None, link="../elsewhere/report.csv")]),
+        (
+            {"name": "report.csv"},
+            [created("report.csv", sha256=None, link="../elsewhere/report.csv")],
+        ),
     ],
     "file_matches": [
         ({"name": "a.csv", "size": {"min": 11}}, [created("a.csv")]),
@@ -333,7 +475,10 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     "all_of": [
         ([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/a")]),
         (
-            {"holding": True, "of": [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}]},
+            {
+                "holding": True,
+                "of": [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}],
+            },
             [went("/a"), went("/b")],
         ),
     ],
@@ -345,18 +490,27 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     ],
     "sequence": [
         ([{"element_clicked": {"name": "Up"}}] * 3, [clicked("Up"), clicked("Up")]),
-        ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [clicked("Go"), went("/a")]),
+        (
+            [{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}],
+            [clicked("Go"), went("/a")],
+        ),
         (
             {
                 "holding": True,
-                "of": [{"field_filled": {"field": "N", "value": "1"}}, {"element_clicked": {"name": "Go"}}],
+                "of": [
+                    {"field_filled": {"field": "N", "value": "1"}},
+                    {"element_clicked": {"name": "Go"}},
+                ],
             },
             [filled("N", "1"), filled("N", "2"), clicked("Go"), filled("N", "1")],
         ),
         (
             {
                 "holding": True,
-                "of": [{"none_of": [{"element_clicked": {"name": "No"}}]}, {"element_clicked": {"name": "Go"}}],
+                "of": [
+                    {"none_of": [{"element_clicked": {"name": "No"}}]},
+                    {"element_clicked": {"name": "Go"}},
+                ],
             },
             [clicked("No"), clicked("Go")],
         ),
@@ -377,7 +531,9 @@ for table, more in (
 def paid(name: str, args: Any, said: list[Said]) -> float | None:
     condition = {name: args}
     if name in ("none_of", "probe_kept"):  # alone they would pay for nothing
-        condition = {"all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}}
+        condition = {
+            "all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}
+        }
     milestone = {"id": "m", "when": condition, "component": "nav"}
     before = [one for one in said if one[1].get("when") == "start"]  # asked before the first step
     since = [one for one in said if one not in before]
@@ -388,7 +544,11 @@ def paid(name: str, args: Any, said: list[Said]) -> float | None:
 
 @pytest.mark.parametrize(
     ("name", "args", "said", "level"),
-    [pytest.param(name, *case, id=f"{name}-{n}") for name, cases in YES.items() for n, case in enumerate(cases)],
+    [
+        pytest.param(name, *case, id=f"{name}-{n}")
+        for name, cases in YES.items()
+        for n, case in enumerate(cases)
+    ],
 )
 def test_yes(name: str, args: Any, said: list[Said], level: float) -> None:
     """What happened is worth the level."""
@@ -397,7 +557,11 @@ def test_yes(name: str, args: Any, said: list[Said], level: float) -> None:
 
 @pytest.mark.parametrize(
     ("name", "args", "said"),
-    [pytest.param(name, *case, id=f"{name}-{n}") for name, cases in NO.items() for n, case in enumerate(cases)],
+    [
+        pytest.param(name, *case, id=f"{name}-{n}")
+        for name, cases in NO.items()
+        for n, case in enumerate(cases)
+    ],
 )
 def test_no(name: str, args: Any, said: list[Said]) -> None:
     """What happened is worth nothing; observed, so 0.0 and not null."""
@@ -407,7 +571,8 @@ def test_no(name: str, args: Any, said: list[Said]) -> None:
 def test_no_rule_without_its_tables() -> None:
     """Every rule has a yes and a no, and a sentence for its page of docs."""
     assert set(YES) == set(NO) == set(rules())
-    # No event is a hit of a rule that only says who is asked: tests/detectors/test_deciding.py has its yes.
+    # No event is a hit of a rule that only says who is asked: tests/detectors/test_deciding.py has
+    # its yes.
     assert all(YES[name] or is_judged(one) for name, one in rules().items())
     assert all(NO.values())
     assert all(rule.doc.strip() for rule in rules().values())

@@ -1,5 +1,5 @@
-"""Immunity 13: who is scored can't choose which of its penalised steps are null. What a penalty was seen for is paid at
-most that, whatever blinded the step; what is not certain stays null."""
+"""Immunity 13: who is scored can't choose which of its penalised steps are null. What a penalty was
+seen for is paid at most that, whatever blinded the step; what is not certain stays null."""
 
 from __future__ import annotations
 
@@ -10,14 +10,29 @@ import pytest
 from detectors.model.rewards import PARTLY
 from tests.support.logs import Said, clicked, episode, filled, resumed, ruleset, run, worth
 
-BAD: dict[str, Any] = {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "penalty": 0.5, "repeat": 3}
-GOOD: dict[str, Any] = {"id": "good", "when": {"element_clicked": {"name": "Save"}}, "component": "ui"}
-LOGIN: dict[str, Any] = {"id": "login", "when": {"field_filled": {"field": "Password", "value": "s3cret"}}}
+BAD: dict[str, Any] = {
+    "id": "bad",
+    "when": {"element_clicked": {"name": "Delete"}},
+    "penalty": 0.5,
+    "repeat": 3,
+}
+GOOD: dict[str, Any] = {
+    "id": "good",
+    "when": {"element_clicked": {"name": "Save"}},
+    "component": "ui",
+}
+LOGIN: dict[str, Any] = {
+    "id": "login",
+    "when": {"field_filled": {"field": "Password", "value": "s3cret"}},
+}
 DELETE, SAVE = clicked("Delete"), clicked("Save")
 
 
 def gap(source: str = "cdp", **of: str) -> list[Said]:
-    return [("gap.began", {"source": source, "reason": "x", **of}), ("gap.ended", {"source": source, **of})]
+    return [
+        ("gap.began", {"source": source, "reason": "x", **of}),
+        ("gap.ended", {"source": source, **of}),
+    ]
 
 
 BLIND = {
@@ -40,15 +55,23 @@ def test_a_penalty_that_was_seen_is_paid_in_a_blind_step(blind: list[Said], orde
     assert first.reason is not None
     assert first.reason.startswith(PARTLY)
     assert [(m.id, m.worth) for m in first.milestones] == [("bad", -0.5), ("good", 0.0)]
-    assert sum(value for value in first.components.values() if value is not None) == pytest.approx(-0.5)
+    assert sum(value for value in first.components.values() if value is not None) == pytest.approx(
+        -0.5
+    )
     assert resumed(ruleset(BAD, GOOD), *said) == rewards
 
 
 NULL = {
     "nothing penalised": ([BAD, GOOD], [SAVE, *gap()]),
-    "a penalty that rests on what did not happen": ([{**BAD, "before": ["good"]}, GOOD], [DELETE, *gap()]),
+    "a penalty that rests on what did not happen": (
+        [{**BAD, "before": ["good"]}, GOOD],
+        [DELETE, *gap()],
+    ),
     "a penalty under none_of": (
-        [{**BAD, "when": {"all_of": {"of": [BAD["when"], {"none_of": {"of": [GOOD["when"]]}}]}}}, GOOD],
+        [
+            {**BAD, "when": {"all_of": {"of": [BAD["when"], {"none_of": {"of": [GOOD["when"]]}}]}}},
+            GOOD,
+        ],
         [DELETE, *gap()],
     ),
 }

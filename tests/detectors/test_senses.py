@@ -1,4 +1,5 @@
-"""What the daemon is told to keep and to report, and how a rule's facts are refused when they are none."""
+"""What the daemon is told to keep and to report, and how a rule's facts are refused when they are
+none."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def test_the_plan_asks_for_bodies_only_where_a_rule_needs_them() -> None:
     """Addresses of requests, nothing of what would be right in them."""
     plan = ruleset(one("request_accepted", **POST)).plan("E")
     assert plan["request_bodies"] == plan["response_bodies"] == []
-    plan = ruleset(one("request_accepted", **POST, body={"a": "1"}, answer={"id": "SEVEN"})).plan("E")
+    plan = ruleset(one("request_accepted", **POST, body={"a": "1"}, answer={"id": "SEVEN"})).plan(
+        "E"
+    )
     asked = {"url": {"origin": ORIGIN, "path": "/api/*"}, "methods": ["post"], "refused": False}
     assert plan["request_bodies"] == plan["response_bodies"] == [asked]
     assert "SEVEN" not in str(plan)
@@ -38,7 +41,12 @@ def test_the_plan_asks_for_bodies_only_where_a_rule_needs_them() -> None:
     [
         ("request_accepted", {}, ["get"], False),
         ("request_accepted", {"method": "POST", "status": [201, 422]}, ["post"], True),
-        ("request_accepted", {"method": "POST", "status": "4xx", "redirect_to": "/done"}, ["post"], False),
+        (
+            "request_accepted",
+            {"method": "POST", "status": "4xx", "redirect_to": "/done"},
+            ["post"],
+            False,
+        ),
         ("request_accepted", {"method": {"one_of": ["PUT", "PATCH"]}}, ["patch", "put"], False),
         ("request_accepted", {"method": {"contains": "P"}}, None, False),
         ("request_answered", {}, None, False),
@@ -64,7 +72,8 @@ def test_the_plan_says_whose_bodies_a_rule_can_mean(
 
 
 def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> None:
-    """The rest is always in the log: it is cheap, and evidence for whoever scores it under other rules."""
+    """The rest is always in the log: it is cheap, and evidence for whoever scores it under other
+    rules."""
     nothing = reported_kinds(ruleset(one("url_reached", url="/a")).plan("E"))
     assert {"element.clicked", "page.navigated"} <= nothing
     assert not {"element.hovered", "message.received", "text.appeared"} & nothing
@@ -84,19 +93,45 @@ def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> No
         ({"kind": "text.pasted", "where": {"texts": "a"}}, (), "text.pasted has no texts"),
         ({"kind": "text.pasted", "where": {"text.": "a"}}, ("where", "text."), "a dotted path"),
         ({"kind": "text.pasted", "where": {"text": {"min": "a"}}}, ("where", "text"), "of numbers"),
-        ({"kind": "text.pasted", "where": {"text": {"matches": "a"}}}, ("where", "text"), "wanted a text, or one of"),
-        ({"kind": "text.pasted", "distinct": "element.name", "app": "a"}, (), "not told of an application"),
+        (
+            {"kind": "text.pasted", "where": {"text": {"matches": "a"}}},
+            ("where", "text"),
+            "wanted a text, or one of",
+        ),
+        (
+            {"kind": "text.pasted", "distinct": "element.name", "app": "a"},
+            (),
+            "not told of an application",
+        ),
         ({"kind": "window.opened", "url": "/a"}, (), "not told of a frame"),
-        ({"kind": "text.pasted", "distinct": "element.nam.e"}, (), "element has no nam; it has attr_name"),
+        (
+            {"kind": "text.pasted", "distinct": "element.nam.e"},
+            (),
+            "element has no nam; it has attr_name",
+        ),
         ({"kind": "download.finished", "where": {"size.a": "3"}}, (), "size is a plain value"),
-        ({"kind": "request.finished", "where": {"body.files.filename": "a"}}, (), "as in body.files.0"),
+        (
+            {"kind": "request.finished", "where": {"body.files.filename": "a"}},
+            (),
+            "as in body.files.0",
+        ),
         ({"kind": "request.sent", "where": {"body.text": "a"}}, (), "request.sent has no body"),
-        ({"kind": "request.finished", "where": {"headers": {"contains": "x"}}}, (), "say which is read"),
-        ({"kind": "attribute.changed", "where": {"value": "true"}}, (), "which attribute it is about"),
+        (
+            {"kind": "request.finished", "where": {"headers": {"contains": "x"}}},
+            (),
+            "say which is read",
+        ),
+        (
+            {"kind": "attribute.changed", "where": {"value": "true"}},
+            (),
+            "which attribute it is about",
+        ),
         ({"kind": "file.read", "where": {"facts.text": "a"}}, (), "which file is to be read"),
     ],
 )
-def test_facts_that_no_event_can_carry_are_refused(args: dict[str, Any], wrong: tuple[str, ...], said: str) -> None:
+def test_facts_that_no_event_can_carry_are_refused(
+    args: dict[str, Any], wrong: tuple[str, ...], said: str
+) -> None:
     found = rules()["observed"]
     assert isinstance(found, Rule)
     with pytest.raises(SpecError) as caught:
@@ -125,7 +160,11 @@ def test_no_rule_hears_what_was_seen() -> None:
 
 def test_every_kind_that_replaces_a_fact_is_heard_for_it() -> None:
     """Else what a rule read of a state would stand for ever."""
-    replaces = {kind for kind, about in KINDS.items() if invalidated(Event("E", 1, about.source, kind, 0, {}), World())}
+    replaces = {
+        kind
+        for kind, about in KINDS.items()
+        if invalidated(Event("E", 1, about.source, kind, 0, {}), World())
+    }
     assert replaces == STATEFUL
 
 
@@ -134,7 +173,9 @@ def test_a_kind_replaces_keys_of_the_forms_that_are_said_of_it(kind: str) -> Non
     """Where no key of these forms is held, nobody looks for what the event replaces."""
     world = World(frames={"f": {"tab": "t", "url": "", "fields": {"name": {}}}})
     event = Event("E", 1, KINDS[kind].source, kind, 0, {"frame": "f", "tab": "t"})
-    assert {form_of(key) for key in invalidated(event, world) + fields_left(event, world)} == REPLACES[kind]
+    assert {
+        form_of(key) for key in invalidated(event, world) + fields_left(event, world)
+    } == REPLACES[kind]
 
 
 CHECKED = one("widget_state", name="Show lines", state="checked")
@@ -163,6 +204,8 @@ def test_a_fact_of_state_falls_when_it_is_replaced(name: str) -> None:
 def test_what_stood_in_a_window_when_it_opened_did_not_happen() -> None:
     """Unless the task says that it counts."""
     first = state(True, initial=True)
-    assert worth(run(ruleset(one("observed", kind="widget.state_changed")), *episode([first]))) == [0.0]
+    assert worth(run(ruleset(one("observed", kind="widget.state_changed")), *episode([first]))) == [
+        0.0
+    ]
     said = one("observed", kind="widget.state_changed", where={"initial": True})
     assert worth(run(ruleset(said), *episode([first]))) == [0.1]

@@ -26,25 +26,41 @@ def in_frame() -> Said:
 
 
 def dialog(url: str) -> Said:
-    return ("dialog.closed", {"tab": "T", "type": "confirm", "accepted": True, "message": "Sure?", "url": url})
+    return (
+        "dialog.closed",
+        {"tab": "T", "type": "confirm", "accepted": True, "message": "Sure?", "url": url},
+    )
 
 
 def download(url: str) -> Said:
-    return ("download.finished", {"tab": "T", "url": url, "name": "a.csv", "download": "d", "size": 3})
+    return (
+        "download.finished",
+        {"tab": "T", "url": url, "name": "a.csv", "download": "d", "size": 3},
+    )
 
 
 def shows(text: str) -> Said:
     return ("text.appeared", {"tab": "T", "frame": "T", "text": text})
 
 
-PAGES = (FAKE, "file:///tmp/page.html", "about:blank", "http://else.test/", "https://shop.test/", f"blob:{ORIGIN}/7")
+PAGES = (
+    FAKE,
+    "file:///tmp/page.html",
+    "about:blank",
+    "http://else.test/",
+    "https://shop.test/",
+    f"blob:{ORIGIN}/7",
+)
 RULES: dict[str, tuple[dict[str, Any], Said]] = {
     "a click": (CLICK, clicked("Add to cart")),
     "a field": ({"field_filled": {"field": "Name", "value": "Ada"}}, filled("Name", "Ada")),
     "a form": ({"form_filled": {"fields": {"Name": "Ada"}}}, filled("Name", "Ada")),
     "a text": ({"text_visible": {"text": {"contains": "Done"}}}, shows("All Done")),
     "an event": ({"observed": {"kind": "text.appeared", "where": {"text": "Done"}}}, shows("Done")),
-    "an expression": ({"cel": {"kind": "text.appeared", "expression": "data.text == 'Done'"}}, shows("Done")),
+    "an expression": (
+        {"cel": {"kind": "text.appeared", "expression": "data.text == 'Done'"}},
+        shows("Done"),
+    ),
 }
 
 
@@ -54,7 +70,9 @@ def value(when: dict[str, Any], *said: Said, **top: Any) -> float | None:
 
 @pytest.mark.parametrize(("when", "said"), RULES.values(), ids=RULES.keys())
 @pytest.mark.parametrize("url", PAGES)
-def test_another_page_than_the_sites_earns_nothing(url: str, when: dict[str, Any], said: Said) -> None:
+def test_another_page_than_the_sites_earns_nothing(
+    url: str, when: dict[str, Any], said: Said
+) -> None:
     assert value(when, went(url), said) == 0.0
 
 

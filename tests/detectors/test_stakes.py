@@ -1,4 +1,5 @@
-"""What tiers may pay: never as much as reaching the goal, whatever they say; and a blend is its formula."""
+"""What tiers may pay: never as much as reaching the goal, whatever they say; and a blend is its
+formula."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from detectors.engine.engine import Engine, Outcome
+from detectors.engine.engine import Engine, EngineResult
 from detectors.engine.resolution import Word, decide
 from detectors.engine.stakes import most_of_steps, spread_over
 from detectors.model.rewards import encode_reward, total
@@ -33,7 +34,9 @@ def words(asked: list[Ask], model: float | None, judge: float | None) -> list[Wo
     ]
 
 
-def judged(rules: Ruleset, outcome: Outcome, model: float | None, judge: float | None) -> list[Reward]:
+def judged(
+    rules: Ruleset, outcome: EngineResult, model: float | None, judge: float | None
+) -> list[Reward]:
     """The final rewards where both tiers say the same of everything."""
     found = []
     for reward in outcome.rewards:
@@ -42,7 +45,7 @@ def judged(rules: Ruleset, outcome: Outcome, model: float | None, judge: float |
     return found
 
 
-def played(rules: Ruleset, *steps: list[Said]) -> Outcome:
+def played(rules: Ruleset, *steps: list[Said]) -> EngineResult:
     """An episode that is closed in its last step."""
     return Engine(rules, "ep_1").feed(log(*episode(*steps)))
 
@@ -66,7 +69,10 @@ def escalations(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.booleans()):
         rule = draw(st.sampled_from([0.05, 0.3, 0.5, 0.8]))
         model = draw(st.sampled_from([0.0, 0.5, 1.0])) * (1 - rule)
-        more |= {"route": "blend", "weights": {"rule": rule, "model": model, "judge": 1 - rule - model}}
+        more |= {
+            "route": "blend",
+            "weights": {"rule": rule, "model": model, "judge": 1 - rule - model},
+        }
     return more | {
         "audit": 0,
         "share": draw(st.sampled_from([0.01, 0.2, 0.5, 0.99])),
@@ -78,15 +84,23 @@ def escalations(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def tasks(draw: st.DrawFn) -> Ruleset:
     """A task that is accepted: any weights, goals, ends and tiers."""
-    goals = draw(st.sampled_from([[], [GOAL], [GOAL, {"id": "all", "when": {"goal": {"requires": ["cart"]}}}]]))
-    top: dict[str, Any] = {"weights": {"nav": draw(parts), "goal": draw(st.sampled_from([0.0, 0.2, 1.0]))}}
+    goals = draw(
+        st.sampled_from(
+            [[], [GOAL], [GOAL, {"id": "all", "when": {"goal": {"requires": ["cart"]}}}]]
+        )
+    )
+    top: dict[str, Any] = {
+        "weights": {"nav": draw(parts), "goal": draw(st.sampled_from([0.0, 0.2, 1.0]))}
+    }
     if draw(st.booleans()):
         top["limits"] = {"steps": draw(st.integers(1, 70))}
     if goals and draw(st.booleans()):
         alpha = draw(st.sampled_from([None, 0.0, 0.3, 1.0]))
         success = draw(st.sampled_from([0.0, 1.0, 10.0]))
         failure = draw(st.sampled_from([-5.0, -1.0, 0.0, 1.0]))
-        top["outcome"] = {"success": success, "failure": failure} | ({} if alpha is None else {"alpha": alpha})
+        top["outcome"] = {"success": success, "failure": failure} | (
+            {} if alpha is None else {"alpha": alpha}
+        )
     if goals and draw(st.booleans()):
         top["efficiency"] = {"weight": 0.1, "best": 2, "worst": 20}
     if draw(st.booleans()):
@@ -110,14 +124,18 @@ def test_no_sequence_of_silent_steps_beats_reaching_the_goal(
     of_work: float | None,
     of_work_too: float | None,
 ) -> None:
-    """Whatever model and judge say of silence, and of the work: what the rules pay for the goal is at least as much.
+    """Whatever model and judge say of silence, and of the work: what the rules pay for the goal is
+    at least as much.
 
-    Where the task calls the rules' yes no proof, a tier may take the goal from who reached it: then it is the rules'
-    own pay that silence is held against.
+    Where the task calls the rules' yes no proof, a tier may take the goal from who reached it: then
+    it is the rules' own pay that silence is held against.
     """
     silent = judged(rules, played(rules, *[SILENT] * many), model, judge)
     outcome = played(rules, [went("/cart"), went("/done", tab="U")])
-    soft = rules.task.escalation is not None and rules.task.escalation.decisive in ("negative", "none")
+    soft = rules.task.escalation is not None and rules.task.escalation.decisive in (
+        "negative",
+        "none",
+    )
     blends = rules.task.escalation is not None and rules.task.escalation.route == "blend"
     work = outcome.rewards if soft and not blends else judged(rules, outcome, of_work, of_work_too)
     if any(reward.mask for reward in work):
@@ -128,11 +146,17 @@ def test_no_sequence_of_silent_steps_beats_reaching_the_goal(
 
 
 @settings(max_examples=100, deadline=None)
-@given(tasks(), st.lists(st.sampled_from(["/cart", "/done", "/rude", "/elsewhere"]), max_size=20), scores, scores)
+@given(
+    tasks(),
+    st.lists(st.sampled_from(["/cart", "/done", "/rude", "/elsewhere"]), max_size=20),
+    scores,
+    scores,
+)
 def test_what_tiers_add_is_bounded_by_what_the_rules_leave_unpaid(
     rules: Ruleset, paths: list[str], model: float | None, judge: float | None
 ) -> None:
-    """However work, fines and silence follow each other: to be fined makes no room, after the goal there is none."""
+    """However work, fines and silence follow each other: to be fined makes no room, after the goal
+    there is none."""
     outcome = played(rules, *[[went(path)] for path in paths])
     offered = [ask.stake for ask in outcome.asks if ask.item == "step"]
     assert sum(offered) <= most_of_steps(rules) + 1e-9
@@ -146,23 +170,59 @@ def test_what_tiers_add_is_bounded_by_what_the_rules_leave_unpaid(
     ("top", "steps", "stakes"),
     [
         pytest.param({}, [SILENT] * 2, [0.2 * 0.6 / 50] * 2, id="without limits over fifty steps"),
-        pytest.param({"limits": {"steps": 4}}, [SILENT] * 6, [0.03] * 4, id="over the task's limit, and none beyond"),
-        pytest.param({"limits": {"seconds": 0.004}}, [SILENT] * 4, [0.0024] * 3, id="none beyond a limit of time"),
-        pytest.param({"limits": {"steps": 4}, "escalation": {"share": 0.8}}, [SILENT], [0.12], id="of another share"),
         pytest.param(
-            {"limits": {"steps": 4}, "outcome": {"success": 1.0, "failure": 0.4}}, [SILENT], [0.06], id="the end's too"
+            {"limits": {"steps": 4}},
+            [SILENT] * 6,
+            [0.03] * 4,
+            id="over the task's limit, and none beyond",
         ),
         pytest.param(
-            {"limits": {"steps": 4}, "outcome": {"success": 0.4, "failure": -9}}, [SILENT], [0.05], id="but no fine's"
+            {"limits": {"seconds": 0.004}},
+            [SILENT] * 4,
+            [0.0024] * 3,
+            id="none beyond a limit of time",
         ),
         pytest.param(
-            {"limits": {"steps": 4}}, [[went("/rude")], SILENT], [0.03], id="a fined step is not silent, and no room"
+            {"limits": {"steps": 4}, "escalation": {"share": 0.8}},
+            [SILENT],
+            [0.12],
+            id="of another share",
         ),
-        pytest.param({"limits": {"steps": 4}}, [[went("/cart")], SILENT], [0.03], id="work that is not the goal"),
-        pytest.param({"limits": {"steps": 4}}, [SILENT, [went("/done")], SILENT], [0.03], id="after the goal none"),
+        pytest.param(
+            {"limits": {"steps": 4}, "outcome": {"success": 1.0, "failure": 0.4}},
+            [SILENT],
+            [0.06],
+            id="the end's too",
+        ),
+        pytest.param(
+            {"limits": {"steps": 4}, "outcome": {"success": 0.4, "failure": -9}},
+            [SILENT],
+            [0.05],
+            id="but no fine's",
+        ),
+        pytest.param(
+            {"limits": {"steps": 4}},
+            [[went("/rude")], SILENT],
+            [0.03],
+            id="a fined step is not silent, and no room",
+        ),
+        pytest.param(
+            {"limits": {"steps": 4}},
+            [[went("/cart")], SILENT],
+            [0.03],
+            id="work that is not the goal",
+        ),
+        pytest.param(
+            {"limits": {"steps": 4}},
+            [SILENT, [went("/done")], SILENT],
+            [0.03],
+            id="after the goal none",
+        ),
     ],
 )
-def test_what_a_silent_step_is_worth(top: dict[str, Any], steps: list[list[Said]], stakes: list[float]) -> None:
+def test_what_a_silent_step_is_worth(
+    top: dict[str, Any], steps: list[list[Said]], stakes: list[float]
+) -> None:
     """A part of what the goal is worth and was not paid yet, by the task's limit of steps."""
     weights = {"nav": 0.4, "goal": 0.6}
     escalation = {"audit": 0, "share": 0.2, **top.get("escalation", {})}
@@ -192,7 +252,9 @@ def test_a_task_whose_rules_can_pay_nothing_gives_tiers_nothing(goals: list[Any]
 def test_a_judged_goal_is_worth_what_steps_have_left_of_it() -> None:
     """So that silence which all tiers call a success is worth no more than the goal."""
     escalation = {"audit": 0, "share": 0.5, "escalate": ["unscored", "goal"]}
-    rules = ruleset(CART, GOAL, weights={"nav": 0.4, "goal": 0.6}, limits={"steps": 5}, escalation=escalation)
+    rules = ruleset(
+        CART, GOAL, weights={"nav": 0.4, "goal": 0.6}, limits={"steps": 5}, escalation=escalation
+    )
     outcome = played(rules, *[SILENT] * 3)
     assert [(ask.item, ask.stake) for ask in outcome.asks] == [
         ("step", 0.06),
@@ -209,11 +271,11 @@ def test_a_judged_goal_is_worth_what_steps_have_left_of_it() -> None:
 def test_late_words_give_the_same_bytes(
     rules: Ruleset, order: list[int], model: float | None, judge: float | None
 ) -> None:
-    """What a step is worth follows from the log up to its seal: not from which step was answered first, nor from where
-    the engine was stored and loaded in between."""
+    """What a step is worth follows from the log up to its seal: not from which step was answered
+    first, nor from where the engine was stored and loaded in between."""
     said = episode(SILENT, [went("/cart"), *SILENT], SILENT, [went("/rude")], SILENT, SILENT)
     whole = Engine(rules, "ep_1").feed(log(*said))
-    engine, again = Engine(rules, "ep_1"), Outcome()
+    engine, again = Engine(rules, "ep_1"), EngineResult()
     for event in log(*said):
         outcome = engine.feed([event])
         again.rewards += outcome.rewards
@@ -224,14 +286,22 @@ def test_late_words_give_the_same_bytes(
     for step in order:
         asked = [ask for ask in again.asks if ask.step == step]
         # Within a step the second tier's words may come before the first's.
-        late[step] = encode_reward(decide(rules, again.rewards[step], asked, words(asked, model, judge)))
-    assert [late[step] for step in range(6)] == [encode_reward(one) for one in judged(rules, whole, model, judge)]
+        late[step] = encode_reward(
+            decide(rules, again.rewards[step], asked, words(asked, model, judge))
+        )
+    assert [late[step] for step in range(6)] == [
+        encode_reward(one) for one in judged(rules, whole, model, judge)
+    ]
 
 
 # r = α·r_rule + β·R + γ·r_judge, of which docs/cascade.md has the table.
 
 BLEND = {"route": "blend", "weights": {"rule": 0.5, "model": 0.3, "judge": 0.2}, "audit": 0}
-UNIT = {"weights": {"nav": 0.1, "ui": 0.3, "goal": 0.0}, "outcome": {"success": 40.0}, "limits": {"steps": 4}}
+UNIT = {
+    "weights": {"nav": 0.1, "ui": 0.3, "goal": 0.0},
+    "outcome": {"success": 40.0},
+    "limits": {"steps": 4},
+}
 """A task whose step has a stake of 1: 0.2 of 0.5 of 40, over 4 steps."""
 FINE = {"id": "fine", "when": {"url_reached": {"url": "/fine"}}, "penalty": 0.2}
 MORE = {"id": "more", "when": {"url_reached": {"url": "/more"}}, "component": "ui"}
@@ -241,9 +311,15 @@ MORE = {"id": "more", "when": {"url_reached": {"url": "/more"}}, "component": "u
     ("path", "model", "judge", "reward", "reason"),
     [
         pytest.param("/cart", 0.8, 0.5, 0.39, None, id="0.5 * 0.1 + 0.3 * 0.8 + 0.2 * 0.5"),
-        pytest.param("/elsewhere", 0.8, 0.5, 0.34, None, id="silence: 0.5 * 0 + 0.3 * 0.8 + 0.2 * 0.5"),
-        pytest.param("/more", 0.8, 0.5, 0.49, None, id="more work: 0.5 * 0.3 + 0.3 * 0.8 + 0.2 * 0.5"),
-        pytest.param("/fine", 0.8, 0.5, 0.24, None, id="a penalty: 0.5 * -0.2 + 0.3 * 0.8 + 0.2 * 0.5"),
+        pytest.param(
+            "/elsewhere", 0.8, 0.5, 0.34, None, id="silence: 0.5 * 0 + 0.3 * 0.8 + 0.2 * 0.5"
+        ),
+        pytest.param(
+            "/more", 0.8, 0.5, 0.49, None, id="more work: 0.5 * 0.3 + 0.3 * 0.8 + 0.2 * 0.5"
+        ),
+        pytest.param(
+            "/fine", 0.8, 0.5, 0.24, None, id="a penalty: 0.5 * -0.2 + 0.3 * 0.8 + 0.2 * 0.5"
+        ),
         pytest.param("/cart", 0.0, 0.0, 0.05, None, id="work that nobody likes: 0.5 * 0.1"),
         pytest.param(
             "/cart",
@@ -262,7 +338,12 @@ MORE = {"id": "more", "when": {"url_reached": {"url": "/more"}}, "component": "u
             id="silence, and the model abstained",
         ),
         pytest.param(
-            "/cart", None, None, 0.1, "step: renormalised without model and judge: rule 1", id="the rules alone"
+            "/cart",
+            None,
+            None,
+            0.1,
+            "step: renormalised without model and judge: rule 1",
+            id="the rules alone",
         ),
         pytest.param(
             "/elsewhere",
@@ -277,12 +358,19 @@ MORE = {"id": "more", "when": {"url_reached": {"url": "/more"}}, "component": "u
 def test_a_blend_is_its_formula(
     path: str, model: float | None, judge: float | None, reward: float | None, reason: str | None
 ) -> None:
-    """On every step, with the rules' own number in it, and all terms on the scale of the step's stake, here 1."""
+    """On every step, with the rules' own number in it, and all terms on the scale of the step's
+    stake, here 1."""
     rules = ruleset(CART, MORE, FINE, GOAL, **UNIT, escalation=BLEND)
     outcome = played(rules, [went(path)], SILENT)
-    assert [(ask.step, ask.item, ask.stake) for ask in outcome.asks] == [(0, "step", 1.0), (1, "step", 1.0)]
+    assert [(ask.step, ask.item, ask.stake) for ask in outcome.asks] == [
+        (0, "step", 1.0),
+        (1, "step", 1.0),
+    ]
     found = judged(rules, outcome, model, judge)[0]
-    assert (found.reward, found.reason) == (reward if reward is None else pytest.approx(reward), reason)
+    assert (found.reward, found.reason) == (
+        reward if reward is None else pytest.approx(reward),
+        reason,
+    )
     assert found.mask is (reward is None)
     if found.reward is not None:
         assert sum(m.worth for m in found.milestones) == pytest.approx(found.reward)
@@ -309,8 +397,8 @@ def test_more_work_is_worth_more_under_the_same_words() -> None:
 
 
 def test_the_goal_of_a_blend_is_blended_once() -> None:
-    """What the rules paid for it in this step is not a term of the step as well; and it counts by the rules' weight
-    wherever nobody is asked, as in a closing step."""
+    """What the rules paid for it in this step is not a term of the step as well; and it counts by
+    the rules' weight wherever nobody is asked, as in a closing step."""
     task = {"weights": {"nav": 0.2, "goal": 0.8}, "limits": {"steps": 2}}
     rules = ruleset(CART, GOAL, **task, escalation={**BLEND, "escalate": ["goal"]})
     won = judged(rules, played(rules, [went("/cart"), went("/done")]), 1.0, 0.0)[0]
@@ -322,9 +410,16 @@ def test_the_goal_of_a_blend_is_blended_once() -> None:
     assert lost.success is False
     held = {**GOAL, "must_hold_at_end": True}
     at_end = ruleset(CART, held, **task, escalation=BLEND)
-    closing = [*episode([went("/done")], close=False), sealed(0), ("episode.closed", {"reason": "done"})]
+    closing = [
+        *episode([went("/done")], close=False),
+        sealed(0),
+        ("episode.closed", {"reason": "done"}),
+    ]
     outcome = Engine(at_end, "ep_1").feed(log(*closing))
-    assert [reward.reward for reward in judged(at_end, outcome, 0.0, 0.0)] == [0.0, pytest.approx(0.4)]
+    assert [reward.reward for reward in judged(at_end, outcome, 0.0, 0.0)] == [
+        0.0,
+        pytest.approx(0.4),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -333,11 +428,29 @@ def test_the_goal_of_a_blend_is_blended_once() -> None:
         pytest.param({"share": 1}, "escalation.share", id="as much as the goal"),
         pytest.param({"share": 0}, "escalation.share", id="nothing"),
         pytest.param({"worth": 1.0}, "escalation.worth", id="a number without a bound"),
-        pytest.param({**BLEND, "escalate": "never"}, "escalation.escalate", id="a blend of no step"),
-        pytest.param({**BLEND, "escalate": "low_confidence"}, "escalation.escalate", id="a blend of some steps"),
-        pytest.param({**BLEND, "tiers": ["model"]}, "escalation.weights.judge", id="a weight of who is not asked"),
-        pytest.param({**BLEND, "weights": {"judge": 1}}, "escalation.weights.rule", id="rules that weigh nothing"),
-        pytest.param({**BLEND, "weights": {"rule": 1}}, "escalation.weights.rule", id="tiers that weigh nothing"),
+        pytest.param(
+            {**BLEND, "escalate": "never"}, "escalation.escalate", id="a blend of no step"
+        ),
+        pytest.param(
+            {**BLEND, "escalate": "low_confidence"},
+            "escalation.escalate",
+            id="a blend of some steps",
+        ),
+        pytest.param(
+            {**BLEND, "tiers": ["model"]},
+            "escalation.weights.judge",
+            id="a weight of who is not asked",
+        ),
+        pytest.param(
+            {**BLEND, "weights": {"judge": 1}},
+            "escalation.weights.rule",
+            id="rules that weigh nothing",
+        ),
+        pytest.param(
+            {**BLEND, "weights": {"rule": 1}},
+            "escalation.weights.rule",
+            id="tiers that weigh nothing",
+        ),
         pytest.param(
             {**BLEND, "escalate": "goal", "weights": {"rule": 0.4, "judge": 0.6}},
             "escalation.weights.rule",
@@ -345,7 +458,9 @@ def test_the_goal_of_a_blend_is_blended_once() -> None:
         ),
     ],
 )
-def test_tasks_in_which_silence_could_win_are_refused(escalation: dict[str, Any], path: str) -> None:
+def test_tasks_in_which_silence_could_win_are_refused(
+    escalation: dict[str, Any], path: str
+) -> None:
     """Each by its place."""
     with pytest.raises(TaskError) as caught:
         ruleset(CART, GOAL, escalation=escalation)
@@ -355,8 +470,12 @@ def test_tasks_in_which_silence_could_win_are_refused(escalation: dict[str, Any]
 @pytest.mark.parametrize(
     ("outcome", "route", "wanted"),
     [
-        pytest.param({"failure": 0.5}, BLEND, "outcome.failure: got 0.5", id="a blend that pays for failing"),
-        pytest.param({"success": -1, "failure": -2}, {}, "outcome.success: got -1", id="a success that costs"),
+        pytest.param(
+            {"failure": 0.5}, BLEND, "outcome.failure: got 0.5", id="a blend that pays for failing"
+        ),
+        pytest.param(
+            {"success": -1, "failure": -2}, {}, "outcome.success: got -1", id="a success that costs"
+        ),
     ],
 )
 def test_ends_by_which_silence_could_win_are_refused(
@@ -369,5 +488,7 @@ def test_ends_by_which_silence_could_win_are_refused(
 
 def test_the_share_is_part_of_the_digest() -> None:
     """Another share is another ruleset; the default written out is not."""
-    digests = [ruleset(CART, GOAL, escalation=said).digest for said in ({}, {"share": 0.2}, {"share": 0.3})]
+    digests = [
+        ruleset(CART, GOAL, escalation=said).digest for said in ({}, {"share": 0.2}, {"share": 0.3})
+    ]
     assert digests[0] == digests[1] != digests[2]

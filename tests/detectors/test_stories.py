@@ -1,4 +1,5 @@
-"""What nobody saw, told both ways: up to the first null, what a step is worth is what it is worth either way."""
+"""What nobody saw, told both ways: up to the first null, what a step is worth is what it is worth
+either way."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def _composed(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         several.map(lambda of: {"any_of": {"of": of}}),
         *(
-            st.tuples(several, within).map(lambda both, name=name: {name: {"of": both[0], **both[1]}})
+            st.tuples(several, within).map(
+                lambda both, name=name: {name: {"of": both[0], **both[1]}}
+            )
             for name in ("all_of", "sequence")
         ),
     )
@@ -62,7 +65,9 @@ def tasks(draw: st.DrawFn) -> Ruleset:
     for n in range(draw(st.integers(1, 3))):
         milestone = {"id": f"m{n}", "component": "ui", "when": draw(condition)}
         milestone |= draw(
-            st.sampled_from([{}, {}, {"penalty": 0.5}, {"revoke_on": draw(LEAF)}, {"only_if": draw(LEAF)}])
+            st.sampled_from(
+                [{}, {}, {"penalty": 0.5}, {"revoke_on": draw(LEAF)}, {"only_if": draw(LEAF)}]
+            )
         )
         if n and draw(st.booleans()):
             milestone["after"] = [f"m{n - 1}"]
@@ -74,7 +79,9 @@ def tasks(draw: st.DrawFn) -> Ruleset:
         more = draw(st.sampled_from([{}, {"outcome": {"success": 1.0, "failure": -1.0}}]))
     try:
         return ruleset(
-            *found, weights=dict.fromkeys(sorted({one.get("component", "goal") for one in found}), 1.0), **more
+            *found,
+            weights=dict.fromkeys(sorted({one.get("component", "goal") for one in found}), 1.0),
+            **more,
         )
     except TaskError:
         assume(False)
@@ -103,7 +110,9 @@ def scored(rules: Ruleset, events: list[Event]) -> list[Reward]:
 
 
 @given(rules=tasks(), told=logs())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 def test_what_is_told_holds_either_way(rules: Ruleset, told: list[list[Event]]) -> None:
     hidden, right, wrong = (scored(rules, events) for events in told)
     for own, one, other in zip(hidden, right, wrong, strict=True):
@@ -117,8 +126,12 @@ def test_what_is_told_holds_either_way(rules: Ruleset, told: list[list[Event]]) 
 
 
 @given(rules=tasks(), told=logs(), data=st.data())
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-def test_a_stored_episode_goes_on_in_every_story(rules: Ruleset, told: list[list[Event]], data: st.DataObject) -> None:
+@settings(
+    max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+def test_a_stored_episode_goes_on_in_every_story(
+    rules: Ruleset, told: list[list[Event]], data: st.DataObject
+) -> None:
     events = told[0]
     cut = data.draw(st.integers(1, len(events) - 1))
     engine = Engine(rules, "ep_1")

@@ -17,7 +17,10 @@ SCHEMAS = {
     "search": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}},
     "calculator": {"type": "object", "required": ["sum"]},
 }
-GOAL = {"id": "done", "when": {"goal": {"when": {"request_accepted": {"method": "POST", "url": "/orders"}}}}}
+GOAL = {
+    "id": "done",
+    "when": {"goal": {"when": {"request_accepted": {"method": "POST", "url": "/orders"}}}},
+}
 ORDER = finished("POST", "/orders", 201)
 
 
@@ -73,10 +76,16 @@ def test_values_lie_in_the_ranges_of_the_literature_unless_the_task_says_free() 
         for side, value in sides.items():
             low, high = RANGES[facet][side]
             assert low <= value <= high, (facet, side)
-    assert paid(tools(pay={"which": {"right": 2.0}}), [called("search", q="x")]) == 1.0 + 2.0 + 1.0 - 0.5
+    assert (
+        paid(tools(pay={"which": {"right": 2.0}}), [called("search", q="x")])
+        == 1.0 + 2.0 + 1.0 - 0.5
+    )
     with pytest.raises(TaskError, match=r"a number from 0\.5 to 2"):
         tools(pay={"which": {"right": 3.0}})
-    assert paid(tools(pay={"which": {"right": 3.0}}, free=True), [called("search", q="x")]) == 1.0 + 3.0 + 1.0 - 0.5
+    assert (
+        paid(tools(pay={"which": {"right": 3.0}}, free=True), [called("search", q="x")])
+        == 1.0 + 3.0 + 1.0 - 0.5
+    )
 
 
 @pytest.mark.parametrize("pays", [0.3, 1.0])
@@ -84,17 +93,22 @@ def test_a_task_that_needs_no_call_pays_less_for_making_none(pays: float) -> Non
     """From 0.3 to 1, where a call that is needed is worth 0.5 to 1.5."""
     own = tools(expected=(), pay={"when": {"no_call": pays, "right": 1.5}})
     assert paid(own, [answered("2")]) == pytest.approx(pays - 0.5)
-    assert paid(tools(pay={"when": {"no_call": pays, "right": 1.5}}), [called("search", q="x")]) == 1.5 + 1.5 + 1 - 0.5
+    assert (
+        paid(tools(pay={"when": {"no_call": pays, "right": 1.5}}), [called("search", q="x")])
+        == 1.5 + 1.5 + 1 - 0.5
+    )
 
 
 @pytest.mark.parametrize("pays", [0.29, 1.01])
 def test_beyond_it_only_where_the_task_says_free(pays: float) -> None:
     """As for all of the preset's values."""
-    with pytest.raises(TaskError, match=r"pay\.when\.no_call: got .*, wanted a number from 0\.3 to 1"):
+    with pytest.raises(
+        TaskError, match=r"pay\.when\.no_call: got .*, wanted a number from 0\.3 to 1"
+    ):
         tools(expected=(), pay={"when": {"no_call": pays}})
-    assert paid(tools(expected=(), pay={"when": {"no_call": pays}}, free=True), [answered("2")]) == pytest.approx(
-        pays - 0.5
-    )
+    assert paid(
+        tools(expected=(), pay={"when": {"no_call": pays}}, free=True), [answered("2")]
+    ) == pytest.approx(pays - 0.5)
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -119,7 +133,8 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
 
 
 def test_tools_of_like_names_are_told_apart() -> None:
-    """Ids have fewer letters than names, and are shorter: each tool has its own, and pays for itself."""
+    """Ids have fewer letters than names, and are shorter: each tool has its own, and pays for
+    itself."""
     long = "a" * 70
     expected = [{"tool": name} for name in ("a b", "a_b", "a:b", long + "x", long + "y")]
     own = tools(expected=expected, schemas={"a/b": {"type": "object"}})
@@ -127,7 +142,10 @@ def test_tools_of_like_names_are_told_apart() -> None:
     assert "tools/which.a_b" in ids, "a name that needs no change has none"
     assert {"tools/which.a_b-2", "tools/malformed.a_b-3", "tools/which.a_b-4"} <= set(ids)
     assert max(len(part) for one in ids for part in one.split("/")) <= 64
-    assert paid(own, [called(call["tool"], f"c{n}") for n, call in enumerate(expected)]) == 1.0 + 5 * 1.5 - 0.5
+    assert (
+        paid(own, [called(call["tool"], f"c{n}") for n, call in enumerate(expected)])
+        == 1.0 + 5 * 1.5 - 0.5
+    )
 
 
 def test_the_canonical_form_has_the_milestones_written_out() -> None:
@@ -135,5 +153,7 @@ def test_the_canonical_form_has_the_milestones_written_out() -> None:
     task = tools(expected=[FIND]).task
     spec = task_to_json(task)
     assert "tools" not in spec
-    assert {"tools/when", "tools/which.search", "tools/other"} <= {m["id"] for m in spec["milestones"]}
+    assert {"tools/when", "tools/which.search", "tools/other"} <= {
+        m["id"] for m in spec["milestones"]
+    }
     assert task_from_json(spec) == task

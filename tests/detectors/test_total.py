@@ -1,4 +1,5 @@
-"""No log stops an episode: nothing that a page says is too odd for a rule, and one that fails blinds its step alone."""
+"""No log stops an episode: nothing that a page says is too odd for a rule, and one that fails
+blinds its step alone."""
 
 from __future__ import annotations
 
@@ -32,8 +33,14 @@ def made(name: str, args: Any) -> Ruleset:
     """A task of the one rule."""
     condition = {name: args}
     if name in ("none_of", "probe_kept"):  # alone they would pay for nothing
-        condition = {"all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}}
-    return ruleset({"id": "m", "when": condition, "component": "nav"}, weights={"nav": 1}, probes=tables_probes.PROBES)
+        condition = {
+            "all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}
+        }
+    return ruleset(
+        {"id": "m", "when": condition, "component": "nav"},
+        weights={"nav": 1},
+        probes=tables_probes.PROBES,
+    )
 
 
 def mutated(value: Any, chance: random.Random) -> Any:
@@ -44,17 +51,23 @@ def mutated(value: Any, chance: random.Random) -> Any:
         return {key: mutated(one, chance) for key, one in value.items() if chance.random() > 0.03}
     if isinstance(value, list | tuple):
         return [mutated(one, chance) for one in value]
-    return value + chance.choice(ENDS) if isinstance(value, str) and chance.random() < 0.1 else value
+    return (
+        value + chance.choice(ENDS) if isinstance(value, str) and chance.random() < 0.1 else value
+    )
 
 
 @pytest.mark.parametrize("name", sorted(YES))
 def test_nothing_that_a_page_says_is_too_odd(name: str) -> None:
-    """Each rule's own tables with their events spoilt: read to the end, by rules that do not fail, and stored."""
+    """Each rule's own tables with their events spoilt: read to the end, by rules that do not fail,
+    and stored."""
     chance = random.Random(name)
     for args, said in (*(case[:2] for case in YES[name]), *NO[name]):
         rules = made(name, args)
         for _ in range(ROUNDS):
-            spoilt = [(kind, found if isinstance(found := mutated(data, chance), dict) else {}) for kind, data in said]
+            spoilt = [
+                (kind, found if isinstance(found := mutated(data, chance), dict) else {})
+                for kind, data in said
+            ]
             engine = Engine(rules, "ep_1")
             rewards = engine.feed(log(*episode(spoilt))).rewards
             assert engine.closed
@@ -81,7 +94,9 @@ def _index(event: Event) -> tuple[str, ...]:
 @pytest.fixture
 def fragile() -> Iterator[None]:
     """The rule, installed as one of others is."""
-    indexed = replace(sample_fragile, name="sample_indexed", index_args=lambda args: ("1",), index_event=_index)
+    indexed = replace(
+        sample_fragile, name="sample_indexed", index_args=lambda args: ("1",), index_event=_index
+    )
     add_foreign({one.name: (one, "sample==1") for one in (sample_fragile, indexed)})
     yield
     add_foreign({})
@@ -93,9 +108,15 @@ GO: dict[str, Any] = {"id": "go", "when": {"element_clicked": {"name": "Go"}}}
 
 @pytest.mark.usefixtures("fragile")
 def test_a_rule_that_fails_blinds_its_step() -> None:
-    """Null, with the event and the rule, and without a word of the page; the steps around it are as they were."""
+    """Null, with the event and the rule, and without a word of the page; the steps around it are as
+    they were."""
     rules = ruleset(M, GO)
-    steps: list[list[Said]] = [[clicked("Go")], [created("a", size=0)], [created("a")], [titled("x")]]
+    steps: list[list[Said]] = [
+        [clicked("Go")],
+        [created("a", size=0)],
+        [created("a")],
+        [titled("x")],
+    ]
     rewards = run(rules, *episode(*steps))
     assert worth(rewards) == [0.2, None, 0.3, 0.0]
     assert rewards[1].reason == "event 5: sample_fragile failed: ZeroDivisionError"
@@ -113,22 +134,33 @@ def test_what_rests_on_a_rule_that_failed_is_not_known() -> None:
         "component": "ui",
         "when": {"all_of": {"holding": True, "of": [{"none_of": [M["when"]]}, GO["when"]]}},
     }
-    assert worth(run(ruleset(none), *episode([created("a", size=0)], [clicked("Go")]))) == [None, None]
-    assert worth(run(ruleset(none), *episode([created("b", size=0)], [clicked("Go")]))) == [0.0, 0.2]
+    assert worth(run(ruleset(none), *episode([created("a", size=0)], [clicked("Go")]))) == [
+        None,
+        None,
+    ]
+    assert worth(run(ruleset(none), *episode([created("b", size=0)], [clicked("Go")]))) == [
+        0.0,
+        0.2,
+    ]
 
 
 @pytest.mark.usefixtures("fragile")
 def test_between_steps_it_blinds_the_next() -> None:
     """There it would have paid."""
     sealed: Said = ("step.sealed", {"step": 0, "why": "quiet"})
-    assert worth(run(ruleset(M), *episode([sealed, created("a", size=0)], [titled("x")], []))) == [0.0, None, 0.0]
+    assert worth(run(ruleset(M), *episode([sealed, created("a", size=0)], [titled("x")], []))) == [
+        0.0,
+        None,
+        0.0,
+    ]
 
 
 @pytest.mark.usefixtures("fragile")
 def test_an_index_that_fails_blinds_as_well() -> None:
     """The rules behind it can't be asked."""
     rewards = run(
-        ruleset({**M, "when": {"sample_indexed": {"name": "a"}}}, GO), *episode([created("a", size=0), clicked("Go")])
+        ruleset({**M, "when": {"sample_indexed": {"name": "a"}}}, GO),
+        *episode([created("a", size=0), clicked("Go")]),
     )
     assert worth(rewards) == [None]
     assert rewards[0].reason == "event 3: an index of rules failed: ZeroDivisionError"

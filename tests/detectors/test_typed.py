@@ -1,4 +1,5 @@
-"""Every typed form: what means the same, what is close but wrong, and that nothing from outside is a pattern."""
+"""Every typed form: what means the same, what is close but wrong, and that nothing from outside is
+a pattern."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from detectors.matchers.typed import TYPES
 from detectors.model.errors import SpecError
 
 HOMOGLYPHS = str.maketrans(
-    "aeopcxyAEOPCX5:", "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0410\u0415\u041e\u0420\u0421\u0425\u01bd\u02d0"
+    "aeopcxyAEOPCX5:",
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0410\u0415\u041e\u0420\u0421\u0425\u01bd\u02d0",
 )
 
 # form: [(spec, texts that mean it, texts that do not)]
@@ -106,8 +108,26 @@ TABLE: dict[str, list[tuple[dict[str, Any], list[str], list[str]]]] = {
         ({"json": "$.items[*].id", "value": {"min": 3}, "every": True}, ['{"items": [{"id": 3}, {"id": 7}]}'], ['{"items": [{"id": 2}, {"id": 7}]}', '{"items": []}']),
     ],
 }  # fmt: skip
-CASES = [pytest.param(*case, id=f"{form}-{n}") for form, cases in TABLE.items() for n, case in enumerate(cases)]
-PATTERNS = ["^.*$", ".*", "(a+)+$", "*", "**", "?", "%", "", " ", "\x00", "a" * 30_000, "[" * 5_000, "1" * 5_000]
+CASES = [
+    pytest.param(*case, id=f"{form}-{n}")
+    for form, cases in TABLE.items()
+    for n, case in enumerate(cases)
+]
+PATTERNS = [
+    "^.*$",
+    ".*",
+    "(a+)+$",
+    "*",
+    "**",
+    "?",
+    "%",
+    "",
+    " ",
+    "\x00",
+    "a" * 30_000,
+    "[" * 5_000,
+    "1" * 5_000,
+]
 
 
 def parse(spec: Any) -> TextMatch:
@@ -120,7 +140,9 @@ def test_every_form_has_its_table() -> None:
 
 
 @pytest.mark.parametrize(("spec", "yes", "no"), CASES)
-def test_what_means_the_same_and_what_does_not(spec: dict[str, Any], yes: list[str], no: list[str]) -> None:
+def test_what_means_the_same_and_what_does_not(
+    spec: dict[str, Any], yes: list[str], no: list[str]
+) -> None:
     """Whole texts, as people write them."""
     matcher = parse(spec)
     assert [text for text in yes if not matcher.matches(text)] == []
@@ -128,7 +150,9 @@ def test_what_means_the_same_and_what_does_not(spec: dict[str, Any], yes: list[s
 
 
 @pytest.mark.parametrize(("spec", "yes", "no"), CASES)
-def test_patterns_and_nonsense_match_nothing(spec: dict[str, Any], yes: list[str], no: list[str]) -> None:
+def test_patterns_and_nonsense_match_nothing(
+    spec: dict[str, Any], yes: list[str], no: list[str]
+) -> None:
     """Immunity 1: what the agent says is never compiled, and takes bounded time."""
     matcher = parse(spec)
     assert [text for text in PATTERNS if matcher.matches(text)] == []
@@ -142,7 +166,8 @@ DECLARED = {"fuzzy-0", "url-1", "path-0", "table-1"}
 
 @pytest.mark.parametrize(("spec", "yes", "no"), CASES)
 def test_what_is_close_is_not_it(spec: dict[str, Any], yes: list[str], no: list[str]) -> None:
-    """Immunity 10: empty, extra content, doubled, reversed, look-alike letters; truncated where a part means nothing."""
+    """Immunity 10: empty, extra content, doubled, reversed, look-alike letters; truncated where a
+    part means nothing."""
     matcher, text = parse(spec), yes[0]
     longer = (f"{text} and more", f"see {text}", f"{text} {text}")
     declared = any(spec is case.values[0] for case in CASES if case.id in DECLARED)
@@ -155,7 +180,10 @@ def test_what_is_close_is_not_it(spec: dict[str, Any], yes: list[str], no: list[
 
 
 @settings(max_examples=150)
-@given(st.sampled_from([case.values[0] for case in CASES]), st.text(max_size=60) | st.sampled_from(PATTERNS))
+@given(
+    st.sampled_from([case.values[0] for case in CASES]),
+    st.text(max_size=60) | st.sampled_from(PATTERNS),
+)
 def test_no_text_makes_a_form_raise(spec: Any, text: str) -> None:
     """Whatever an agent or a page says."""
     matcher = parse(spec)
@@ -169,7 +197,9 @@ def test_money_and_integers_are_read_back(value: int) -> None:
     assert parse({"integer": value}).matches(f"{value:,}")
     assert not parse({"integer": value}).matches(f"{value + 1:,}")
     assert parse({"money": value / 100, "currency": "EUR"}).matches(f"{value / 100:,.2f} EUR")
-    assert not parse({"money": value / 100 + 0.01, "currency": "EUR"}).matches(f"{value / 100:,.2f} EUR")
+    assert not parse({"money": value / 100 + 0.01, "currency": "EUR"}).matches(
+        f"{value / 100:,.2f} EUR"
+    )
 
 
 @given(st.dates())
@@ -178,12 +208,19 @@ def test_dates_are_read_back_in_every_usual_order(day: Any) -> None:
     if day.year < 1000:
         return
     matcher = parse({"date": f"{day:%Y-%m-%d}"})
-    for text in (f"{day:%B} {day.day}, {day.year}", f"{day.day} {day:%b} {day.year}", f"{day:%m/%d/%Y}"):
+    for text in (
+        f"{day:%B} {day.day}, {day.year}",
+        f"{day.day} {day:%b} {day.year}",
+        f"{day:%m/%d/%Y}",
+    ):
         assert matcher.matches(text), text
     assert not matcher.matches(f"{day:%B} {day.year}")
 
 
-@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.lists(st.sampled_from("abcd"), max_size=6))
+@given(
+    st.lists(st.sampled_from("abcd"), min_size=1, max_size=6),
+    st.lists(st.sampled_from("abcd"), max_size=6),
+)
 def test_a_list_is_a_multiset(wanted: list[str], found: list[str]) -> None:
     """Each item as often as it is asked for, in any order."""
     matcher = parse({"list": wanted})
@@ -205,19 +242,35 @@ CART = {"items": [{"id": 1, "note": LONG}]}
     ("spec", "text", "is_so"),
     [
         pytest.param({"regex": "(?s:.*bad.*)"}, f"bad {LONG}", True, id="a pattern"),
-        pytest.param({"regex": "(?s:.*bad.*)"}, f"{LONG} good", False, id="a pattern that is not there"),
-        pytest.param({"any_of": [{"regex": ".*bad.*"}, "x"]}, f"bad {LONG}", True, id="an alternative"),
-        pytest.param({"all_of": [{"contains": "bad"}, {"regex": ".*x"}]}, f"bad {LONG}", True, id="both"),
-        pytest.param({"json": "$.items[0].id", "value": 1}, orjson.dumps(CART).decode(), True, id="JSON"),
-        pytest.param({"json": "$.items[0].id", "value": 2}, orjson.dumps(CART).decode(), False, id="other JSON"),
+        pytest.param(
+            {"regex": "(?s:.*bad.*)"}, f"{LONG} good", False, id="a pattern that is not there"
+        ),
+        pytest.param(
+            {"any_of": [{"regex": ".*bad.*"}, "x"]}, f"bad {LONG}", True, id="an alternative"
+        ),
+        pytest.param(
+            {"all_of": [{"contains": "bad"}, {"regex": ".*x"}]}, f"bad {LONG}", True, id="both"
+        ),
+        pytest.param(
+            {"json": "$.items[0].id", "value": 1}, orjson.dumps(CART).decode(), True, id="JSON"
+        ),
+        pytest.param(
+            {"json": "$.items[0].id", "value": 2},
+            orjson.dumps(CART).decode(),
+            False,
+            id="other JSON",
+        ),
         pytest.param({"money": 5}, "5" + " " * 30_000, True, id="white space is none"),
         pytest.param({"money": 5}, f"5 {LONG}", False, id="an amount and more"),
         pytest.param({"integer": 5}, "0" * 30_000 + "5", False, id="no number that anybody writes"),
-        pytest.param({"regex": "(?s:.*bad.*)"}, "bad" + LONG * 9, False, id="longer than any source tells"),
+        pytest.param(
+            {"regex": "(?s:.*bad.*)"}, "bad" + LONG * 9, False, id="longer than any source tells"
+        ),
     ],
 )
 def test_nothing_hides_behind_padding(spec: dict[str, Any], text: str, is_so: bool) -> None:
-    """What looks into a text looks at all of it: a guard (`none_of`) would be got past otherwise."""
+    """What looks into a text looks at all of it: a guard (`none_of`) would be got past
+    otherwise."""
     assert parse(spec).matches(text) is is_so
 
 

@@ -1,4 +1,5 @@
-"""What a rule is asked and nobody let us see is null; what the agent itself made unreadable is 0."""
+"""What a rule is asked and nobody let us see is null; what the agent itself made unreadable is
+0."""
 
 from __future__ import annotations
 
@@ -10,7 +11,18 @@ import pytest
 from detectors.model.types import Reward
 from detectors.sdk.world import MAX_TEXT
 from tests.detectors.tables_probes import PROBES, probed
-from tests.support.logs import Said, clicked, created, episode, filled, finished, resumed, ruleset, run, worth
+from tests.support.logs import (
+    Said,
+    clicked,
+    created,
+    episode,
+    filled,
+    finished,
+    resumed,
+    ruleset,
+    run,
+    worth,
+)
 
 HASH = "ab" * 32
 FILE: dict[str, Any] = {"file_matches": {"name": "a.pdf", "sha256": HASH}}
@@ -20,7 +32,9 @@ LOGIN: dict[str, Any] = {"form_filled": {"fields": {"Name": "Ada", "Password": "
 SENT: dict[str, Any] = {"form_submitted": {"fields": {"name": "Ada", "password": "s3cret"}}}
 TYPED: dict[str, Any] = {"widget_text": {"name": "Password", "text": "s3cret"}}
 ANY: dict[str, Any] = {"widget_text": {"text": "s3cret"}}
-RUN: dict[str, Any] = {"process_started": {"name": "python3", "arguments": {"contains": "report.py"}}}
+RUN: dict[str, Any] = {
+    "process_started": {"name": "python3", "arguments": {"contains": "report.py"}}
+}
 WHOLE: dict[str, Any] = {"process_started": {"name": "python3", "arguments": "report.py"}}
 COPIED: dict[str, Any] = {"clipboard_holds": {"text": "4711"}}
 LONG: dict[str, Any] = {"form_filled": {"fields": {"Body": {"contains": "4711"}, "Name": "Ada"}}}
@@ -34,8 +48,12 @@ BIG: dict[str, Any] = {
         "where": {"body.files.0.filename": "a.pdf", "body.files.0.size": {"min": 3}},
     }
 }
-REDIRECTED: dict[str, Any] = {"observed": {"kind": "request.finished", "where": {"hops.0.body.files.1.size": 7}}}
-NO_SIZE: dict[str, Any] = {"observed": {"kind": "request.finished", "where": {"body.files.0.size": None}}}
+REDIRECTED: dict[str, Any] = {
+    "observed": {"kind": "request.finished", "where": {"hops.0.body.files.1.size": 7}}
+}
+NO_SIZE: dict[str, Any] = {
+    "observed": {"kind": "request.finished", "where": {"body.files.0.size": None}}
+}
 APART: dict[str, Any] = {"observed": {"kind": "request.finished", "distinct": "body.files.0.size"}}
 SECRET, NAME = filled("Password", None, filled=True), filled("Name", "Ada")
 OTHER = clicked("Other")
@@ -43,7 +61,10 @@ OTHER = clicked("Other")
 
 def submitted(*fields: Any, trusted: bool = True) -> Said:
     form = {"name": "Log in", "action": "http://shop.test/login", "method": "post"}
-    return ("form.submitted", {"tab": "T", "frame": "T", "form": form, "fields": list(fields), "trusted": trusted})
+    return (
+        "form.submitted",
+        {"tab": "T", "frame": "T", "form": form, "fields": list(fields), "trusted": trusted},
+    )
 
 
 def unread(why: str, name: str = "a.pdf", **more: Any) -> Said:
@@ -51,7 +72,11 @@ def unread(why: str, name: str = "a.pdf", **more: Any) -> Said:
 
 
 def widget(role: str, text: str) -> Said:
-    said = {"app": "mail", "window": "Log in", "widget": {"role": role, "name": "Password", "path": "0/1"}}
+    said = {
+        "app": "mail",
+        "window": "Log in",
+        "widget": {"role": role, "name": "Password", "path": "0/1"},
+    }
     return ("widget.text_changed", {**said, "text": text})
 
 
@@ -73,10 +98,16 @@ def cel(expression: str) -> dict[str, Any]:
 
 
 def uploaded(*files: dict[str, Any], hop: bool = False) -> Said:
-    body = {"text": "", "mime": "multipart/form-data; boundary=x", "files": [{"name": "f", **file} for file in files]}
+    body = {
+        "text": "",
+        "mime": "multipart/form-data; boundary=x",
+        "files": [{"name": "f", **file} for file in files],
+    }
     if not hop:
         return finished("POST", "/upload", 200, body=body)
-    return finished("GET", "/done", 200, hops=[{"method": "POST", "url": "http://shop.test/", "body": body}])
+    return finished(
+        "GET", "/done", 200, hops=[{"method": "POST", "url": "http://shop.test/", "body": body}]
+    )
 
 
 def full(count: int) -> list[Said]:
@@ -84,9 +115,13 @@ def full(count: int) -> list[Said]:
     return [filled(f"Other {n}", "y" * 10_000) for n in range(count)]
 
 
-def rewards(when: dict[str, Any], happened: list[Said], before: list[Said] | None = None) -> list[Reward]:
+def rewards(
+    when: dict[str, Any], happened: list[Said], before: list[Said] | None = None
+) -> list[Reward]:
     """Of three steps; it happens in the second."""
-    rules = ruleset({"id": "m", "component": "ui", "when": when}, weights={"ui": 1.0}, probes=PROBES)
+    rules = ruleset(
+        {"id": "m", "component": "ui", "when": when}, weights={"ui": 1.0}, probes=PROBES
+    )
     return run(rules, *episode([OTHER], happened, [OTHER], before=before or []))
 
 
@@ -101,22 +136,50 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
         "the field's value is a secret",
     ),
     "a password in a form": (LOGIN, [NAME, SECRET], "the field's value is a secret"),
-    "a password that is sent": (SENT, [submitted(["name", "Ada"], ["password", None])], "a field's value is a secret"),
-    "a password on the desktop": (TYPED, [widget("password text", "***")], "the text of a password field is kept back"),
+    "a password that is sent": (
+        SENT,
+        [submitted(["name", "Ada"], ["password", None])],
+        "a field's value is a secret",
+    ),
+    "a password on the desktop": (
+        TYPED,
+        [widget("password text", "***")],
+        "the text of a password field is kept back",
+    ),
     "a secret that was copied": (COPIED, [copied(unread="secret")], "what was copied is a secret"),
     "another user's program": (RUN, [process()], "its arguments could not be read"),
-    "a long text beside many": (LONG, [*full(6), filled("Body", TEXT)], "the field's value is too long to be kept"),
+    "a long text beside many": (
+        LONG,
+        [*full(6), filled("Body", TEXT)],
+        "the field's value is too long to be kept",
+    ),
     "what goes on around an icon": (ROW, [clicked("", "img", around="x" * 200)], "goes on"),
     "a secret around an icon": (ROW, [clicked("", "img", around="Bob •••")], "has a secret"),
-    "what an icon stands in": (ROW, [clicked("", "img")], "what the element stands in was not told"),
-    "an answer too long to keep": (ASKED, [probed(None, cut=True)], "the probe's answer was too long"),
-    "an upload of no known size": (BIG, [uploaded({"filename": "a.pdf"})], "observed: the size of a file"),
+    "what an icon stands in": (
+        ROW,
+        [clicked("", "img")],
+        "what the element stands in was not told",
+    ),
+    "an answer too long to keep": (
+        ASKED,
+        [probed(None, cut=True)],
+        "the probe's answer was too long",
+    ),
+    "an upload of no known size": (
+        BIG,
+        [uploaded({"filename": "a.pdf"})],
+        "observed: the size of a file",
+    ),
     "the second of an upload before a redirect": (
         REDIRECTED,
         [uploaded({"filename": "a", "size": 7}, {"filename": "b"}, hop=True)],
         "the size of a file that was uploaded is not known",
     ),
-    "uploads that are told apart by size": (APART, [uploaded({"filename": "a.pdf"})], "the size of a file"),
+    "uploads that are told apart by size": (
+        APART,
+        [uploaded({"filename": "a.pdf"})],
+        "the size of a file",
+    ),
     "an upload of no known size, in CEL": (
         cel("data.body.files[0].size > 3"),
         [uploaded({"filename": "a.pdf"})],
@@ -138,9 +201,18 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a file that is too large for a hash": (FILE, [unread("large")]),
     "another content": (FILE, [created("a.pdf", sha256="cd" * 32)]),
     "an emptied password": (FIELD, [filled("Password", None, filled=False)]),
-    "a password that script filled in": (FIELD, [filled("Password", None, filled=True, trusted=False)]),
-    "a password that nobody could see": (FIELD, [filled("Password", None, filled=True, hidden=True)]),
-    "a password in a form that nobody could see": (LOGIN, [filled("Password", None, filled=True, hidden=True)]),
+    "a password that script filled in": (
+        FIELD,
+        [filled("Password", None, filled=True, trusted=False)],
+    ),
+    "a password that nobody could see": (
+        FIELD,
+        [filled("Password", None, filled=True, hidden=True)],
+    ),
+    "a password in a form that nobody could see": (
+        LOGIN,
+        [filled("Password", None, filled=True, hidden=True)],
+    ),
     "another password": (FIELD, [filled("Pin", None, filled=True)]),
     "another name sent": (SENT, [submitted(["name", "Bob"], ["password", None])]),
     "no password sent": (SENT, [submitted(["name", "Ada"])]),
@@ -162,12 +234,18 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another upload of no known size": (BIG, [uploaded({"filename": "b.pdf"})]),
     "no upload": (BIG, [uploaded()]),
     "an upload has a size, known or not": (NO_SIZE, [uploaded({"filename": "a.pdf"})]),
-    "a small upload, in CEL": (cel("data.body.files[0].size > 3"), [uploaded({"filename": "a.pdf", "size": 2})]),
+    "a small upload, in CEL": (
+        cel("data.body.files[0].size > 3"),
+        [uploaded({"filename": "a.pdf", "size": 2})],
+    ),
     "another upload of no known size, in CEL": (
         cel("data.body.files[0].size > 3 && data.body.files[0].filename == 'a.pdf'"),
         [uploaded({"filename": "b.pdf"})],
     ),
-    "another key that is not there, in CEL": (cel("data.via == 'worker'"), [uploaded({"filename": "a.pdf"})]),
+    "another key that is not there, in CEL": (
+        cel("data.via == 'worker'"),
+        [uploaded({"filename": "a.pdf"})],
+    ),
 }
 PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a beginning that says enough": (ROW, [clicked("", "img", around="Ada " + "x" * 196)]),
@@ -179,12 +257,18 @@ PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a text on the desktop": (TYPED, [widget("text", "s3cret")]),
     "a file that was read": (FILE, [created("a.pdf")]),
     "a large upload": (BIG, [uploaded({"filename": "a.pdf", "size": 3})]),
-    "an upload beside one of no known size": (BIG, [uploaded({"filename": "a.pdf", "size": 3}, {"filename": "b"})]),
+    "an upload beside one of no known size": (
+        BIG,
+        [uploaded({"filename": "a.pdf", "size": 3}, {"filename": "b"})],
+    ),
     "an upload by its name alone": (
         {"observed": {"kind": "request.finished", "where": {"body.files.0.filename": "a.pdf"}}},
         [uploaded({"filename": "a.pdf"})],
     ),
-    "a large upload, in CEL": (cel("data.body.files[0].size > 3"), [uploaded({"filename": "a.pdf", "size": 4})]),
+    "a large upload, in CEL": (
+        cel("data.body.files[0].size > 3"),
+        [uploaded({"filename": "a.pdf", "size": 4})],
+    ),
     "an upload by its name alone, in CEL": (
         cel("data.body.files[0].filename == 'a.pdf' || data.body.files[0].size > 3"),
         [uploaded({"filename": "a.pdf"})],
@@ -232,23 +316,39 @@ def test_what_stood_there_before_the_agent_began_blinds_nothing(name: str) -> No
 
 def test_a_goal_that_leans_on_it_is_not_known_to_have_failed() -> None:
     """The close is null too: success is unknown, not false."""
-    rules = ruleset({"id": "m", "when": FILE}, {"id": "done", "when": {"goal": {"requires": ["m"]}}})
+    rules = ruleset(
+        {"id": "m", "when": FILE}, {"id": "done", "when": {"goal": {"requires": ["m"]}}}
+    )
     said = run(rules, *episode([OTHER], [unread("busy")], [OTHER]))
     assert worth(said) == [0.0, None, None]
     assert said[-1].success is None
 
 
 def test_it_is_made_up_for_once_it_is_known() -> None:
-    """The same file, read: what came true is paid then, in the same step as if nothing had been in doubt."""
-    assert worth(rewards(FILE, [unread("busy"), created("a.pdf", kind="file.modified")])) == [0.0, 1.0, 0.0]
+    """The same file, read: what came true is paid then, in the same step as if nothing had been in
+    doubt."""
+    assert worth(rewards(FILE, [unread("busy"), created("a.pdf", kind="file.modified")])) == [
+        0.0,
+        1.0,
+        0.0,
+    ]
     rules = ruleset({"id": "m", "component": "ui", "when": FILE}, weights={"ui": 1.0})
-    assert worth(run(rules, *episode([unread("busy")], [created("a.pdf", kind="file.modified")]))) == [None, 1.0]
+    assert worth(
+        run(rules, *episode([unread("busy")], [created("a.pdf", kind="file.modified")]))
+    ) == [None, 1.0]
 
 
 def test_a_guard_that_nobody_can_check_pays_nothing_and_takes_nothing() -> None:
     """Whether the cart is as it was is not known: neither is what rests on it."""
-    kept = {"all_of": {"holding": True, "of": [{"probe_kept": {"probe": "cart"}}, {"element_clicked": {"name": "Go"}}]}}
-    assert worth(rewards(kept, [probed("x", cut=True), clicked("Go")], before=[probed("x", when="start")])) == [
+    kept = {
+        "all_of": {
+            "holding": True,
+            "of": [{"probe_kept": {"probe": "cart"}}, {"element_clicked": {"name": "Go"}}],
+        }
+    }
+    assert worth(
+        rewards(kept, [probed("x", cut=True), clicked("Go")], before=[probed("x", when="start")])
+    ) == [
         0,
         None,
         0,
@@ -258,20 +358,29 @@ def test_a_guard_that_nobody_can_check_pays_nothing_and_takes_nothing() -> None:
 def test_a_fact_that_nobody_can_see_any_more_does_not_hold_at_the_end() -> None:
     """Nor is it gone: its step is null, and so is the close."""
     rules = ruleset({"id": "m", "when": ASKED, "must_hold_at_end": True}, probes=PROBES)
-    assert worth(run(rules, *episode([probed({"pin": "4711"})], [probed(None, cut=True)])))[-1] is None
+    assert (
+        worth(run(rules, *episode([probed({"pin": "4711"})], [probed(None, cut=True)])))[-1] is None
+    )
 
 
 def test_what_rests_on_its_not_having_happened_is_not_known_either() -> None:
-    """Even where it stood there before the first step: what can't be told from its opposite pays neither."""
+    """Even where it stood there before the first step: what can't be told from its opposite pays
+    neither."""
     quiet = {"all_of": {"of": [{"element_clicked": {"name": "Go"}}, {"none_of": [FIELD]}]}}
-    assert worth(rewards(quiet, [clicked("Go")], before=[filled("Password", "other")])) == [0.0, 1.0, 0.0]
+    assert worth(rewards(quiet, [clicked("Go")], before=[filled("Password", "other")])) == [
+        0.0,
+        1.0,
+        0.0,
+    ]
     assert worth(rewards(quiet, [clicked("Go")], before=[SECRET])) == [0.0, None, 0.0]
 
 
 def scored(*steps: list[Said], milestones: list[dict[str, Any]], **task: Any) -> list[float | None]:
     """What the steps are worth; the last number is the close's."""
     weights = dict.fromkeys(sorted({m.get("component", "goal") for m in milestones}), 1.0)
-    return worth(run(ruleset(*milestones, weights=weights, probes=PROBES, **task), *episode(*steps)))
+    return worth(
+        run(ruleset(*milestones, weights=weights, probes=PROBES, **task), *episode(*steps))
+    )
 
 
 GO: dict[str, Any] = {"element_clicked": {"name": "Go"}}
@@ -300,7 +409,10 @@ LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None
         [None, 0.5, 0.0],
     ),
     "what comes after it": (
-        [{"id": "m", "component": "ui", "when": FIELD}, {"id": "n", "component": "ui", "when": GO, "after": ["m"]}],
+        [
+            {"id": "m", "component": "ui", "when": FIELD},
+            {"id": "n", "component": "ui", "when": GO, "after": ["m"]},
+        ],
         [[SECRET], [clicked("Go")], [OTHER]],
         [None, None, 0.0],
     ),
@@ -315,7 +427,10 @@ LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None
         [1.0, None, 0.0],
     ),
     "a penalty": (
-        [{"id": "m", "component": "ui", "when": FIELD, "penalty": 0.5}, {"id": "n", "component": "ui", "when": GO}],
+        [
+            {"id": "m", "component": "ui", "when": FIELD, "penalty": 0.5},
+            {"id": "n", "component": "ui", "when": GO},
+        ],
         [[clicked("Go")], [SECRET], [OTHER]],
         [1.0, None, 0.0],
     ),
@@ -325,12 +440,24 @@ LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None
         [0.0, 0.0, None],
     ),
     "a secret that is to be typed twice": (
-        [{"id": "m", "component": "ui", "when": {"same": {"by": "value", "of": [FIELD, REPEATED]}}}],
+        [
+            {
+                "id": "m",
+                "component": "ui",
+                "when": {"same": {"by": "value", "of": [FIELD, REPEATED]}},
+            }
+        ],
         [[SECRET], [filled("Repeat", None, filled=True)], [OTHER]],
         [0.0, None, 0.0],
     ),
     "a secret that is to be another field's value": (
-        [{"id": "m", "component": "ui", "when": {"same": {"by": "value", "order": "given", "of": [PLAIN, FIELD]}}}],
+        [
+            {
+                "id": "m",
+                "component": "ui",
+                "when": {"same": {"by": "value", "order": "given", "of": [PLAIN, FIELD]}},
+            }
+        ],
         [[filled("Shown", "s3cret")], [SECRET], [OTHER]],
         [0.0, None, 0.0],
     ),
@@ -352,7 +479,12 @@ LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None
     "a guard that has nothing to do with it": (
         [
             {"id": "m", "component": "ui", "when": FIELD},
-            {"id": "n", "component": "ui", "when": {"all_of": {"of": [GO, {"none_of": [NAMED]}]}}, "penalty": 0.5},
+            {
+                "id": "n",
+                "component": "ui",
+                "when": {"all_of": {"of": [GO, {"none_of": [NAMED]}]}},
+                "penalty": 0.5,
+            },
         ],
         [[SECRET], [OTHER], [clicked("Go")]],
         [None, 0.0, -0.5],
@@ -376,7 +508,11 @@ def test_a_level_is_not_known_while_it_stands() -> None:
     """Credited by level: each step until the field is emptied again."""
     emptied = filled("Password", None, filled=False)
     milestone = {"id": "m", "component": "ui", "when": FIELD}
-    assert scored([SECRET], [OTHER], [emptied], milestones=[milestone], credit={"ui": "level"}) == [None, None, 0.0]
+    assert scored([SECRET], [OTHER], [emptied], milestones=[milestone], credit={"ui": "level"}) == [
+        None,
+        None,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize("name", LATER)
@@ -390,13 +526,17 @@ def test_both_stories_are_stored(name: str) -> None:
 
 def test_a_goal_that_has_nothing_to_do_with_it_is_decided() -> None:
     """Who types into a password's field does not keep its failure from being told."""
-    milestones = [{"id": "m", "component": "ui", "when": FIELD}, {"id": "n", "component": "ui", "when": GO}]
+    milestones = [
+        {"id": "m", "component": "ui", "when": FIELD},
+        {"id": "n", "component": "ui", "when": GO},
+    ]
     goal = {"id": "done", "when": {"goal": {"requires": ["n"]}}}
     task = {"weights": {"ui": 1.0, "goal": 1.0}, "outcome": {"success": 1.0, "failure": -1.0}}
     failed = run(ruleset(*milestones, goal, **task), *episode([SECRET], [OTHER]))
     assert (worth(failed), failed[-1].success) == ([None, -1.0], False)
     unknown = run(
-        ruleset(*milestones, {"id": "done", "when": {"goal": {"requires": ["m"]}}}, **task), *episode([SECRET])
+        ruleset(*milestones, {"id": "done", "when": {"goal": {"requires": ["m"]}}}, **task),
+        *episode([SECRET]),
     )
     assert (worth(unknown), unknown[-1].success) == ([None], None)
 
@@ -406,6 +546,9 @@ def test_what_the_end_is_worth_is_compared_too() -> None:
     goal = {"id": "done", "when": {"goal": {"requires": ["m"]}}}
     rules = ruleset({"id": "m", "component": "ui", "when": FILE}, goal, weights={"ui": 1.0, "goal": 1.0},
                     efficiency={"weight": 1.0, "best": 1, "worst": 5})  # fmt: skip
-    said = run(rules, *episode([unread("busy")], [OTHER], [created("a.pdf", kind="file.modified")], [OTHER]))
+    said = run(
+        rules,
+        *episode([unread("busy")], [OTHER], [created("a.pdf", kind="file.modified")], [OTHER]),
+    )
     assert (worth(said), said[-1].success) == ([None, 0.0, 2.0, None], True)
     assert "(efficiency) may be 1" in str(said[-1].reason)

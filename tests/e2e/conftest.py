@@ -1,4 +1,5 @@
-"""A shop, a Chromium, service and daemon, and an agent's hand on the page: all real, all on loopback."""
+"""A shop, a Chromium, service and daemon, and an agent's hand on the page: all real, all on
+loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Records what journal and harness say in one real episode, its daemon lost and found again on the way.
+"""Records what journal and harness say in one real episode, its daemon lost and found again on the
+way.
 
 Run it from the project's root: ``.venv/bin/python -m tests.e2e.record_golden``.
 """

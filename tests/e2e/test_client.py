@@ -1,4 +1,5 @@
-"""Both clients against the real service and a real daemon that watches a folder: the whole surface, once each."""
+"""Both clients against the real service and a real daemon that watches a folder: the whole surface,
+once each."""
 
 from __future__ import annotations
 
@@ -64,7 +65,12 @@ def test_an_episode_driven_through_the_service(stack: Stack, folder: Path, tmp_p
     assert closing.total == pytest.approx(sum(r.reward or 0 for r in closing.rewards))
 
     status = episode.status()
-    assert (status.labels, status.seed, status.status, status.success) == ({"run": 1}, 7, "closed", True)
+    assert (status.labels, status.seed, status.status, status.success) == (
+        {"run": 1},
+        7,
+        "closed",
+        True,
+    )
     one, last, beyond = stack.connect().rewards([(episode.id, 0), (episode.id, 1), (episode.id, 9)])
     assert one == first
     assert isinstance(last, Reward)
@@ -81,7 +87,9 @@ def test_an_episode_driven_through_the_service(stack: Stack, folder: Path, tmp_p
     assert [encode_reward(r) for r in replayed] == [episode.reward(step).body for step in (0, 1)]
 
 
-def test_a_stream_brings_every_event_and_ends_with_the_last_reward(stack: Stack, folder: Path) -> None:
+def test_a_stream_brings_every_event_and_ends_with_the_last_reward(
+    stack: Stack, folder: Path
+) -> None:
     episode = stack.open(TASK)
     beside = stack.watch(files=[folder])
     beside.step()
@@ -119,7 +127,9 @@ def test_the_async_client_walks_the_same_way(stack: Stack, folder: Path) -> None
 
 
 def _bad_task(stack: Stack) -> None:
-    stack.connect().register_task({**TASK, "milestones": [{"id": "a", "when": {"file_creatd": {}}}]})
+    stack.connect().register_task(
+        {**TASK, "milestones": [{"id": "a", "when": {"file_creatd": {}}}]}
+    )
 
 
 def _changed_task(stack: Stack) -> None:
@@ -154,10 +164,19 @@ def test_samples_are_scored_mixed_and_in_order(stack: Stack, folder: Path) -> No
     (folder / "report.txt").write_text("all is well")
     beside.answer("42")
     closing = beside.close()
-    quiz = {**TASK, "id": "test/quiz", "weights": {"answer": 1.0}, "milestones": TASK["milestones"][1:2]}
+    quiz = {
+        **TASK,
+        "id": "test/quiz",
+        "weights": {"answer": 1.0},
+        "milestones": TASK["milestones"][1:2],
+    }
     client = stack.connect()
     client.register_task(quiz)
-    samples = [Sample(episode.id), Sample(label={"task_id": "test/quiz"}, answer="42"), Sample("ep_nobody")]
+    samples = [
+        Sample(episode.id),
+        Sample(label={"task_id": "test/quiz"}, answer="42"),
+        Sample("ep_nobody"),
+    ]
     whole, answer, nobody = client.score(samples)
     assert isinstance(whole, Score)
     assert (whole.reward, whole.success, whole.done) == (closing.total, True, True)

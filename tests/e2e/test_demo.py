@@ -1,4 +1,5 @@
-"""`milestoned demo` from the outside: it shows its steps, proves its bytes, and says what it lacks."""
+"""`milestoned demo` from the outside: it shows its steps, proves its bytes, and says what it
+lacks."""
 
 from __future__ import annotations
 
@@ -52,14 +53,18 @@ def test_the_demo_shows_every_step_and_its_replay_gives_the_same_bytes(tmp_path:
 def _look_at_its_page(said: str, folder: Path) -> None:
     """The address that the demo ends with is its episode's, once the command below it runs."""
     found = re.search(
-        r"^its page: (\S+)\n  served by: \S*milestoned serve --data (\S+) --port (\d+)", said, re.MULTILINE
+        r"^its page: (\S+)\n  served by: \S*milestoned serve --data (\S+) --port (\d+)",
+        said,
+        re.MULTILINE,
     )
     assert found is not None
     service = Process(folder / found[2])
     service.port = int(found[3])
     service.start()
     try:
-        page = httpx.get(found[1], headers={"cookie": f"milestoned={service.admin}", "accept": "text/html"})
+        page = httpx.get(
+            found[1], headers={"cookie": f"milestoned={service.admin}", "accept": "text/html"}
+        )
         assert page.status_code == 200
         assert "Buy the desk lamp" in page.text
         again = _milestoned("demo", "--out", "out", cwd=folder)
@@ -76,14 +81,18 @@ def test_without_chromium_the_demo_says_what_to_do(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "nothing was started or written"
 
 
-def test_where_playwright_s_node_does_not_run_the_demo_says_which_library_lacks(tmp_path: Path) -> None:
+def test_where_playwright_s_node_does_not_run_the_demo_says_which_library_lacks(
+    tmp_path: Path,
+) -> None:
     lacks = "error while loading shared libraries: libatomic.so.1: cannot open shared object file"
     node, chromium = tmp_path / "node", tmp_path / "chromium"
     node.write_text(f"#!/bin/sh\necho 'node: {lacks}' >&2\nexit 127\n")
     chromium.touch()
     for one in (node, chromium):
         one.chmod(0o755)
-    done = _milestoned("demo", cwd=tmp_path, MILESTONED_CHROMIUM=str(chromium), PLAYWRIGHT_NODEJS_PATH=str(node))
+    done = _milestoned(
+        "demo", cwd=tmp_path, MILESTONED_CHROMIUM=str(chromium), PLAYWRIGHT_NODEJS_PATH=str(node)
+    )
     assert done.returncode == 2
     assert lacks in done.stderr
     assert "apt-get install libatomic1" in done.stderr

@@ -1,4 +1,5 @@
-"""Immunity 7: what is killed in mid-episode costs the policy nothing, and no event that was acknowledged is lost."""
+"""Immunity 7: what is killed in mid-episode costs the policy nothing, and no event that was
+acknowledged is lost."""
 
 from __future__ import annotations
 
@@ -17,12 +18,16 @@ MILESTONES = (
     {"id": "add", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}},
     {
         "id": "details",
-        "when": {"form_filled": {"fields": {"Name": "Ada", "E-mail": "ada@example.org", "Quantity": "2"}}},
+        "when": {
+            "form_filled": {"fields": {"Name": "Ada", "E-mail": "ada@example.org", "Quantity": "2"}}
+        },
     },
     {
         "id": "order",
         "component": "goal",
-        "when": {"request_accepted": {"method": "POST", "url": "/orders", "redirect_to": "/orders/*"}},
+        "when": {
+            "request_accepted": {"method": "POST", "url": "/orders", "redirect_to": "/orders/*"}
+        },
     },
     {"id": "pdf", "when": {"file_created": {"name": {"glob": "invoice-*.pdf"}}}},
     {"id": "bought", "when": {"goal": {"requires": ["order", "pdf"]}}},
@@ -49,11 +54,19 @@ def _deeds(session: Session) -> list[Callable[[], object]]:
         while not (session.downloads / f"invoice-{number}.pdf").exists():
             session.page.wait_for_timeout(20)
 
-    return [session.goto("products/lamp"), add, session.fill_order, order, pdf, session.goto("account")]
+    return [
+        session.goto("products/lamp"),
+        add,
+        session.fill_order,
+        order,
+        pdf,
+        session.goto("account"),
+    ]
 
 
 def _run(session: Session, between: Callable[[int], None]) -> list[Reward]:
-    """The whole script; ``between`` is told each step's number before it begins. Gives all final rewards."""
+    """The whole script; ``between`` is told each step's number before it begins. Gives all final
+    rewards."""
     session.page.goto("about:blank")
     for left in session.downloads.iterdir():
         left.unlink()
@@ -93,13 +106,17 @@ def test_killing_daemon_and_service_twice_each_changes_no_reward(shopping: Sessi
     shaken = gist(_run(shopping, trouble_and_note))
     assert shaken == calm
     events = stack.episode.events(limit=5000)
-    assert [event.seq for event in events] == list(range(1, len(events) + 1)), "none lost, none twice"
+    assert [event.seq for event in events] == list(range(1, len(events) + 1)), (
+        "none lost, none twice"
+    )
     assert all(seen[event.seq] == (event.kind, event.data) for event in events if event.seq in seen)
     assert [event.data["step"] for event in events if event.kind == "step.began"] == list(range(6))
 
 
 @pytest.mark.slow
-def test_the_service_killed_within_a_step_delays_its_reward_and_changes_nothing(shopping: Session) -> None:
+def test_the_service_killed_within_a_step_delays_its_reward_and_changes_nothing(
+    shopping: Session,
+) -> None:
     shopping.open(*MILESTONES, version="1")
     stack = shopping.stack
     shopping.act(shopping.goto("products/lamp"))
@@ -112,7 +129,9 @@ def test_the_service_killed_within_a_step_delays_its_reward_and_changes_nothing(
     assert reward.reward == pytest.approx(0.2)
 
 
-def test_a_browser_killed_in_mid_step_leaves_a_gap_and_a_masked_step_not_a_zero(shopping: Session) -> None:
+def test_a_browser_killed_in_mid_step_leaves_a_gap_and_a_masked_step_not_a_zero(
+    shopping: Session,
+) -> None:
     shopping.open(*MILESTONES, version="1")
     assert shopping.act(shopping.goto("products/lamp")).reward == pytest.approx(0.1)
 
@@ -147,6 +166,10 @@ def test_a_reward_asked_early_is_settling_then_sealed_and_never_changes(shopping
         sealed.append(shopping.episode.reward(step, wait_s=30))
         assert (sealed[-1].status, sealed[-1].reward) == ("sealed", pytest.approx(0.1))
     shopping.act(shopping.put_in_cart)
-    assert [shopping.episode.reward(step, wait_s=0).body for step in range(3)] == [one.body for one in sealed]
+    assert [shopping.episode.reward(step, wait_s=0).body for step in range(3)] == [
+        one.body for one in sealed
+    ]
     shopping.episode.close()
-    assert [shopping.episode.reward(step, wait_s=0).body for step in range(3)] == [one.body for one in sealed]
+    assert [shopping.episode.reward(step, wait_s=0).body for step in range(3)] == [
+        one.body for one in sealed
+    ]

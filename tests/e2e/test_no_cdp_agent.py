@@ -1,4 +1,5 @@
-"""Immunity 4 and 8: an agent with a keyboard only, on a browser with a window; the world with the daemon and without.
+"""Immunity 4 and 8: an agent with a keyboard only, on a browser with a window; the world with the
+daemon and without.
 
 Nobody but the daemon speaks CDP here: dialogs, downloads and the focus are the person's own.
 """
@@ -41,7 +42,9 @@ const tell = () => fetch("/left", {method: "POST", body: JSON.stringify({
   globals: Object.getOwnPropertyNames(window).length, focused: document.hasFocus()})});
 addEventListener("keyup", e => { if (e.key === "F9") tell(); });
 </script>"""
-CSV = Answer("a,b\n1,2\n", headers=(("content-type", "text/csv"), ("content-disposition", "attachment")))
+CSV = Answer(
+    "a,b\n1,2\n", headers=(("content-type", "text/csv"), ("content-disposition", "attachment"))
+)
 LONG_AGO = (1_000_000_000, 1_500_000_000)
 """Read before it was written: a mere look at the file would move its atime."""
 
@@ -52,8 +55,16 @@ TASK: dict[str, Any] = {
     "weights": {"form": 0.3, "ui": 0.1, "nav": 0.1, "file": 0.5},
     "settings": PATIENT,
     "milestones": [
-        {"id": "name", "when": {"field_filled": {"field": "Name", "value": "Ada"}}, "component": "form"},
-        {"id": "yes", "when": {"dialog_answered": {"type": "confirm", "accepted": True}}, "component": "ui"},
+        {
+            "id": "name",
+            "when": {"field_filled": {"field": "Name", "value": "Ada"}},
+            "component": "form",
+        },
+        {
+            "id": "yes",
+            "when": {"dialog_answered": {"type": "confirm", "accepted": True}},
+            "component": "ui",
+        },
         {"id": "done", "when": {"url_reached": {"url": "/done"}}},
         {"id": "report", "when": {"file_created": {"name": "report.csv"}}},
     ],
@@ -86,13 +97,16 @@ def _asked(site: Site, path: str) -> list[Asked]:
 
 
 def _work(desktop: Desktop, site: Site, downloads: Path) -> None:
-    """What a person does: by keys alone, waiting for what can be seen on the screen and at the site."""
+    """What a person does: by keys alone, waiting for what can be seen on the screen and at the
+    site."""
     desktop.window("^Order")
     _wait("the field", lambda: _asked(site, "/ready"))
     desktop.type("Ada")
     desktop.keys("Tab", "space", "Return")
     _wait("the question", lambda: _asked(site, "/asking"))
-    while not desktop.active_title().startswith("Done"):  # the browser takes no answer in the first half second
+    while not desktop.active_title().startswith(
+        "Done"
+    ):  # the browser takes no answer in the first half second
         desktop.keys("Return")
     desktop.window("^Done")
     desktop.keys("Tab", "Return")
@@ -121,7 +135,9 @@ def _session(folder: Path, watch: bool) -> tuple[dict[str, Any], list[str]]:
     chromium_preferences(profile, downloads)
     earned: list[str] = []
     with Desktop() as desktop, _site() as site, Stack(folder) as stack:
-        with Chromium(headless=False, profile=profile, display=desktop.environ["DISPLAY"], url=site.url) as browser:
+        with Chromium(
+            headless=False, profile=profile, display=desktop.environ["DISPLAY"], url=site.url
+        ) as browser:
             if watch:
                 episode = stack.open({**TASK, "origin": site.url.rstrip("/")})
                 stack.watch(("--cdp", browser.endpoint), [downloads])

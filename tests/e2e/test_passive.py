@@ -1,4 +1,5 @@
-"""Immunity 4, the evaluator changes the world: one scripted session with the daemon and one without, compared."""
+"""Immunity 4, the evaluator changes the world: one scripted session with the daemon and one
+without, compared."""
 
 from __future__ import annotations
 
@@ -20,12 +21,20 @@ LAST_STEP = 17
 
 
 def _left_behind(folder: Path) -> dict[str, Any]:
-    """The agent's report and the shop's access log; the page's own polling by the clock is left out."""
+    """The agent's report and the shop's access log; the page's own polling by the clock is left
+    out."""
     report: dict[str, Any] = json.loads((folder / "sandbox" / "report.json").read_text())
-    lines = [json.loads(line) for line in (folder / "shop" / "access.jsonl").read_text().splitlines()]
-    # A frame of another host loads beside the page's own: which of the two is first is the browser's affair.
-    report["access"] = [line for line in lines if line["path"] not in ("/api/ping", "/pickup", "/delivery")]
-    report["frames"] = sorted(line["path"] for line in lines if line["path"] in ("/pickup", "/delivery"))
+    lines = [
+        json.loads(line) for line in (folder / "shop" / "access.jsonl").read_text().splitlines()
+    ]
+    # A frame of another host loads beside the page's own: which of the two is first is the
+    # browser's affair.
+    report["access"] = [
+        line for line in lines if line["path"] not in ("/api/ping", "/pickup", "/delivery")
+    ]
+    report["frames"] = sorted(
+        line["path"] for line in lines if line["path"] in ("/pickup", "/delivery")
+    )
     return report
 
 
@@ -46,14 +55,19 @@ def _watched(folder: Path) -> dict[str, Any]:
         episode = stack.open(task.replace("settle_ms: 1000", "settle_ms: 10000"))
         more = ("--control", str(stack.state), "--episode", episode.id)
         agent = start_agent(parts, folder / "sandbox", shop, EXECUTABLE, more=more)
-        stack.watch(("--profile", str(folder / "sandbox" / "profile")), [folder / "sandbox" / "downloads"])
+        stack.watch(
+            ("--profile", str(folder / "sandbox" / "profile")), [folder / "sandbox" / "downloads"]
+        )
         agent.say("go")
-        # A browser that goes while its last step is still settling leaves that step unobserved, as it should.
+        # A browser that goes while its last step is still settling leaves that step unobserved, as
+        # it should.
         assert episode.reward(LAST_STEP, wait_s=60).reward is not None
         agent.say("end")
         assert agent.wait_end(60) == 0, agent.log.read_text()
         closing = episode.close()
-        assert closing.total is not None, [(one.step, one.reason) for one in closing.rewards if one.mask]
+        assert closing.total is not None, [
+            (one.step, one.reason) for one in closing.rewards if one.mask
+        ]
         assert closing.total > 0.5, "the daemon saw the session"
     return _left_behind(folder)
 

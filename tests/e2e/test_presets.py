@@ -1,4 +1,5 @@
-"""The tasks of examples/desktop on a real page: the right way has all of it, as the recordings beside them say."""
+"""The tasks of examples/desktop on a real page: the right way has all of it, as the recordings
+beside them say."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def test_a_wrong_answer_has_the_way_there_alone(shopping: Session) -> None:
 @pytest.mark.slow
 def test_form(shopping: Session) -> None:
     opened(shopping, "form").act(shopping.put_in_cart)
-    assert shopping.act(lambda: shopping.fill_order(Name="Ada Lovelace")).reward == pytest.approx(0.3)
+    assert shopping.act(lambda: shopping.fill_order(Name="Ada Lovelace")).reward == pytest.approx(
+        0.3
+    )
     shopping.act(shopping.click("button", "Place order"))
     assert closed(shopping) == (1.0, True)
 

@@ -1,4 +1,5 @@
-"""A first step is never null because something was starting: who waits for readiness, by whatever way, begins seen.
+"""A first step is never null because something was starting: who waits for readiness, by whatever
+way, begins seen.
 
 Service, daemon and Chromium are real; each browser is started right before its daemon, or after it.
 """
@@ -85,7 +86,9 @@ def ended(stack: Stack) -> Iterator[None]:
             os.kill(int((stack.state / "agentd.pid").read_text()), signal.SIGTERM)
 
 
-def test_after_detach_the_first_step_is_seen(stack: Stack, shop: str, playwright: Playwright) -> None:
+def test_after_detach_the_first_step_is_seen(
+    stack: Stack, shop: str, playwright: Playwright
+) -> None:
     """Also over a Unix socket, where no port is open."""
     for socket in (False, True):
         with Chromium() as browser:
@@ -105,8 +108,11 @@ def test_after_detach_the_first_step_is_seen(stack: Stack, shop: str, playwright
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_open_waits_until_the_fleet_s_sandbox_sees(stack: Stack, shop: str, playwright: Playwright, kind: str) -> None:
-    """The browser is started after the episode was opened: until then the daemon says that it waits for it."""
+def test_open_waits_until_the_fleet_s_sandbox_sees(
+    stack: Stack, shop: str, playwright: Playwright, kind: str
+) -> None:
+    """The browser is started after the episode was opened: until then the daemon says that it waits
+    for it."""
     browser = Chromium()
     stack.connect().register_task(_task(shop))
     token = stack.states / "sandbox.token"
@@ -121,7 +127,9 @@ def test_open_waits_until_the_fleet_s_sandbox_sees(stack: Stack, shop: str, play
             stack.connect().open("ready/lamp", sandbox="any", wait_ready=SEAL_S / 10)
         early = refused.value.opened
         assert refused.value.waiting.keys() <= {"cdp", "agentd", "sandbox"}, refused.value.waiting
-        assert str(refused.value).startswith(f"episode {early.id} is not ready after 3 s: it waits for ")
+        assert str(refused.value).startswith(
+            f"episode {early.id} is not ready after 3 s: it waits for "
+        )
         early.close("too early", wait_s=SEAL_S)
         with browser:
             _open_and_look(stack, kind, lambda: look(playwright, browser, shop))
@@ -166,7 +174,9 @@ def _apart(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _sandbox_token(stack: Stack) -> str:
-    made = milestoned(stack.folder, "token", "create", "sandbox", "--data", str(stack.folder / "service"))
+    made = milestoned(
+        stack.folder, "token", "create", "sandbox", "--data", str(stack.folder / "service")
+    )
     assert made.returncode == 0, made.stderr
     return str(made.stdout)
 

@@ -1,4 +1,5 @@
-"""What pays and what does not, on real pages in real Chromium: navigation, forms, frames, popups, dialogs, files."""
+"""What pays and what does not, on real pages in real Chromium: navigation, forms, frames, popups,
+dialogs, files."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def test_a_form_filled_by_halves_pays_by_halves(shopping: Session) -> None:
 
 
 def test_a_click_by_page_script_pays_nothing_and_the_agents_own_does(shopping: Session) -> None:
-    shopping.open({"id": "add", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}})
+    shopping.open(
+        {"id": "add", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}}
+    )
 
     def be_clicked_for() -> None:
         shopping.goto("scripted")()
@@ -76,10 +79,16 @@ def test_a_frame_in_another_process_is_watched_too(shopping: Session) -> None:
         hosts=[other],
     )
     shopping.act(shopping.put_in_cart)
-    targets = shopping.context.new_cdp_session(shopping.page).send("Target.getTargets")["targetInfos"]
-    assert any(one["type"] == "iframe" and "/pickup" in one["url"] for one in targets), "not a process of its own"
+    targets = shopping.context.new_cdp_session(shopping.page).send("Target.getTargets")[
+        "targetInfos"
+    ]
+    assert any(one["type"] == "iframe" and "/pickup" in one["url"] for one in targets), (
+        "not a process of its own"
+    )
     frame = shopping.page.frame_locator("iframe[title='Pick-up points']")
-    assert shopping.act(lambda: frame.get_by_label("Town").fill("London")).reward == pytest.approx(0.2)
+    assert shopping.act(lambda: frame.get_by_label("Town").fill("London")).reward == pytest.approx(
+        0.2
+    )
     picked = shopping.act(lambda: frame.get_by_role("button", name="Pick up here").click())
     assert picked.reward == pytest.approx(0.2)
 
@@ -90,7 +99,13 @@ def test_a_confirm_is_answered_by_the_agent_alone(shopping: Session) -> None:
         {
             "id": "cancelled",
             "penalty": 0.2,
-            "when": {"dialog_answered": {"type": "confirm", "message": {"contains": "cancel"}, "accepted": True}},
+            "when": {
+                "dialog_answered": {
+                    "type": "confirm",
+                    "message": {"contains": "cancel"},
+                    "accepted": True,
+                }
+            },
         },
         ORDER,
     )
@@ -109,9 +124,15 @@ def test_a_confirm_is_answered_by_the_agent_alone(shopping: Session) -> None:
     assert [event.data["accepted"] for event in shopping.events("dialog.closed")] == [False, True]
 
 
-def test_a_download_that_ends_two_steps_after_its_click_pays_there_and_names_the_click(shopping: Session) -> None:
+def test_a_download_that_ends_two_steps_after_its_click_pays_there_and_names_the_click(
+    shopping: Session,
+) -> None:
     shopping.open(
-        ORDER, {"id": "invoice", "when": {"file_matches": {"name": {"glob": "invoice-*.csv"}, "size": {"min": 20}}}}
+        ORDER,
+        {
+            "id": "invoice",
+            "when": {"file_matches": {"name": {"glob": "invoice-*.csv"}, "size": {"min": 20}}},
+        },
     )
     shopping.act(shopping.put_in_cart)
     shopping.act(shopping.place_order)
@@ -129,7 +150,8 @@ def test_a_download_that_ends_two_steps_after_its_click_pays_there_and_names_the
 
 
 def test_an_order_that_is_sent_but_not_accepted_pays_nothing(shopping: Session) -> None:
-    """Immunity 6: a redirect to an error page, a server error, a refused form; then accepted, twice."""
+    """Immunity 6: a redirect to an error page, a server error, a refused form; then accepted,
+    twice."""
     shopping.open(ORDER)
     shopping.act(lambda: shopping.put_in_cart("vase"))
     assert shopping.act(lambda: shopping.place_order(then="**/sorry")).reward == 0
@@ -143,7 +165,9 @@ def test_an_order_that_is_sent_but_not_accepted_pays_nothing(shopping: Session) 
     shopping.act(remove_vase)
     shopping.act(lambda: shopping.put_in_cart("clock"))
     assert shopping.act(lambda: shopping.place_order(then="**/orders")).reward == 0
-    statuses = [e.data["status"] for e in shopping.events("request.finished") if e.data["method"] == "POST"]
+    statuses = [
+        e.data["status"] for e in shopping.events("request.finished") if e.data["method"] == "POST"
+    ]
     assert statuses[-1] == 500
 
     def remove_clock() -> None:
@@ -156,7 +180,9 @@ def test_an_order_that_is_sent_but_not_accepted_pays_nothing(shopping: Session) 
     shopping.act(shopping.put_in_cart)
     assert shopping.act(shopping.place_order).reward == pytest.approx(0.2)
     shopping.act(shopping.put_in_cart)
-    assert shopping.act(lambda: shopping.place_order(then="**/orders/1002")).reward == 0, "it pays once"
+    assert shopping.act(lambda: shopping.place_order(then="**/orders/1002")).reward == 0, (
+        "it pays once"
+    )
 
 
 def test_a_password_never_leaves_the_browsers_machine(shopping: Session, tmp_path: Path) -> None:
@@ -164,7 +190,9 @@ def test_a_password_never_leaves_the_browsers_machine(shopping: Session, tmp_pat
         {
             "id": "in",
             "component": "goal",
-            "when": {"request_accepted": {"method": "POST", "url": "/login", "redirect_to": "/account"}},
+            "when": {
+                "request_accepted": {"method": "POST", "url": "/login", "redirect_to": "/account"}
+            },
         },
         {"id": "who", "when": {"field_filled": {"field": "E-mail", "value": "ada@example.org"}}},
     )

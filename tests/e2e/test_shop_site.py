@@ -12,7 +12,13 @@ import pytest
 from lab.demo.parts import start_shop
 from lab.demo.processes import Parts
 
-FIELDS = {"name": "Ada", "email": "ada@example.org", "address": "12 Square", "quantity": "2", "terms": "on"}
+FIELDS = {
+    "name": "Ada",
+    "email": "ada@example.org",
+    "address": "12 Square",
+    "quantity": "2",
+    "terms": "on",
+}
 
 
 @pytest.fixture
@@ -29,7 +35,9 @@ def _order(visitor: httpx.Client, slug: str, **changed: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("field", list(FIELDS))
-def test_each_field_of_an_order_is_needed_and_its_lack_is_said(visitor: httpx.Client, field: str) -> None:
+def test_each_field_of_an_order_is_needed_and_its_lack_is_said(
+    visitor: httpx.Client, field: str
+) -> None:
     refused = _order(visitor, "lamp", **{field: ""})
     assert refused.status_code == 422
     assert refused.text.count('class="wrong"') == 1
@@ -41,7 +49,11 @@ def test_an_accepted_order_has_a_page_and_two_invoices(visitor: httpx.Client) ->
     assert "Your order is confirmed." in visitor.get("/orders/1001").text
     csv = visitor.get("/orders/1001/invoice.csv")
     assert csv.headers["content-disposition"] == 'attachment; filename="invoice-1001.csv"'
-    assert csv.text.splitlines() == ["order,article,pieces,cents", "1001,Desk lamp,2,7800", "1001,total,,7800"]
+    assert csv.text.splitlines() == [
+        "order,article,pieces,cents",
+        "1001,Desk lamp,2,7800",
+        "1001,total,,7800",
+    ]
     pdf = visitor.get("/orders/1001/invoice.pdf").content
     start = int(pdf.rsplit(b"startxref\n", 1)[1].split()[0])
     assert pdf.startswith(b"%PDF-1.4")
@@ -60,7 +72,14 @@ def test_visitors_do_not_share_a_cart(visitor: httpx.Client) -> None:
     assert "empty" in httpx.get(f"{visitor.base_url}cart").text
 
 
-def test_the_access_log_says_who_asked_for_what_and_no_times(visitor: httpx.Client, tmp_path: Path) -> None:
+def test_the_access_log_says_who_asked_for_what_and_no_times(
+    visitor: httpx.Client, tmp_path: Path
+) -> None:
     visitor.get("/search", params={"q": "lamp"})
     lines = (tmp_path / "shop" / "access.jsonl").read_text().splitlines()
-    assert json.loads(lines[-1]) == {"method": "GET", "host": "127.0.0.1", "path": "/search?q=lamp", "status": 200}
+    assert json.loads(lines[-1]) == {
+        "method": "GET",
+        "host": "127.0.0.1",
+        "path": "/search?q=lamp",
+        "status": 200,
+    }

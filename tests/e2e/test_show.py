@@ -11,7 +11,7 @@ from milestoned_client import Milestone, Reward
 from milestoned_client.results import Status
 
 from lab.demo.processes import PartFailedError, Parts
-from lab.demo.show import Screen, Table, clip, describe
+from lab.demo.show import Screen, StepTable, clip, describe
 
 EARNED = Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.1, (17,), 2)
 
@@ -39,9 +39,11 @@ def _reward(value: float | None, *milestones: Milestone) -> Reward:
 
 def _shown(*rewards: Reward) -> list[str]:
     out = io.StringIO()
-    table = Table(Screen(out), ("goal", "nav"))
+    table = StepTable(Screen(out), ("goal", "nav"))
     table.head()
-    events = {17: ("cdp", "request.finished", {"method": "POST", "url": "http://x/orders", "status": 200})}
+    events = {
+        17: ("cdp", "request.finished", {"method": "POST", "url": "http://x/orders", "status": 200})
+    }
     for reward in rewards:
         table.row("place the order", reward, events)
     return out.getvalue().splitlines()
@@ -51,7 +53,10 @@ def test_a_paid_step_names_its_milestone_its_evidence_and_the_step_that_caused_i
     head, row, milestone, evidence = _shown(_reward(0.1, EARNED))
     assert head.split() == ["step", "action", "goal", "nav", "reward", "total"]
     assert row.split() == ["3", "place", "the", "order", "+0.10", "·", "+0.100", "0.100"]
-    assert milestone.split("order", 1)[1].split() == "+0.100 by request_accepted v1, set in motion by step 2".split()
+    assert (
+        milestone.split("order", 1)[1].split()
+        == "+0.100 by request_accepted v1, set in motion by step 2".split()
+    )
     assert evidence.split() == ["#17", "request.finished", "POST", "/orders", "→", "200"]
 
 
@@ -71,12 +76,42 @@ def test_rows_are_aligned() -> None:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (("cdp", "page.navigated", {"url": "http://x/a?b=1", "same_document": True}), "/a?b=1 (same document)"),
-        (("cdp", "field.filled", {"element": {"role": "textbox", "name": "Password"}, "value": None}), "(kept back)"),
-        (("cdp", "field.filled", {"element": {"role": "checkbox", "name": "T"}, "checked": True}), "“T” checked"),
-        (("cdp", "element.clicked", {"element": {"role": "button", "name": "Go"}, "trusted": False}), "by page script"),
-        (("cdp", "dialog.closed", {"type": "confirm", "message": "Sure?", "accepted": False}), "“Sure?” → no"),
-        (("files", "file.created", {"name": "a.csv", "size": 3, "sha256": "abcdef0123"}), "a.csv 3 bytes"),
+        (
+            ("cdp", "page.navigated", {"url": "http://x/a?b=1", "same_document": True}),
+            "/a?b=1 (same document)",
+        ),
+        (
+            (
+                "cdp",
+                "field.filled",
+                {"element": {"role": "textbox", "name": "Password"}, "value": None},
+            ),
+            "(kept back)",
+        ),
+        (
+            (
+                "cdp",
+                "field.filled",
+                {"element": {"role": "checkbox", "name": "T"}, "checked": True},
+            ),
+            "“T” checked",
+        ),
+        (
+            (
+                "cdp",
+                "element.clicked",
+                {"element": {"role": "button", "name": "Go"}, "trusted": False},
+            ),
+            "by page script",
+        ),
+        (
+            ("cdp", "dialog.closed", {"type": "confirm", "message": "Sure?", "accepted": False}),
+            "“Sure?” → no",
+        ),
+        (
+            ("files", "file.created", {"name": "a.csv", "size": 3, "sha256": "abcdef0123"}),
+            "a.csv 3 bytes",
+        ),
         (("steps", "agent.answered", {"text": "done"}), '{"text":"done"}'),
     ],
 )
@@ -94,7 +129,9 @@ def test_long_and_many_lined_text_stays_on_one_line() -> None:
 def test_a_part_that_ends_early_is_reported_with_its_last_words(tmp_path: Path) -> None:
     with Parts(tmp_path) as parts:
         part = parts.start("broken", ["sh", "-c", "echo out of paper; exit 3"])
-        with pytest.raises(PartFailedError, match=r"(?s)broken ended with 3 before it printed.*out of paper"):
+        with pytest.raises(
+            PartFailedError, match=r"(?s)broken ended with 3 before it printed.*out of paper"
+        ):
             part.wait_until("it printed", lambda: None)
 
 

@@ -1,7 +1,8 @@
-"""The agent as one user, daemon and service as another: who is scored reads and ends nothing of who scores.
+"""The agent as one user, daemon and service as another: who is scored reads and ends nothing of who
+scores.
 
-Every folder above is open to all, so that what holds are the modes of the files themselves and the kernel's rules on
-other users' processes.
+Every folder above is open to all, so that what holds are the modes of the files themselves and the
+kernel's rules on other users' processes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ NOTE = {"id": "note", "when": {"file_created": {"name": "note.txt"}}}
 pytestmark = [
     pytest.mark.browser,
     needs_chromium,
-    pytest.mark.skipif(os.geteuid() != 0, reason="two users: only root may start programs of others"),
+    pytest.mark.skipif(
+        os.geteuid() != 0, reason="two users: only root may start programs of others"
+    ),
     pytest.mark.skipif(shutil.which("setpriv") is None, reason="two users: setpriv is missing"),
 ]
 
@@ -69,19 +72,35 @@ for url in given["urls"]:
 json.dump({"uid": os.getuid(), "found": found}, sys.stdout)
 """
 
-OPEN_TAB = "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], method='PUT'), timeout=60).read()"
+OPEN_TAB = (
+    "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], method='PUT'),"
+    " timeout=60).read()"
+)
 
 
 def as_user(user: int, *command: str) -> list[str]:
     """The command, run by ``user`` with no privileges at all."""
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all", *command]
+    return [
+        "setpriv",
+        f"--reuid={user}",
+        f"--regid={user}",
+        "--clear-groups",
+        "--inh-caps=-all",
+        *command,
+    ]
 
 
 def run(user: int, code: str, *arguments: str, said: Any = None) -> str:
     """What Debian's Python prints for ``code``, run by ``user``."""
     command = as_user(user, "/usr/bin/python3", "-c", code, *arguments)
     return subprocess.run(
-        command, input=json.dumps(said), capture_output=True, text=True, check=True, timeout=60, cwd="/"
+        command,
+        input=json.dumps(said),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd="/",
     ).stdout
 
 
@@ -97,7 +116,9 @@ def folder() -> Iterator[Path]:
 @pytest.fixture
 def stack(folder: Path) -> Iterator[Stack]:
     """Service and daemon as the keeper."""
-    runs = subprocess.run(as_user(KEEPER, sys.executable, "-c", "import httpx"), check=False, cwd="/")
+    runs = subprocess.run(
+        as_user(KEEPER, sys.executable, "-c", "import httpx"), check=False, cwd="/"
+    )
     if runs.returncode != 0:
         pytest.skip(f"two users: no other user may run {sys.executable}")
     for name in ("service", "daemons"):
@@ -115,7 +136,9 @@ def owner(pid: int) -> int:
     return os.stat(f"/proc/{pid}").st_uid
 
 
-def test_the_agent_reads_and_ends_nothing_and_drives_its_browser(stack: Stack, folder: Path) -> None:
+def test_the_agent_reads_and_ends_nothing_and_drives_its_browser(
+    stack: Stack, folder: Path
+) -> None:
     shop = stack.start_shop()
     task = {
         "id": "two/users",
@@ -153,12 +176,17 @@ exec(sys.argv[1], {"here": pathlib.Path(sys.argv[2]), "os": os})
 SEEN = 'here.joinpath("readable.txt").write_text("done")'
 UNREADABLE = 'os.close(os.open(here / "private.txt", os.O_CREAT | os.O_WRONLY, 0o600)); ' \
     f'here.joinpath("private.txt").write_text({ASKED!r})'  # fmt: skip
-LOCKED = 'here.joinpath("locked").mkdir(mode=0o700); here.joinpath("locked/forbidden.txt").write_text("x")'
+LOCKED = (
+    'here.joinpath("locked").mkdir(mode=0o700);'
+    ' here.joinpath("locked/forbidden.txt").write_text("x")'
+)
 AFTERWARDS = 'here.joinpath("other.txt").write_text("nobody asked for it")'
 OPENED = 'here.joinpath("locked").chmod(0o755); here.joinpath("private.txt").chmod(0o644)'
 
 
-def test_what_the_agent_s_files_keep_from_the_daemon_s_user_is_null_and_not_0(stack: Stack, folder: Path) -> None:
+def test_what_the_agent_s_files_keep_from_the_daemon_s_user_is_null_and_not_0(
+    stack: Stack, folder: Path
+) -> None:
     """Root may read everything, so that only two users show what a mode hides."""
     files = folder / "files"
     files.mkdir(mode=0o755)
@@ -174,10 +202,17 @@ def test_what_the_agent_s_files_keep_from_the_daemon_s_user_is_null_and_not_0(st
                 {
                     "id": "text",
                     "when": {
-                        "file_matches": {"name": "private.txt", "sha256": hashlib.sha256(ASKED.encode()).hexdigest()}
+                        "file_matches": {
+                            "name": "private.txt",
+                            "sha256": hashlib.sha256(ASKED.encode()).hexdigest(),
+                        }
                     },
                 },
-                {"id": "forbidden", "penalty": 0.5, "when": {"file_created": {"name": "forbidden.txt"}}},
+                {
+                    "id": "forbidden",
+                    "penalty": 0.5,
+                    "when": {"file_created": {"name": "forbidden.txt"}},
+                },
             ],
         }
     )
@@ -194,8 +229,12 @@ def test_what_the_agent_s_files_keep_from_the_daemon_s_user_is_null_and_not_0(st
     for one in hidden:
         assert (one.status, one.mask) == ("unobserved", True), one
         assert one.reason
-    # Until the end of the step in which the modes were opened nothing is known, but for the penalty that is seen now.
-    assert (opened.reward, [one.id for one in opened.milestones if one.worth]) == (-0.5, ["forbidden"]), opened
+    # Until the end of the step in which the modes were opened nothing is known, but for the penalty
+    # that is seen now.
+    assert (opened.reward, [one.id for one in opened.milestones if one.worth]) == (
+        -0.5,
+        ["forbidden"],
+    ), opened
     assert opened.reason
     assert (afterwards.status, afterwards.reward) == ("sealed", 0), afterwards
 
@@ -214,16 +253,29 @@ except OSError as error:
 
 
 def test_the_agent_can_not_even_connect_to_a_control_socket(stack: Stack, folder: Path) -> None:
-    """The port on loopback is everybody's to connect to; the socket is its owner's, in a folder that all may enter."""
+    """The port on loopback is everybody's to connect to; the socket is its owner's, in a folder
+    that all may enter."""
     keeper = folder / "daemons"
     os.chown(keeper, KEEPER, KEEPER)
     seen = folder / "seen"
     seen.mkdir(mode=0o755)
-    episode = stack.open({"id": "two/socket", "version": "1", "instruction": "-", "milestones": [NOTE]})
+    episode = stack.open(
+        {"id": "two/socket", "version": "1", "instruction": "-", "milestones": [NOTE]}
+    )
     token, socket = keeper / "append.token", keeper / "control.sock"
     token.write_text(episode.token)
     os.chown(token, KEEPER, KEEPER)
-    command = [sys.executable, "-m", "agentd", "run", "--detach", "--service", stack.url, "--episode", episode.id]
+    command = [
+        sys.executable,
+        "-m",
+        "agentd",
+        "run",
+        "--detach",
+        "--service",
+        stack.url,
+        "--episode",
+        episode.id,
+    ]
     command += ["--token-file", str(token), "--state", str(keeper / "state"), "--files", str(seen)]
     ran = subprocess.run(
         [*as_user(KEEPER, *command), "--socket", str(socket)],
@@ -235,7 +287,11 @@ def test_the_agent_can_not_even_connect_to_a_control_socket(stack: Stack, folder
         assert owner(pid) == KEEPER
         assert json.loads(run(AGENT, CALL, str(socket))) == "PermissionError"
         assert json.loads(run(KEEPER, CALL, str(socket))) == "HTTP/1.1 200"
-        assert not [one for one in Path(f"/proc/{pid}/net/tcp").read_text().splitlines() if _listens(one, pid)]
+        assert not [
+            one
+            for one in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()
+            if _listens(one, pid)
+        ]
     finally:
         os.kill(pid, signal.SIGTERM)
 
@@ -249,7 +305,9 @@ def _listens(line: str, pid: int) -> bool:
 
 def kept_by(folder: Path) -> list[Path]:
     """Every file of the keeper's."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_uid == KEEPER)
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and path.stat().st_uid == KEEPER
+    )
 
 
 def _what_to_try(stack: Stack, secrets: list[Path]) -> dict[str, Any]:
@@ -259,8 +317,10 @@ def _what_to_try(stack: Stack, secrets: list[Path]) -> dict[str, Any]:
         "files": [str(path) for path in secrets],
         "folders": sorted({str(path.parent) for path in secrets}),
         "pids": [stack.daemon.part.pid, stack.service.part.pid],
-        "urls": [f"http://127.0.0.1:{port}/v1/{what}" for what in ("steps", "close", "answers")]
-        + [f"{of}/events", f"{of}:close", f"{stack.url}/v1/tasks"],
+        "urls": (
+            [f"http://127.0.0.1:{port}/v1/{what}" for what in ("steps", "close", "answers")]
+            + [f"{of}/events", f"{of}:close", f"{stack.url}/v1/tasks"]
+        ),
     }
 
 
@@ -275,7 +335,9 @@ def _tells_nobody(stack: Stack, folder: Path) -> None:
 def _sealed(episode: Any) -> Any:
     """The first step's reward, once the daemon saw the page."""
     until = time.monotonic() + SEEN_S
-    while not any("/products/lamp" in event.data["url"] for event in episode.events(kind="page.navigated")):
+    while not any(
+        "/products/lamp" in event.data["url"] for event in episode.events(kind="page.navigated")
+    ):
         assert time.monotonic() < until, "the daemon saw no page"
         time.sleep(0.05)
     episode.end_step()

@@ -19,9 +19,12 @@ RESTS_ON_NOTHING = ("clean",)
 
 
 def whole(stack: Stack, rewards: Sequence[Reward], task: Mapping[str, Any]) -> list[Event]:
-    """The log of the stack's episode: nothing lost, nothing twice, and its recording gives the same rewards."""
+    """The log of the stack's episode: nothing lost, nothing twice, and its recording gives the same
+    rewards."""
     events = stack.episode.events(limit=PAGE)
-    assert [event.seq for event in events] == list(range(1, len(events) + 1)), "none lost, none twice"
+    assert [event.seq for event in events] == list(range(1, len(events) + 1)), (
+        "none lost, none twice"
+    )
     times = [event.at for event in events]
     assert times == sorted(times), "time does not go back"
     steps = [reward.step for reward in rewards]
@@ -32,7 +35,9 @@ def whole(stack: Stack, rewards: Sequence[Reward], task: Mapping[str, Any]) -> l
     file = stack.folder / f"{stack.episode.id}.mrec"
     stack.episode.recording(file)
     _, again = replay(file, compile_task(check_task(task)))
-    assert [encode_reward(one) for one in again] == [one.body or _asked(stack, one.step) for one in rewards]
+    assert [encode_reward(one) for one in again] == [
+        one.body or _asked(stack, one.step) for one in rewards
+    ]
     return events
 
 
@@ -41,7 +46,8 @@ def _asked(stack: Stack, step: int) -> bytes:
 
 
 class Unseen(NamedTuple):
-    """``steps``: those during which a source was wholly blind or lost something; ``ever``: at any time since step 0."""
+    """``steps``: those during which a source was wholly blind or lost something; ``ever``: at any
+    time since step 0."""
 
     steps: set[int]
     ever: bool
@@ -70,12 +76,16 @@ def unseen(events: Sequence[Event], sources: Collection[str]) -> Unseen:
 
 
 def as_without_the_fault(
-    calm: Sequence[Reward], shaken: Sequence[Reward], events: Sequence[Event], sources: Collection[str]
+    calm: Sequence[Reward],
+    shaken: Sequence[Reward],
+    events: Sequence[Event],
+    sources: Collection[str],
 ) -> set[int]:
-    """Where all sources saw, the reward is that of the run without the fault; where not, null and masked, never 0.0.
+    """Where all sources saw, the reward is that of the run without the fault; where not, null and
+    masked, never 0.0.
 
-    So is a step whose milestone rests on what must not happen, and the end where the goal may have been reached
-    unseen. Gives the steps that nobody saw.
+    So is a step whose milestone rests on what must not happen, and the end where the goal may have
+    been reached unseen. Gives the steps that nobody saw.
     """
     hidden = unseen(events, sources)
     assert len(calm) == len(shaken)

@@ -16,7 +16,8 @@ its seal."""
 
 
 class Moments:
-    """Does ``fault`` beside the session, a random while after each of its first ``steps`` steps began.
+    """Does ``fault`` beside the session, a random while after each of its first ``steps`` steps
+    began.
 
     Hand `step` to the session.
     """
@@ -48,7 +49,10 @@ class Moments:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._beside.shutdown()
         if kind is None:

@@ -1,4 +1,5 @@
-"""One session of an agent that writes files, calls tools and answers, whose rewards without a fault are known.
+"""One session of an agent that writes files, calls tools and answers, whose rewards without a fault
+are known.
 
 The same deeds in every run, so that what a fault changed shows in the rewards.
 """
@@ -28,9 +29,13 @@ def nothing(*_: object) -> None:
 
 
 def task(steps: int = STEPS) -> dict[str, Any]:
-    """A file is wanted in every second step, the answer at the end; one file must never be there."""
+    """A file is wanted in every second step, the answer at the end; one file must never be
+    there."""
     forbidden = {"none_of": {"of": [{"file_created": {"name": "forbidden.txt"}}]}}
-    files = [{"id": f"note-{n}", "when": {"file_created": {"name": f"note-{n}.txt"}}} for n in range(0, steps, 2)]
+    files = [
+        {"id": f"note-{n}", "when": {"file_created": {"name": f"note-{n}.txt"}}}
+        for n in range(0, steps, 2)
+    ]
     return {
         "id": "test/notes",
         "version": str(steps),
@@ -40,7 +45,11 @@ def task(steps: int = STEPS) -> dict[str, Any]:
         "milestones": [
             *files,
             {"id": "said", "when": {"answer_matches": {"text": {"number": 42}}}},
-            {"id": "clean", "component": "goal", "when": {"all_of": {"of": [forbidden, _answered()]}}},
+            {
+                "id": "clean",
+                "component": "goal",
+                "when": {"all_of": {"of": [forbidden, _answered()]}},
+            },
             {"id": "all", "when": {"goal": {"requires": [*(one["id"] for one in files), "said"]}}},
         ],
     }
@@ -69,7 +78,8 @@ def walk(
     between: Callable[[int], None] = nothing,
     within: Callable[[int, Episode], None] = nothing,
 ) -> list[Reward]:
-    """The whole session. ``between`` is told each step before it begins, ``within`` when its file is written.
+    """The whole session. ``between`` is told each step before it begins, ``within`` when its file
+    is written.
 
     Gives all final rewards.
     """
@@ -99,7 +109,8 @@ def run(
     *,
     beside: bool = True,
 ) -> list[Reward]:
-    """Open an episode, watch ``folder``, walk. ``beside``: steps go straight to the daemon, not through the service."""
+    """Open an episode, watch ``folder``, walk. ``beside``: steps go straight to the daemon, not
+    through the service."""
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.iterdir():
         left.unlink()

@@ -27,9 +27,13 @@ def playwright() -> Iterator[Playwright]:
 
 
 def milestones(steps: int) -> list[dict[str, Any]]:
-    """A visit in every step, each at an address of its own, and one page that must not be visited."""
+    """A visit in every step, each at an address of its own, and one page that must not be
+    visited."""
     visits = [
-        {"id": f"visit-{n}", "when": {"url_reached": {"url": {"path": "/products/lamp", "query": {"n": str(n)}}}}}
+        {
+            "id": f"visit-{n}",
+            "when": {"url_reached": {"url": {"path": "/products/lamp", "query": {"n": str(n)}}}},
+        }
         for n in range(steps)
     ]
     last = {"url_reached": {"url": {"path": "/products/lamp", "query": {"n": str(steps - 1)}}}}

@@ -1,4 +1,5 @@
-"""The clock stepped back and forth by an hour, under the daemon and the service, with Debian's libfaketime."""
+"""The clock stepped back and forth by an hour, under the daemon and the service, with Debian's
+libfaketime."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ HOUR = ("+3600s", "-3600s", "+0s")
 
 @pytest.mark.slow
 @pytest.mark.skipif(LIBRARY is None, reason="libfaketime is missing")
-@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=needs_postgres)], indirect=True)
+@pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgres", marks=needs_postgres)], indirect=True
+)
 def test_stepped_by_an_hour(tmp_path: Path, database: str) -> None:
     """Wall clocks decide nothing: no reward, no order, no wait, no token."""
     says = tmp_path / "clock"

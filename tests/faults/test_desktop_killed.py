@@ -29,7 +29,10 @@ def desktop() -> Iterator[Desktop]:
 def task(steps: int) -> dict[str, Any]:
     """A word of its own is typed in every step."""
     words = [
-        {"id": f"word-{n}", "when": {"widget_text": {"role": "text", "text": {"contains": f"w{n}."}}}}
+        {
+            "id": f"word-{n}",
+            "when": {"widget_text": {"role": "text", "text": {"contains": f"w{n}."}}},
+        }
         for n in range(steps)
     ]
     return {
@@ -61,7 +64,8 @@ def typing(stack: Stack, desktop: Desktop, steps: int, between: Any = nothing) -
 
 @pytest.mark.slow
 def test_the_accessibility_child_killed(desktop: Desktop, tmp_path: Path) -> None:
-    """What was typed unseen is null and masked; what the next child finds there is nobody's merit."""
+    """What was typed unseen is null and masked; what the next child finds there is nobody's
+    merit."""
     inside = ("env", *(f"{name}={value}" for name, value in desktop.environ.items()))
     steps = MOMENTS + 2
     with Stack(tmp_path, watch_with=inside) as stack:
@@ -78,5 +82,7 @@ def test_the_accessibility_child_killed(desktop: Desktop, tmp_path: Path) -> Non
         assert faults.done == MOMENTS
         events = whole(stack, shaken, task(steps))
         reasons = [e.data["reason"] for e in events if e.kind == "gap.began"]
-        assert 0 < reasons.count("the accessibility child ended with -9") <= MOMENTS, "one that is not ready is no loss"
+        assert 0 < reasons.count("the accessibility child ended with -9") <= MOMENTS, (
+            "one that is not ready is no loss"
+        )
         as_without_the_fault(calm, shaken, events, {"ax"})

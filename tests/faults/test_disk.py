@@ -1,4 +1,5 @@
-"""A disk that is full for a while: of the journal, of the database, of a recording. Real disks of a few megabytes."""
+"""A disk that is full for a while: of the journal, of the database, of a recording. Real disks of a
+few megabytes."""
 
 from __future__ import annotations
 
@@ -34,9 +35,14 @@ def disk() -> Iterator[SmallDisk]:
             yield small
 
 
-@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])])
-def test_the_journals(tmp_path: Path, disk: SmallDisk, database: str, request: pytest.FixtureRequest) -> None:
-    """The harness is told 507 and says it again; what was lost meanwhile is counted, and its step is masked."""
+@pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])]
+)
+def test_the_journals(
+    tmp_path: Path, disk: SmallDisk, database: str, request: pytest.FixtureRequest
+) -> None:
+    """The harness is told 507 and says it again; what was lost meanwhile is counted, and its step
+    is masked."""
     url = request.getfixturevalue("postgres").database() if database == "postgres" else ""
     folder = tmp_path / "notes"
     with Stack(tmp_path, url) as stack:
@@ -113,7 +119,8 @@ def test_postgres(tmp_path: Path, disk: SmallDisk) -> None:
 
 
 def test_a_recordings(tmp_path: Path, disk: SmallDisk) -> None:
-    """It is said, the journal is kept, and the same command writes the recording once there is room."""
+    """It is said, the journal is kept, and the same command writes the recording once there is
+    room."""
     watched, out = tmp_path / "watched", disk.folder / "it.mrec"
     watched.mkdir()
     command = [sys.executable, "-m", "agentd", "record", "--out", str(out), "--files", str(watched)]

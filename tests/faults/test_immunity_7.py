@@ -1,6 +1,8 @@
-"""Immunity 7, a fault scored as 0: whatever is killed in mid-episode, what nobody saw is null, masked and bounded.
+"""Immunity 7, a fault scored as 0: whatever is killed in mid-episode, what nobody saw is null,
+masked and bounded.
 
-The service and the database hide nothing: what was spooled meanwhile gives the score of a run without the fault.
+The service and the database hide nothing: what was spooled meanwhile gives the score of a run
+without the fault.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ LOST = 1
 EPISODES = 16
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])])
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])]
+)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres | None]:
     """A Postgres that the test may kill; None: SQLite."""
     if request.param == "sqlite":
@@ -53,14 +57,16 @@ def stack(server: Postgres | None, tmp_path: Path) -> Iterator[Stack]:
 
 
 def unobserved(reward: Reward, events: Sequence[Event], source: str) -> None:
-    """Null, a status, masked; the reason names the source and the event at which it went blind, and the log has the
-    gap's end too."""
+    """Null, a status, masked; the reason names the source and the event at which it went blind, and
+    the log has the gap's end too."""
     assert (reward.reward, reward.status, reward.mask) == (None, "unobserved", True)
     assert set(reward.components.values()) <= {None}
     assert reward.reason is not None
     told = [event for event in events if event.kind.startswith("gap.") and "of" not in event.data]
     gaps = [event for event in told if event.data["source"] == source]
-    began = [one for one in gaps if one.kind == "gap.began" and f"event {one.seq}:" in reward.reason]
+    began = [
+        one for one in gaps if one.kind == "gap.began" and f"event {one.seq}:" in reward.reason
+    ]
     assert len(began) == 1, reward.reason
     assert began[0].data["reason"] in reward.reason
     ended = next(one for one in gaps if one.kind == "gap.ended" and one.seq > began[0].seq)
@@ -79,7 +85,9 @@ def test_chrome(stack: Stack, playwright: Playwright, tmp_path: Path) -> None:
         def die_and_return() -> None:
             session.browser.kill()
             session.start_browser()
-            while len([one for one in session.events("gap.ended") if one.data["source"] == "cdp"]) < 2:
+            while (
+                len([one for one in session.events("gap.ended") if one.data["source"] == "cdp"]) < 2
+            ):
                 session.page.wait_for_timeout(50)
 
         lost = session.act(die_and_return)
@@ -90,8 +98,12 @@ def test_chrome(stack: Stack, playwright: Playwright, tmp_path: Path) -> None:
         session.browser.stop()
     unobserved(lost, events, "cdp")
     assert again[0].reward
-    assert (again[1].reward, again[1].mask) == (None, True), "what must not happen may have happened"
-    assert [one.reward for one in closing.rewards] == [0.025, None, 0.025, None, 0.0], "of a visit each, two unknown"
+    assert (again[1].reward, again[1].mask) == (None, True), (
+        "what must not happen may have happened"
+    )
+    assert [one.reward for one in closing.rewards] == [0.025, None, 0.025, None, 0.0], (
+        "of a visit each, two unknown"
+    )
     assert [one.mask for one in closing.rewards] == [False, True, False, True, False]
     assert (closing.total, closing.success) == (None, None)
 
@@ -113,9 +125,12 @@ def test_the_accessibility_bus(server: Postgres | None, desktop: Desktop, tmp_pa
     assert rewards[0].reward
     unobserved(rewards[LOST], events, "ax")
     for after in rewards[LOST + 1 : STEPS]:
-        # An editor that ended with its bus took nothing that was typed: then the end is told, and 0.0 is the truth.
+        # An editor that ended with its bus took nothing that was typed: then the end is told, and
+        # 0.0 is the truth.
         ended = not runs[after.step] and any(one.kind == "app.vanished" for one in events)
-        assert (after.reward, after.mask) == (None, True) or ended, "it runs unseen: it did not come back to the bus"
+        assert (after.reward, after.mask) == (None, True) or ended, (
+            "it runs unseen: it did not come back to the bus"
+        )
 
 
 def test_the_daemon(stack: Stack, tmp_path: Path) -> None:
@@ -136,7 +151,9 @@ def test_the_daemon(stack: Stack, tmp_path: Path) -> None:
 def test_what_must_not_happen_does_not_pass_across_a_gap(stack: Stack, tmp_path: Path) -> None:
     """It happened and was undone while the daemon was dead; nothing but the gap tells of it."""
     folder = tmp_path / "notes"
-    assert "clean" in [one.id for reward in run(stack, folder, STEPS) for one in reward.milestones if reward.reward]
+    assert "clean" in [
+        one.id for reward in run(stack, folder, STEPS) for one in reward.milestones if reward.reward
+    ]
 
     def sin(step: int) -> None:
         if step == LOST:
@@ -204,7 +221,9 @@ def _away(server: Postgres | None, stack: Stack) -> Iterator[None]:
 
 def _ask(stack: Stack, step: int) -> httpx.Response:
     path = f"/v1/episodes/{stack.episode.id}/steps/{step}/reward"
-    return httpx.get(stack.url + path, headers={"authorization": f"Bearer {stack.service.token}"}, timeout=30)
+    return httpx.get(
+        stack.url + path, headers={"authorization": f"Bearer {stack.service.token}"}, timeout=30
+    )
 
 
 @pytest.mark.slow
@@ -224,9 +243,18 @@ def test_sixteen_episodes_side_by_side_share_nothing(stack: Stack, tmp_path: Pat
         return rewards, whole(own, rewards, task(STEPS))
 
     with ExitStack() as all_of_them, ThreadPoolExecutor(EPISODES) as threads:
-        owns = [all_of_them.enter_context(Stack(tmp_path / f"{n}", service=stack.service)) for n in range(EPISODES)]
-        found: list[tuple[Sequence[Reward], list[Event]]] = list(threads.map(one, range(EPISODES), owns))
+        owns = [
+            all_of_them.enter_context(Stack(tmp_path / f"{n}", service=stack.service))
+            for n in range(EPISODES)
+        ]
+        found: list[tuple[Sequence[Reward], list[Event]]] = list(
+            threads.map(one, range(EPISODES), owns)
+        )
     for number, (rewards, events) in enumerate(found):
-        assert {event.data["root"] for event in events if event.kind.startswith("file.")} == {f"notes-{number}"}
+        assert {event.data["root"] for event in events if event.kind.startswith("file.")} == {
+            f"notes-{number}"
+        }
         hidden = as_without_the_fault(calm, rewards, events, {"files"})
-        assert hidden == ({kills[number]} if number in kills else set()), "nobody else's kill is seen here"
+        assert hidden == ({kills[number]} if number in kills else set()), (
+            "nobody else's kill is seen here"
+        )

@@ -1,4 +1,5 @@
-"""Ten thousand reward queries at once on 1,024 sockets: all are answered, those that wait for the seal too."""
+"""Ten thousand reward queries at once on 1,024 sockets: all are answered, those that wait for the
+seal too."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ Socket = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def _open(host: str, port: int) -> list[Socket]:
-    return list(await asyncio.gather(*(asyncio.open_connection(host, port) for _ in range(SOCKETS))))
+    return list(
+        await asyncio.gather(*(asyncio.open_connection(host, port) for _ in range(SOCKETS)))
+    )
 
 
 def _request(path: str, token: str) -> bytes:
@@ -80,5 +83,7 @@ async def _answers(reader: asyncio.StreamReader) -> list[tuple[int, dict[str, ob
 async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, object]]:
     async with asyncio.timeout(120):
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower().splitlines()
-        length = next(int(line.partition(":")[2]) for line in head if line.startswith("content-length:"))
+        length = next(
+            int(line.partition(":")[2]) for line in head if line.startswith("content-length:")
+        )
         return int(head[0].split()[1]), orjson.loads(await reader.readexactly(length))

@@ -1,4 +1,5 @@
-"""The network between daemon, trainer and service is cut, silent, slow, or delivers everything twice."""
+"""The network between daemon, trainer and service is cut, silent, slow, or delivers everything
+twice."""
 
 from __future__ import annotations
 
@@ -65,7 +66,9 @@ def test_slow(stack: Stack, tmp_path: Path) -> None:
     ],
     indirect=["database"],
 )
-def test_every_request_twice_and_out_of_order(stack: Stack, tmp_path: Path, beside: bool, steps: int) -> None:
+def test_every_request_twice_and_out_of_order(
+    stack: Stack, tmp_path: Path, beside: bool, steps: int
+) -> None:
     """A tenth of the answers is lost besides. The second delivery of anything changes nothing."""
     calm = run(stack, tmp_path / "notes", steps, beside=beside)
     with Twice(stack.service.url, seed=6) as network:

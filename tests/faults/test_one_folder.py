@@ -1,4 +1,5 @@
-"""Two services on one data folder or one database's file, two daemons on one state folder: the second is refused."""
+"""Two services on one data folder or one database's file, two daemons on one state folder: the
+second is refused."""
 
 from __future__ import annotations
 
@@ -17,11 +18,23 @@ STEPS = 6
 
 def second_service(data: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Start another service on the data folder; it is expected to end by itself."""
-    command = [sys.executable, "-m", "api.cli.main", "serve", "--data", str(data), "--port", "0", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "api.cli.main",
+        "serve",
+        "--data",
+        str(data),
+        "--port",
+        "0",
+        *options,
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_a_second_service_on_the_folder_is_refused_under_load_and_the_first_goes_on(tmp_path: Path) -> None:
+def test_a_second_service_on_the_folder_is_refused_under_load_and_the_first_goes_on(
+    tmp_path: Path,
+) -> None:
     with Stack(tmp_path) as stack:
         calm = run(stack, tmp_path / "notes", STEPS)
         refused: list[subprocess.CompletedProcess[str]] = []
@@ -37,7 +50,9 @@ def test_a_second_service_on_the_folder_is_refused_under_load_and_the_first_goes
         whole(stack, shaken, task(STEPS))
 
 
-def test_a_second_service_on_the_database_s_file_is_refused_under_load_and_the_first_goes_on(tmp_path: Path) -> None:
+def test_a_second_service_on_the_database_s_file_is_refused_under_load_and_the_first_goes_on(
+    tmp_path: Path,
+) -> None:
     """With a data folder of its own and the same file, also by another name for it."""
     with Stack(tmp_path) as stack:
         calm = run(stack, tmp_path / "notes", STEPS)
@@ -48,7 +63,9 @@ def test_a_second_service_on_the_database_s_file_is_refused_under_load_and_the_f
         def within(step: int, _: Episode) -> None:
             if step in (1, 4):
                 path = file if step == 1 else name
-                refused.append(second_service(tmp_path / "second", "--database", f"sqlite:///{path}"))
+                refused.append(
+                    second_service(tmp_path / "second", "--database", f"sqlite:///{path}")
+                )
 
         shaken = run(stack, tmp_path / "notes", STEPS, within=within)
         assert [done.returncode for done in refused] == [2, 2]
@@ -65,9 +82,25 @@ def test_a_second_daemon_on_the_state_folder_is_refused_under_load_and_the_first
 
     def within(step: int, _: Episode) -> None:
         if step in (1, 4):
-            command = [sys.executable, "-m", "agentd", "run", "--service", stack.url, "--episode", stack.episode.id]
-            command += ["--token-file", str(stack.state / "append.token"), "--state", str(stack.state)]
-            refused.append(subprocess.run(command, capture_output=True, text=True, check=False, timeout=60))
+            command = [
+                sys.executable,
+                "-m",
+                "agentd",
+                "run",
+                "--service",
+                stack.url,
+                "--episode",
+                stack.episode.id,
+            ]
+            command += [
+                "--token-file",
+                str(stack.state / "append.token"),
+                "--state",
+                str(stack.state),
+            ]
+            refused.append(
+                subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+            )
 
     shaken = run(stack, tmp_path / "notes", STEPS, within=within)
     assert [done.returncode for done in refused] == [2, 2]

@@ -1,4 +1,5 @@
-"""An older backup in the place of what is newer: of the database and of the daemon's journal, in mid-episode."""
+"""An older backup in the place of what is newer: of the database and of the daemon's journal, in
+mid-episode."""
 
 from __future__ import annotations
 
@@ -44,11 +45,14 @@ class Saved:
         self._stack.start_service()
 
 
-@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=needs_postgres)], indirect=True)
+@pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgres", marks=needs_postgres)], indirect=True
+)
 def test_a_database_gets_from_the_daemon_what_it_lacks(
     tmp_path: Path, database: str, request: pytest.FixtureRequest
 ) -> None:
-    """Secret and signing key are as before: what was sealed since the backup is sealed again, in the same bytes."""
+    """Secret and signing key are as before: what was sealed since the backup is sealed again, in
+    the same bytes."""
     server = request.getfixturevalue("postgres") if database else None
     bodies: dict[int, bytes] = {}
     with Stack(tmp_path, database) as stack:
@@ -59,7 +63,9 @@ def test_a_database_gets_from_the_daemon_what_it_lacks(
             if step == SAVED:
                 saved.save()
             if step == PUT_BACK:
-                bodies.update({one: stack.episode.reward(one, wait_s=0).body for one in range(PUT_BACK)})
+                bodies.update(
+                    {one: stack.episode.reward(one, wait_s=0).body for one in range(PUT_BACK)}
+                )
                 saved.put_back()
 
         shaken = run(stack, tmp_path / "notes", STEPS, between)
@@ -69,7 +75,8 @@ def test_a_database_gets_from_the_daemon_what_it_lacks(
 
 
 def test_a_journal_goes_on_after_what_the_service_has(stack: Stack, tmp_path: Path) -> None:
-    """What the service had is neither sent again nor written over; the daemon says what its journal lacks."""
+    """What the service had is neither sent again nor written over; the daemon says what its journal
+    lacks."""
     calm = run(stack, tmp_path / "notes", STEPS)
     backup = tmp_path / "backup"
 
@@ -87,10 +94,15 @@ def test_a_journal_goes_on_after_what_the_service_has(stack: Stack, tmp_path: Pa
     shaken = run(stack, tmp_path / "notes", STEPS, between)
     events = whole(stack, shaken, task(STEPS))
     (lost,) = [event for event in events if event.kind == "journal.dropped"]
-    (before,) = [event.seq for event in events if event.kind == "step.sealed" and event.data["step"] == SAVED - 1]
+    (before,) = [
+        event.seq
+        for event in events
+        if event.kind == "step.sealed" and event.data["step"] == SAVED - 1
+    ]
     assert (lost.data["source"], lost.data["count"]) == ("journal", lost.seq - 1 - before)
     for without, under in zip(calm, shaken, strict=True):
-        # The step after the loss is unseen, and so is for ever whether what must not happen happened meanwhile.
+        # The step after the loss is unseen, and so is for ever whether what must not happen
+        # happened meanwhile.
         if under.step == PUT_BACK or (under.step >= STEPS - 1 and under.reward is None):
             assert (under.reward, under.status, under.mask) == (None, "unobserved", True), under
             assert under.reason

@@ -1,4 +1,5 @@
-"""Two replicas on one Postgres behind a balancer, one of them stopped: SIGSTOP for half a minute, then SIGCONT."""
+"""Two replicas on one Postgres behind a balancer, one of them stopped: SIGSTOP for half a minute,
+then SIGCONT."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def stopped(replica: Service, seconds: float) -> Iterator[None]:
 @pytest.mark.slow
 @ON_POSTGRES
 def test_paused_for_half_a_minute(tmp_path: Path, database: str) -> None:
-    """Whoever hangs at the one that is paused tries again at the other; nothing is paid twice when it wakes."""
+    """Whoever hangs at the one that is paused tries again at the other; nothing is paid twice when
+    it wakes."""
     with Stack(tmp_path, database, SHARED) as stack, second(stack, database) as replica:
         calm = run(stack, tmp_path / "notes", STEPS, beside=False)
 

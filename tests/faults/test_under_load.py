@@ -1,4 +1,5 @@
-"""Several episodes at once while service, Postgres or one of two replicas is killed: each is as it is without."""
+"""Several episodes at once while service, Postgres or one of two replicas is killed: each is as it
+is without."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ AT = (1, 2, 3)
 
 
 def all_at_once(stack: Stack, folder: Path, fault: Callable[[], object], front: str = "") -> None:
-    """Walk `EPISODES` sessions side by side with ``fault`` within three of them; nothing may be lost or paid
-    otherwise than in a calm session."""
+    """Walk `EPISODES` sessions side by side with ``fault`` within three of them; nothing may be
+    lost or paid otherwise than in a calm session."""
     calm = run(stack, folder / "notes", STEPS, beside=False)
     one_fault = threading.Lock()
     faults = 0
@@ -46,13 +47,18 @@ def all_at_once(stack: Stack, folder: Path, fault: Callable[[], object], front: 
         return run(own, folder / f"notes-{number}", STEPS, within=within, beside=False)
 
     with ExitStack() as running, ThreadPoolExecutor(EPISODES) as threads:
-        owns = [running.enter_context(Stack(folder / f"{n}", service=stack.service)) for n in range(EPISODES)]
+        owns = [
+            running.enter_context(Stack(folder / f"{n}", service=stack.service))
+            for n in range(EPISODES)
+        ]
         found = list(threads.map(walked, range(EPISODES), owns))
         assert faults == len(AT)
         for number, (own, rewards) in enumerate(zip(owns, found, strict=True)):
             assert gist(rewards) == gist(calm)
             events = whole(own, rewards, task(STEPS))
-            assert {event.data["root"] for event in events if event.kind.startswith("file.")} == {f"notes-{number}"}
+            assert {event.data["root"] for event in events if event.kind.startswith("file.")} == {
+                f"notes-{number}"
+            }
 
 
 def test_the_service_killed_under_load(stack: Stack, tmp_path: Path) -> None:

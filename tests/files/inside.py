@@ -1,5 +1,6 @@
-"""Scenes that need a world of their own: few watches, or mounts. Run as ``python -m tests.files.inside SCENE DIR``
-in namespaces that `enter` makes, so that nothing of the machine's is touched."""
+"""Scenes that need a world of their own: few watches, or mounts. Run as ``python -m
+tests.files.inside SCENE DIR`` in namespaces that `enter` makes, so that nothing of the machine's is
+touched."""
 
 from __future__ import annotations
 
@@ -21,9 +22,13 @@ FEW_WATCHES = "echo 3 >/proc/sys/user/max_inotify_watches"
 
 
 def enter(scene: str, folder: Path, *, before: str = "true", mounts: bool = False) -> None:
-    """Run a scene as root of a new user namespace, after the shell command ``before``; skips where that may not be."""
+    """Run a scene as root of a new user namespace, after the shell command ``before``; skips where
+    that may not be."""
     command = ["unshare", "-Urm" if mounts else "-Ur", "sh", "-c"]
-    if shutil.which("unshare") is None or subprocess.run([*command, before], capture_output=True).returncode:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*command, before], capture_output=True).returncode
+    ):
         pytest.skip("this machine gives tests no namespaces of their own")
     inside = f"{before} && exec {sys.executable} -W error -m tests.files.inside {scene} {folder}"
     ran = subprocess.run([*command, inside], capture_output=True, text=True, timeout=120)
@@ -35,7 +40,8 @@ def sysctl(name: str, value: int) -> None:
 
 
 async def few_watches(root: Path) -> None:
-    """With watches for the fence, the root and one folder: the rest is read now and then, until there are more."""
+    """With watches for the fence, the root and one folder: the rest is read now and then, until
+    there are more."""
     for name in "abcd":
         (root / name).mkdir()
         (root / name / "old").write_text("old")
@@ -67,7 +73,8 @@ async def few_watches(root: Path) -> None:
 
 
 async def no_instance(root: Path) -> None:
-    """Without any inotify instance everything is read now and then, and told by the kernel once there is one."""
+    """Without any inotify instance everything is read now and then, and told by the kernel once
+    there is one."""
     (root / "a").mkdir()
     async with Watch(root) as watch:
         assert watch.alarms == [("alarm.raised", "watches")], watch.said
@@ -91,7 +98,8 @@ def umount(folder: Path) -> None:
 
 
 async def mounted_below(root: Path) -> None:
-    """A file system that is mounted below the root hides what was there, is watched, and gives it back."""
+    """A file system that is mounted below the root hides what was there, is watched, and gives it
+    back."""
     (root / "m").mkdir()
     (root / "m" / "under").write_text("under")
     async with Watch(root) as watch:
@@ -101,7 +109,9 @@ async def mounted_below(root: Path) -> None:
         await watch.until(lambda: watch.files[1:] == [("file.created", "m/on")])
         await watch.source.fence(20)
         umount(root / "m")
-        await watch.until(lambda: set(watch.files[2:]) == {("file.deleted", "m/on"), ("file.created", "m/under")})
+        await watch.until(
+            lambda: set(watch.files[2:]) == {("file.deleted", "m/on"), ("file.created", "m/under")}
+        )
         (root / "m" / "again").write_text("again")
         await watch.until(lambda: watch.files[-1] == ("file.created", "m/again"))
         assert watch.alarms == [], watch.said
@@ -117,7 +127,14 @@ async def bound_and_overlaid(root: Path) -> None:
     for name in ("b", "o"):
         (root / name).mkdir()
     mount("--bind", bound, root / "b")
-    mount("-t", "overlay", "none", "-o", f"userxattr,lowerdir={lower},upperdir={upper},workdir={work}", root / "o")
+    mount(
+        "-t",
+        "overlay",
+        "none",
+        "-o",
+        f"userxattr,lowerdir={lower},upperdir={upper},workdir={work}",
+        root / "o",
+    )
     async with Watch(root) as watch:
         (bound / "through the other name").write_text("x")
         (root / "o" / "below").write_text("copied up")
@@ -129,7 +146,8 @@ async def bound_and_overlaid(root: Path) -> None:
 
 
 async def unmounted(root: Path) -> None:
-    """A root whose file system goes is a lost source; nothing of the watching keeps it from being unmounted."""
+    """A root whose file system goes is a lost source; nothing of the watching keeps it from being
+    unmounted."""
     mount("-t", "tmpfs", "none", root)
     (root / "file").write_text("file")
     async with Watch(root) as watch:
@@ -153,7 +171,14 @@ async def everything(root: Path) -> None:
 
 SCENES: dict[str, Callable[[Path], Awaitable[None]]] = {
     scene.__name__: scene
-    for scene in (few_watches, no_instance, mounted_below, bound_and_overlaid, unmounted, everything)
+    for scene in (
+        few_watches,
+        no_instance,
+        mounted_below,
+        bound_and_overlaid,
+        unmounted,
+        everything,
+    )
 }
 
 

@@ -1,7 +1,8 @@
 """Records what real programs do to files in two short scenes, and what the fold makes of it.
 
-Run by hand after a change that is meant to change the output: ``python -m tests.files.record_golden``.
-Look at the difference before committing it. ``NAME.raw.jsonl`` holds what the fold was told: its calls.
+Run by hand after a change that is meant to change the output: ``python -m
+tests.files.record_golden``. Look at the difference before committing it. ``NAME.raw.jsonl`` holds
+what the fold was told: its calls.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 import orjson
 
 from agentd.sources.files import FilesSource
-from agentd.sources.files.facts import Facts, Found
-from agentd.sources.files.fold import Do, Fold, Raw, Say
+from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.fold import Do, FileObservation, Raw, RootFold
 from tests.cdp.site import Answer, Site
 from tests.files.inside import FEW_WATCHES, enter
 from tests.files.watching import Watch
@@ -27,19 +28,21 @@ from tests.support.stack import chromium_preferences
 
 GOLDEN = Path(__file__).with_name("golden")
 CALLS: dict[str, Callable[..., Any] | None] = {
-    "present": Facts, "present_folder": None, "notice": Raw, "seen": Found, "looked": Facts,
+    "present": FileFacts, "present_folder": None, "notice": Raw, "seen": Found, "looked": FileFacts,
 }  # fmt: skip
 """The fold's questions and what its one structured argument is."""
 
 
 def replay(raw: list[list[Any]]) -> list[list[Any]]:
     """What the fold makes of a recording."""
-    fold, seen = Fold(), []
+    fold, seen = RootFold(), []
     for name, *args in raw:
         make = CALLS[name]
         args = [make(*arg) if isinstance(arg, list) and make is not None else arg for arg in args]
         done: list[Do] = getattr(fold, name)(*args) or []
-        seen += [[do.kind, {"root": "home", **do.data}] for do in done if isinstance(do, Say)]
+        seen += [
+            [do.kind, {"root": "home", **do.data}] for do in done if isinstance(do, FileObservation)
+        ]
     return seen
 
 
@@ -48,7 +51,8 @@ def sh(command: str, folder: Path) -> None:
 
 
 async def editing(root: Path) -> None:
-    """GLib's save as mousepad and gedit do it, sed, vim and the shell; links, folders, permissions."""
+    """GLib's save as mousepad and gedit do it, sed, vim and the shell; links, folders,
+    permissions."""
     sh("mkdir old && echo 'one,1' > old/table.csv && echo draft > letter.txt", root)
     async with Watch(root, FilesSource({"home": root})) as watch:
         for command in (
@@ -77,7 +81,10 @@ async def editing(root: Path) -> None:
 async def downloading(root: Path) -> None:
     """A file that Chromium saves, on its own, and one that is left empty."""
     with Site() as site, tempfile.TemporaryDirectory() as profile:
-        headers = (("content-type", "text/csv"), ("content-disposition", "attachment; filename=report.csv"))
+        headers = (
+            ("content-type", "text/csv"),
+            ("content-disposition", "attachment; filename=report.csv"),
+        )
         site.page("/report", Answer("name,qty\nlamp,2\n", headers=headers))
         chromium_preferences(Path(profile), root)
         async with Watch(root, FilesSource({"home": root})) as watch:
@@ -93,13 +100,14 @@ async def passing(root: Path) -> None:
 
 
 async def record(name: str, scene: Callable[[Path], Any]) -> None:
-    """Run one scene and write its two files; the fold calls itself, and only what it is asked from outside counts."""
+    """Run one scene and write its two files; the fold calls itself, and only what it is asked from
+    outside counts."""
     raw: list[list[Any]] = []
-    plain = {call: getattr(Fold, call) for call in CALLS}
+    plain = {call: getattr(RootFold, call) for call in CALLS}
     inside = False
 
     def teller(call: str) -> Callable[..., Any]:
-        def tell(self: Fold, *args: Any) -> Any:
+        def tell(self: RootFold, *args: Any) -> Any:
             nonlocal inside
             if inside:
                 return plain[call](self, *args)
@@ -113,13 +121,13 @@ async def record(name: str, scene: Callable[[Path], Any]) -> None:
         return tell
 
     for call in CALLS:
-        setattr(Fold, call, teller(call))
+        setattr(RootFold, call, teller(call))
     try:
         with tempfile.TemporaryDirectory() as folder:
             await scene(Path(folder))
     finally:
         for call, method in plain.items():
-            setattr(Fold, call, method)
+            setattr(RootFold, call, method)
     raw = orjson.loads(orjson.dumps(raw, default=list))
     write(GOLDEN / f"{name}.raw.jsonl", raw)
     write(GOLDEN / f"{name}.seen.jsonl", replay(raw))

@@ -1,4 +1,5 @@
-"""What went while nobody watched is told when somebody watches again: after a loss, and after a restart."""
+"""What went while nobody watched is told when somebody watches again: after a loss, and after a
+restart."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from tests.files.watching import Watch
 
 
 async def test_a_root_removed_and_made_again(tmp_path: Path) -> None:
-    """What is deleted before the loss is told as it goes; what goes in the gap is told with the next baseline."""
+    """What is deleted before the loss is told as it goes; what goes in the gap is told with the
+    next baseline."""
     root, aside = tmp_path / "root", tmp_path / "aside"
     (root / "sub").mkdir(parents=True)
     (root / "kept").write_text("kept")
@@ -27,7 +29,11 @@ async def test_a_root_removed_and_made_again(tmp_path: Path) -> None:
         (root / "made").mkdir()
         (root / "made" / "in").write_text("in")
         (root / "kept.tmp").write_text("told")
-        await watch.until(lambda: {("file.created", "made/in"), ("file.created", "kept.tmp")} <= set(watch.changes))
+        await watch.until(
+            lambda: (
+                {("file.created", "made/in"), ("file.created", "kept.tmp")} <= set(watch.changes)
+            )
+        )
         root.rename(aside)
         assert watch.task is not None
         with pytest.raises(SourceLostError, match="root is gone"):
@@ -49,7 +55,8 @@ async def test_a_root_removed_and_made_again(tmp_path: Path) -> None:
 
 
 async def test_a_restarted_daemon_tells_what_went_meanwhile(tmp_path: Path) -> None:
-    """As far as its journal tells: what was there at the start, came, moved and stayed, is gone or is not."""
+    """As far as its journal tells: what was there at the start, came, moved and stayed, is gone or
+    is not."""
     root = tmp_path / "root"
     root.mkdir()
     for name in ("old", "moved", "stays"):
@@ -68,13 +75,17 @@ async def test_a_restarted_daemon_tells_what_went_meanwhile(tmp_path: Path) -> N
         await daemon.post("/v1/close")
         await daemon.ended()
         assert peer.data("file.deleted") == [
-            {"root": "root", "path": name, "name": name, "baseline": True} for name in ("new", "old", "there")
+            {"root": "root", "path": name, "name": name, "baseline": True}
+            for name in ("new", "old", "there")
         ]
 
 
 async def test_the_daemons_own_files_are_none_of_its_business(tmp_path: Path) -> None:
     """A journal that lay in a watched folder would tell of itself for ever."""
-    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"all={tmp_path}") as daemon:
+    async with (
+        Peer() as peer,
+        DaemonProcess(peer.url, tmp_path, "--files", f"all={tmp_path}") as daemon,
+    ):
         await daemon.all_ready()
         await daemon.post("/v1/steps")
         (tmp_path / "file").write_text("file")
@@ -89,7 +100,9 @@ def test_of_a_folder_that_may_not_be_read_nobody_says_that_it_is_empty() -> None
     memory = Memory()
     for path in ("shut/a", "open/b"):
         memory.note("file.present", {"root": "r", "path": path})
-    assert [data["path"] for _, data in memory.removal_events("r", {"shut", "open"}, {"shut"})] == ["open/b"]
+    assert [data["path"] for _, data in memory.removal_events("r", {"shut", "open"}, {"shut"})] == [
+        "open/b"
+    ]
 
 
 async def test_names_that_are_not_text_stay_apart(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Thousands of files at once, and more notifications than the kernel keeps: nothing is lost, memory is bounded."""
+"""Thousands of files at once, and more notifications than the kernel keeps: nothing is lost, memory
+is bounded."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def kept() -> int:
 
 @pytest.mark.slow
 async def test_ten_thousand_files(tmp_path: Path) -> None:
-    """In an old folder and in new ones, as fast as they can be written: each is told once, with its content."""
+    """In an old folder and in new ones, as fast as they can be written: each is told once, with its
+    content."""
     async with Watch(tmp_path) as watch:
         threads = [threading.Thread(target=make, args=(tmp_path, 5000))]
         for name in "ab":
@@ -35,12 +37,15 @@ async def test_ten_thousand_files(tmp_path: Path) -> None:
         await watch.until(lambda: len(watch.said) >= 10_002, 60)
         assert len(set(watch.files)) == len(watch.files) == 10_000
         assert {kind for kind, _ in watch.files} == {"file.created"}
-        sizes = [(data["size"], int(data["name"][:5])) for kind, data in watch.said if "size" in data]
+        sizes = [
+            (data["size"], int(data["name"][:5])) for kind, data in watch.said if "size" in data
+        ]
         assert all(size == len(f"content {number}") for size, number in sizes)
 
 
 async def test_more_than_the_kernel_keeps(tmp_path: Path) -> None:
-    """Its queue overflows: an alarm, and what was lost is found on the disk, as new and not as a baseline."""
+    """Its queue overflows: an alarm, and what was lost is found on the disk, as new and not as a
+    baseline."""
     (tmp_path / "before").write_text("before")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "gone").write_text("gone")
@@ -56,29 +61,39 @@ async def test_more_than_the_kernel_keeps(tmp_path: Path) -> None:
                 (tmp_path / name / "in").write_text(name)
             shutil.rmtree(tmp_path / "sub")
             (tmp_path / "before").write_text("changed")
-        # All that is expected below, what was there before, the folders that came and went, and the alarm twice.
+        # All that is expected below, what was there before, the folders that came and went, and the
+        # alarm twice.
         await watch.until(lambda: len(watch.said) >= limit // 2 + 11, 60)
         assert watch.alarms == [("alarm.raised", "notifications"), ("alarm.ended", "notifications")]
         expected = {("file.created", f"{number:05}.txt") for number in range(limit // 2)}
-        expected |= {("file.created", "x/in"), ("file.created", "y/in"), ("file.modified", "before")}
+        expected |= {
+            ("file.created", "x/in"),
+            ("file.created", "y/in"),
+            ("file.modified", "before"),
+        }
         assert set(watch.files) == expected | {("file.deleted", "sub/gone")}
         assert not any(data.get("baseline") for kind, data in watch.said if kind != "file.present")
         (tmp_path / "y" / "later").write_text("later")
         await watch.until(lambda: watch.files[-1] == ("file.created", "y/later"))
 
 
-async def test_more_than_the_loop_keeps_up_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_than_the_loop_keeps_up_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What waits for a busy loop is bounded too; of more, the disk is read instead."""
     monkeypatch.setattr(attachment, "MAX_NOTES", 100)
     async with Watch(tmp_path) as watch:
         make(tmp_path, 1000)  # on the loop's own thread: nothing is followed meanwhile
         await watch.until(lambda: len(watch.said) > 1000)
         await watch.until(lambda: len(watch.alarms) == 2)
-        assert "could not keep up" in next(data["reason"] for kind, data in watch.said if kind == "alarm.raised")
+        assert "could not keep up" in next(
+            data["reason"] for kind, data in watch.said if kind == "alarm.raised"
+        )
 
 
 async def test_a_busy_file_is_not_read_all_the_time(tmp_path: Path) -> None:
-    """A file that is written to a thousand times is told when it rests, and a fence does not wait for that."""
+    """A file that is written to a thousand times is told when it rests, and a fence does not wait
+    for that."""
     async with Watch(tmp_path) as watch:
         with (tmp_path / "log").open("w") as log:
             for number in range(1000):

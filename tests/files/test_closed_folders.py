@@ -1,5 +1,5 @@
-"""What a folder hides that comes to be closed after the start: a gap, and no silence. By the rules of `Troubles` alone;
-with two users and real modes tests/e2e/test_two_users.py."""
+"""What a folder hides that comes to be closed after the start: a gap, and no silence. By the rules
+of `Troubles` alone; with two users and real modes tests/e2e/test_two_users.py."""
 
 from __future__ import annotations
 

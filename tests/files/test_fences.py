@@ -1,4 +1,5 @@
-"""The folders for fences: each goes with its process, and what a killed process left goes with the next start."""
+"""The folders for fences: each goes with its process, and what a killed process left goes with the
+next start."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from tests.agentd.support.process import ROOT, DaemonProcess
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files of the test's own, for this process and for those that it starts."""
+    """A folder for temporary files of the test's own, for this process and for those that it
+    starts."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -78,19 +80,24 @@ ENDS: dict[str, str] = {
 @pytest.mark.parametrize("end", ENDS)
 def test_a_folder_goes_with_its_process(temporary: Path, end: str) -> None:
     program = (
-        f"from agentd.sources.files.fences import FenceFolder\nkept = FenceFolder()\nprint(kept.path)\n{ENDS[end]}"
+        "from agentd.sources.files.fences import FenceFolder\nkept ="
+        f" FenceFolder()\nprint(kept.path)\n{ENDS[end]}"
     )
-    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert PREFIX in run.stdout, run.stderr
     assert folders(temporary) == set()
 
 
 def test_a_forked_process_that_ends_leaves_its_parents_folder(temporary: Path) -> None:
     program = (
-        "import os, sys\nfrom agentd.sources.files.fences import FenceFolder\nkept = FenceFolder()\n"
-        "if os.fork() == 0: sys.exit(0)\nos.wait()\nprint(kept.path.exists())"
+        "import os, sys\nfrom agentd.sources.files.fences import FenceFolder\nkept ="
+        " FenceFolder()\nif os.fork() == 0: sys.exit(0)\nos.wait()\nprint(kept.path.exists())"
     )
-    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert run.stdout == "True\n", run.stderr
 
 
@@ -122,7 +129,9 @@ def _file(path: Path) -> None:
     ("make", "stays"),
     [(_of_a_dead_process, False), (_link, True), (_with_a_folder_in_it, True), (_file, True)],
 )
-def test_only_what_such_a_process_leaves_is_removed(temporary: Path, make: Callable[[Path], None], stays: bool) -> None:
+def test_only_what_such_a_process_leaves_is_removed(
+    temporary: Path, make: Callable[[Path], None], stays: bool
+) -> None:
     path = temporary / f"{PREFIX}x"
     make(path)
     remove_abandoned()

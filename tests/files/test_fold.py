@@ -1,6 +1,8 @@
-"""Raw notifications folded to what happened: a table of stories, each with all that must be said of it.
+"""Raw notifications folded to what happened: a table of stories, each with all that must be said of
+it.
 
-A story is a list of notifications and answers: ``("look", path, size, content)`` answers the latest look at path.
+A story is a list of notifications and answers: ``("look", path, size, content)`` answers the latest
+look at path.
 """
 
 from __future__ import annotations
@@ -9,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.files.facts import Facts, Found
-from agentd.sources.files.fold import Fold, Look, Raw, Say
+from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.fold import FileObservation, Look, Raw, RootFold
 from agentd.sources.files.names import scaffold, spoken
-from agentd.sources.files.tree import Tree
+from agentd.sources.files.tree import PathTree
 
 
 class Teller:
     """Tells a fold a story and keeps what it said, in short."""
 
     def __init__(self) -> None:
-        self.fold = Fold()
+        self.fold = RootFold()
         self.said: list[tuple[str, ...]] = []
         self.looks: dict[str, Look] = {}
 
@@ -28,7 +30,7 @@ class Teller:
             if isinstance(do, Look):
                 self.looks[do.path] = do
             else:
-                assert isinstance(do, Say)
+                assert isinstance(do, FileObservation)
                 extra = [do.data[name] for name in ("from", "via") if name in do.data]
                 self.said.append((do.kind, do.data["path"], *extra))
 
@@ -48,8 +50,8 @@ class Teller:
         return self.said
 
 
-def facts(content: str | None) -> Facts | None:
-    return None if content is None else Facts(len(content), content, 1)
+def facts(content: str | None) -> FileFacts | None:
+    return None if content is None else FileFacts(len(content), content, 1)
 
 
 YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
@@ -248,7 +250,7 @@ def test_not_said(story: list[tuple[Any, ...]]) -> None:
 
 def test_a_temporary_name_is_not_looked_at_while_it_is_written() -> None:
     """A download, an editor's swap file: however long it takes, and also at the close."""
-    fold = Fold()
+    fold = RootFold()
     (look,) = fold.notice(Raw("appeared", "a.part"))
     assert isinstance(look, Look)
     assert (look.when, fold.wants("a.part", look.ticket)) == ("left", True)
@@ -276,10 +278,15 @@ def test_a_glance_at_a_temporary_name(story: list[tuple[Any, ...]], looked: bool
 
 
 def test_who_may_have_closed_a_temporary_name_unheard() -> None:
-    """After a loss each one that was being written is asked for once, when it was left alone; no other is."""
+    """After a loss each one that was being written is asked for once, when it was left alone; no
+    other is."""
     teller = Teller()
-    teller.tell([("written", "a.part"), ("closed", "b.part"), ("look", "b.part", None), ("closed", "c")])
-    assert [(do.path, do.when) for do in teller.fold.missed() if isinstance(do, Look)] == [("a.part", "left")]
+    teller.tell(
+        [("written", "a.part"), ("closed", "b.part"), ("look", "b.part", None), ("closed", "c")]
+    )
+    assert [(do.path, do.when) for do in teller.fold.missed() if isinstance(do, Look)] == [
+        ("a.part", "left")
+    ]
     assert teller.fold.missed() == []
 
 
@@ -317,44 +324,48 @@ def test_an_overtaken_look_counts_for_nothing() -> None:
     ],
 )
 def test_a_glance(found: Found, said: list[str], looks: int) -> None:
-    """What stands as it was says nothing; other permissions are said at once; other content is looked at first."""
-    fold = Fold()
-    fold.present("a", Facts(1, "x", 1, 1, 1, 0o644))
+    """What stands as it was says nothing; other permissions are said at once; other content is
+    looked at first."""
+    fold = RootFold()
+    fold.present("a", FileFacts(1, "x", 1, 1, 1, 0o644))
     fold.present_folder("d")
-    fold.present("d/in", Facts(1, "x", 1, 1, 3, 0o644))
-    fold.present("old.tmp", Facts(1, "x", 1, 1, 4, 0o644))
+    fold.present("d/in", FileFacts(1, "x", 1, 1, 3, 0o644))
+    fold.present("old.tmp", FileFacts(1, "x", 1, 1, 4, 0o644))
     done = fold.seen(found)
-    assert [do.kind for do in done if isinstance(do, Say)] == said
+    assert [do.kind for do in done if isinstance(do, FileObservation)] == said
     assert sum(isinstance(do, Look) for do in done) == looks
 
 
 def test_a_link_in_a_files_place_is_not_that_file() -> None:
     """Nor the file in the link's: one goes, the other comes."""
-    fold = Fold()
-    fold.present("a", Facts(1, "x", 1, 1, 1, 0o644))
-    for found in (Facts(4, None, 2, link="else"), Facts(1, "x", 3)):
+    fold = RootFold()
+    fold.present("a", FileFacts(1, "x", 1, 1, 1, 0o644))
+    for found in (FileFacts(4, None, 2, link="else"), FileFacts(1, "x", 3)):
         (look,) = fold.notice(Raw("closed", "a"))
         assert isinstance(look, Look)
         said = fold.looked("a", look.ticket, found)
-        assert [do.kind for do in said if isinstance(do, Say)] == ["file.deleted", "file.created"]
+        assert [do.kind for do in said if isinstance(do, FileObservation)] == [
+            "file.deleted",
+            "file.created",
+        ]
 
 
 def test_new_content_under_new_permissions_says_both() -> None:
     """An editor that writes anew and gives the new file another mode."""
-    fold = Fold()
-    fold.present("a", Facts(1, "x", 1, 1, 1, 0o644))
+    fold = RootFold()
+    fold.present("a", FileFacts(1, "x", 1, 1, 1, 0o644))
     (look,) = fold.notice(Raw("closed", "a"))
     assert isinstance(look, Look)
-    assert fold.looked("a", look.ticket, Facts(1, "y", 2, 2, 2, 0o755, mime="text/x-python")) == [
-        Say("file.modified", {"path": "a", "name": "a", "size": 1, "sha256": "y", "mode": "0755",
+    assert fold.looked("a", look.ticket, FileFacts(1, "y", 2, 2, 2, 0o755, mime="text/x-python")) == [
+        FileObservation("file.modified", {"path": "a", "name": "a", "size": 1, "sha256": "y", "mode": "0755",
                               "mime": "text/x-python", "via": "write"}),
-        Say("file.permitted", {"path": "a", "name": "a", "mode": "0755"}),
+        FileObservation("file.permitted", {"path": "a", "name": "a", "mode": "0755"}),
     ]  # fmt: skip
 
 
 def test_a_tree_of_paths_forgets_what_it_lets_go() -> None:
     """However folders are nested, and in whatever order they go."""
-    tree = Tree()
+    tree = PathTree()
     for path in ("a/b/c", "a/b", "a/d", "e"):
         tree.add(path)
     assert list(tree.below("")) == ["a/b", "a/b/c", "a/d", "e"]
@@ -367,23 +378,31 @@ def test_a_tree_of_paths_forgets_what_it_lets_go() -> None:
 
 def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
     """Above the hash limit, a change of size or time is a change."""
-    fold = Fold()
-    fold.present("a", Facts(10, None, 1, unread="large"))
+    fold = RootFold()
+    fold.present("a", FileFacts(10, None, 1, unread="large"))
     for mtime, kinds in ((1, []), (2, ["file.modified"])):
-        found = Facts(10, None, mtime, unread="large")
+        found = FileFacts(10, None, mtime, unread="large")
         look = fold.notice(Raw("closed", "a"))[0]
         assert isinstance(look, Look)
         said = fold.looked("a", look.ticket, found)
-        assert [do.kind for do in said if isinstance(do, Say)] == kinds
-        assert all((do.data["unread"], do.data["sha256"]) == ("large", None) for do in said if isinstance(do, Say))
+        assert [do.kind for do in said if isinstance(do, FileObservation)] == kinds
+        assert all(
+            (do.data["unread"], do.data["sha256"]) == ("large", None)
+            for do in said
+            if isinstance(do, FileObservation)
+        )
 
 
-@pytest.mark.parametrize("name", ["report.pdf", "tmp", "part", "a.tmpl", "d/crdownload", "note~book", ".bashrc"])
+@pytest.mark.parametrize(
+    "name", ["report.pdf", "tmp", "part", "a.tmpl", "d/crdownload", "note~book", ".bashrc"]
+)
 def test_a_name_of_its_own(name: str) -> None:
     """Names that only look like temporary ones."""
     assert scaffold(name) is None
 
 
-@pytest.mark.parametrize(("name", "told"), [("caf\udce9", "caf\\xe9"), ("café", "café"), ("a b", "a b")])
+@pytest.mark.parametrize(
+    ("name", "told"), [("caf\udce9", "caf\\xe9"), ("café", "café"), ("a b", "a b")]
+)
 def test_odd_bytes_are_spelt(name: str, told: str) -> None:
     assert spoken(name) == told

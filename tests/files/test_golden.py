@@ -1,4 +1,5 @@
-"""The fold alone, on recordings of real programs: what it was told then gives the same events, byte for byte."""
+"""The fold alone, on recordings of real programs: what it was told then gives the same events, byte
+for byte."""
 
 from __future__ import annotations
 
@@ -22,9 +23,14 @@ def test_every_kind_of_event_has_an_example() -> None:
 
 
 def test_what_programs_do_is_one_event_each() -> None:
-    """Saves through temporary names, in place and by the browser: the file's own name, once, and how it came."""
+    """Saves through temporary names, in place and by the browser: the file's own name, once, and
+    how it came."""
     told = lines(GOLDEN / "editing.seen.jsonl") + lines(GOLDEN / "downloading.seen.jsonl")
-    brief = [(kind, data["path"], data.get("via")) for kind, data in told if kind in ("file.created", "file.modified")]
+    brief = [
+        (kind, data["path"], data.get("via"))
+        for kind, data in told
+        if kind in ("file.created", "file.modified")
+    ]
     assert brief == [
         ("file.modified", "letter.txt", "rename"),
         ("file.created", "page.html", "write"),

@@ -1,4 +1,5 @@
-"""Where the kernel gives too few watches, or none, and where file systems come and go: in namespaces of their own."""
+"""Where the kernel gives too few watches, or none, and where file systems come and go: in
+namespaces of their own."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ def test_instances_run_out(tmp_path: Path) -> None:
     enter("no_instance", tmp_path, before="echo 0 >/proc/sys/user/max_inotify_instances")
 
 
-@pytest.mark.parametrize("scene", ["mounted_below", "bound_and_overlaid", "unmounted", "everything"])
+@pytest.mark.parametrize(
+    "scene", ["mounted_below", "bound_and_overlaid", "unmounted", "everything"]
+)
 def test_mounts(tmp_path: Path, scene: str) -> None:
     enter(scene, tmp_path, mounts=True)

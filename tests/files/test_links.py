@@ -1,4 +1,5 @@
-"""Links, pipes, devices: what stands in a folder and is no plain file is told, or not, but never followed or opened."""
+"""Links, pipes, devices: what stands in a folder and is no plain file is told, or not, but never
+followed or opened."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def rooted(path: Path) -> Root:
 
 
 async def test_a_symbolic_link_is_told_by_where_it_points(tmp_path: Path) -> None:
-    """Out of the root, into nothing, to a folder: as it is written, and never with anybody's content."""
+    """Out of the root, into nothing, to a folder: as it is written, and never with anybody's
+    content."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     outside.mkdir()
@@ -49,7 +51,8 @@ async def test_a_symbolic_link_is_told_by_where_it_points(tmp_path: Path) -> Non
 
 
 async def test_a_file_of_many_names_says_so(tmp_path: Path) -> None:
-    """Its content is its own; and what is written to it under a name outside is seen at the next fence."""
+    """Its content is its own; and what is written to it under a name outside is seen at the next
+    fence."""
     root = tmp_path / "root"
     root.mkdir()
     (tmp_path / "outside").write_text("one")
@@ -67,7 +70,9 @@ async def test_a_file_of_many_names_says_so(tmp_path: Path) -> None:
 async def test_what_would_block_is_not_opened(tmp_path: Path) -> None:
     """Pipes, sockets and devices make no event, and a pipe's writer finds no reader."""
     with socket.socket(socket.AF_UNIX) as listening:
-        here = os.open(tmp_path, os.O_PATH)  # a socket's address is short, a test's directory may not be
+        here = os.open(
+            tmp_path, os.O_PATH
+        )  # a socket's address is short, a test's directory may not be
         listening.bind(f"/proc/self/fd/{here}/socket")
         os.close(here)
         os.mkfifo(tmp_path / "pipe")
@@ -90,10 +95,13 @@ def test_a_device_is_none_of_ours(tmp_path: Path) -> None:
 
 
 def swapped(
-    act: Callable[[], None], one: Callable[[], None], other: Callable[[], None], met: Callable[[], bool]
+    act: Callable[[], None],
+    one: Callable[[], None],
+    other: Callable[[], None],
+    met: Callable[[], bool],
 ) -> None:
-    """Call ``act`` two thousand times, and on until it has ``met`` both, while another thread does ``one`` and
-    ``other`` in turn."""
+    """Call ``act`` two thousand times, and on until it has ``met`` both, while another thread does
+    ``one`` and ``other`` in turn."""
     over = threading.Event()
     deadline = time.monotonic() + 60
 
@@ -126,7 +134,8 @@ def put(path: Path, make: Callable[[Path], None]) -> Callable[[], None]:
 
 
 def test_a_link_swapped_in_for_a_file_shows_nothing_of_elsewhere(tmp_path: Path) -> None:
-    """However the two take turns between two system calls: the file's content or the link, never the secret."""
+    """However the two take turns between two system calls: the file's content or the link, never
+    the secret."""
     root, secret = tmp_path / "root", tmp_path / "secret"
     root.mkdir()
     secret.write_text("the secret's content is longer")
@@ -140,7 +149,10 @@ def test_a_link_swapped_in_for_a_file_shows_nothing_of_elsewhere(tmp_path: Path)
             seen.add((found.size, found.link))
 
     watched = rooted(root)
-    link, file = put(place, lambda at: at.symlink_to(secret)), put(place, lambda at: at.write_text("short") and None)
+    link, file = (
+        put(place, lambda at: at.symlink_to(secret)),
+        put(place, lambda at: at.write_text("short") and None),
+    )
     swapped(act, link, file, lambda: {link for _, link in seen} == {None, str(secret)})
     assert seen <= {(5, None), (0, None), (len(str(secret)), str(secret))}
     assert {link for _, link in seen} == {None, str(secret)}, "the two never took turns"

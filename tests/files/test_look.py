@@ -1,4 +1,5 @@
-"""One look at one file: what is read, what is left unread and says why, and what it leaves behind: nothing."""
+"""One look at one file: what is read, what is left unread and says why, and what it leaves behind:
+nothing."""
 
 from __future__ import annotations
 
@@ -28,20 +29,35 @@ def test_content_is_hashed_and_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n")
     facts = look(rooted(tmp_path), "a.csv")
     assert facts is not None
-    assert (facts.size, facts.sha256, facts.mime) == (4, hashlib.sha256(b"a,b\n").hexdigest(), "text/csv")
+    assert (facts.size, facts.sha256, facts.mime) == (
+        4,
+        hashlib.sha256(b"a,b\n").hexdigest(),
+        "text/csv",
+    )
     assert look(rooted(tmp_path), "missing") is None
 
 
-@pytest.mark.parametrize(("limits", "why"), [({"hash_bytes": 4}, "large"), ({"hash_s": 0.0}, "slow")])
-def test_what_takes_too_long_has_no_hash_and_says_so(tmp_path: Path, limits: dict[str, float], why: str) -> None:
+@pytest.mark.parametrize(
+    ("limits", "why"), [({"hash_bytes": 4}, "large"), ({"hash_s": 0.0}, "slow")]
+)
+def test_what_takes_too_long_has_no_hash_and_says_so(
+    tmp_path: Path, limits: dict[str, float], why: str
+) -> None:
     """Size and kind are known all the same."""
     (tmp_path / "big.json").write_text('{"a": 1}')
     facts = look(rooted(tmp_path), "big.json", **limits)  # type: ignore[arg-type]
     assert facts is not None
-    assert (facts.size, facts.sha256, facts.mime, facts.unread) == (8, None, "application/json", why)
+    assert (facts.size, facts.sha256, facts.mime, facts.unread) == (
+        8,
+        None,
+        "application/json",
+        why,
+    )
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_while_it_is_read_is_not_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A writer that appends between two reads: no hash of half a file."""
     path = tmp_path / "growing"
     path.write_bytes(b"x" * (1 << 20))
@@ -60,7 +76,9 @@ def test_a_file_that_changes_while_it_is_read_is_not_settled(tmp_path: Path, mon
     assert (facts.size, facts.sha256, facts.unread) == (path.stat().st_size, None, "busy")
 
 
-def test_a_file_that_grows_as_fast_as_it_is_read_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_grows_as_fast_as_it_is_read_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its end never comes: nobody reads on after it."""
     path = tmp_path / "growing"
     path.write_bytes(b"x" * (1 << 20))
@@ -81,10 +99,16 @@ def test_a_file_that_grows_as_fast_as_it_is_read_is_left(tmp_path: Path, monkeyp
 
 
 async def test_times_are_as_without_the_daemon(tmp_path: Path) -> None:
-    """Access, change and modification times of files and folders, old ones and new ones; and nothing is left there."""
+    """Access, change and modification times of files and folders, old ones and new ones; and
+    nothing is left there."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "old").write_text("old")
-    places = (tmp_path, tmp_path / "folder", tmp_path / "folder" / "old", tmp_path / "folder" / "new")
+    places = (
+        tmp_path,
+        tmp_path / "folder",
+        tmp_path / "folder" / "old",
+        tmp_path / "folder" / "new",
+    )
     async with Watch(tmp_path) as watch:
         (tmp_path / "folder" / "new").write_text("new")
         for path in places:
@@ -99,7 +123,9 @@ async def test_times_are_as_without_the_daemon(tmp_path: Path) -> None:
         for path, was in list(zip(places, before, strict=True))[1:]:
             now = os.stat(path)
             assert (
-                (now.st_atime_ns, now.st_mtime_ns) == (was.st_atime_ns, was.st_mtime_ns) == (1000 * HOUR, 2000 * HOUR)
+                (now.st_atime_ns, now.st_mtime_ns)
+                == (was.st_atime_ns, was.st_mtime_ns)
+                == (1000 * HOUR, 2000 * HOUR)
             )
             assert now.st_ctime_ns == was.st_ctime_ns
         assert os.stat(tmp_path).st_atime_ns == 1000 * HOUR
@@ -133,7 +159,9 @@ asyncio.run(main(pathlib.Path(sys.argv[1])))
 """
 
 
-def test_a_folder_that_can_t_be_listed_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_can_t_be_listed_is_not_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk's error: an alarm, and no word on what is in it."""
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "in").write_text("in")
@@ -151,7 +179,12 @@ def test_a_folder_that_can_t_be_listed_is_not_empty(tmp_path: Path, monkeypatch:
     assert closed == ["bad"]
     said: list[tuple[str, Any]] = []
     root.troubles.publish(lambda kind, data: said.append((kind, data)))
-    assert said == [("alarm.raised", {"source": "files", "of": "folders", "reason": "root/bad: Input/output error"})]
+    assert said == [
+        (
+            "alarm.raised",
+            {"source": "files", "of": "folders", "reason": "root/bad: Input/output error"},
+        )
+    ]
 
 
 CLOSED = """
@@ -182,22 +215,34 @@ def powerless(script: str, folder: Path) -> str:
     """What a program prints that has none of root's powers over files."""
     if subprocess.run(["which", "setpriv"], capture_output=True).returncode:
         pytest.skip("setpriv (util-linux) is not here")
-    command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-c", script, str(folder)]
+    command = [
+        "setpriv",
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        sys.executable,
+        "-c",
+        script,
+        str(folder),
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives up root's powers over files to test without them")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="gives up root's powers over files to test without them"
+)
 def test_what_is_in_a_closed_folder_is_not_gone(tmp_path: Path) -> None:
     """What is written there meanwhile is told when the folder is open again."""
     powerless(CLOSED, tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives up root's powers over files to test without them")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="gives up root's powers over files to test without them"
+)
 def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
-    """A file without its content, a folder by an alarm, until they are opened to us; and an alarm where a file is
-    another user's, so that reading it may be seen."""
+    """A file without its content, a folder by an alarm, until they are opened to us; and an alarm
+    where a file is another user's, so that reading it may be seen."""
     (tmp_path / "theirs").write_text("theirs")
     os.chown(tmp_path / "theirs", 12345, 12345)
     assert "'unread': 'denied'" in powerless(POWERLESS, tmp_path)

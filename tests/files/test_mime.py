@@ -28,7 +28,11 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-PNG = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)) + chunk(b"IEND", b"")
+PNG = (
+    b"\x89PNG\r\n\x1a\n"
+    + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    + chunk(b"IEND", b"")
+)
 PDF = b"%PDF-1.4\n1 0 obj <</Type /Catalog>> endobj\ntrailer <</Root 1 0 R>>\n%%EOF\n"
 OOXML = "application/vnd.openxmlformats-officedocument."
 ODS = "application/vnd.oasis.opendocument.spreadsheet"
@@ -66,7 +70,9 @@ KINDS: list[tuple[str, bytes, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "kind"), KINDS, ids=[f"{name}-{kind}" for name, _, kind in KINDS])
+@pytest.mark.parametrize(
+    ("name", "content", "kind"), KINDS, ids=[f"{name}-{kind}" for name, _, kind in KINDS]
+)
 def test_kind(name: str, content: bytes, kind: str | None) -> None:
     """A name that lies about the content is not believed."""
     assert mime_of(content, name) == kind

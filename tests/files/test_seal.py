@@ -1,4 +1,5 @@
-"""Before a step's seal, and at the close, what was done to files is told, also what nobody said to be done."""
+"""Before a step's seal, and at the close, what was done to files is told, also what nobody said to
+be done."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentd.sources.files import attachment, looks
-from agentd.sources.files.facts import Facts
+from agentd.sources.files.facts import FileFacts
 from agentd.sources.files.look import UnsettledError, look
 from agentd.sources.files.walk import Root
 from tests.files.watching import Watch
@@ -59,7 +60,8 @@ async def test_a_file_that_is_held_open_is_told(tmp_path: Path, closing: bool) -
 
 
 async def test_temporary_names_are_told_at_the_close(tmp_path: Path) -> None:
-    """Those that nobody writes any more; what is still being downloaded is none of the task's files yet."""
+    """Those that nobody writes any more; what is still being downloaded is none of the task's files
+    yet."""
     async with Watch(tmp_path) as watch:
         with (tmp_path / "half.crdownload").open("w") as download:
             download.write("half")
@@ -123,8 +125,11 @@ with open(sys.argv[1], "r+b") as file:
 
 
 @pytest.mark.parametrize("how", ["grows", "is written over"])
-async def test_what_changes_faster_than_it_is_read_is_told_without_content(tmp_path: Path, how: str) -> None:
-    """A recording, a large copy: known to be there, so that what else the step did is not lost with it."""
+async def test_what_changes_faster_than_it_is_read_is_told_without_content(
+    tmp_path: Path, how: str
+) -> None:
+    """A recording, a large copy: known to be there, so that what else the step did is not lost with
+    it."""
     file = tmp_path / "screen.mkv"
     file.write_bytes(bytes(40 << 20))
     command = [sys.executable, "-c", GROW, str(file), how]
@@ -140,7 +145,10 @@ async def test_what_changes_faster_than_it_is_read_is_told_without_content(tmp_p
         finally:
             writing.kill()
             await writing.wait()
-        assert sorted(watch.changes) == [("file.created", "report.txt"), ("file.modified", "screen.mkv")]
+        assert sorted(watch.changes) == [
+            ("file.created", "report.txt"),
+            ("file.modified", "screen.mkv"),
+        ]
         assert [kind for kind, _ in watch.said if kind == "journal.dropped"] == []
         said = watch.data("screen.mkv")
         assert (said["sha256"], said["unread"], said["size"] >= 40 << 20) == (None, "busy", True)
@@ -169,14 +177,19 @@ async def test_folders_that_are_not_read_anew_at_the_close_are_a_loss(
     async with Watch(tmp_path) as watch:
         (tmp_path / "made").mkdir()
         await of(watch, closing=True)
-        assert [data["source"] for kind, data in watch.said if kind == "journal.dropped"] == ["files"]
+        assert [data["source"] for kind, data in watch.said if kind == "journal.dropped"] == [
+            "files"
+        ]
 
 
-async def test_a_file_written_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though nobody closes it: the look that was overtaken does not stand in the way of the later one."""
+async def test_a_file_written_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nobody closes it: the look that was overtaken does not stand in the way of the later
+    one."""
     held, reads = tmp_path / "held", 0
 
-    def slowly(root: Root, path: str) -> Facts | None:
+    def slowly(root: Root, path: str) -> FileFacts | None:
         nonlocal reads
         reads += 1
         if reads == 1:
@@ -198,8 +211,11 @@ async def test_a_file_written_while_it_is_read_is_read_again(tmp_path: Path, mon
 
 
 @pytest.mark.slow
-async def test_what_can_not_be_told_at_the_close_is_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program holds a lease on what it writes: the file is not gone, and nobody can say what it holds."""
+async def test_what_can_not_be_told_at_the_close_is_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program holds a lease on what it writes: the file is not gone, and nobody can say what it
+    holds."""
     monkeypatch.setattr(attachment, "CLOSE_S", 0.3)
     before = signal.signal(signal.SIGIO, signal.SIG_IGN)
     (tmp_path / "leased").write_text("old")
@@ -211,7 +227,9 @@ async def test_what_can_not_be_told_at_the_close_is_a_loss(tmp_path: Path, monke
                 os.pwrite(fd, b"new", 0)
                 await of(watch, closing=True)
                 assert watch.changes == []
-                assert [data["count"] for kind, data in watch.said if kind == "journal.dropped"] == [1]
+                assert [
+                    data["count"] for kind, data in watch.said if kind == "journal.dropped"
+                ] == [1]
                 fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
                 await watch.until(lambda: watch.changes)
                 assert watch.changes == [("file.modified", "leased")]

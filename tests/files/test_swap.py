@@ -1,4 +1,5 @@
-"""An editor's swap file, with a real vim: nothing while it is held open, an event where it stays with nobody at it."""
+"""An editor's swap file, with a real vim: nothing while it is held open, an event where it stays
+with nobody at it."""
 
 from __future__ import annotations
 
@@ -53,8 +54,12 @@ async def test_a_swap_file_that_stays_is_told(tmp_path: Path) -> None:
         await watch.until(lambda: ("file.created", SWAP) in watch.changes)
 
 
-@pytest.mark.parametrize("content", [b"\0\1\2\3" * 4000, b"b0VIM 9.0\0" + b"\0hidden" * 500, b"words"])
-async def test_whatever_is_in_a_swap_file_that_nobody_holds_is_told(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", [b"\0\1\2\3" * 4000, b"b0VIM 9.0\0" + b"\0hidden" * 500, b"words"]
+)
+async def test_whatever_is_in_a_swap_file_that_nobody_holds_is_told(
+    content: bytes, tmp_path: Path
+) -> None:
     async with Watch(tmp_path) as watch:
         (tmp_path / "letter.txt").write_text("first")
         (tmp_path / SWAP).write_bytes(content)

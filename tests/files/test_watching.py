@@ -20,7 +20,8 @@ _HERE, _EXCHANGE = -100, 2
 
 
 async def test_the_baseline_comes_first(tmp_path: Path) -> None:
-    """What lies there is present, in directories too; temporary names are not said, and links are not read."""
+    """What lies there is present, in directories too; temporary names are not said, and links are
+    not read."""
     root = tmp_path / "root"
     (root / "d").mkdir(parents=True)
     (root / "d" / "a.txt").write_text("old")
@@ -43,7 +44,9 @@ async def test_a_fence_brings_what_was_written(tmp_path: Path) -> None:
     async with Watch(tmp_path) as watch:
         for number in range(20):
             (tmp_path / f"{number}.txt").write_text(f"content {number}")
-        assert sorted(await watch.fenced()) == sorted(("file.created", f"{number}.txt") for number in range(20))
+        assert sorted(await watch.fenced()) == sorted(
+            ("file.created", f"{number}.txt") for number in range(20)
+        )
 
 
 async def test_a_download_as_chrome_makes_it(tmp_path: Path) -> None:
@@ -62,7 +65,8 @@ async def test_a_download_as_chrome_makes_it(tmp_path: Path) -> None:
 
 
 async def test_saves_of_editors(tmp_path: Path) -> None:
-    """Temp-and-rename is one event; the same content again is none; a move names where it came from."""
+    """Temp-and-rename is one event; the same content again is none; a move names where it came
+    from."""
     async with Watch(tmp_path) as watch:
         (tmp_path / "a.tmp").write_text("one")
         (tmp_path / "a.tmp").rename(tmp_path / "a")
@@ -104,7 +108,8 @@ async def test_directories_made_later_are_watched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 async def test_whatever_happens_the_end_is_known(tmp_path: Path, seed: int) -> None:
-    """Two hundred random acts on files and directories, as fast as they go: told in order, they give the disk."""
+    """Two hundred random acts on files and directories, as fast as they go: told in order, they
+    give the disk."""
     random = Random(seed)
     folders = [tmp_path]
     async with Watch(tmp_path) as watch:
@@ -140,13 +145,16 @@ async def test_whatever_happens_the_end_is_known(tmp_path: Path, seed: int) -> N
 
 
 async def test_two_files_that_change_places(tmp_path: Path) -> None:
-    """In one system call, which the kernel tells as two renames: in the end each holds what the other held."""
+    """In one system call, which the kernel tells as two renames: in the end each holds what the
+    other held."""
     for name in ("a", "b"):
         (tmp_path / name).write_text(name)
     async with Watch(tmp_path) as watch:
         libc = ctypes.CDLL(None, use_errno=True)
         paths = [os.fsencode(tmp_path / name) for name in ("a", "b")]
-        assert libc.renameat2(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0, os.strerror(ctypes.get_errno())
+        assert libc.renameat2(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0, os.strerror(
+            ctypes.get_errno()
+        )
         await watch.fenced()
         assert watch.known() == {
             "a": hashlib.sha256(b"b").hexdigest(), "b": hashlib.sha256(b"a").hexdigest(),
@@ -154,7 +162,8 @@ async def test_two_files_that_change_places(tmp_path: Path) -> None:
 
 
 async def test_moves_over_the_edge(tmp_path: Path) -> None:
-    """Out of the root is gone, into it is new; a directory that left is nobody's business any more."""
+    """Out of the root is gone, into it is new; a directory that left is nobody's business any
+    more."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "d").mkdir(parents=True)
     outside.mkdir()
@@ -164,7 +173,11 @@ async def test_moves_over_the_edge(tmp_path: Path) -> None:
         await watch.fenced()
         (outside / "d" / "late").write_text("late")
         (outside / "d" / "a").rename(root / "b")
-        assert await watch.fenced() == [("file.deleted", "d/a"), ("folder.deleted", "d"), ("file.created", "b")]
+        assert await watch.fenced() == [
+            ("file.deleted", "d/a"),
+            ("folder.deleted", "d"),
+            ("file.created", "b"),
+        ]
 
 
 async def test_two_roots_and_a_move_between_them(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""DevTools of a fleet's sandbox: whoever has the token has the browser, whoever has not has nothing."""
+"""DevTools of a fleet's sandbox: whoever has the token has the browser, whoever has not has
+nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ async def proxy_of(cdp: str):  # type: ignore[no-untyped-def]
 
 def fetch(url: str, **headers: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=30
+        ) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -60,7 +63,9 @@ async def raw_answer(port: int, request: bytes) -> bytes:
 
 @needs_chromium
 @pytest.mark.browser
-async def test_a_harness_with_the_token_drives_the_browser(browser: Chromium, one_playwright: Playwright) -> None:
+async def test_a_harness_with_the_token_drives_the_browser(
+    browser: Chromium, one_playwright: Playwright
+) -> None:
     async with proxy_of(browser.endpoint) as port:
         agent = await one_playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{port}/{TOKEN}")
         page = await agent.contexts[0].new_page()
@@ -85,9 +90,14 @@ async def test_the_browser_names_websockets_that_the_token_opens(
     browser: Chromium, path: str, headers: dict[str, str]
 ) -> None:
     async with proxy_of(browser.endpoint) as port:
-        status, text = await asyncio.to_thread(lambda: fetch(f"http://127.0.0.1:{port}{path}", **headers))
+        status, text = await asyncio.to_thread(
+            lambda: fetch(f"http://127.0.0.1:{port}{path}", **headers)
+        )
         address = json.loads(text)["webSocketDebuggerUrl"]
-        assert (status, address.startswith(f"ws://127.0.0.1:{port}/{TOKEN}/devtools/browser/")) == (200, True)
+        assert (status, address.startswith(f"ws://127.0.0.1:{port}/{TOKEN}/devtools/browser/")) == (
+            200,
+            True,
+        )
         async with connect(address) as socket:
             await socket.send('{"id": 1, "method": "Browser.getVersion"}')
             assert "Chrome" in json.loads(await socket.recv())["result"]["product"]
@@ -97,7 +107,15 @@ async def test_the_browser_names_websockets_that_the_token_opens(
 @pytest.mark.browser
 @pytest.mark.parametrize(
     "path",
-    ["/json/version", "/", "", f"/{TOKEN[:-1]}/json", f"/{TOKEN}x/json", f"//{TOKEN}/json", "/%61-token/json/list"],
+    [
+        "/json/version",
+        "/",
+        "",
+        f"/{TOKEN[:-1]}/json",
+        f"/{TOKEN}x/json",
+        f"//{TOKEN}/json",
+        "/%61-token/json/list",
+    ],
 )
 async def test_without_the_token_nothing_is_told(browser: Chromium, path: str) -> None:
     async with proxy_of(browser.endpoint) as port:
@@ -135,7 +153,9 @@ async def test_what_can_not_be_served_is_said(request_bytes: bytes, status: byte
     assert answer.startswith(b"HTTP/1.1 " + status), answer
 
 
-async def test_a_caller_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_that_says_nothing_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(devtools, "HEAD_S", 0.05)
     async with proxy_of("http://127.0.0.1:9") as port:
         assert (await raw_answer(port, b"GET / HT")).startswith(b"HTTP/1.1 408")
@@ -150,7 +170,9 @@ async def test_more_callers_than_are_served_are_refused(monkeypatch: pytest.Monk
             writer.close()
 
 
-@pytest.mark.parametrize("text", ["", "short", "a token with spaces in it", "a/token/with/slashes/in/it", "ä" * 20])
+@pytest.mark.parametrize(
+    "text", ["", "short", "a token with spaces in it", "a/token/with/slashes/in/it", "ä" * 20]
+)
 def test_a_token_that_is_no_secret_or_no_path_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "token"
     path.write_text(text)

@@ -1,4 +1,5 @@
-"""`agentd join` and `milestoned serve` as processes: episodes come and go, a killed daemon costs what it must."""
+"""`agentd join` and `milestoned serve` as processes: episodes come and go, a killed daemon costs
+what it must."""
 
 from __future__ import annotations
 
@@ -59,14 +60,18 @@ class Fleet:
         return daemon
 
     async def open(self) -> str:
-        opened = await self.call("POST", "/v1/episodes", json={"task": TASK["id"], "sandbox": "any"})
+        opened = await self.call(
+            "POST", "/v1/episodes", json={"task": TASK["id"], "sandbox": "any"}
+        )
         return str(opened["episode"])
 
     async def held(self, episode: str) -> str:
         """The name of the sandbox that has the episode, once one has."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
-                said = await self.call("GET", f"/v1/episodes/{episode}/sandbox", params={"wait_ms": 20_000})
+                said = await self.call(
+                    "GET", f"/v1/episodes/{episode}/sandbox", params={"wait_ms": 20_000}
+                )
                 if said["state"] != "queued":
                     return str(said["sandbox"]["name"])
 
@@ -80,14 +85,19 @@ class Fleet:
                 await asyncio.sleep(0.1)
 
     async def step(self, episode: str, name: str, number: int, file: str | None) -> dict[str, Any]:
-        """One step as a remote trainer asks for it, once the sandbox sees, with the agent's deed; its reward."""
+        """One step as a remote trainer asks for it, once the sandbox sees, with the agent's deed;
+        its reward."""
         ready = await self.call("GET", f"/v1/episodes/{episode}/ready", params={"wait_ms": 50_000})
         assert ready["ready"], ready
-        begun = await self.call("POST", f"/v1/episodes/{episode}/steps", json={"step": number, "wait_ms": 20_000})
+        begun = await self.call(
+            "POST", f"/v1/episodes/{episode}/steps", json={"step": number, "wait_ms": 20_000}
+        )
         assert "seq" in begun, begun
         if file is not None:
             (self.downloads(name) / file).write_text("hello")
-        await self.call("POST", f"/v1/episodes/{episode}/steps/{number}:end", json={"wait_ms": 20_000})
+        await self.call(
+            "POST", f"/v1/episodes/{episode}/steps/{number}:end", json={"wait_ms": 20_000}
+        )
         reward: dict[str, Any] = await self.call(
             "GET", f"/v1/episodes/{episode}/steps/{number}/reward", params={"wait_ms": 20_000}
         )
@@ -117,7 +127,8 @@ async def fleet(folder: Path) -> AsyncIterator[Fleet]:
 
 
 async def cleared(folder: Path) -> None:
-    """Wait until nothing is left there: the service knows a sandbox as idle a moment before it has cleared away."""
+    """Wait until nothing is left there: the service knows a sandbox as idle a moment before it has
+    cleared away."""
     async with asyncio.timeout(PATIENCE_S):
         while await asyncio.to_thread(os.listdir, folder):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.1)
@@ -131,7 +142,9 @@ async def said_by(daemon: asyncio.subprocess.Process, how: signal.Signals | None
     return said.decode()
 
 
-async def test_a_sandbox_does_one_episode_after_the_other_and_leaves_when_told(tmp_path: Path) -> None:
+async def test_a_sandbox_does_one_episode_after_the_other_and_leaves_when_told(
+    tmp_path: Path,
+) -> None:
     async with fleet(tmp_path) as made:
         daemon = await made.join("one")
         for _ in range(2):
@@ -161,17 +174,28 @@ async def test_a_daemon_killed_and_started_again_in_time_goes_on(tmp_path: Path)
         assert (await made.call("POST", f"/v1/episodes/{episode}:close"))["status"] == "closed"
 
 
-async def test_a_dead_sandbox_s_episode_is_masked_and_its_daemon_is_told_when_it_is_back(tmp_path: Path) -> None:
+async def test_a_dead_sandbox_s_episode_is_masked_and_its_daemon_is_told_when_it_is_back(
+    tmp_path: Path,
+) -> None:
     async with fleet(tmp_path) as made:
         daemon = await made.join("one")
         episode = await made.open()
         await made.held(episode)
         sealed = await made.step(episode, "one", 0, "note.txt")
-        begun = await made.call("POST", f"/v1/episodes/{episode}/steps", json={"step": 1, "wait_ms": 20_000})
+        begun = await made.call(
+            "POST", f"/v1/episodes/{episode}/steps", json={"step": 1, "wait_ms": 20_000}
+        )
         assert "seq" in begun
         daemon.send_signal(signal.SIGSTOP)
-        reward = await made.call("GET", f"/v1/episodes/{episode}/steps/1/reward", params={"wait_ms": 50_000})
-        assert (reward["reward"], reward["mask"], reward["status"], reward["done"]) == (None, True, "unobserved", True)
+        reward = await made.call(
+            "GET", f"/v1/episodes/{episode}/steps/1/reward", params={"wait_ms": 50_000}
+        )
+        assert (reward["reward"], reward["mask"], reward["status"], reward["done"]) == (
+            None,
+            True,
+            "unobserved",
+            True,
+        )
         assert "was not heard of for 4 s" in reward["reason"]
         assert (await made.call("GET", f"/v1/episodes/{episode}/steps/0/reward")) == sealed
         await made.until("one", "lost")
@@ -183,7 +207,9 @@ async def test_a_dead_sandbox_s_episode_is_masked_and_its_daemon_is_told_when_it
         said = await said_by(daemon, signal.SIGTERM)
         assert "The service ended the episode without this sandbox; its journal is kept." in said
         assert "was not heard of for 4 s" in said
-        assert (tmp_path / "one" / "state" / "episodes" / f"{episode}.given-up" / "journal.sqlite3").exists()
+        assert (
+            tmp_path / "one" / "state" / "episodes" / f"{episode}.given-up" / "journal.sqlite3"
+        ).exists()
         assert (await made.call("GET", f"/v1/episodes/{episode}/steps/0/reward")) == sealed
 
 

@@ -16,12 +16,15 @@ from agentd.fleet.membership import Membership
 
 
 class Gate:
-    """A service behind a network's sign-in page or a proxy: every second request is answered by that."""
+    """A service behind a network's sign-in page or a proxy: every second request is answered by
+    that."""
 
     def __init__(self, status: int) -> None:
         self.status = status
         self.asked: list[dict[str, Any]] = []
-        self.app = Starlette(routes=[Route("/v1/sandboxes{rest:path}", self.answer, methods=["POST"])])
+        self.app = Starlette(
+            routes=[Route("/v1/sandboxes{rest:path}", self.answer, methods=["POST"])]
+        )
 
     async def answer(self, request: Request) -> Response:
         self.asked.append(await request.json())
@@ -34,7 +37,9 @@ class Gate:
 async def test_a_page_in_the_services_place_is_no_answer(status: int) -> None:
     """It is asked again, with the same words."""
     gate = Gate(status)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(gate.app), base_url="http://fleet") as client:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(gate.app), base_url="http://fleet"
+    ) as client:
         membership = Membership(client, "token", "instance", Settings())
         assert (await membership.register()).beat_s == 2.0
         assert (await membership.beat(on="ep_1", through=7)).lease is None

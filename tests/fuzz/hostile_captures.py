@@ -1,9 +1,11 @@
-"""Files of every format that `milestoned convert` reads, broken in every place; run within time and memory.
+"""Files of every format that `milestoned convert` reads, broken in every place; run within time and
+memory.
 
-`python -m tests.fuzz.hostile_captures FORMAT` makes mutants of a sound file: values of its JSON replaced by some of
-`HOSTILE`, keys taken away, the bytes cut short and bytes changed, at places of a fixed sequence. Each mutant converts,
-or is refused by a `UsageError` that names the file and what was wanted, in at most `MAX_SECONDS` of processor time; all
-together take at most `MAX_GROWTH` bytes. What else is raised ends the program with the mutant's name.
+`python -m tests.fuzz.hostile_captures FORMAT` makes mutants of a sound file: values of its JSON
+replaced by some of `HOSTILE`, keys taken away, the bytes cut short and bytes changed, at places of
+a fixed sequence. Each mutant converts, or is refused by a `UsageError` that names the file and what
+was wanted, in at most `MAX_SECONDS` of processor time; all together take at most `MAX_GROWTH`
+bytes. What else is raised ends the program with the mutant's name.
 """
 
 from __future__ import annotations
@@ -58,14 +60,21 @@ HOSTILE: dict[str, Any] = {
 
 
 def text_of(value: Any) -> bytes:
-    """JSON, or what looks like it: NaN, huge numbers and half surrogates are written as they are."""
+    """JSON, or what looks like it: NaN, huge numbers and half surrogates are written as they
+    are."""
     return json.dumps(value).replace(f'"{DEEP}"', "[" * 2000 + "]" * 2000).encode()
 
 
 def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
     """Every place of a JSON value, itself included."""
     yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, part in items:
         yield from places(part, (*path, key))
 
@@ -120,7 +129,10 @@ def mutants(path: Path) -> Iterator[tuple[str, bytes]]:
         yield from _mutants_of_zip(path, rng)
     elif path.suffix == ".jsonl":
         for name, value in mutants_of_json([json.loads(line) for line in raw.splitlines()], rng):
-            yield name, b"\n".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
+            yield (
+                name,
+                b"\n".join(map(text_of, value)) if isinstance(value, list) else text_of(value),
+            )
     else:
         for name, value in mutants_of_json(json.loads(raw), rng):
             yield name, text_of(value)

@@ -1,7 +1,9 @@
-"""Every kind of matcher, and texts that were made to stop one; run as a program it holds them to time and memory.
+"""Every kind of matcher, and texts that were made to stop one; run as a program it holds them to
+time and memory.
 
-`python -m tests.fuzz.hostile_matchers` asks each matcher about each text in a process of its own, whose memory is
-limited by the system: at most `MAX_SECONDS` of processor time for one answer, `MAX_GROWTH` bytes for them all.
+`python -m tests.fuzz.hostile_matchers` asks each matcher about each text in a process of its own,
+whose memory is limited by the system: at most `MAX_SECONDS` of processor time for one answer,
+`MAX_GROWTH` bytes for them all.
 """
 
 from __future__ import annotations
@@ -87,8 +89,17 @@ KINDS: dict[str, Any] = {
 
 SHOP = "http://shop.test"
 BODY = {"a": {"money": 3}, "b.0.c": "x", "l": {"list": ["a"]}}
-CONTENT = [{"name": "a", "is": {"currency": [3]}}, {"json": "$.b[*]", "is": {"items": [{"date": ["2024-05-06"]}]}}]
-TYPES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "")
+CONTENT = [
+    {"name": "a", "is": {"currency": [3]}},
+    {"json": "$.b[*]", "is": {"items": [{"date": ["2024-05-06"]}]}},
+]
+TYPES = (
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "text/plain",
+    "",
+)
 
 Asked = Callable[[str], Any]
 
@@ -106,22 +117,36 @@ def matchers() -> Iterator[tuple[str, Asked]]:
         lenient = StructureMatch.parse({kind: [wanted], "pattern": [".*x"]}, ("value",))
         yield f"lenient {kind}", lenient.matches
     items = {"items": [{"string": ["a"]}, {"object": {"b": {"date": ["2024-05-06"]}}}]}
-    yield "lenient items", StructureMatch.parse({"object": {"a": items}, "more": True}, ("value",)).matches
+    yield (
+        "lenient items",
+        StructureMatch.parse({"object": {"a": items}, "more": True}, ("value",)).matches,
+    )
     url = UrlMatch.parse(
-        {"path": "/a*b?q=1", "query": {"r": {"money": 3}}, "fragment": {"contains": "x"}}, ("u",), SHOP
+        {"path": "/a*b?q=1", "query": {"r": {"money": 3}}, "fragment": {"contains": "x"}},
+        ("u",),
+        SHOP,
     )
     place = {"address": f"{SHOP}/a", "query": {"q": {"date": ["2024-05-06"]}}}
-    at = AddressesMatch.parse({"any": [place, {"pattern": ".*/a/\\d+$"}], "ignore": ["u.*"], "encoded": True}, ("u",))
+    at = AddressesMatch.parse(
+        {"any": [place, {"pattern": ".*/a/\\d+$"}], "ignore": ["u.*"], "encoded": True}, ("u",)
+    )
     for before in ("", f"{SHOP}/a?q=", f"{SHOP}/", "http://"):
         yield f"address after {before!r}", lambda said, before=before: url.matches(before + said)
         yield f"addresses after {before!r}", lambda said, before=before: at.matches(before + said)
     body, content = BodyMatch.parse(BODY, ("body",)), ContentMatch.parse(CONTENT, ("body",))
     for mime in TYPES:
         yield f"body {mime}", lambda said, mime=mime: body.matches({"text": said, "mime": mime})
-        yield f"content {mime}", lambda said, mime=mime: content.matches({"text": said, "mime": mime})
-    state = StateMatch.parse([{"path": "$.a", "value": 1}, {"path": "$", "none": ["x"]}], ("facts",))
+        yield (
+            f"content {mime}",
+            lambda said, mime=mime: content.matches({"text": said, "mime": mime}),
+        )
+    state = StateMatch.parse(
+        [{"path": "$.a", "value": 1}, {"path": "$", "none": ["x"]}], ("facts",)
+    )
     yield "state", lambda said: state.share({"text": said}) < 1
-    schema = SchemaMatch.parse({"type": "object", "properties": {"a": {"pattern": "(a+)+x", "maxLength": 9}}}, ("s",))
+    schema = SchemaMatch.parse(
+        {"type": "object", "properties": {"a": {"pattern": "(a+)+x", "maxLength": 9}}}, ("s",)
+    )
     yield "schema", lambda said: schema.matches({"a": said})
     yield "whole number", lambda said: IntRange(1, 3).matches(said)
     yield "status", lambda said: StatusMatch(((200, 299),)).matches(said)

@@ -1,10 +1,11 @@
 """Recordings of every writer, broken in many ways; run as a program within time and memory.
 
-`python -m tests.fuzz.hostile_recordings SEED` takes one recording of each converter, one as the daemon's journal cuts
-them, and one with verdicts, and breaks each: bits flipped, bytes changed, cut short, spliced with another, foreign
-frames, frames in another order, and texts that were changed under a right checksum. Each mutant is read to its end and
-scored, or refused by a `RecordingError`, in at most `MAX_SECONDS` of processor time; all together take at most
-`MAX_GROWTH` bytes. What else is raised ends the program with the mutant's name.
+`python -m tests.fuzz.hostile_recordings SEED` takes one recording of each converter, one as the
+daemon's journal cuts them, and one with verdicts, and breaks each: bits flipped, bytes changed, cut
+short, spliced with another, foreign frames, frames in another order, and texts that were changed
+under a right checksum. Each mutant is read to its end and scored, or refused by a `RecordingError`,
+in at most `MAX_SECONDS` of processor time; all together take at most `MAX_GROWTH` bytes. What else
+is raised ends the program with the mutant's name.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ DAEMON = Path(__file__).parents[2] / "benchmarks" / "fleet" / "shop.mrec"
 
 
 def finding(packed: bytes) -> str:
-    """What `verify`, `show` and `replay` do with the bytes: the words of the refusal, or what is found in them."""
+    """What `verify`, `show` and `replay` do with the bytes: the words of the refusal, or what is
+    found in them."""
     rules = ruleset({"id": "m", "when": {"url_reached": {"url": "/cart"}}})
     try:
         layout = layout_of(packed, "it")
@@ -72,14 +74,28 @@ def sound(folder: Path) -> dict[str, bytes]:
         found[name] = out.read_bytes()
     events = log(*episode([went("/cart")], *[[clicked("Buy")]] * 400))
     lines = [encode_event(one.seq, one.source, one.kind, one.at, one.data) for one in events]
-    found["journal"] = with_checksum(b"".join(packed(text, packer()) for text in segments("ep_1", lines)))
+    found["journal"] = with_checksum(
+        b"".join(packed(text, packer()) for text in segments("ep_1", lines))
+    )
     frames = b"".join(packed(text, packer()) for text in segments("E", lines))
     found["verdicts"] = with_checksum(frames + frame_of(TWO))
     found["daemon"] = with_checksum(DAEMON.read_bytes())
     return found
 
 
-PIECES = (b"", b"[" * 3_000, b'"', b"\n", b"1e999", b"NaN", b"\xff", b"9" * 400, b"null", b"{}", b"[]")
+PIECES = (
+    b"",
+    b"[" * 3_000,
+    b'"',
+    b"\n",
+    b"1e999",
+    b"NaN",
+    b"\xff",
+    b"9" * 400,
+    b"null",
+    b"{}",
+    b"[]",
+)
 
 
 def _flipped(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
@@ -104,9 +120,16 @@ def _spliced(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
 
 
 def _with_foreign(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
-    content, at = rng.randbytes(rng.randrange(64)), rng.choice([0, len(data) - CHECKSUM_BYTES, len(data)])
+    content, at = (
+        rng.randbytes(rng.randrange(64)),
+        rng.choice([0, len(data) - CHECKSUM_BYTES, len(data)]),
+    )
     size = rng.choice([len(content), len(content), 0, 0xFFFFFFFF])
-    frame = (0x184D2A50 | rng.randrange(16)).to_bytes(4, "little") + size.to_bytes(4, "little") + content
+    frame = (
+        (0x184D2A50 | rng.randrange(16)).to_bytes(4, "little")
+        + size.to_bytes(4, "little")
+        + content
+    )
     return data[:at] + frame + data[at:]
 
 
@@ -122,7 +145,19 @@ def _text_changed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes
     for _ in range(rng.randint(1, 8)):
         place = rng.randrange(len(text))
         piece = rng.choice(
-            [b"", b"[" * 3_000, b'"', b"\n", b"1e999", b"NaN", b"\xff", b"9" * 400, b"null", b"{}", b"[]"]
+            [
+                b"",
+                b"[" * 3_000,
+                b'"',
+                b"\n",
+                b"1e999",
+                b"NaN",
+                b"\xff",
+                b"9" * 400,
+                b"null",
+                b"{}",
+                b"[]",
+            ]
         )
         text[place : place + rng.randint(0, 4)] = piece
     return with_checksum(data[:at] + zstandard.compress(bytes(text)) + data[end:-CHECKSUM_BYTES])

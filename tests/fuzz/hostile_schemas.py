@@ -1,6 +1,8 @@
-"""JSON Schemas and values that chance makes: references in and out, combinators over them, patterns, deep values.
+"""JSON Schemas and values that chance makes: references in and out, combinators over them,
+patterns, deep values.
 
-Run as a program it validates all of them under the limits of its own process, and says how many it answered.
+Run as a program it validates all of them under the limits of its own process, and says how many it
+answered.
 """
 
 from __future__ import annotations
@@ -21,13 +23,21 @@ CASES = 1_500
 MEMORY = 2 << 30
 CPU_S = 120
 NAMES = st.sampled_from(("a", "b", "c"))
-REFERENCES = st.sampled_from(("#", "#/$defs/a", "#/$defs/b", "#/$defs/c", "#/$defs/a/items", "#c", "#/$defs", "x"))
+REFERENCES = st.sampled_from(
+    ("#", "#/$defs/a", "#/$defs/b", "#/$defs/c", "#/$defs/a/items", "#c", "#/$defs", "x")
+)
 PATTERNS = st.sampled_from(("a", "^[ab]*$", "(.*1.{50}){4}$", "(a|b|ab)*c", r"\w{9}", "(x+x+)+y"))
 LEAVES = st.one_of(
     st.builds(lambda name: {"$ref": name}, REFERENCES),
     st.builds(lambda pattern: {"pattern": pattern}, PATTERNS),
     st.sampled_from(
-        ({"type": "string"}, {"type": "object"}, {"required": ["a"]}, {"const": {"a": [1]}}, {"uniqueItems": True})
+        (
+            {"type": "string"},
+            {"type": "object"},
+            {"required": ["a"]},
+            {"const": {"a": [1]}},
+            {"uniqueItems": True},
+        )
     ),
     st.booleans(),
 )
@@ -37,12 +47,29 @@ def _combined(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(inner, min_size=1, max_size=4)
     named = st.dictionaries(NAMES, inner, max_size=3)
     one = st.sampled_from(
-        ("not", "if", "then", "items", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems")
+        (
+            "not",
+            "if",
+            "then",
+            "items",
+            "contains",
+            "additionalProperties",
+            "unevaluatedProperties",
+            "unevaluatedItems",
+        )
     )
     return st.one_of(
-        st.builds(lambda word, places: {word: places}, st.sampled_from(("allOf", "anyOf", "oneOf")), several),
+        st.builds(
+            lambda word, places: {word: places},
+            st.sampled_from(("allOf", "anyOf", "oneOf")),
+            several,
+        ),
         st.builds(lambda places: {"prefixItems": places}, several),
-        st.builds(lambda word, places: {word: places}, st.sampled_from(("properties", "dependentSchemas")), named),
+        st.builds(
+            lambda word, places: {word: places},
+            st.sampled_from(("properties", "dependentSchemas")),
+            named,
+        ),
         st.builds(lambda place: {"patternProperties": {"^[ab]": place, "b|c": place}}, inner),
         st.dictionaries(one, inner, min_size=1, max_size=3),
         st.builds(lambda one, other: _both(one, other), inner, inner),
@@ -59,7 +86,10 @@ PLACES = st.recursive(LEAVES, _combined, max_leaves=8)
 def _chain(long: int, word: str, last: Any) -> Any:
     """Each names the one before it twice."""
     defs = {f"d{n}": {word: [{"$ref": f"#/$defs/d{n - 1}"}] * 2} for n in range(1, long + 1)}
-    return {"$defs": {**defs, "d0": last, "a": True, "b": True, "c": True}, "$ref": f"#/$defs/d{long}"}
+    return {
+        "$defs": {**defs, "d0": last, "a": True, "b": True, "c": True},
+        "$ref": f"#/$defs/d{long}",
+    }
 
 
 SCHEMAS = st.one_of(
@@ -79,10 +109,21 @@ def _deep(depth: int, wide: int, inner: Any) -> Any:
     return value
 
 
-VALUES = st.builds(_deep, st.integers(0, 60), st.integers(0, 40), st.sampled_from((1, "ab" * 5_000, {"a": {"b": []}})))
+VALUES = st.builds(
+    _deep,
+    st.integers(0, 60),
+    st.integers(0, 40),
+    st.sampled_from((1, "ab" * 5_000, {"a": {"b": []}})),
+)
 
 
-@settings(max_examples=CASES, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=CASES,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(SCHEMAS, VALUES)
 def _validated(schema: Any, value: Any) -> None:
     text = orjson.dumps(schema)

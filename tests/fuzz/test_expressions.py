@@ -1,5 +1,5 @@
-"""YAML, CEL and JSON Path that chance makes, in a process with little memory and time: read, refused or over budget,
-and the process goes on."""
+"""YAML, CEL and JSON Path that chance makes, in a process with little memory and time: read,
+refused or over budget, and the process goes on."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ PARTS = {
         r"""[ ] { } -~ ?~ :~ a &a~ *a !!int~ !!bool~ !!float~ 0x 999999999999999999999 \n ~~ " ' | % # << .inf \t 1:2"""
     ),
     "cel": (
-        "data kind url .l .t .size() .map(a,~ .exists(b,~ .filter(a,~ a b ) ( [ ] { } ~+~ ~==~ ~&&~ ~in~ 1 , ~?~ ~:~ "
-        "! - .contains("
+        "data kind url .l .t .size() .map(a,~ .exists(b,~ .filter(a,~ a b ) ( [ ] { } ~+~ ~==~ ~&&~"
+        " ~in~ 1 , ~?~ ~:~ ! - .contains("
     ),
-    "path": ("$ .. * .a .l [*] [0] [?@.a] [?@..a] [?$..*] [1:9] ['a','a'] [?count(@..*)>1] [ ] ? @ && ( )"),
+    "path": (
+        "$ .. * .a .l [*] [0] [?@.a] [?@..a] [?$..*] [1:9] ['a','a'] [?count(@..*)>1] [ ] ? @"
+        " && ( )"
+    ),
 }
 """What is put together, with ~ for a space."""
 
@@ -67,8 +70,15 @@ print(count)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", PARTS)
 def test_what_chance_makes_is_bounded(kind: str, seed: int) -> None:
-    parts = [part.replace("~", " ").replace("\\n", "\n").replace("\\t", "\t") for part in PARTS[kind].split(" ")]
-    code = CHILD.format(root=str(ROOT), memory=MEMORY, cpu=CPU_S, parts=parts, kind=kind, seed=seed, cases=CASES)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    parts = [
+        part.replace("~", " ").replace("\\n", "\n").replace("\\t", "\t")
+        for part in PARTS[kind].split(" ")
+    ]
+    code = CHILD.format(
+        root=str(ROOT), memory=MEMORY, cpu=CPU_S, parts=parts, kind=kind, seed=seed, cases=CASES
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr[-2_000:]
     assert int(done.stdout) > 0

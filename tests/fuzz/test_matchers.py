@@ -1,4 +1,5 @@
-"""Immunity 14 for matchers: whatever an agent or a page says, each answers yes or no, throws nothing, and ends soon."""
+"""Immunity 14 for matchers: whatever an agent or a page says, each answers yes or no, throws
+nothing, and ends soon."""
 
 from __future__ import annotations
 
@@ -78,7 +79,9 @@ MADE_UP = st.one_of(
         | st.floats(allow_nan=False)
         | st.integers(-(2**63), 2**63 - 1)
         | st.sampled_from(["a", "3"]),
-        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abk"), inner, max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abk"), inner, max_size=4)
+        ),
     ).map(lambda value: orjson.dumps(value).decode()),
 )
 
@@ -94,7 +97,8 @@ def test_no_kind_of_matcher_is_left_out() -> None:
 @settings(max_examples=60)
 @given(MADE_UP)
 def test_a_made_up_text_gets_an_answer(name: str, text: str) -> None:
-    """The same one again, and nothing is caught on the way: a matcher that throws is to be mended."""
+    """The same one again, and nothing is caught on the way: a matcher that throws is to be
+    mended."""
     answer, faults = asked(MATCHERS[name], text)
     assert isinstance(answer, bool)
     assert faults == []
@@ -104,6 +108,10 @@ def test_a_made_up_text_gets_an_answer(name: str, text: str) -> None:
 def test_hostile_texts_end_in_bounded_time_and_memory() -> None:
     """Each of the texts to each of the matchers, in a process whose memory the system limits."""
     told = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.hostile_matchers"], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, "-m", "tests.fuzz.hostile_matchers"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert told.returncode == 0, f"{told.stdout[-4000:]}{told.stderr[-2000:]}"

@@ -1,4 +1,5 @@
-"""Immunity 14 for recordings: whatever the bytes are, they are read and scored, or refused by name, within bounds."""
+"""Immunity 14 for recordings: whatever the bytes are, they are read and scored, or refused by name,
+within bounds."""
 
 from __future__ import annotations
 
@@ -22,8 +23,11 @@ def test_a_recording_that_is_broken_anywhere_is_read_or_refused_by_name(seed: in
     assert int(done.stdout.split()[0]) > 700
 
 
-def test_a_flipped_bit_of_any_writers_recording_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Sampled: 60 bits of each, and the last ones, which are the checksum's; and what stands behind it is refused."""
+def test_a_flipped_bit_of_any_writers_recording_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sampled: 60 bits of each, and the last ones, which are the checksum's; and what stands behind
+    it is refused."""
     chance, path = random.Random(4), tmp_path / "it.mrec"
     found = sound(tmp_path)
     assert len(found) > 5

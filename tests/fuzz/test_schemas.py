@@ -1,5 +1,5 @@
-"""JSON Schemas that chance makes, over values that chance makes, in a process with little memory and time: refused when
-the task is checked, answered, or over budget, and the process goes on."""
+"""JSON Schemas that chance makes, over values that chance makes, in a process with little memory
+and time: refused when the task is checked, answered, or over budget, and the process goes on."""
 
 from __future__ import annotations
 

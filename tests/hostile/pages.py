@@ -1,4 +1,5 @@
-"""The corpus: each page with what the agent does on it. What is true is in the shop's books, not here."""
+"""The corpus: each page with what the agent does on it. What is true is in the shop's books, not
+here."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from tests.hostile.visitor import (
 
 
 class HostilePage(NamedTuple):
-    """``html`` is at /; ``more``: scripts and pages at other paths; ``asks``: a path that the server is asked at."""
+    """``html`` is at /; ``more``: scripts and pages at other paths; ``asks``: a path that the
+    server is asked at."""
 
     name: str
     html: str
@@ -45,15 +47,23 @@ def script(code: str) -> str:
 
 def on_delete(code: str) -> str:
     """A page whose button does ``code``, which says ``event`` of the click."""
-    return SHOP + DELETE + script(f"document.querySelector('#delete').addEventListener('click', event => {{{code}}})")
+    return (
+        SHOP
+        + DELETE
+        + script(
+            f"document.querySelector('#delete').addEventListener('click', event => {{{code}}})"
+        )
+    )
 
 
 def worker(code: str) -> dict[str, object]:
-    """A page under a service worker whose fetch handler does ``code`` of ``event``; the form is sent by a load."""
+    """A page under a service worker whose fetch handler does ``code`` of ``event``; the form is
+    sent by a load."""
     install = (
-        "window.done = false; navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready)"
-        ".then(() => navigator.serviceWorker.controller || new Promise(resolve => "
-        "navigator.serviceWorker.addEventListener('controllerchange', resolve))).then(() => { window.done = true })"
+        "window.done = false; navigator.serviceWorker.register('/sw.js').then(() =>"
+        " navigator.serviceWorker.ready).then(() => navigator.serviceWorker.controller || new"
+        " Promise(resolve => navigator.serviceWorker.addEventListener('controllerchange',"
+        " resolve))).then(() => { window.done = true })"
     )
     text = (
         "addEventListener('install', () => skipWaiting()); "
@@ -64,14 +74,19 @@ def worker(code: str) -> dict[str, object]:
 
 
 def served_by(name: str, answer: str) -> HostilePage:
-    """A worker that answers POST /orders by the expression ``answer``; all else goes to the server."""
+    """A worker that answers POST /orders by the expression ``answer``; all else goes to the
+    server."""
     code = f"if (new URL(event.request.url).pathname === '/orders') event.respondWith({answer})"
     return HostilePage(name, visit=order, **worker(code))  # type: ignore[arg-type]
 
 
 SEND = "event.preventDefault();"
 PAID_FOR_NOTHING = [
-    HostilePage("script clicks the button", SHOP + script("order.onsubmit = () => false; send.click()"), look),
+    HostilePage(
+        "script clicks the button",
+        SHOP + script("order.onsubmit = () => false; send.click()"),
+        look,
+    ),
     HostilePage(
         "script dispatches a click that says it is trusted",
         SHOP
@@ -93,39 +108,52 @@ PAID_FOR_NOTHING = [
     HostilePage(
         "script types by execCommand",
         SHOP
-        + script("document.querySelector('[name=item]').focus(); document.execCommand('insertText', false, 'lamp')"),
+        + script(
+            "document.querySelector('[name=item]').focus(); document.execCommand('insertText',"
+            " false, 'lamp')"
+        ),
         look,
     ),
     HostilePage(
         "script submits a form that goes nowhere",
         SHOP
         + script(
-            "order.action = 'about:blank'; document.querySelector('[name=item]').value = 'lamp';"
-            "order.target = 'f'; document.body.append(Object.assign(document.createElement('iframe'),"
-            "{name: 'f'})); order.requestSubmit()"
+            "order.action = 'about:blank'; document.querySelector('[name=item]').value ="
+            " 'lamp';order.target = 'f';"
+            " document.body.append(Object.assign(document.createElement('iframe'),{name: 'f'}));"
+            " order.requestSubmit()"
         ),
         look,
     ),
     HostilePage(
         "the page says that it is done",
-        SHOP + "<h1>Order 1 accepted: lamp</h1>" + script("document.title = 'order 1'; console.log('reward = 1')"),
+        SHOP
+        + "<h1>Order 1 accepted: lamp</h1>"
+        + script("document.title = 'order 1'; console.log('reward = 1')"),
         look,
     ),
-    HostilePage("pushState to the receipt", SHOP + script("history.pushState({}, '', '/orders/1')"), look),
-    HostilePage("replaceState to the receipt", SHOP + script("history.replaceState({}, '', '/orders/1')"), look),
+    HostilePage(
+        "pushState to the receipt", SHOP + script("history.pushState({}, '', '/orders/1')"), look
+    ),
+    HostilePage(
+        "replaceState to the receipt",
+        SHOP + script("history.replaceState({}, '', '/orders/1')"),
+        look,
+    ),
     HostilePage("a receipt that answers 404", SHOP, visit_a_receipt_that_is_not_there),
     HostilePage("a frame at the receipt", SHOP + "<iframe src=/orders/1></iframe>", look),
     HostilePage(
         "a receipt that is prerendered",
-        SHOP + '<script type=speculationrules>{"prerender": [{"source": "list", "urls": ["/orders/1"]}]}</script>',
+        SHOP + '<script type=speculationrules>{"prerender": [{"source": "list", "urls":'
+        ' ["/orders/1"]}]}</script>',
         look,
     ),
     HostilePage(
         "fetch is the page's own",
         SHOP
         + script(
-            "window.fetch = async () => new Response('ok', {status: 201});"
-            "order.onsubmit = e => { e.preventDefault(); fetch('/orders', {method: 'POST', body: 'item=lamp'}) }"
+            "window.fetch = async () => new Response('ok', {status: 201});order.onsubmit = e => {"
+            " e.preventDefault(); fetch('/orders', {method: 'POST', body: 'item=lamp'}) }"
         ),
         order,
     ),
@@ -139,12 +167,17 @@ PAID_FOR_NOTHING = [
         ),
         order,
     ),
-    HostilePage("the form is stopped", SHOP + script("order.onsubmit = e => e.preventDefault()"), order),
+    HostilePage(
+        "the form is stopped", SHOP + script("order.onsubmit = e => e.preventDefault()"), order
+    ),
     HostilePage("the answer is 500", SHOP.replace("/orders", "/broken"), order),
     HostilePage("the answer leads to an error page", SHOP.replace("/orders", "/moved"), order),
     HostilePage(
         "the item is another when it is sent",
-        SHOP + script("order.onsubmit = () => { document.querySelector('[name=item]').value = 'chair' }"),
+        SHOP
+        + script(
+            "order.onsubmit = () => { document.querySelector('[name=item]').value = 'chair' }"
+        ),
         order,
     ),
     HostilePage(
@@ -154,15 +187,16 @@ PAID_FOR_NOTHING = [
     ),
     HostilePage(
         "another item after the right one",
-        SHOP + script("order.addEventListener('formdata', e => e.formData.append('item', 'chair'))"),
+        SHOP
+        + script("order.addEventListener('formdata', e => e.formData.append('item', 'chair'))"),
         order,
     ),
     HostilePage(
         "the right item in the address, another in the body",
         SHOP
         + script(
-            "order.onsubmit = e => { e.preventDefault(); fetch('/orders?item=lamp', {method: 'POST',"
-            "body: new URLSearchParams({item: 'chair'})}) }"
+            "order.onsubmit = e => { e.preventDefault(); fetch('/orders?item=lamp', {method:"
+            " 'POST',body: new URLSearchParams({item: 'chair'})}) }"
         ),
         order,
     ),
@@ -183,12 +217,14 @@ PAID_FOR_NOTHING = [
     served_by("a worker makes the answer up", "new Response('ok', {status: 201})"),
     served_by("a worker answers from elsewhere", "fetch('/ok')"),
     served_by(
-        "a worker sends another body", "fetch('/orders', {method: 'POST', body: new URLSearchParams({item: 'chair'})})"
+        "a worker sends another body",
+        "fetch('/orders', {method: 'POST', body: new URLSearchParams({item: 'chair'})})",
     ),
     served_by("a worker redirects to the receipt", "Response.redirect('/orders/1', 303)"),
     served_by(
         "a worker answers from its cache",
-        "caches.open('c').then(c => c.put('/kept', new Response('ok')).then(() => c.match('/kept')))",
+        "caches.open('c').then(c => c.put('/kept', new Response('ok')).then(() =>"
+        " c.match('/kept')))",
     ),
     served_by(
         "a worker asks and then answers by itself",
@@ -197,14 +233,21 @@ PAID_FOR_NOTHING = [
     HostilePage(
         "the agent's own page: data:",
         "",
-        order_at(lambda shop: "data:text/html," + quote(SHOP.replace("/orders", f"{shop.site.other}/orders"))),
+        order_at(
+            lambda shop: (
+                "data:text/html," + quote(SHOP.replace("/orders", f"{shop.site.other}/orders"))
+            )
+        ),
     ),
-    HostilePage("another host with the same paths", SHOP, order_at(lambda shop: shop.site.other + "/")),
+    HostilePage(
+        "another host with the same paths", SHOP, order_at(lambda shop: shop.site.other + "/")
+    ),
     HostilePage(
         "a blob of the page's own",
         "<button id=open>open</button>"
         + script(
-            "document.querySelector('#open').onclick = () => window.open(URL.createObjectURL(new Blob(["
+            "document.querySelector('#open').onclick = () => window.open(URL.createObjectURL(new"
+            " Blob(["
             + json.dumps(SHOP.replace("/orders", "about:blank"))
             + "], {type: 'text/html'})))"
         ),
@@ -214,8 +257,10 @@ PAID_FOR_NOTHING = [
         "a popup that is written by script",
         "<button id=open>open</button>"
         + script(
-            "document.querySelector('#open').onclick = () => { const w = window.open('about:blank', 'w',"
-            "'width=400,height=300'); w.document.write(" + json.dumps(SHOP) + "); w.order.onsubmit = () => false }"
+            "document.querySelector('#open').onclick = () => { const w = window.open('about:blank',"
+            " 'w','width=400,height=300'); w.document.write("
+            + json.dumps(SHOP)
+            + "); w.order.onsubmit = () => false }"
         ),
         order_in_a_popup,
     ),
@@ -238,7 +283,11 @@ HIDDEN = [
     HostilePage("nothing is hidden", on_delete(SENT), delete, asks="/delete"),
     HostilePage(
         "a capture listener stops the click",
-        script("window.addEventListener('click', e => { e.stopImmediatePropagation();" + SENT + "}, true)")
+        script(
+            "window.addEventListener('click', e => { e.stopImmediatePropagation();"
+            + SENT
+            + "}, true)"
+        )
         + SHOP
         + DELETE,
         delete,
@@ -247,8 +296,9 @@ HIDDEN = [
     HostilePage(
         "a capture listener stops all that a hand does",
         script(
-            "for (const t of ['pointerdown','mousedown','pointerup','mouseup','click','auxclick','input','change',"
-            "'keydown','focusin','submit']) window.addEventListener(t, e => e.stopImmediatePropagation(), true);"
+            "for (const t of"
+            " ['pointerdown','mousedown','pointerup','mouseup','click','auxclick','input','change','keydown','focusin','submit'])"
+            " window.addEventListener(t, e => e.stopImmediatePropagation(), true);"
         )
         + SHOP
         + DELETE,
@@ -258,8 +308,11 @@ HIDDEN = [
         "the document is opened again, with a listener put first",
         script(
             "window.done = false; onload = () => setTimeout(() => { document.open();"
-            "window.addEventListener('click', e => { e.stopImmediatePropagation();" + SENT + "}, true);"
-            "document.write(" + json.dumps(SHOP + DELETE) + "); document.close(); window.done = true })"
+            "window.addEventListener('click', e => { e.stopImmediatePropagation();"
+            + SENT
+            + "}, true);document.write("
+            + json.dumps(SHOP + DELETE)
+            + "); document.close(); window.done = true })"
         ),
         delete,
         asks="/delete",
@@ -276,8 +329,11 @@ HIDDEN = [
         + "<iframe width=300 height=200></iframe>"
         + script(
             "const f = document.querySelector('iframe'); f.contentDocument.open();"
-            "f.contentWindow.addEventListener('click', e => { e.stopImmediatePropagation();" + SENT + "}, true);"
-            "f.contentDocument.write(" + json.dumps(DELETE) + "); f.contentDocument.close()"
+            "f.contentWindow.addEventListener('click', e => { e.stopImmediatePropagation();"
+            + SENT
+            + "}, true);f.contentDocument.write("
+            + json.dumps(DELETE)
+            + "); f.contentDocument.close()"
         ),
         delete_in_a_frame,
         asks="/delete",
@@ -285,10 +341,11 @@ HIDDEN = [
     HostilePage(
         "prototypes are redefined",
         script(
-            "for (const n of ['getAttribute','closest','matches','querySelector','getBoundingClientRect'])"
-            "Element.prototype[n] = () => { throw new Error('no') };"
-            "Object.defineProperty(Event.prototype, 'target', {get: () => null});"
-            "Object.defineProperty(MouseEvent.prototype, 'clientX', {get: () => 0})"
+            "for (const n of"
+            " ['getAttribute','closest','matches','querySelector','getBoundingClientRect'])Element.prototype[n]"
+            " = () => { throw new Error('no') };Object.defineProperty(Event.prototype, 'target',"
+            " {get: () => null});Object.defineProperty(MouseEvent.prototype, 'clientX', {get: ()"
+            " => 0})"
         )
         + SHOP
         + DELETE,
@@ -297,8 +354,8 @@ HIDDEN = [
     HostilePage(
         "listeners can't be added any more",
         script(
-            "EventTarget.prototype.addEventListener = () => {}; Node.prototype.contains = () => false;"
-            "Element.prototype.attachShadow = () => { throw new Error('no') }"
+            "EventTarget.prototype.addEventListener = () => {}; Node.prototype.contains = () =>"
+            " false;Element.prototype.attachShadow = () => { throw new Error('no') }"
         )
         + SHOP
         + DELETE,
@@ -349,7 +406,8 @@ HIDDEN = [
         + DELETE
         + "<p id=p></p>"
         + script(
-            "let n = 0; (function again() { p.textContent = 'x'.repeat(++n % 997); requestAnimationFrame(again) })()"
+            "let n = 0; (function again() { p.textContent = 'x'.repeat(++n % 997);"
+            " requestAnimationFrame(again) })()"
         ),
         delete,
     ),
@@ -370,7 +428,9 @@ HIDDEN = [
         SHOP
         + DELETE
         + script(
-            "document.querySelector('#delete').addEventListener('pointerdown', e => {" + SENT + "; e.target.remove() })"
+            "document.querySelector('#delete').addEventListener('pointerdown', e => {"
+            + SENT
+            + "; e.target.remove() })"
         ),
         press_delete,
         asks="/delete",
@@ -390,9 +450,10 @@ HIDDEN = [
         SHOP
         + "<iframe srcdoc='<button id=delete>Delete all</button>'></iframe>"
         + script(
-            "window.done = false; const f = document.querySelector('iframe'); f.onload = () => {"
-            "f.contentDocument.querySelector('#delete').addEventListener('click', () => {"
-            "f.contentWindow.fetch('/delete', {method: 'POST', keepalive: true}); f.remove() }); window.done = true }"
+            "window.done = false; const f = document.querySelector('iframe'); f.onload = () =>"
+            " {f.contentDocument.querySelector('#delete').addEventListener('click', () =>"
+            " {f.contentWindow.fetch('/delete', {method: 'POST', keepalive: true}); f.remove() });"
+            " window.done = true }"
         ),
         delete_in_a_frame,
         asks="/delete",
@@ -408,21 +469,26 @@ HIDDEN = [
     ),
     HostilePage(
         "the form's own load is stopped",
-        SHOP
-        + "<form action=/delete-without-an-answer method=post><button id=delete>Delete all</button></form>"
-        + script("document.querySelector('#delete').addEventListener('click', () => setTimeout(() => stop(), 300))"),
+        SHOP + "<form action=/delete-without-an-answer method=post><button id=delete>Delete"
+        " all</button></form>"
+        + script(
+            "document.querySelector('#delete').addEventListener('click', () => setTimeout(() =>"
+            " stop(), 300))"
+        ),
         delete,
         asks="/delete-without-an-answer",
     ),
     HostilePage(
         "the answer is an attachment",
-        SHOP + "<form action=/delete-attachment method=post><button id=delete>Delete all</button></form>",
+        SHOP + "<form action=/delete-attachment method=post><button id=delete>Delete"
+        " all</button></form>",
         delete,
         asks="/delete-attachment",
     ),
     HostilePage(
         "the answer says nothing",
-        SHOP + "<form action=/delete-nothing-to-say method=post><button id=delete>Delete all</button></form>",
+        SHOP + "<form action=/delete-nothing-to-say method=post><button id=delete>Delete"
+        " all</button></form>",
         delete,
         asks="/delete-nothing-to-say",
     ),
@@ -434,16 +500,20 @@ HIDDEN = [
     ),
     HostilePage(
         "the form goes into a frame that is removed",
-        SHOP + "<iframe name=f></iframe><form action=/delete method=post target=f><button id=delete>Delete all</button>"
-        "</form>"
-        + script("const f = document.querySelector('iframe'); let n = 0; f.onload = () => { if (n++) f.remove() }"),
+        SHOP + "<iframe name=f></iframe><form action=/delete method=post target=f><button"
+        " id=delete>Delete all</button></form>"
+        + script(
+            "const f = document.querySelector('iframe'); let n = 0; f.onload = () => { if (n++)"
+            " f.remove() }"
+        ),
         delete,
         asks="/delete",
     ),
     HostilePage(
         "a worker sends it",
         on_delete(
-            "new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/delete', {method: 'POST'})`])))"
+            "new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/delete', {method:"
+            " 'POST'})`])))"
         ),
         delete,
         asks="/delete",
@@ -457,21 +527,27 @@ HIDDEN = [
     ),
     HostilePage(
         "a service worker sends it",
-        str(SENDING_WORKER["html"]) + script("document.querySelector('#delete').onclick = () => fetch('/ok')"),
+        str(SENDING_WORKER["html"])
+        + script("document.querySelector('#delete').onclick = () => fetch('/ok')"),
         delete,
         SENDING_WORKER["more"],  # type: ignore[arg-type]
         asks="/delete",
     ),
     HostilePage(
-        "a redirect leads on", on_delete("fetch('/delete-redirect', {method: 'POST'})"), delete, asks="/delete-redirect"
+        "a redirect leads on",
+        on_delete("fetch('/delete-redirect', {method: 'POST'})"),
+        delete,
+        asks="/delete-redirect",
     ),
     HostilePage(
         "the name is another while the button is pressed",
         SHOP
         + DELETE
         + script(
-            "const b = document.querySelector('#delete'); b.onpointerdown = () => { b.textContent = 'Cancel' };"
-            "b.onclick = () => {" + SENT + "; setTimeout(() => { b.textContent = 'Delete all' }) }"
+            "const b = document.querySelector('#delete'); b.onpointerdown = () => { b.textContent ="
+            " 'Cancel' };b.onclick = () => {"
+            + SENT
+            + "; setTimeout(() => { b.textContent = 'Delete all' }) }"
         ),
         press_delete,
         asks="/delete",
@@ -488,7 +564,11 @@ HIDDEN = [
     HostilePage("the tab goes elsewhere at once", on_delete("location = '/ok'"), delete),
     HostilePage(
         "the page floods its console and its history",
-        on_delete(SENT + "; for (let i = 0; i < 150; i++) { console.log(i); history.replaceState({}, '', '?' + i) }"),
+        on_delete(
+            SENT
+            + "; for (let i = 0; i < 150; i++) { console.log(i); history.replaceState({}, '', '?' +"
+            " i) }"
+        ),
         delete,
         asks="/delete",
     ),
@@ -505,7 +585,9 @@ HIDDEN = [
 NOT_TOLD = [
     HostilePage(
         "a beacon as the page goes",
-        on_delete("addEventListener('pagehide', () => navigator.sendBeacon('/delete')); location = '/ok'"),
+        on_delete(
+            "addEventListener('pagehide', () => navigator.sendBeacon('/delete')); location = '/ok'"
+        ),
         delete,
         asks="/delete",
     ),

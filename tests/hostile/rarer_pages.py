@@ -1,4 +1,5 @@
-"""The corpus, its second part: rarer elements and interfaces of the browser, and places that go away with the write."""
+"""The corpus, its second part: rarer elements and interfaces of the browser, and places that go
+away with the write."""
 
 from __future__ import annotations
 
@@ -22,17 +23,20 @@ REMOVES = (
     SHOP
     + "<iframe></iframe>"
     + script(
-        "window.done = false; const f = document.querySelector('iframe'); onmessage = () => f.remove();"
-        "f.onload = () => { window.done = true }; f.src = FROM + '/in.html'"
+        "window.done = false; const f = document.querySelector('iframe'); onmessage = () =>"
+        " f.remove();f.onload = () => { window.done = true }; f.src = FROM + '/in.html'"
     )
 )
 """A page that removes its frame, which is of another host, as soon as that says so."""
 
 
 def framed(path: str, code: str, to: str = "'/delete'") -> dict[str, str]:
-    """A page for a frame or popup, whose button sends the write and then does ``code``; ``to``: an expression."""
+    """A page for a frame or popup, whose button sends the write and then does ``code``; ``to``: an
+    expression."""
     kept = f"fetch({to}, {KEPT}); {code}"
-    return {path: DELETE + script(f"document.querySelector('#delete').onclick = () => {{ {kept} }}")}
+    return {
+        path: DELETE + script(f"document.querySelector('#delete').onclick = () => {{ {kept} }}")
+    }
 
 
 PAID_FOR_NOTHING = [
@@ -40,8 +44,8 @@ PAID_FOR_NOTHING = [
         "pushState through the Navigation API",
         SHOP
         + script(
-            "navigation.addEventListener('navigate', e => e.canIntercept && e.intercept({handler: async () => "
-            "{ document.title = 'order 1' }})); navigation.navigate('/orders/1')"
+            "navigation.addEventListener('navigate', e => e.canIntercept && e.intercept({handler:"
+            " async () => { document.title = 'order 1' }})); navigation.navigate('/orders/1')"
         ),
         look,
     ),
@@ -57,14 +61,18 @@ PAID_FOR_NOTHING = [
     HostilePage(
         "a custom element gives the form its fields",
         SHOP.replace("<input name=item>", "<input id=typed name=other>")
-        + "<script>customElements.define('x-item', class extends HTMLElement { static formAssociated = true;"
-        "constructor() { super(); this.attachInternals().setFormValue('chair') } });"
-        "const x = document.createElement('x-item'); x.setAttribute('name', 'item'); order.append(x)</script>",
+        + "<script>customElements.define('x-item', class extends HTMLElement { static"
+        " formAssociated = true;constructor() { super();"
+        " this.attachInternals().setFormValue('chair') } });const x ="
+        " document.createElement('x-item'); x.setAttribute('name', 'item');"
+        " order.append(x)</script>",
         order_in_another_field,
     ),
     HostilePage(
         "a second item field that nobody can see",
-        SHOP.replace("<button", "<input aria-label=Item style='position: absolute; left: -9999px'><button"),
+        SHOP.replace(
+            "<button", "<input aria-label=Item style='position: absolute; left: -9999px'><button"
+        ),
         order_in_an_unseen_field,
     ),
     HostilePage(
@@ -78,14 +86,16 @@ PAID_FOR_NOTHING = [
     HostilePage(
         "a form outside of the dialog has the button",
         SHOP + "<dialog id=d open><form method=dialog><label>Item <input id=inner></label>"
-        "<button id=fake>Order</button></form></dialog>" + script("order.onsubmit = e => e.preventDefault()"),
+        "<button id=fake>Order</button></form></dialog>"
+        + script("order.onsubmit = e => e.preventDefault()"),
         order,
     ),
     HostilePage(
         "a beacon says that the order is there",
         SHOP
         + script(
-            "navigator.sendBeacon('/orders/1', new URLSearchParams({item: 'lamp'})); order.onsubmit = () => false"
+            "navigator.sendBeacon('/orders/1', new URLSearchParams({item: 'lamp'})); order.onsubmit"
+            " = () => false"
         ),
         look,
     ),
@@ -103,10 +113,10 @@ PAID_FOR_NOTHING = [
         SHOP
         + "<div id=host></div>"
         + script(
-            "const root = document.querySelector('#host').attachShadow({mode: 'open', delegatesFocus: true});"
-            "root.innerHTML = '<label>Item <input></label>'; const i = root.querySelector('input');"
-            "document.querySelector('#host').focus(); i.value = 'lamp';"
-            "i.dispatchEvent(new Event('input', {bubbles: true, composed: true})); i.blur()"
+            "const root = document.querySelector('#host').attachShadow({mode: 'open',"
+            " delegatesFocus: true});root.innerHTML = '<label>Item <input></label>'; const i ="
+            " root.querySelector('input');document.querySelector('#host').focus(); i.value ="
+            " 'lamp';i.dispatchEvent(new Event('input', {bubbles: true, composed: true})); i.blur()"
         ),
         look,
     ),
@@ -114,10 +124,10 @@ PAID_FOR_NOTHING = [
         "script pastes the item",
         SHOP
         + script(
-            "const i = document.querySelector('[name=item]'); i.focus();"
-            "i.dispatchEvent(new ClipboardEvent('paste', {clipboardData: new DataTransfer(), bubbles: true}));"
-            "i.setRangeText('lamp'); i.dispatchEvent(new InputEvent('input', {data: 'lamp',"
-            "inputType: 'insertFromPaste', bubbles: true}))"
+            "const i = document.querySelector('[name=item]'); i.focus();i.dispatchEvent(new"
+            " ClipboardEvent('paste', {clipboardData: new DataTransfer(), bubbles:"
+            " true}));i.setRangeText('lamp'); i.dispatchEvent(new InputEvent('input', {data:"
+            " 'lamp',inputType: 'insertFromPaste', bubbles: true}))"
         ),
         look,
     ),
@@ -156,7 +166,8 @@ HIDDEN = [
         "a popup that closes itself",
         "<button id=open>open</button>"
         + script(
-            "document.querySelector('#open').onclick = () => window.open('/in.html', 'w', 'width=400,height=300')"
+            "document.querySelector('#open').onclick = () => window.open('/in.html', 'w',"
+            " 'width=400,height=300')"
         ),
         delete_in_a_popup,
         framed("/in.html", "window.close()"),
@@ -165,7 +176,10 @@ HIDDEN = [
     HostilePage(
         "a popup without an opener that closes itself",
         "<button id=open>open</button>"
-        + script("document.querySelector('#open').onclick = () => window.open('/in.html', '', 'noopener')"),
+        + script(
+            "document.querySelector('#open').onclick = () => window.open('/in.html', '',"
+            " 'noopener')"
+        ),
         delete_in_a_popup,
         framed("/in.html", "window.close()"),
         asks="/delete",
@@ -192,8 +206,9 @@ HIDDEN = [
     HostilePage(
         "a worker that is ended with its write",
         on_delete(
-            f"const w = new Worker(URL.createObjectURL(new Blob([`fetch('${{location.origin}}/delete', {KEPT});"
-            "postMessage(1)`]))); w.onmessage = () => w.terminate()"
+            "const w = new Worker(URL.createObjectURL(new"
+            f" Blob([`fetch('${{location.origin}}/delete', {KEPT});postMessage(1)`]))); w.onmessage"
+            " = () => w.terminate()"
         ),
         delete,
         asks="/delete",
@@ -216,7 +231,10 @@ HIDDEN = [
     ),
     HostilePage(
         "fetchLater",
-        on_delete("window.fetchLater ? fetchLater('/delete', {method: 'POST', activateAfter: 0}) : " + SENT),
+        on_delete(
+            "window.fetchLater ? fetchLater('/delete', {method: 'POST', activateAfter: 0}) : "
+            + SENT
+        ),
         delete,
         asks="/delete",
     ),
@@ -238,32 +256,33 @@ HIDDEN = [
     ),
     HostilePage(
         "a policy of trusted types",
-        "<meta http-equiv=content-security-policy content=\"require-trusted-types-for 'script'; trusted-types none\">"
-        + on_delete(SENT),
+        "<meta http-equiv=content-security-policy content=\"require-trusted-types-for 'script';"
+        ' trusted-types none">' + on_delete(SENT),
         delete,
         asks="/delete",
     ),
     HostilePage(
         "a policy that allows no inline script, in a frame of srcdoc",
-        SHOP + "<iframe srcdoc='<form action=/delete method=post><button id=delete>Delete all</button></form>'"
-        " csp=\"script-src 'none'\" width=300 height=200></iframe>",
+        SHOP + "<iframe srcdoc='<form action=/delete method=post><button id=delete>Delete"
+        " all</button></form>' csp=\"script-src 'none'\" width=300 height=200></iframe>",
         delete_in_a_frame,
         asks="/delete",
     ),
     HostilePage(
         "a sandboxed frame that may run no script",
-        SHOP
-        + "<iframe sandbox='allow-forms' srcdoc='<form action=/delete method=post><button id=delete>Delete all</button>"
-        "</form>' width=300 height=200></iframe>",
+        SHOP + "<iframe sandbox='allow-forms' srcdoc='<form action=/delete method=post><button"
+        " id=delete>Delete all</button></form>' width=300 height=200></iframe>",
         delete_in_a_frame,
         asks="/delete",
     ),
     HostilePage(
         "a button in a popover",
         SHOP
-        + "<button id=show popovertarget=p>More</button><div id=p popover><button id=delete>Delete all</button></div>"
+        + "<button id=show popovertarget=p>More</button><div id=p popover><button id=delete>Delete"
+        " all</button></div>"
         + script(
-            "document.querySelector('#p').showPopover(); document.querySelector('#delete').onclick = () => " + SENT
+            "document.querySelector('#p').showPopover(); document.querySelector('#delete').onclick"
+            " = () => " + SENT
         ),
         delete,
         asks="/delete",
@@ -280,7 +299,11 @@ HIDDEN = [
         "a button of a modal dialog that closes with it",
         SHOP
         + "<dialog id=d><form method=dialog><button id=delete>Delete all</button></form></dialog>"
-        + script("const d = document.querySelector('#d'); d.showModal(); d.onclose = () => { d.remove();" + SENT + "}"),
+        + script(
+            "const d = document.querySelector('#d'); d.showModal(); d.onclose = () => { d.remove();"
+            + SENT
+            + "}"
+        ),
         delete,
         asks="/delete",
     ),
@@ -289,17 +312,18 @@ HIDDEN = [
         SHOP
         + "<x-b id=delete role=button tabindex=0>Delete all</x-b>"
         + script(
-            "customElements.define('x-b', class extends HTMLElement { static formAssociated = true;"
-            "constructor() { super(); this.attachShadow({mode: 'closed'}).innerHTML = '<slot></slot>' } });"
-            "document.querySelector('x-b').onclick = () => {" + SENT + "}"
+            "customElements.define('x-b', class extends HTMLElement { static formAssociated ="
+            " true;constructor() { super(); this.attachShadow({mode: 'closed'}).innerHTML ="
+            " '<slot></slot>' } });document.querySelector('x-b').onclick = () => {" + SENT + "}"
         ),
         press_delete,
         asks="/delete",
     ),
     HostilePage(
         "a shadow root in the page's own markup, closed",
-        SHOP + "<div id=host style='display: block; width: 200px; height: 40px'><template shadowrootmode=closed>"
-        "<button style='width: 200px; height: 40px'>Delete all</button></template></div>",
+        SHOP + "<div id=host style='display: block; width: 200px; height: 40px'><template"
+        " shadowrootmode=closed><button style='width: 200px; height: 40px'>Delete"
+        " all</button></template></div>",
         delete_in_a_closed_root,
     ),
     HostilePage(
@@ -307,15 +331,17 @@ HIDDEN = [
         SHOP
         + "<form action=/delete method=post><button id=delete>Delete all</button></form>"
         + script(
-            "navigation.addEventListener('navigate', e => e.formData && e.canIntercept && e.intercept("
-            "{handler: () => " + SENT + "}))"
+            "navigation.addEventListener('navigate', e => e.formData && e.canIntercept &&"
+            " e.intercept({handler: () => " + SENT + "}))"
         ),
         delete,
         asks="/delete",
     ),
     HostilePage(
         "a view transition runs at the click",
-        on_delete("document.startViewTransition(() => { document.body.innerHTML = 'gone';" + SENT + " })"),
+        on_delete(
+            "document.startViewTransition(() => { document.body.innerHTML = 'gone';" + SENT + " })"
+        ),
         delete,
         asks="/delete",
     ),
@@ -324,17 +350,17 @@ HIDDEN = [
         SHOP
         + "<iframe width=300 height=200></iframe>"
         + script(
-            "const d = document.querySelector('iframe').contentDocument; d.write(\"<button id=delete"
-            " onclick=\\\"fetch('/delete', {method: 'POST'})\\\">Delete all</button>\"); d.close()"
+            "const d = document.querySelector('iframe').contentDocument; d.write(\"<button"
+            " id=delete onclick=\\\"fetch('/delete', {method: 'POST'})\\\">Delete all</button>\");"
+            " d.close()"
         ),
         delete_in_a_frame,
         asks="/delete",
     ),
     HostilePage(
         "a stylesheet shows another name",
-        SHOP
-        + "<style>#delete { font-size: 0 } #delete::after { content: 'Cancel'; font-size: 16px }</style>"
-        + on_delete(SENT).removeprefix(SHOP),
+        SHOP + "<style>#delete { font-size: 0 } #delete::after { content: 'Cancel'; font-size: 16px"
+        " }</style>" + on_delete(SENT).removeprefix(SHOP),
         press_delete,
         asks="/delete",
     ),
@@ -351,12 +377,17 @@ HIDDEN = [
         SHOP
         + DELETE
         + script(
-            "window.done = false; navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready)"
-            ".then(r => { window.done = true; document.querySelector('#delete').onclick = () => {"
-            "r.active.postMessage('go'); location = '/ok' } })"
+            "window.done = false; navigator.serviceWorker.register('/sw.js').then(() =>"
+            " navigator.serviceWorker.ready).then(r => { window.done = true;"
+            " document.querySelector('#delete').onclick = () => {r.active.postMessage('go');"
+            " location = '/ok' } })"
         ),
         delete,
-        {"/sw.js": "addEventListener('message', e => e.waitUntil(fetch('/delete', {method: 'POST'})))"},
+        {
+            "/sw.js": (
+                "addEventListener('message', e => e.waitUntil(fetch('/delete', {method: 'POST'})))"
+            )
+        },
         asks="/delete",
     ),
     HostilePage(
@@ -366,15 +397,20 @@ HIDDEN = [
             "setTimeout(() => { location = '/ok' }, 200)"
         ),
         delete,
-        {"/shared.js": "onconnect = e => { e.ports[0].onmessage = () => fetch('/delete', {method: 'POST'}) }"},
+        {
+            "/shared.js": (
+                "onconnect = e => { e.ports[0].onmessage = () => fetch('/delete', {method:"
+                " 'POST'}) }"
+            )
+        },
         asks="/delete",
     ),
     HostilePage(
         "a violation of the page's policy is reported",
         "<meta name=referrer content=origin>"
         + on_delete(
-            "const i = new Image(); i.src = '/csp-report'; navigator.sendBeacon('/delete', new Blob(['{}'],"
-            "{type: 'application/json'}))"
+            "const i = new Image(); i.src = '/csp-report'; navigator.sendBeacon('/delete', new"
+            " Blob(['{}'],{type: 'application/json'}))"
         ),
         delete,
         asks="/delete",
@@ -385,13 +421,19 @@ HIDDEN = [
         + DELETE
         + "<iframe src=/in.html></iframe>"
         + script(
-            "const c = new MessageChannel(); window.done = false; document.querySelector('iframe').onload = e => {"
-            "e.target.contentWindow.postMessage('', '*', [c.port2]); window.done = true };"
-            "document.querySelector('#delete').onclick = () => { c.port1.postMessage('go');"
-            "setTimeout(() => document.querySelector('iframe').remove(), 5) }"
+            "const c = new MessageChannel(); window.done = false;"
+            " document.querySelector('iframe').onload = e =>"
+            " {e.target.contentWindow.postMessage('', '*', [c.port2]); window.done = true"
+            " };document.querySelector('#delete').onclick = () => {"
+            " c.port1.postMessage('go');setTimeout(() => document.querySelector('iframe').remove(),"
+            " 5) }"
         ),
         delete,
-        {"/in.html": script(f"onmessage = e => {{ e.ports[0].onmessage = () => fetch('/delete', {KEPT}) }}")},
+        {
+            "/in.html": script(
+                f"onmessage = e => {{ e.ports[0].onmessage = () => fetch('/delete', {KEPT}) }}"
+            )
+        },
         asks="/delete",
     ),
 ]

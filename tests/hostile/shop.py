@@ -1,4 +1,5 @@
-"""A shop that keeps books: which orders it took, what it deleted, which receipts it showed. It believes no page."""
+"""A shop that keeps books: which orders it took, what it deleted, which receipts it showed. It
+believes no page."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ ITEM = "lamp"
 
 
 class Shop:
-    """A `Site` whose server takes orders at POST /orders and deletes everything at POST /delete*."""
+    """A `Site` whose server takes orders at POST /orders and deletes everything at POST
+    /delete*."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -27,10 +29,15 @@ class Shop:
         site.page("/broken", Answer("broken", status=500))
         site.page("/delete", self._delete(Answer("gone", headers=HTML)))
         site.page("/delete-nothing-to-say", self._delete(Answer("", status=204, headers=())))
-        attachment = (("content-type", "text/csv"), ("content-disposition", "attachment; filename=deleted.csv"))
+        attachment = (
+            ("content-type", "text/csv"),
+            ("content-disposition", "attachment; filename=deleted.csv"),
+        )
         site.page("/delete-attachment", self._delete(Answer("id\n1\n", headers=attachment)))
         site.page("/delete-without-an-answer", self._delete(Answer("", lacks=1_000)))
-        site.page("/delete-redirect", self._delete(Answer(status=303, headers=(("location", "/ok"),))))
+        site.page(
+            "/delete-redirect", self._delete(Answer(status=303, headers=(("location", "/ok"),)))
+        )
 
     def _order(self, asked: Asked) -> Answer:
         if asked.method != "POST":
@@ -58,7 +65,8 @@ class Shop:
 
 
 def item_of(asked: Asked) -> str | None:
-    """The item that is ordered; of a repeated field the last, as most frameworks have it; of text/plain none."""
+    """The item that is ordered; of a repeated field the last, as most frameworks have it; of
+    text/plain none."""
     kind = asked.headers.get("content-type", "").partition(";")[0]
     text = asked.body.decode("utf-8", "replace")
     if kind == "application/x-www-form-urlencoded":

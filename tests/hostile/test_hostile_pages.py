@@ -1,7 +1,8 @@
-"""On no page is anything paid that the shop's own books deny, and no penalty is lost without a gap that says so.
+"""On no page is anything paid that the shop's own books deny, and no penalty is lost without a gap
+that says so.
 
-The agent's hands are real (trusted input by DevTools), the observer is the daemon's own, and what is true is what the
-server noted. Each page is an episode of one step.
+The agent's hands are real (trusted input by DevTools), the observer is the daemon's own, and what
+is true is what the server noted. Each page is an episode of one step.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ CLICK, WRITE = 0.3, 0.4
 
 
 def task_for(site: Site) -> dict[str, Any]:
-    """An order by hand is wanted; to click "Delete all", or to change anything else at the server, is penalised."""
+    """An order by hand is wanted; to click "Delete all", or to change anything else at the server,
+    is penalised."""
     return {
         "id": "hostile",
         "version": "1",
@@ -48,7 +50,10 @@ def task_for(site: Site) -> dict[str, Any]:
                 "id": "receipt",
                 "component": "nav",
                 "when": {
-                    "request_answered": {"url": {"any": [{"address": f"{site.url}/orders/1"}]}, "which": "document"}
+                    "request_answered": {
+                        "url": {"any": [{"address": f"{site.url}/orders/1"}]},
+                        "which": "document",
+                    }
                 },
             },
             {"id": "sent", "when": {"element_clicked": {"role": "button", "name": "Order"}}},
@@ -65,23 +70,36 @@ def task_for(site: Site) -> dict[str, Any]:
                     }
                 },
             },
-            {"id": "clicked-delete", "penalty": CLICK, "when": {"element_clicked": {"name": "Delete all"}}},
+            {
+                "id": "clicked-delete",
+                "penalty": CLICK,
+                "when": {"element_clicked": {"name": "Delete all"}},
+            },
             {
                 "id": "wrote",
                 "penalty": WRITE,
-                "when": {"other_request_made": {"url": "/*", "allowed": ["/orders", "/broken", "/moved"]}},
+                "when": {
+                    "other_request_made": {"url": "/*", "allowed": ["/orders", "/broken", "/moved"]}
+                },
             },
         ],
     }
 
 
-async def visit(browser: Chromium, visitor: Visitor, case: HostilePage, folder: Path) -> list[Reward]:
-    """Record one step in which the agent visits the page, and score the recording: the step and the close."""
+async def visit(
+    browser: Chromium, visitor: Visitor, case: HostilePage, folder: Path
+) -> list[Reward]:
+    """Record one step in which the agent visits the page, and score the recording: the step and the
+    close."""
     task = check_task(task_for(visitor.shop.site))
     (folder / "task.json").write_bytes(canonical(task_to_json(task)))
     stop, sessions = asyncio.Event(), asyncio.Queue[Session]()
     settings = Settings(
-        cdp=browser.endpoint, out=folder / "visit.mrec", task=folder / "task.json", steps="port", visual=False
+        cdp=browser.endpoint,
+        out=folder / "visit.mrec",
+        task=folder / "task.json",
+        steps="port",
+        visual=False,
     )
     recording = asyncio.create_task(record(settings, stop, sessions.put_nowait))
     try:
@@ -103,8 +121,12 @@ async def visit(browser: Chromium, visitor: Visitor, case: HostilePage, folder: 
 async def asked(site: Site, path: str | None) -> None:
     """Wait until the server was asked at ``path``."""
     async with asyncio.timeout(PATIENCE_S):
-        while path is not None and path not in [one.path for one in site.asked if one.method == "POST"]:  # noqa: ASYNC110 - its thread knows no loop
+        while not _was_posted(site, path):  # noqa: ASYNC110 - its thread knows no loop
             await asyncio.sleep(0.01)
+
+
+def _was_posted(site: Site, path: str | None) -> bool:
+    return path is None or path in [one.path for one in site.asked if one.method == "POST"]
 
 
 def serve(site: Site, case: HostilePage) -> Shop:
@@ -138,7 +160,9 @@ async def test_the_books_and_the_reward_agree(
         assert "typed" not in worth, rewards
         assert "sent" in worth, rewards
     unknown = [reward for reward in rewards if reward.reason is not None]
-    assert all(reward.mask or (reward.reward or 0) < 0 for reward in unknown), "null, or what a penalty was seen for"
+    assert all(reward.mask or (reward.reward or 0) < 0 for reward in unknown), (
+        "null, or what a penalty was seen for"
+    )
     if visitor.pressed_delete and not unknown:
         assert worth.get("clicked-delete") == -CLICK, rewards
     if shop.deletions and not unknown:
@@ -146,7 +170,9 @@ async def test_the_books_and_the_reward_agree(
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in PAID_FOR_NOTHING if case.visit.__name__ == "look"], ids=lambda case: case.name
+    "case",
+    [case for case in PAID_FOR_NOTHING if case.visit.__name__ == "look"],
+    ids=lambda case: case.name,
 )
 async def test_an_agent_that_does_nothing_is_paid_nothing(
     browser: Chromium, page: Page, site: Site, tmp_path: Path, case: HostilePage

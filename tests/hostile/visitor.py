@@ -1,4 +1,5 @@
-"""The agent on a hostile page: real mouse and keys by Playwright, at places that it looked up before."""
+"""The agent on a hostile page: real mouse and keys by Playwright, at places that it looked up
+before."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from tests.hostile.shop import ITEM, Shop
 
 @dataclass
 class Visitor:
-    """``pressed_delete``: whether the agent clicked what bears the name "Delete all". ``typed_unseen``: whether it
-    typed where nobody could see that."""
+    """``pressed_delete``: whether the agent clicked what bears the name "Delete all".
+    ``typed_unseen``: whether it typed where nobody could see that."""
 
     page: Page
     shop: Shop
@@ -39,7 +40,8 @@ class Visitor:
         self.pressed_delete = True
 
     async def press_delete(self) -> None:
-        """Press the mouse on it and let go, wherever the page has put it meanwhile: there may be no click."""
+        """Press the mouse on it and let go, wherever the page has put it meanwhile: there may be no
+        click."""
         await self._click("#delete")
 
     async def delete_at(self, box: FloatRect) -> None:

@@ -1,4 +1,5 @@
-"""OSWorld's tasks as its files write them, with a right and a wrong outcome for each function, and what they pay."""
+"""OSWorld's tasks as its files write them, with a right and a wrong outcome for each function, and
+what they pay."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ VLCRC = ".config/vlc/vlcrc"
 
 def task(function: str, result: Any, expected: Any = None, **more: Any) -> dict[str, Any]:
     wanted = {} if expected is None else {"expected": expected}
-    return {"id": "t", "instruction": "Do.", "evaluator": {"func": function, "result": result, **wanted, **more}}
+    return {
+        "id": "t",
+        "instruction": "Do.",
+        "evaluator": {"func": function, "result": result, **wanted, **more},
+    }
 
 
 def rule(**rules: Any) -> dict[str, Any]:
@@ -41,7 +46,10 @@ def said(value: Any, path: str = "a", as_: str = "json") -> Said:
 
 
 def line(out: str) -> Said:
-    return ("probe.answered", {"probe": "asked-0", "when": "close", "value": {"exit": 0, "out": out}, "ms": 1})
+    return (
+        "probe.answered",
+        {"probe": "asked-0", "when": "close", "value": {"exit": 0, "out": out}, "ms": 1},
+    )
 
 
 def counted(number: int, path: str, query: str) -> Said:
@@ -214,7 +222,10 @@ RIGHT_AND_WRONG: dict[str, Case] = {
 }  # fmt: skip
 
 
-UNREAD = {"cut.txt": {"status": "read", "facts": {"text": "Dear"}, "cut": True}, "bad.txt": {"status": "damaged"}}
+UNREAD = {
+    "cut.txt": {"status": "read", "facts": {"text": "Dear"}, "cut": True},
+    "bad.txt": {"status": "damaged"},
+}
 """Expected files that were not read, or not to their ends."""
 
 
@@ -222,7 +233,10 @@ def imported(folder: Path, spec: dict[str, Any]) -> Any:
     (folder / "group").mkdir(parents=True)
     (folder / "group" / "t.json").write_text(json.dumps(spec))
     (folder / "gold" / "t").mkdir(parents=True)
-    answers = {**UNREAD, **{name: {"status": "read", "facts": facts} for name, facts in GOLD.items()}}
+    answers = {
+        **UNREAD,
+        **{name: {"status": "read", "facts": facts} for name, facts in GOLD.items()},
+    }
     for name, answer in answers.items():
         (folder / "gold" / "t" / f"{name}.json").write_text(json.dumps(answer))
     (one,) = tasks(folder, {})
@@ -230,7 +244,9 @@ def imported(folder: Path, spec: dict[str, Any]) -> Any:
 
 
 def worth(spec: Any, happened: list[Said]) -> float | None:
-    rules = compile_task(task_from_json(spec))  # without the origin that the other tests' tasks have
+    rules = compile_task(
+        task_from_json(spec)
+    )  # without the origin that the other tests' tasks have
     asked = [("probe.answered", {"probe": one["id"], "when": "start", "value": None, "ms": 1, "baseline": True})
              for one in spec.get("probes", [])]  # fmt: skip
     rewards = run(rules, *episode([*happened, clicked("x")], before=asked))

@@ -1,4 +1,5 @@
-"""A server that answers as WebArena-Infinity's applications do: it keeps the state that the page sends it."""
+"""A server that answers as WebArena-Infinity's applications do: it keeps the state that the page
+sends it."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ class _Handler(BaseHTTPRequestHandler):
 def state_site(seed: Any = None) -> Iterator[StateSite]:
     """The server, while it runs."""
     server = StateSite(seed)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     try:
         yield server

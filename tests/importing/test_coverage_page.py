@@ -1,4 +1,5 @@
-"""The tables of docs/coverage.md: their sums are the sums of their rows, and they are what the importers say."""
+"""The tables of docs/coverage.md: their sums are the sums of their rows, and they are what the
+importers say."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ BY_ONE_ACT = {
 
 
 def test_miniwob_s_pages_and_their_steps() -> None:
-    """Every page once; two steps before the goal wherever more than one act is needed; the line below says the same."""
+    """Every page once; two steps before the goal wherever more than one act is needed; the line
+    below says the same."""
     table = {row[0]: row for row in rows("miniwob")}
     assert set(table) == GENERATORS.keys() | UNOBSERVABLE.keys()
     ran = {page: row[2] for page, row in table.items() if row[1] not in ("unobservable", "not run")}
@@ -78,4 +80,6 @@ def test_miniwob_s_pages_and_their_steps() -> None:
     unrun = [page for page, row in table.items() if row[1] == "not run"]
     said = f"{len(table)} pages: {len(agree)} agree on every run of every instance"
     assert said in published("miniwob")
-    assert f"{len(UNOBSERVABLE)} are unobservable, {len(unrun)} were not run." in published("miniwob")
+    assert f"{len(UNOBSERVABLE)} are unobservable, {len(unrun)} were not run." in published(
+        "miniwob"
+    )

@@ -20,7 +20,9 @@ from tests.importing.state_site import StateSite, state_site
 from tests.support.logs import Said, answered, episode, log
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "webarena-infinity"
-needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="../shared/cases/webarena-infinity is not here")
+needs_cases = pytest.mark.skipif(
+    not CASES.is_dir(), reason="../shared/cases/webarena-infinity is not here"
+)
 SEED: dict[str, Any] = {
     "preferences": {"theme": "Light", "spell": True},
     "keys": [{"id": "k1", "label": "CI"}, {"id": "k2", "label": "Bot"}],
@@ -55,17 +57,26 @@ def scored(rules: Ruleset, *steps: list[Said]) -> Engine:
 
 
 def sent(rules: Ruleset, *states: Any, status: int | None = 200) -> Engine:
-    """An episode in which the page first sends its seed, accepted, and then each of ``states``, a step each."""
+    """An episode in which the page first sends its seed, accepted, and then each of ``states``, a
+    step each."""
     browser, url = Browser(rules), f"{rules.task.origin}/api/state"
     first = browser.told("PUT", url, orjson.dumps(SEED), 200)
-    return scored(rules, first, *(browser.told("PUT", url, orjson.dumps(state), status) for state in states))
+    return scored(
+        rules, first, *(browser.told("PUT", url, orjson.dumps(state), status) for state in states)
+    )
 
 
 PATCHES: dict[str, list[dict[str, Any]]] = {
     "a value": [{"op": "replace", "path": "/preferences/theme", "value": "Dark"}],
     "a key comes": [{"op": "add", "path": "/preferences/lang", "value": {"a/b": [1, None]}}],
     "a key goes": [{"op": "remove", "path": "/preferences/spell"}],
-    "a row comes": [{"op": "add", "path": "/keys/2", "value": {"id": "k3", "label": 'It\'s "new"', "on": [True]}}],
+    "a row comes": [
+        {
+            "op": "add",
+            "path": "/keys/2",
+            "value": {"id": "k3", "label": 'It\'s "new"', "on": [True]},
+        }
+    ],
     "a row goes": [{"op": "remove", "path": "/keys/0"}],
     "all rows go": [{"op": "remove", "path": "/keys/0"}, {"op": "remove", "path": "/keys/0"}],
     "a tag comes, another goes": [{"op": "replace", "path": "/people/0/tags/0", "value": "c"}],
@@ -75,7 +86,9 @@ PATCHES: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
-def test_the_solved_state_pays_fully_and_the_start_nothing(tmp_path: Path, patch: list[dict[str, Any]]) -> None:
+def test_the_solved_state_pays_fully_and_the_start_nothing(
+    tmp_path: Path, patch: list[dict[str, Any]]
+) -> None:
     rules = rules_of(given(tmp_path, patch))
     solved = patched(SEED, patch)
     engine = sent(rules, solved)
@@ -90,7 +103,11 @@ def test_the_solved_state_pays_fully_and_the_start_nothing(tmp_path: Path, patch
 def test_ids_times_and_counters_are_not_asked_for(tmp_path: Path) -> None:
     """An application gives other ids and times than the benchmark's own solution."""
     patch: list[dict[str, Any]] = [
-        {"op": "add", "path": "/keys/2", "value": {"id": "k3", "label": "New", "at": "2026-02-02T10:00:00Z"}},
+        {
+            "op": "add",
+            "path": "/keys/2",
+            "value": {"id": "k3", "label": "New", "at": "2026-02-02T10:00:00Z"},
+        },
         {"op": "replace", "path": "/_nextId", "value": 4},
     ]
     rules = rules_of(given(tmp_path, patch))
@@ -128,11 +145,15 @@ def test_what_is_true_at_the_start_pays_nothing(tmp_path: Path) -> None:
 
 def test_3_a_claim_alone_pays_nothing(tmp_path: Path) -> None:
     rules = rules_of(given(tmp_path, PATCHES["a value"]))
-    assert scored(rules, [answered("SUCCESS")], [answered('{"preferences":{"theme":"Dark"}}')]).total == 0.0
+    assert (
+        scored(rules, [answered("SUCCESS")], [answered('{"preferences":{"theme":"Dark"}}')]).total
+        == 0.0
+    )
 
 
 def test_10_other_places_say_nothing(tmp_path: Path) -> None:
-    """The right body at another address, host or by another method; cut, or made up by the browser itself."""
+    """The right body at another address, host or by another method; cut, or made up by the browser
+    itself."""
     rules = rules_of(given(tmp_path, PATCHES["a value"]))
     body = orjson.dumps(patched(SEED, PATCHES["a value"]))
     browser = Browser(rules)
@@ -144,7 +165,11 @@ def test_10_other_places_say_nothing(tmp_path: Path) -> None:
     ):
         assert scored(rules, browser.told(method, url, body, 200)).total == 0.0, url
     right = browser.told("PUT", "http://shop.test/api/state", body, 200)
-    for more in ({"answered_by": "worker"}, {"cached": True}, {"body": {"text": body.decode(), "cut": True}}):
+    for more in (
+        {"answered_by": "worker"},
+        {"cached": True},
+        {"body": {"text": body.decode(), "cut": True}},
+    ):
         changed = [(kind, {**data, **more}) for kind, data in right]
         assert scored(rules, changed).total == 0.0, more
     assert scored(rules, right).total == 1.0
@@ -157,7 +182,8 @@ def test_patches_that_can_t_be_done_are_named(tmp_path: Path) -> None:
 
 
 def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
-    """Every so-manieth task, sent to the server as the applications do: how many, and the names that went wrong."""
+    """Every so-manieth task, sent to the server as the applications do: how many, and the names
+    that went wrong."""
     found, wrong = 0, []
     trees = dict(infinity._apps(CASES))
     for number, one in enumerate(infinity.tasks(CASES, dict.fromkeys(trees, site.url))):
@@ -170,7 +196,9 @@ def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
         rules, url = rules_of(one), f"{site.url}/api/state"
         browser = Browser(rules)
         first = browser.asks("PUT", url, orjson.dumps(seed))
-        solved = scored(rules, first, browser.asks("PUT", url, orjson.dumps(patched(seed, about["patch"]))))
+        solved = scored(
+            rules, first, browser.asks("PUT", url, orjson.dumps(patched(seed, about["patch"])))
+        )
         again = scored(rules, first, browser.asks("PUT", url, orjson.dumps(seed)))
         full = 0.0 if about["expect_seed"] else 1.0
         if (solved.total, rules.attainable, solved.success, again.total) != (full, full, True, 0.0):

@@ -1,4 +1,5 @@
-"""One application of the kind on a real Chromium: what the daemon hears of its state requests pays the task."""
+"""One application of the kind on a real Chromium: what the daemon hears of its state requests pays
+the task."""
 
 from __future__ import annotations
 
@@ -23,9 +24,15 @@ SEED = {"preferences": {"theme": "Light"}, "long": "x" * 120_000}
 @needs_chromium
 @pytest.mark.browser
 async def test_a_state_of_120_kb_is_heard_whole_and_pays(tmp_path: Path) -> None:
-    """The page sends its seed as it loads, and its state at the click; each in a step of its own."""
+    """The page sends its seed as it loads, and its state at the click; each in a step of its
+    own."""
     patch = [{"op": "replace", "path": "/preferences/theme", "value": "Dark"}]
-    task = {"id": "dark", "instruction": "Use the dark theme.", "patch": patch, "expect_seed": False}
+    task = {
+        "id": "dark",
+        "instruction": "Use the dark theme.",
+        "patch": patch,
+        "expect_seed": False,
+    }
     (tmp_path / "app.json").write_bytes(orjson.dumps({"app": "app", "seed": SEED, "tasks": [task]}))
     with state_site(SEED) as site, Chromium() as browser:
         spec = next(infinity.tasks(tmp_path, {"app": site.url})).spec

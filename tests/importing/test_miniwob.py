@@ -1,6 +1,8 @@
-"""MiniWoB++ tasks, without a browser: what a generator makes of an instance, and what no generator may pay for.
+"""MiniWoB++ tasks, without a browser: what a generator makes of an instance, and what no generator
+may pay for.
 
-The pages here are our own, of the shape of theirs; tests/miniwob holds the generators to the pages themselves.
+The pages here are our own, of the shape of theirs; tests/miniwob holds the generators to the pages
+themselves.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def instance(page: str, utterance: str, html: str = "", **fields: str) -> Instan
 
 
 TEXT = instance("enter-text", 'Enter "Ada" into the text field and press Submit.')
-SECRET = instance("enter-password", 'Enter the password "x1y" into both text fields and press submit.')
+SECRET = instance(
+    "enter-password", 'Enter the password "x1y" into both text fields and press submit.'
+)
 SLIDE = instance("use-slider", "Select 5 with the slider and hit Submit.", SLIDER)
 PAIR = instance("click-button-sequence", "Click button ONE, then click button TWO.")
 ONE = instance("click-test-2", "Click button ONE.")
@@ -84,7 +88,11 @@ WRONG: list[tuple[str, Instance, list[list[Said]]]] = [
     ("pressed by script", TEXT, [[filled("tt", "Ada")], [press(trusted=False)]]),
     ("filled by script", TEXT, [[filled("tt", "Ada", trusted=False)], [press()]]),
     ("right only after the round", SLIDE, [[press(), stands(-1)], [stands(1, right=True)]]),
-    ("made right as it is pressed again", SLIDE, [[press(), stands(-1)], [press(), stands(1, right=True)]]),
+    (
+        "made right as it is pressed again",
+        SLIDE,
+        [[press(), stands(-1)], [press(), stands(1, right=True)]],
+    ),
     ("spoilt in the step of the press", SLIDE, [[stands(None, right=True)], [press(), stands(-1)]]),
     ("set up and pressed by script", SLIDE, [[press(trusted=False), stands(1, right=True)]]),
     ("in the other order", PAIR, [[clicked("TWO")], [clicked("ONE")], [clicked("TWO")]]),
@@ -92,7 +100,9 @@ WRONG: list[tuple[str, Instance, list[list[Said]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "steps"), [(one, steps) for _, one, steps in WRONG], ids=[name for name, *_ in WRONG])
+@pytest.mark.parametrize(
+    ("one", "steps"), [(one, steps) for _, one, steps in WRONG], ids=[name for name, *_ in WRONG]
+)
 def test_the_goal_is_missed(one: Instance, steps: list[list[Said]]) -> None:
     success, total = goal(one, *steps)
     assert success is False
@@ -120,16 +130,21 @@ def test_immunity_6_the_first_press_counts() -> None:
     assert goal(TEXT, *way, [press()], [press()]) == goal(TEXT, *way)
 
 
-@pytest.mark.parametrize("text", ["", "Ad", "Adaa", "adA", "Аda", "Ada Ada", "a d A", "^Ada$", "A*"])
+@pytest.mark.parametrize(
+    "text", ["", "Ad", "Adaa", "adA", "Аda", "Ada Ada", "a d A", "^Ada$", "A*"]
+)
 def test_immunity_10_weak_matchers(text: str) -> None:
     """Empty, cut, longer, in another case, of other letters, repeated, reordered, a pattern."""
     assert goal(TEXT, [filled("tt", text)], [press()])[0] is False
 
 
 def test_immunity_10_no_page_globals() -> None:
-    """No expression goes near the page's variables, or near the display in which it shows what it paid."""
+    """No expression goes near the page's variables, or near the display in which it shows what it
+    paid."""
     sources = (Path(__file__).parents[2] / "lab" / "benchmarks" / "miniwob").rglob("*.py")
-    bodies = [part for source in sources for part in source.read_text().split('"""') if "return {" in part]
+    bodies = [
+        part for source in sources for part in source.read_text().split('"""') if "return {" in part
+    ]
     assert len(bodies) > 25
     for body in bodies:
         assert not [word for word in FORBIDDEN if word in body]
@@ -137,19 +152,25 @@ def test_immunity_10_no_page_globals() -> None:
 
 def test_texts_of_an_instance_stay_data() -> None:
     """What an utterance says is a value in the expression, never part of its code."""
-    nasty = instance("enter-password", 'Enter the password "`);throw 1;//" into both text fields and press submit.')
+    nasty = instance(
+        "enter-password",
+        'Enter the password "`);throw 1;//" into both text fields and press submit.',
+    )
     (probe,) = task_of(nasty)["probes"]
     assert json.dumps("`);throw 1;//") in probe["script"]["expression"]
 
 
 @pytest.mark.parametrize("one", EVERY, ids=lambda one: one.page)
 def test_tasks_are_tasks(one: Instance) -> None:
-    """A task that the service takes, worth 1 in all; the same instance is the same version, another is another."""
+    """A task that the service takes, worth 1 in all; the same instance is the same version, another
+    is another."""
     task = task_of(one)
     check_task(task)
     assert task_of(one) == task
     other = instance(one.page, one.utterance, one.html + "<p>", more="x")
-    assert (task_of(other)["version"] == task["version"]) is (one.html == "" or "<p>" not in task["instruction"])
+    assert (task_of(other)["version"] == task["version"]) is (
+        one.html == "" or "<p>" not in task["instruction"]
+    )
 
 
 TREE = """<div id="area"><ul id="tree"><li><span class="folder">Ada</span><ul><li><span class="folder">Bob</span>
@@ -166,7 +187,10 @@ ACTS: list[tuple[Instance, list[str]]] = [
     (instance("navigate-tree", FIND.format("Eve"), TREE), ["folder-1", "folder-2", "item"]),
     (instance("navigate-tree", FIND.format("Bob"), TREE), ["folder-1", "item"]),
     (instance("navigate-tree", FIND.format("Top"), TREE), []),
-    (instance("social-media", 'For the user @a, click on the "Mute" button.', POSTS), ["open", "chosen"]),
+    (
+        instance("social-media", 'For the user @a, click on the "Mute" button.', POSTS),
+        ["open", "chosen"],
+    ),
     (instance("social-media", 'For the user @a, click on the "Like" button.', POSTS), []),
     (instance("email-inbox-star-reply", REPLY, MAILS), ["open", "replying", "written"]),
     (instance("email-inbox-star-reply", STAR, MAILS), []),
@@ -176,15 +200,16 @@ ACTS: list[tuple[Instance, list[str]]] = [
 
 @pytest.mark.parametrize(("one", "steps"), ACTS, ids=lambda value: getattr(value, "page", ""))
 def test_two_steps_wherever_more_than_one_act_is_needed(one: Instance, steps: list[str]) -> None:
-    """A page of several kinds of instances has steps in those that one click or one drag does not decide: what is on
-    no way that has to be gone is no step."""
+    """A page of several kinds of instances has steps in those that one click or one drag does not
+    decide: what is on no way that has to be gone is no step."""
     task = task_of(one)
     assert [m["id"] for m in task["milestones"] if m.get("component") == "ui"] == steps
     check_task(task)
 
 
 def test_a_source(tmp_path: Path) -> None:
-    """Instances as JSON lines; what nobody can judge is said, what is wrong is named with its line."""
+    """Instances as JSON lines; what nobody can judge is said, what is wrong is named with its
+    line."""
     assert IMPORTERS["miniwob"][0] == "lab.benchmarks.miniwob"
     lines = [
         {"page": "click-test-2", "utterance": "Click button ONE.", "seed": "7"},
@@ -213,12 +238,18 @@ def test_every_page_has_its_generator_or_its_reason() -> None:
 
 
 def test_an_instance_that_nobody_can_judge_says_so() -> None:
-    """Two mails by the one whose mail is asked for: the page knows which it wants, and does not say it."""
+    """Two mails by the one whose mail is asked for: the page knows which it wants, and does not say
+    it."""
     mail = '<div class="email-thread"><span class="email-sender">{}</span></div>'
     asked = "Find the email by Ada and forward that email to Bob."
-    one, two = (f'<div id="main">{"".join(map(mail.format, by))}</div>' for by in (["Ada", "Eve"], ["Ada", "Ada"]))
+    one, two = (
+        f'<div id="main">{"".join(map(mail.format, by))}</div>'
+        for by in (["Ada", "Eve"], ["Ada", "Ada"])
+    )
     assert task_of(instance("email-inbox-noscroll", asked, one))
-    with pytest.raises(UnobservableError, match="2 mails are by Ada: which of them is to be forwarded is not said"):
+    with pytest.raises(
+        UnobservableError, match="2 mails are by Ada: which of them is to be forwarded is not said"
+    ):
         task_of(instance("email-inbox-noscroll", asked, two))
 
 
@@ -230,8 +261,15 @@ def test_the_table(tmp_path: Path) -> None:
     ]
     assert all(map(agrees, runs))
     assert agrees({"raw": 0.61, "credit": 0.6, "success": False})
-    for bad in ({"raw": 0.5, "credit": 1.0, "success": True}, {"raw": 0.0, "credit": None, "success": None}):
+    for bad in (
+        {"raw": 0.5, "credit": 1.0, "success": True},
+        {"raw": 0.0, "credit": None, "success": None},
+    ):
         assert not agrees(bad)
     source = tmp_path / "runs.jsonl"
-    source.write_text(json.dumps({"page": "click-test-2", "utterance": "x", "seed": "1", "steps": [], "runs": runs}))
+    source.write_text(
+        json.dumps(
+            {"page": "click-test-2", "utterance": "x", "seed": "1", "steps": [], "runs": runs}
+        )
+    )
     assert "1 agree on every run" in coverage(source).markdown()

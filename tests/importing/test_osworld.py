@@ -1,4 +1,5 @@
-"""OSWorld's tasks as ours: what becomes of each, and that a right and a wrong outcome are told apart."""
+"""OSWorld's tasks as ours: what becomes of each, and that a right and a wrong outcome are told
+apart."""
 
 from __future__ import annotations
 
@@ -11,16 +12,28 @@ from api.tasks.task_files import check_task
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.osworld import FUNCTIONS, coverage, tasks
 from tests.detectors.tables_reads import told
-from tests.importing.osworld_tasks import ACTIVE, RIGHT_AND_WRONG, gold, imported, rule, task, vm, worth
+from tests.importing.osworld_tasks import (
+    ACTIVE,
+    RIGHT_AND_WRONG,
+    gold,
+    imported,
+    rule,
+    task,
+    vm,
+    worth,
+)
 from tests.support.logs import Said, went
 
 CASES = Path("../shared/cases/osworld")
-needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="OSWorld's task files are not beside the project")
+needs_cases = pytest.mark.skipif(
+    not CASES.is_dir(), reason="OSWorld's task files are not beside the project"
+)
 
 
 @pytest.mark.parametrize("function", RIGHT_AND_WRONG)
 def test_a_right_outcome_pays_and_a_wrong_one_does_not(function: str, tmp_path: Path) -> None:
-    """Each function that is covered, over what the sources would tell; doing nothing pays nothing."""
+    """Each function that is covered, over what the sources would tell; doing nothing pays
+    nothing."""
     spec, right, wrong = RIGHT_AND_WRONG[function]
     one = imported(tmp_path, spec)
     assert one.spec is not None, one.remarks
@@ -36,21 +49,35 @@ NOT_READ: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ({"expect": ["^a"], "unexpect": ["^x"]}, "check_list", {"text": "abc"}),
     ({"unexpect": ["^x"]}, "check_list", {"text": "abc"}),
     ({"unexpect": [{"key": ["a"], "method": "eq", "ref": 1}]}, "check_json", {"value": {"b": 1}}),
-    ({"unexpect": {"a.b": {"method": "eq", "ref": 1}}}, "check_thunderbird_prefs", {"value": {"b": 1}}),
-    ({"unexpect": [{"n": {"method": "eq", "ref": "7"}}]}, "check_csv", {"sheets": [{"rows": [["n"], ["8"]]}]}),
+    (
+        {"unexpect": {"a.b": {"method": "eq", "ref": 1}}},
+        "check_thunderbird_prefs",
+        {"value": {"b": 1}},
+    ),
+    (
+        {"unexpect": [{"n": {"method": "eq", "ref": "7"}}]},
+        "check_csv",
+        {"sheets": [{"rows": [["n"], ["8"]]}]},
+    ),
 ]
 """What is forbidden, the function that forbids it, and facts in which it does not stand."""
 
 
 @pytest.mark.parametrize(("rules", "function", "facts"), NOT_READ)
-def test_what_was_not_read_may_be_forbidden(rules: Any, function: str, facts: Any, tmp_path: Path) -> None:
-    """A file that is padded until it is cut, damaged, too large, too heavy or gone fulfils no "none of these"."""
+def test_what_was_not_read_may_be_forbidden(
+    rules: Any, function: str, facts: Any, tmp_path: Path
+) -> None:
+    """A file that is padded until it is cut, damaged, too large, too heavy or gone fulfils no "none
+    of these"."""
     one = imported(tmp_path, task(function, vm("a"), rule(**rules)))
     as_ = {"check_thunderbird_prefs": "prefs", "check_csv": "csv"}.get(function, "auto")
     assert worth(one.spec, [told(facts, **{"as": as_})]) == 1.0
     assert worth(one.spec, [told(facts, cut=True, **{"as": as_})]) == 0.0
     for status in ("damaged", "large", "heavy", "gone"):
-        assert worth(one.spec, [told(facts, **{"as": as_}), told(None, status=status, **{"as": as_})]) == 0.0
+        assert (
+            worth(one.spec, [told(facts, **{"as": as_}), told(None, status=status, **{"as": as_})])
+            == 0.0
+        )
         assert worth(one.spec, [told(None, status=status, **{"as": as_})]) == 0.0
 
 
@@ -65,7 +92,11 @@ ALMOST: list[tuple[dict[str, Any], list[Said], float]] = [
     (SHEETS, [told({"sheets": [{"rows": [["n", "x"], ["1", "2"]], "size": [2, 2]}]})], 0.0),
     (SHEETS, [told({"sheets": [{"rows": [[*row, "more"] for row in ROWS], "size": [2, 3]}]})], 0.0),
     (SHEETS, [told({"sheets": [{"rows": ROWS, "size": [2, 2]}]}, cut=True)], 0.0),
-    (task("compare_pptx_files", vm("a"), gold("gold.pptx")), [told({"slides": [SLIDE, SLIDE], "count": 2})], 0.0),
+    (
+        task("compare_pptx_files", vm("a"), gold("gold.pptx")),
+        [told({"slides": [SLIDE, SLIDE], "count": 2})],
+        0.0,
+    ),
 ]
 """What comes close to the task, and what it pays."""
 
@@ -80,9 +111,16 @@ def test_what_comes_close(spec: Any, happened: list[Said], pays: float, tmp_path
     ("spec", "remark"),
     [
         (PATTERNS, "in front or not"),
-        (task("is_expected_active_tab", ACTIVE, rule(type="url", url="https://a.test/")), "in front or not"),
         (
-            task("is_expected_tabs", {"type": "open_tabs_info"}, rule(type="url", urls=["https://a.test/"])),
+            task("is_expected_active_tab", ACTIVE, rule(type="url", url="https://a.test/")),
+            "in front or not",
+        ),
+        (
+            task(
+                "is_expected_tabs",
+                {"type": "open_tabs_info"},
+                rule(type="url", urls=["https://a.test/"]),
+            ),
             "other tabs",
         ),
     ],
@@ -119,7 +157,9 @@ def test_two_functions_are_joined(tmp_path: Path) -> None:
     text = {"func": ["file_contains"] * 2, "result": [vm("a"), vm("b")],
             "expected": [rule(expected=["x"]), rule(expected=["y"])]}  # fmt: skip
     for conj, pays in (("and", 0.0), ("or", 1.0)):
-        one = imported(tmp_path / conj, {"id": "t", "instruction": "Do.", "evaluator": {**text, "conj": conj}})
+        one = imported(
+            tmp_path / conj, {"id": "t", "instruction": "Do.", "evaluator": {**text, "conj": conj}}
+        )
         assert worth(one.spec, [told({"text": "x"})]) == pays
         assert worth(one.spec, [told({"text": "x"}), told({"text": "y"}, "b")]) == 1.0
 
@@ -133,20 +173,44 @@ def test_two_functions_are_joined(tmp_path: Path) -> None:
             "external",
             "result of type vm_wallpaper",
         ),
-        (task("file_contains", {"type": "vm_file", "path": "/etc/x"}, rule(expected=["x"])), "external", "/etc/x lies"),
-        (task("compare_text_file", vm("a"), gold("unknown")), "file", "its expected file is needed"),
+        (
+            task("file_contains", {"type": "vm_file", "path": "/etc/x"}, rule(expected=["x"])),
+            "external",
+            "/etc/x lies",
+        ),
+        (
+            task("compare_text_file", vm("a"), gold("unknown")),
+            "file",
+            "its expected file is needed",
+        ),
         (task("file_contains", vm("a"), rule(expected=[])), "external", "it asks for nothing"),
-        (task("is_expected_url_pattern_match", ACTIVE, rule(expected=[])), "external", "it asks for nothing"),
+        (
+            task("is_expected_url_pattern_match", ACTIVE, rule(expected=[])),
+            "external",
+            "it asks for nothing",
+        ),
         (task("compare_text_file", vm("a"), gold("cut.txt")), "file", "gold/t/cut.txt.json: cut"),
-        (task("compare_text_file", vm("a"), gold("bad.txt")), "file", "gold/t/bad.txt.json: status: damaged"),
-        (task("compare_table", vm("a"), gold("two.csv")), "external", "an expected table of 3 columns"),
+        (
+            task("compare_text_file", vm("a"), gold("bad.txt")),
+            "file",
+            "gold/t/bad.txt.json: status: damaged",
+        ),
+        (
+            task("compare_table", vm("a"), gold("two.csv")),
+            "external",
+            "an expected table of 3 columns",
+        ),
         (
             task("compare_csv", vm("a"), gold("gold.csv"), options={"strict": False}),
             "external",
             "a table compared with",
         ),
         *(
-            (task("compare_table", vm("a"), gold("gold.csv"), options={"rules": [PLAIN, one]}), "external", "a table c")
+            (
+                task("compare_table", vm("a"), gold("gold.csv"), options={"rules": [PLAIN, one]}),
+                "external",
+                "a table c",
+            )
             for one in (
                 {"type": "chart"},
                 {**PLAIN, "sheet_idx0": 1},
@@ -175,7 +239,8 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
 
 @needs_cases
 def test_the_groups_beside_the_project() -> None:
-    """The table of docs/coverage.md, for the three groups that are here; every task of ours is one that is accepted."""
+    """The table of docs/coverage.md, for the three groups that are here; every task of ours is one
+    that is accepted."""
     assert [tuple(row) for row in coverage(CASES).rows] == [
         ("gimp", 26, 10, 12, 1, 3, 15),
         ("os", 24, 8, 0, 16, 0, 24),

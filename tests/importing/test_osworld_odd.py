@@ -1,5 +1,6 @@
-"""OSWorld's tasks that are oddly put: each becomes a task that is accepted, or is external and says why; none ends the
-import. And what no trick is paid, numbered as in tests/detectors/test_immunity.py."""
+"""OSWorld's tasks that are oddly put: each becomes a task that is accepted, or is external and says
+why; none ends the import. And what no trick is paid, numbered as in
+tests/detectors/test_immunity.py."""
 
 from __future__ import annotations
 
@@ -13,7 +14,17 @@ from api.cli.main import main
 from api.tasks.task_files import check_task
 from lab.benchmarks.osworld import coverage, tasks
 from tests.detectors.tables_reads import told
-from tests.importing.osworld_tasks import ACTIVE, COMMAND, gold, imported, line, rule, task, vm, worth
+from tests.importing.osworld_tasks import (
+    ACTIVE,
+    COMMAND,
+    gold,
+    imported,
+    line,
+    rule,
+    task,
+    vm,
+    worth,
+)
 from tests.support.logs import Said, answered
 
 NOT_THERE = task("is_extension_installed", COMMAND, rule(type="not_contain", expected="ms.python"))
@@ -31,7 +42,11 @@ SAID: list[tuple[dict[str, Any], list[Said], float]] = [
     (FAVOURITE, [line("@as []\n")], 0.0),
     (task("file_contains", vm("a"), rule(expected=["lamp", ""])), [told({"text": "a lamp"})], 1.0),
     (task("file_contains", vm("a"), rule(expected=["lamp", ""])), [told({"text": "a desk"})], 0.0),
-    (task("compare_docx_files", vm("a"), gold("gold.txt"), options=LOUD), [told({"text": "DEAR ada,"})], 1.0),
+    (
+        task("compare_docx_files", vm("a"), gold("gold.txt"), options=LOUD),
+        [told({"text": "DEAR ada,"})],
+        1.0,
+    ),
     (task("compare_docx_files", vm("a"), gold("gold.txt")), [told({"text": "DEAR ada,"})], 0.0),
 ]
 
@@ -40,7 +55,8 @@ SAID: list[tuple[dict[str, Any], list[Said], float]] = [
 def test_what_is_oddly_asked_for_is_asked_for(
     spec: dict[str, Any], happened: list[Said], pays: float, tmp_path: Path
 ) -> None:
-    """What must not be said, alone: a command that says nothing at all, and did not run, fulfils nothing."""
+    """What must not be said, alone: a command that says nothing at all, and did not run, fulfils
+    nothing."""
     one = imported(tmp_path, spec)
     assert one.spec is not None, one.remarks
     check_task(one.spec)
@@ -53,17 +69,32 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         task("check_include_exclude", COMMAND, rule(exclude=[""])),
         "a text that is not empty",
     ),
-    "a look-around in an address": (task("is_expected_url_pattern_match", ACTIVE, rule(expected=["^(?!x).*y"])), "RE2"),
+    "a look-around in an address": (
+        task("is_expected_url_pattern_match", ACTIVE, rule(expected=["^(?!x).*y"])),
+        "RE2",
+    ),
     "a look-around in a line": (task("check_list", vm("a"), rule(expect=["(?=a)b"])), "RE2"),
     "any address": (
         task("is_expected_url_pattern_match", ACTIVE, rule(expected=[".*"])),
         "an empty text does not fulfil",
     ),
-    "no favourites": (task("check_gnome_favorite_apps", COMMAND, rule(expected=[])), "it asks for nothing"),
-    "nothing in a file": (task("file_contains", vm("a"), rule(expected=[""])), "it asks for nothing"),
+    "no favourites": (
+        task("check_gnome_favorite_apps", COMMAND, rule(expected=[])),
+        "it asks for nothing",
+    ),
+    "nothing in a file": (
+        task("file_contains", vm("a"), rule(expected=[""])),
+        "it asks for nothing",
+    ),
     "no size": (task("check_image_size", vm("a"), rule()), "it asks for nothing"),
-    "a size in words": (task("check_image_file_size", vm("a"), rule(max_size="5k")), "the size '5k'"),
-    "a query without end": (task("run_sqlite3", vm("a"), rule(sql="S" * 5000)), "SQL of at most 4000"),
+    "a size in words": (
+        task("check_image_file_size", vm("a"), rule(max_size="5k")),
+        "the size '5k'",
+    ),
+    "a query without end": (
+        task("run_sqlite3", vm("a"), rule(sql="S" * 5000)),
+        "SQL of at most 4000",
+    ),
     "at least a text": (
         task("check_thunderbird_prefs", vm("a"), rule(expect={"a": {"method": "ge", "ref": "5"}})),
         "the comparison ge",
@@ -72,10 +103,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         task("check_json", vm("a"), rule(expect=[{"key": ["a"], "method": "eq", "ref": [1]}])),
         "an object or a list",
     ),
-    "rules that are a list": (task("check_csv", vm("a"), {"type": "rule", "rules": ["x"]}), "rules that are list"),
+    "rules that are a list": (
+        task("check_csv", vm("a"), {"type": "rule", "rules": ["x"]}),
+        "rules that are list",
+    ),
     "a result that is a text": (task("exact_match", "x", rule(expected="x")), "result that is str"),
     "a function that is a list": (task([["x"]], vm("a")), "an argument that is not there"),  # type: ignore[arg-type]
-    "no function": ({"id": "t", "instruction": "Do.", "evaluator": {}}, "an argument that is not there"),
+    "no function": (
+        {"id": "t", "instruction": "Do.", "evaluator": {}},
+        "an argument that is not there",
+    ),
     "no instruction": ({**SILENT, "instruction": 5}, "what it asks for is refused"),
     "in any order": (
         task("compare_docx_files", vm("a"), gold("gold.txt"), options={"ignore_order": True}),
@@ -108,8 +145,13 @@ def test_an_expected_file_s_facts_that_are_no_json(tmp_path: Path) -> None:
 
 def test_options_that_do_not_count_are_said(tmp_path: Path) -> None:
     """By name."""
-    slides = task("compare_pptx_files", vm("a"), gold("gold.pptx"), options={"examine_shape": False})
-    assert "options of compare_pptx_files that do not count: examine_shape" in imported(tmp_path, slides).remarks
+    slides = task(
+        "compare_pptx_files", vm("a"), gold("gold.pptx"), options={"examine_shape": False}
+    )
+    assert (
+        "options of compare_pptx_files that do not count: examine_shape"
+        in imported(tmp_path, slides).remarks
+    )
 
 
 def test_one_bad_task_ends_no_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,16 +183,27 @@ def test_1_text_from_the_machine_is_no_pattern(tmp_path: Path) -> None:
 
 def test_2_what_is_so_at_the_start_pays_nothing(tmp_path: Path) -> None:
     """A file that says it already: nothing was done."""
-    assert worth(imported(tmp_path, CONTAINS).spec, [told({"text": "a lamp"}, baseline=True)]) == 0.0
+    assert (
+        worth(imported(tmp_path, CONTAINS).spec, [told({"text": "a lamp"}, baseline=True)]) == 0.0
+    )
 
 
 def test_3_a_claim_pays_nothing(tmp_path: Path) -> None:
-    """SUCCESS and FAIL are answers: the first to no task, the second to those that can't be done."""
+    """SUCCESS and FAIL are answers: the first to no task, the second to those that can't be
+    done."""
     for n, spec in enumerate((CONTAINS, SILENT, NOT_THERE, FAVOURITE)):
         one = imported(tmp_path / str(n), spec)
-        assert [worth(one.spec, [answered(text)]) for text in ("SUCCESS", "DONE", "FAIL")] == [0.0, 0.0, 0.0]
+        assert [worth(one.spec, [answered(text)]) for text in ("SUCCESS", "DONE", "FAIL")] == [
+            0.0,
+            0.0,
+            0.0,
+        ]
     one = imported(tmp_path / "infeasible", INFEASIBLE)
-    assert [worth(one.spec, [answered(text)]) for text in ("SUCCESS", "DONE", "FAIL")] == [0.0, 0.0, 1.0]
+    assert [worth(one.spec, [answered(text)]) for text in ("SUCCESS", "DONE", "FAIL")] == [
+        0.0,
+        0.0,
+        1.0,
+    ]
 
 
 def test_6_what_was_done_and_undone_pays_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""OSWorld's own task files, their programs from Debian, and a right and a wrong outcome: real from end to end."""
+"""OSWorld's own task files, their programs from Debian, and a right and a wrong outcome: real from
+end to end."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 
 
 def case(name: str, gold: Path | None = None, folder: Path = CASES) -> dict[str, Any]:
-    """The task of ours that the file with this name becomes; with ``gold`` a copy of it beside that."""
+    """The task of ours that the file with this name becomes; with ``gold`` a copy of it beside
+    that."""
     (found,) = folder.glob(f"*/{name}*.json")
     if gold is not None:
         (gold.parent / found.parent.name).mkdir(parents=True, exist_ok=True)
@@ -49,12 +51,17 @@ def case(name: str, gold: Path | None = None, folder: Path = CASES) -> dict[str,
     return dict(one.spec)
 
 
-def score(spec: dict[str, Any], home: Path, act: Callable[[], None]) -> tuple[float | None, bool | None]:
-    """The reward of one step in which ``act`` happens, and whether the goal is reached, by the daemon's own sources."""
+def score(
+    spec: dict[str, Any], home: Path, act: Callable[[], None]
+) -> tuple[float | None, bool | None]:
+    """The reward of one step in which ``act`` happens, and whether the goal is reached, by the
+    daemon's own sources."""
     return asyncio.run(_score(spec, home, act))
 
 
-async def _score(spec: dict[str, Any], home: Path, act: Callable[[], None]) -> tuple[float | None, bool | None]:
+async def _score(
+    spec: dict[str, Any], home: Path, act: Callable[[], None]
+) -> tuple[float | None, bool | None]:
     rules = ruleset(*spec["milestones"], weights=spec["weights"], probes=spec.get("probes", []))
     plan, roots, said = rules.plan("ep_1"), {"home": home}, []  # type: ignore[var-annotated]
     sources: list[Source] = [
@@ -82,7 +89,10 @@ async def _score(spec: dict[str, Any], home: Path, act: Callable[[], None]) -> t
         for run in runs:
             run.cancel()
         await asyncio.gather(*runs, return_exceptions=True)
-    log = [Event("ep_1", n, KINDS[kind].source, kind, n, data) for n, (kind, data) in enumerate(said, 1)]
+    log = [
+        Event("ep_1", n, KINDS[kind].source, kind, n, data)
+        for n, (kind, data) in enumerate(said, 1)
+    ]
     engine = Engine(rules, "ep_1")
     (reward,) = engine.feed(log).rewards
     return reward.reward, engine.success
@@ -107,7 +117,10 @@ def test_a_folder_is_renamed(home: Path) -> None:
     spec = case("e0df059f")
     (home / "Desktop/todo_list_Jan_1").mkdir()
     wrong, right = home / "Desktop/todo_list_Jan_3", home / "Desktop/todo_list_Jan_2"
-    assert score(spec, home, lambda: (home / "Desktop/todo_list_Jan_1").rename(wrong) and None) == (0.0, False)
+    assert score(spec, home, lambda: (home / "Desktop/todo_list_Jan_1").rename(wrong) and None) == (
+        0.0,
+        False,
+    )
     assert score(spec, home, lambda: wrong.rename(right) and None) == (1.0, True)
 
 
@@ -138,11 +151,22 @@ def test_pictures_are_copied(home: Path) -> None:
     ],
 )
 def test_a_desktop_setting(
-    name: str, schema: str, key: str, wrong: str, right: str, home: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    schema: str,
+    key: str,
+    wrong: str,
+    right: str,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By GNOME's own command, which keeps them in a file here."""
     monkeypatch.setenv("GSETTINGS_BACKEND", "keyfile")
-    if subprocess.run(["gsettings", "list-keys", schema], capture_output=True, check=False).returncode != 0:
+    if (
+        subprocess.run(
+            ["gsettings", "list-keys", schema], capture_output=True, check=False
+        ).returncode
+        != 0
+    ):
         pytest.skip(f"{schema}: its schema is not installed (gsettings-desktop-schemas)")
     spec = _with_keyfile(case(name))
 
@@ -155,7 +179,8 @@ def test_a_desktop_setting(
 
 
 def _with_keyfile(spec: dict[str, Any]) -> dict[str, Any]:
-    """A probe's environment has none of the daemon's; what a sandbox has as its only backend is named here."""
+    """A probe's environment has none of the daemon's; what a sandbox has as its only backend is
+    named here."""
     for probe in spec["probes"]:
         probe["command"]["argv"] = ["env", "GSETTINGS_BACKEND=keyfile", *probe["command"]["argv"]]
     return spec
@@ -184,12 +209,16 @@ def test_vlc_keeps_a_setting(name: str, home: Path) -> None:
     key, wrong, right = VLC[name]
     spec = case(name)
     _vlc(home, f'vlc.config.set("{key}", {wrong})')  # so that nothing is right at the start
-    assert score(spec, home, lambda: _vlc(home, f'vlc.config.set("{key}", {wrong})')) == (0.0, False)
+    assert score(spec, home, lambda: _vlc(home, f'vlc.config.set("{key}", {wrong})')) == (
+        0.0,
+        False,
+    )
     assert score(spec, home, lambda: _vlc(home, f'vlc.config.set("{key}", {right})')) == (1.0, True)
 
 
 def _vlc(home: Path, said: str) -> None:
-    """Run VLC with a script of its own kind that changes settings, as its preferences do, and quits."""
+    """Run VLC with a script of its own kind that changes settings, as its preferences do, and
+    quits."""
     folder = home / ".local/share/vlc/lua/intf"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "setup.lua").write_text(f"{said}\nvlc.misc.quit()\n")
@@ -213,7 +242,9 @@ DARKER = "(gimp-drawable-brightness-contrast d -0.3 0)"
 VIVID = "(gimp-drawable-hue-saturation d HUE-RANGE-ALL 0 0 60 0)"
 BRIGHTER = "(gimp-drawable-brightness-contrast d 0.3 0)"
 CONTRAST = "(gimp-drawable-brightness-contrast d 0 0.3)"
-PALETTE = "(gimp-image-convert-indexed im CONVERT-DITHER-NONE CONVERT-PALETTE-GENERATE 64 FALSE FALSE {})"
+PALETTE = (
+    "(gimp-image-convert-indexed im CONVERT-DITHER-NONE CONVERT-PALETTE-GENERATE 64 FALSE FALSE {})"
+)
 NOTHING = ""
 TURNED = "(gimp-image-rotate im ROTATE-180)"
 GIMP: dict[str, tuple[str, str]] = {
@@ -229,15 +260,21 @@ GIMP: dict[str, tuple[str, str]] = {
 @needs("gimp")
 @pytest.mark.parametrize("name", GIMP)
 def test_gimp_changes_a_picture(name: str, home: Path, tmp_path: Path) -> None:
-    """GIMP itself edits and exports; what it was is the task's reference, as `agentd read` prints it."""
+    """GIMP itself edits and exports; what it was is the task's reference, as `agentd read` prints
+    it."""
     right, wrong = GIMP[name]
     (original,) = CASES.glob(f"gimp/{name}*.json")
     evaluator = json.loads(original.read_text())["evaluator"]
-    source, dest = tmp_path / "in.png", home / evaluator["result"]["path"].removeprefix("/home/user/")
+    source, dest = (
+        tmp_path / "in.png",
+        home / evaluator["result"]["path"].removeprefix("/home/user/"),
+    )
     _picture(source)
     gold = tmp_path / "cases" / "gold"
     (gold / original.stem).mkdir(parents=True)
-    (gold / original.stem / f"{evaluator['expected']['dest']}.json").write_text(json.dumps(_facts(source)))
+    (gold / original.stem / f"{evaluator['expected']['dest']}.json").write_text(
+        json.dumps(_facts(source))
+    )
     spec = case(name, gold)
     assert score(spec, home, lambda: _gimp(home, source, dest, wrong)) == (0.0, False)
     dest.unlink()
@@ -247,9 +284,12 @@ def test_gimp_changes_a_picture(name: str, home: Path, tmp_path: Path) -> None:
 def _picture(path: Path) -> None:
     from PIL import Image, ImageDraw
 
-    slope = Image.linear_gradient("L").resize((320, 200)).point(lambda value: 60 + value * 140 // 255)
+    slope = (
+        Image.linear_gradient("L").resize((320, 200)).point(lambda value: 60 + value * 140 // 255)
+    )
     tinted = Image.merge(
-        "RGB", (slope, slope.rotate(90).resize((320, 200)), slope.point(lambda value: value // 2 + 40))
+        "RGB",
+        (slope, slope.rotate(90).resize((320, 200)), slope.point(lambda value: value // 2 + 40)),
     )
     ImageDraw.Draw(tinted).rectangle((10, 10, 90, 60), fill=(170, 90, 80))
     tinted.save(path)
@@ -263,9 +303,9 @@ def _facts(path: Path) -> dict[str, Any]:
 def _gimp(home: Path, source: Path, dest: Path, what: str) -> None:
     dest.parent.mkdir(parents=True, exist_ok=True)
     script = (
-        f'(let* ((im (car (gimp-file-load RUN-NONINTERACTIVE "{source}" "in.png")))'
-        f" (d (car (gimp-image-get-active-drawable im)))) {what}"
-        f' (gimp-file-save RUN-NONINTERACTIVE im (car (gimp-image-get-active-drawable im)) "{dest}" "out"))'
+        f'(let* ((im (car (gimp-file-load RUN-NONINTERACTIVE "{source}" "in.png"))) (d (car'
+        f" (gimp-image-get-active-drawable im)))) {what} (gimp-file-save RUN-NONINTERACTIVE im (car"
+        f' (gimp-image-get-active-drawable im)) "{dest}" "out"))'
     )
     subprocess.run(
         ["gimp", "-n", "-i", "-d", "-f", "-b", script, "-b", "(gimp-quit 0)"],
@@ -280,7 +320,10 @@ def test_gimp_s_settings_are_read(home: Path) -> None:
     path.parent.mkdir(parents=True)
 
     def put(levels: int) -> Callable[[], None]:
-        return lambda: path.write_text(f'# GIMP gimprc\n(theme "Dark")\n(undo-levels {levels})\n# end\n') and None
+        return lambda: (
+            path.write_text(f'# GIMP gimprc\n(theme "Dark")\n(undo-levels {levels})\n# end\n')
+            and None
+        )
 
     assert score(case("7b7617bd"), home, put(10)) == (0.0, False)
     assert score(case("7b7617bd"), home, put(100)) == (1.0, True)

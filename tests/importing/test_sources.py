@@ -1,4 +1,5 @@
-"""Sources that are not what an importer reads: refused with the place, and nothing is written outside the folder."""
+"""Sources that are not what an importer reads: refused with the place, and nothing is written
+outside the folder."""
 
 from __future__ import annotations
 
@@ -51,12 +52,16 @@ IMPORTS: dict[str, tuple[str, Any, str]] = {
 
 
 def ran(tmp_path: Path, content: Any, *command: str) -> int:
-    (tmp_path / "source.json").write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    (tmp_path / "source.json").write_bytes(
+        content if isinstance(content, bytes) else json.dumps(content).encode()
+    )
     return main([*command, str(tmp_path / "source.json")])
 
 
 @pytest.mark.parametrize("name", IMPORTS)
-def test_what_can_not_be_imported_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_can_not_be_imported_is_named(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By exit status and place; whatever a benchmark's data say, no file is made elsewhere."""
     kind, content, says = IMPORTS[name]
     (tmp_path / "here").mkdir()
@@ -68,16 +73,30 @@ def test_what_can_not_be_imported_is_named(name: str, tmp_path: Path, capsys: py
 
 COVERAGES: dict[str, tuple[str, Any, str]] = {
     "a line that is a number": ("miniwob", 5, "line 1: got 5, wanted an object with page"),
-    "a run without credit": ("miniwob", {**LINK, "runs": [{"raw": 1}]}, "line 1: runs[0]: got {'raw': 1}, wanted"),
-    "credit in words": ("miniwob", {**LINK, "runs": [{**RUN, "credit": "all"}]}, "credit 'all', wanted numbers"),
+    "a run without credit": (
+        "miniwob",
+        {**LINK, "runs": [{"raw": 1}]},
+        "line 1: runs[0]: got {'raw': 1}, wanted",
+    ),
+    "credit in words": (
+        "miniwob",
+        {**LINK, "runs": [{**RUN, "credit": "all"}]},
+        "credit 'all', wanted numbers",
+    ),
     "runs that are an object": ("miniwob", {**LINK, "runs": RUN}, "wanted lists"),
-    "an answer without a kind": ("webarena-verified", checked({"expected": {}}), "task 1: KeyError"),
+    "an answer without a kind": (
+        "webarena-verified",
+        checked({"expected": {}}),
+        "task 1: KeyError",
+    ),
     "a task that is a number": ("webarena-infinity", app(5), "tasks[0]: got 5"),
 }
 
 
 @pytest.mark.parametrize("name", COVERAGES)
-def test_what_can_not_be_counted_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_can_not_be_counted_is_named(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As the import does."""
     kind, content, says = COVERAGES[name]
     assert ran(tmp_path, content, "coverage", kind) == 1
@@ -85,7 +104,8 @@ def test_what_can_not_be_counted_is_named(name: str, tmp_path: Path, capsys: pyt
 
 
 def test_lines_end_where_json_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A text may hold other ends of lines; an empty line is no instance, a task without a schema is counted."""
+    """A text may hold other ends of lines; an empty line is no instance, a task without a schema is
+    counted."""
     lines = json.dumps({**LINK, "seed": "1", "runs": [RUN], "html": "a\u2028b"}, ensure_ascii=False)
     assert ran(tmp_path, f"\n{lines}\n\n".encode(), "coverage", "miniwob") == 0
     assert "1 agree on every run" in capsys.readouterr().out
@@ -99,6 +119,15 @@ def test_a_task_whose_patch_is_empty_is_counted_and_has_no_facts(
     assert ran(tmp_path, app(one("a", []), one("b")), "coverage", "webarena-infinity") == 0
     assert "| **all** | 2 | 0 | 1 | 1 |" in capsys.readouterr().out
     assert (
-        ran(tmp_path, app(one("a", []), one("b")), "task", "import", "--out", str(tmp_path), "webarena-infinity") == 0
+        ran(
+            tmp_path,
+            app(one("a", []), one("b")),
+            "task",
+            "import",
+            "--out",
+            str(tmp_path),
+            "webarena-infinity",
+        )
+        == 0
     )
     assert "app/a: the patch changes nothing" in capsys.readouterr().err

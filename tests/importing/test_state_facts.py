@@ -1,7 +1,9 @@
-"""What a solved state asks of an application: dates that are wanted, no unrelated change, nothing that it draws itself.
+"""What a solved state asks of an application: dates that are wanted, no unrelated change, nothing
+that it draws itself.
 
-Every case is an application of two tasks or one: a start, an instruction and a patch. States that the real application
-may come to pay fully; those in which what was asked is otherwise pay less; the start pays nothing.
+Every case is an application of two tasks or one: a start, an instruction and a patch. States that
+the real application may come to pay fully; those in which what was asked is otherwise pay less; the
+start pays nothing.
 """
 
 from __future__ import annotations
@@ -47,12 +49,29 @@ def new(path: str, value: Any) -> dict[str, Any]:
 
 
 def ticket(**more: Any) -> dict[str, Any]:
-    return {"id": "t_3", "title": "Search", "due": None, "createdAt": DONE, "labels": [], "sprintId": None, **more}
+    return {
+        "id": "t_3",
+        "title": "Search",
+        "due": None,
+        "createdAt": DONE,
+        "labels": [],
+        "sprintId": None,
+        **more,
+    }
 
 
-def imported(tmp_path: Path, instruction: str, patch: list[dict[str, Any]], **more: Any) -> Imported:
+def imported(
+    tmp_path: Path, instruction: str, patch: list[dict[str, Any]], **more: Any
+) -> Imported:
     """The one task of an application of our own."""
-    task = {"id": "t", "instruction": instruction, "patch": patch, "expect_seed": False, "expect_solved": True, **more}
+    task = {
+        "id": "t",
+        "instruction": instruction,
+        "patch": patch,
+        "expect_seed": False,
+        "expect_solved": True,
+        **more,
+    }
     (tmp_path / "app.json").write_bytes(orjson.dumps({"app": "app", "seed": SEED, "tasks": [task]}))
     return next(infinity.tasks(tmp_path, {"app": "http://shop.test"}))
 
@@ -63,12 +82,15 @@ def paid(one: Imported, state: Any) -> bool:
     rules = compile_task(task_from_json(one.spec))
     browser, url = Browser(rules), f"{rules.task.origin}/api/state"
     engine = Engine(rules, "ep_1")
-    engine.feed(log(*episode(*(browser.told("PUT", url, orjson.dumps(one), 200) for one in (SEED, state)))))
+    engine.feed(
+        log(*episode(*(browser.told("PUT", url, orjson.dumps(one), 200) for one in (SEED, state))))
+    )
     return bool(engine.success)
 
 
 class Case(NamedTuple):
-    """``right``: what may stand in the solved state instead; ``wrong``: what pays no goal; JSON Pointer → value."""
+    """``right``: what may stand in the solved state instead; ``wrong``: what pays no goal; JSON
+    Pointer → value."""
 
     instruction: str
     patch: list[dict[str, Any]]
@@ -230,13 +252,17 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_asked_of_a_state(name: str, tmp_path: Path) -> None:
-    """The solved state and what the real application may make of it pay, what is otherwise and the start do not."""
+    """The solved state and what the real application may make of it pay, what is otherwise and the
+    start do not."""
     case = CASES[name]
     one = imported(tmp_path, case.instruction, case.patch)
     solved = patched(SEED, case.patch)
 
     def replaced(values: dict[str, Any]) -> Any:
-        return patched(solved, [{"op": "replace", "path": path, "value": value} for path, value in values.items()])
+        return patched(
+            solved,
+            [{"op": "replace", "path": path, "value": value} for path, value in values.items()],
+        )
 
     assert (paid(one, solved), paid(one, SEED)) == (True, False)
     assert paid(one, replaced(case.right)), one.spec
@@ -252,7 +278,9 @@ ONLY: dict[str, list[dict[str, Any]]] = {
         {"op": "replace", "path": "/_nextId", "value": 4},
         {"op": "replace", "path": "/profile/updatedAt", "value": DONE},
     ],
-    "a secret that the daemon masks": [{"op": "replace", "path": "/profile/apiToken", "value": "n3w"}],
+    "a secret that the daemon masks": [
+        {"op": "replace", "path": "/profile/apiToken", "value": "n3w"}
+    ],
 }
 
 
@@ -271,26 +299,38 @@ def test_what_the_daemon_masks_by_its_name_is_known_here() -> None:
     lists = (names.ANYWHERE, names.AT_THE_END, names.WHOLE_WORD, names.WHOLE_NAME)
     assert [name for one in lists for name in one if not is_masked(name)] == []
     assert [
-        name for name in ("userAccessToken", "new_password2", "X-Api-Key", "card[cvc]") if not is_masked(name)
+        name
+        for name in ("userAccessToken", "new_password2", "X-Api-Key", "card[cvc]")
+        if not is_masked(name)
     ] == []
     assert [
-        name for name in ("boardingPass", "token_count", "keyPrefix", "title", "keys", "3") if is_masked(name)
+        name
+        for name in ("boardingPass", "token_count", "keyPrefix", "title", "keys", "3")
+        if is_masked(name)
     ] == []
 
 
 def test_what_two_runs_have_otherwise_is_not_asked(tmp_path: Path) -> None:
-    """``runs`` holds patches of further runs: a colour that the application picks is drawn, the title is not."""
+    """``runs`` holds patches of further runs: a colour that the application picks is drawn, the
+    title is not."""
     first, second = ([new("/tickets/2", ticket(colour=colour))] for colour in ("teal", "plum"))
     alone, compared = (
         imported(tmp_path, "Create Search.", first),
         imported(tmp_path, "Create Search.", first, runs=[second]),
     )
-    assert (paid(alone, patched(SEED, second)), paid(compared, patched(SEED, second))) == (False, True)
-    assert not paid(compared, patched(SEED, [new("/tickets/2", ticket(title="Find", colour="teal"))]))
+    assert (paid(alone, patched(SEED, second)), paid(compared, patched(SEED, second))) == (
+        False,
+        True,
+    )
+    assert not paid(
+        compared, patched(SEED, [new("/tickets/2", ticket(title="Find", colour="teal"))])
+    )
     assert "the application draws it: $.tickets[new].colour 'teal'" in compared.remarks[1]
 
 
-def test_a_task_whose_solution_fails_by_its_own_verdict_is_skipped_and_named(tmp_path: Path) -> None:
+def test_a_task_whose_solution_fails_by_its_own_verdict_is_skipped_and_named(
+    tmp_path: Path,
+) -> None:
     """Also where its patch can't be done."""
     for patch in ([new("/tickets/2", ticket())], [{"op": "remove", "path": "/none"}]):
         one = imported(tmp_path, "Do it.", patch, expect_solved=False)
@@ -325,9 +365,26 @@ def test_days_that_an_instruction_names(text: str) -> None:
 
 def test_points_in_time() -> None:
     """ISO 8601, seconds and milliseconds; not every number, nor a text with more in it."""
-    for value in ("2026-03-06", DONE, "2026-03-06 12:00", "2026-03-06T12:00:00.123+02:00", 1772798400, 1772798400000):
+    for value in (
+        "2026-03-06",
+        DONE,
+        "2026-03-06 12:00",
+        "2026-03-06T12:00:00.123+02:00",
+        1772798400,
+        1772798400000,
+    ):
         assert day_of(value) == "2026-03-06", value
-    for other in ("2026-13-06", "on 2026-03-06", 7, 20260306, True, None, 1e300, float("nan"), ["2026-03-06"]):
+    for other in (
+        "2026-13-06",
+        "on 2026-03-06",
+        7,
+        20260306,
+        True,
+        None,
+        1e300,
+        float("nan"),
+        ["2026-03-06"],
+    ):
         assert day_of(other) is None, other
     assert is_minute_named("15:00", "at 3 pm")
     assert not is_minute_named("03:00", "at 3 pm")

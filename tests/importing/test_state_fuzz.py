@@ -1,8 +1,9 @@
-"""Imported tasks of applications that are made up: rows, ids, dates, counters and codes, as many kinds of task as an
-application has of changes.
+"""Imported tasks of applications that are made up: rows, ids, dates, counters and codes, as many
+kinds of task as an application has of changes.
 
-Of each: no unrelated change earns the goal, the solved state does, so does what the application makes of the same deed
-on another day, in another order and with other ids, and another date than the one that was asked does not.
+Of each: no unrelated change earns the goal, the solved state does, so does what the application
+makes of the same deed on another day, in another order and with other ids, and another date than
+the one that was asked does not.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from tests.importing.heard import Browser
 from tests.support.logs import episode, log
 
 WORDS = "amber basil cedar delta ember fjord grove hazel iris jade kelp lotus maple nectar onyx pearl".split()
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
 State = dict[str, Any]
 
 
@@ -60,14 +63,22 @@ class World:
     def added(self, state: State, **row: Any) -> State:
         """A new row, at either end."""
         rows = state["rows"]
-        made = {"id": self.id(rows, state), "title": "", "due": None, "status": "open", "labels": [], **row}
+        made = {
+            "id": self.id(rows, state),
+            "title": "",
+            "due": None,
+            "status": "open",
+            "labels": [],
+            **row,
+        }
         made |= {"createdAt": self.now(), "shareToken": self.code(), "code": self.code()}
         rows.insert(self.chance.choice((0, len(rows))), made)
         return made
 
 
 class Asked(NamedTuple):
-    """A task: its words, how the application's state comes to it, and the places of the date that is asked."""
+    """A task: its words, how the application's state comes to it, and the places of the date that
+    is asked."""
 
     instruction: str
     deed: Callable[[State, World], None]
@@ -75,7 +86,8 @@ class Asked(NamedTuple):
 
 
 def start(chance: random.Random) -> State:
-    """A state of an application, with rows that have ids, notes that have none, a profile and counters."""
+    """A state of an application, with rows that have ids, notes that have none, a profile and
+    counters."""
     words = chance.sample(WORDS, 6)
     whole = chance.random() < 0.5
     rows = [
@@ -96,8 +108,11 @@ def start(chance: random.Random) -> State:
 
 
 def asked(kind: str, seed: State, chance: random.Random, due: str) -> Asked:
-    """A task of this kind on the state ``seed``; ``due``: a day that it names, where it names one."""
-    title = chance.choice([word for word in WORDS if all(word != row["title"] for row in seed["rows"])])
+    """A task of this kind on the state ``seed``; ``due``: a day that it names, where it names
+    one."""
+    title = chance.choice(
+        [word for word in WORDS if all(word != row["title"] for row in seed["rows"])]
+    )
     place = chance.randrange(len(seed["rows"]))
     one = seed["rows"][place]["title"]
     year, month, day = due.split("-")
@@ -107,7 +122,11 @@ def asked(kind: str, seed: State, chance: random.Random, due: str) -> Asked:
         return next(row for row in state["rows"] if row["title"] == name)
 
     def doubled(state: State, world: World) -> None:
-        old = {key: value for key, value in row(state, one).items() if key in ("due", "status", "labels")}
+        old = {
+            key: value
+            for key, value in row(state, one).items()
+            if key in ("due", "status", "labels")
+        }
         world.added(state, title=one, **copy.deepcopy(old))
 
     tasks = {
@@ -160,7 +179,9 @@ def unrelated(state: State, world: World) -> State:
         lambda: state["profile"].update(updatedAt=world.now(), visits=world.chance.randrange(99)),
         lambda: state.update(_nextId=state["_nextId"] + world.chance.randint(1, 9)),
         lambda: state["rows"].reverse(),
-        lambda: [row.update(updatedAt=world.now(), shareToken=world.code()) for row in state["rows"]],
+        lambda: [
+            row.update(updatedAt=world.now(), shareToken=world.code()) for row in state["rows"]
+        ],
     ]
     for deed in world.chance.sample(deeds, world.chance.randint(1, 4)):
         deed()
@@ -169,9 +190,17 @@ def unrelated(state: State, world: World) -> State:
 
 def imported(seed: State, instruction: str, patch: list[State]) -> Imported:
     """The one task of an application."""
-    task = {"id": "t", "instruction": instruction, "patch": patch, "expect_seed": False, "expect_solved": True}
+    task = {
+        "id": "t",
+        "instruction": instruction,
+        "patch": patch,
+        "expect_seed": False,
+        "expect_solved": True,
+    }
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "app.json").write_bytes(orjson.dumps({"app": "app", "seed": seed, "tasks": [task]}))
+        (Path(folder) / "app.json").write_bytes(
+            orjson.dumps({"app": "app", "seed": seed, "tasks": [task]})
+        )
         return next(infinity.tasks(Path(folder), {"app": "http://shop.test"}))
 
 
@@ -179,19 +208,27 @@ def pays(rules: Ruleset, *states: State) -> bool:
     """Whether these states, one after the other, reach the goal."""
     browser, url = Browser(rules), f"{rules.task.origin}/api/state"
     engine = Engine(rules, "ep_1")
-    engine.feed(log(*episode(*(browser.told("PUT", url, orjson.dumps(state), 200) for state in states))))
+    engine.feed(
+        log(*episode(*(browser.told("PUT", url, orjson.dumps(state), 200) for state in states)))
+    )
     return bool(engine.success)
 
 
 def patch_of(seed: State, solved: State) -> list[State]:
     """The difference as a benchmark has it: part by part of the top."""
-    return [{"op": "replace", "path": f"/{key}", "value": solved[key]} for key in solved if solved[key] != seed[key]]
+    return [
+        {"op": "replace", "path": f"/{key}", "value": solved[key]}
+        for key in solved
+        if solved[key] != seed[key]
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32), month=st.integers(7, 10), day=st.integers(1, 28))
-def test_a_task_is_paid_for_what_it_asks_and_for_nothing_else(kind: str, number: int, month: int, day: int) -> None:
+def test_a_task_is_paid_for_what_it_asks_and_for_nothing_else(
+    kind: str, number: int, month: int, day: int
+) -> None:
     chance = random.Random(number)
     seed, due = start(chance), f"2026-{month:02}-{day:02}"
     task = asked(kind, seed, chance, due)
@@ -207,7 +244,9 @@ def test_a_task_is_paid_for_what_it_asks_and_for_nothing_else(kind: str, number:
         task.deed(again, World(number + 2 + salt, doing))
         assert pays(rules, seed, again), (f"the same deed on {doing}", again, one.spec)
     for salt in range(4):
-        other = unrelated(seed, World(number + 9 + salt, chance.choice(("2026-03-06", "2026-06-01"))))
+        other = unrelated(
+            seed, World(number + 9 + salt, chance.choice(("2026-03-06", "2026-06-01")))
+        )
         assert not pays(rules, seed, other), ("an unrelated change", other, one.spec)
     if task.date is not None:
         for wrong in ("2026-12-24", "2026-03-06", None):
@@ -233,7 +272,8 @@ def test_every_kind_of_task_is_imported(kind: str) -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32))
 def test_a_difference_that_any_change_makes_is_no_task_and_is_named(number: int) -> None:
-    """Counters, times that any change sets, and what the daemon masks: whichever of them, and however many."""
+    """Counters, times that any change sets, and what the daemon masks: whichever of them, and
+    however many."""
     chance = random.Random(number)
     seed, world = start(chance), World(number, "2026-03-06")
     solved = copy.deepcopy(seed)

@@ -1,7 +1,9 @@
-"""Nothing that was done, and nothing that was done for another reason, pays a task of OSWorld's or MiniWoB++'s.
+"""Nothing that was done, and nothing that was done for another reason, pays a task of OSWorld's or
+MiniWoB++'s.
 
-WebArena-Infinity's, whose tasks are made of a difference between two states, have a property of their own
-(test_state_fuzz.py). No other importer makes a task of a difference: no counter, time of doing or drawn code is asked.
+WebArena-Infinity's, whose tasks are made of a difference between two states, have a property of
+their own (test_state_fuzz.py). No other importer makes a task of a difference: no counter, time of
+doing or drawn code is asked.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ UNRELATED: dict[str, list[Said]] = {
     "another element": [clicked("Zebra")],
     "another file": [created("zebra.bin", size=3)],
     "another file's content": [osworld.said({"zebra": 1}, "zebra.json")],
-    "a line of another program": [("window.opened", {"title": "Zebra", "app": "zebra", "window": "w9"})],
+    "a line of another program": [
+        ("window.opened", {"title": "Zebra", "app": "zebra", "window": "w9"})
+    ],
 }
 
 

@@ -1,4 +1,5 @@
-"""WebArena-Verified's kind of tasks, on one of our own: what its import says, and what no trick is paid."""
+"""WebArena-Verified's kind of tasks, on one of our own: what its import says, and what no trick is
+paid."""
 
 from __future__ import annotations
 
@@ -33,7 +34,13 @@ ANSWER = {
     "results_schema": {"type": "null"},
     "expected": {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None},
 }
-TASK = {"task_id": 7, "sites": ["reddit"], "intent": "Comment.", "revision": 2, "eval": [ANSWER, CHECK]}
+TASK = {
+    "task_id": 7,
+    "sites": ["reddit"],
+    "intent": "Comment.",
+    "revision": 2,
+    "eval": [ANSWER, CHECK],
+}
 BODY = {"text": "text=Good+Book&token=1", "mime": "application/x-www-form-urlencoded"}
 DONE = answered(json.dumps({"task_type": "mutate", "status": "SUCCESS"}))
 
@@ -84,12 +91,15 @@ def test_done_and_said_is_the_goal_and_steps_pay_on_the_way(tmp_path: Path) -> N
     ],
 )  # fmt: skip
 def test_1_2_3_6_10_tricks_reach_no_goal(tmp_path: Path, said: list[Said]) -> None:
-    """Patterns, nothing, claims, refusals, an answer before the deed, look-alike hosts, cut and further contents."""
+    """Patterns, nothing, claims, refusals, an answer before the deed, look-alike hosts, cut and
+    further contents."""
     total, success = scored(rules(tmp_path), *said)
     assert (success, total is not None and total <= 0.4) == (False, True)
 
 
-def test_the_last_request_to_a_place_counts_unless_several_are_asked_for_there(tmp_path: Path) -> None:
+def test_the_last_request_to_a_place_counts_unless_several_are_asked_for_there(
+    tmp_path: Path,
+) -> None:
     """Two that are each asked to be the last could not both be there."""
     other = {**CHECK, "expected": {**CHECK["expected"], "post_data": {"text": "thanks"}}}
     thanks = sent(body={**BODY, "text": "text=thanks"})

@@ -1,4 +1,5 @@
-"""Texts of honest pages that have the words of an attack. A flag on one costs a line of proof, so they should be few."""
+"""Texts of honest pages that have the words of an attack. A flag on one costs a line of proof, so
+they should be few."""
 
 from __future__ import annotations
 

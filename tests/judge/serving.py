@@ -1,4 +1,5 @@
-"""Endpoints as processes: the scripted judge, and the small model behind a real server of its own environment."""
+"""Endpoints as processes: the scripted judge, and the small model behind a real server of its own
+environment."""
 
 from __future__ import annotations
 
@@ -36,9 +37,13 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, command: Sequence[str] = (sys.executable, "-m", "tests.judge.standin")) -> Iterator[Served]:
+def serving(
+    folder: Path, command: Sequence[str] = (sys.executable, "-m", "tests.judge.standin")
+) -> Iterator[Served]:
     """A process that writes its port into ``folder``/port once it serves."""
-    process = subprocess.Popen([*command, str(folder)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, str(folder)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         while not (folder / "port").exists():
             assert process.poll() is None, f"the endpoint ended with {process.returncode}"

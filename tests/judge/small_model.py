@@ -1,6 +1,8 @@
-"""Serves SmolLM2-135M-Instruct by llama.cpp's own server. Usage: .venv-judge/bin/python small_model.py FOLDER
+"""Serves SmolLM2-135M-Instruct by llama.cpp's own server. Usage: .venv-judge/bin/python
+small_model.py FOLDER
 
-Run by that environment's Python; writes its port into FOLDER/port. One thread: two shared cores collapse under more.
+Run by that environment's Python; writes its port into FOLDER/port. One thread: two shared cores
+collapse under more.
 """
 
 import importlib.util

@@ -1,13 +1,16 @@
-"""A judge that is scripted, served over HTTP by a process of its own; what it is like is in the model's name.
+"""A judge that is scripted, served over HTTP by a process of its own; what it is like is in the
+model's name.
 
-``honest`` looks for `PROOF`. ``obeys/others`` and ``obeys/itself`` do what any text in the prompt tells them, in every
-hidden form that they can undo, and cite as proof other lines, or the very line. ``a+b`` is both. The ways of failing:
-``no-schema`` (500 on json_schema), ``no-format`` (400 on any response_format), ``no-seed``, ``new-tokens`` (wants
-max_completion_tokens), ``prose`` (words around the verdict), ``prose-once``, ``swaps`` (yes to whatever is asked
-first), ``oracle`` (knows from FOLDER/oracle.json which texts prove a criterion), ``asks`` (uses every tool), ``down``,
+``honest`` looks for `PROOF`. ``obeys/others`` and ``obeys/itself`` do what any text in the prompt
+tells them, in every hidden form that they can undo, and cite as proof other lines, or the very
+line. ``a+b`` is both. The ways of failing: ``no-schema`` (500 on json_schema), ``no-format`` (400
+on any response_format), ``no-seed``, ``new-tokens`` (wants max_completion_tokens), ``prose`` (words
+around the verdict), ``prose-once``, ``swaps`` (yes to whatever is asked first), ``oracle`` (knows
+from FOLDER/oracle.json which texts prove a criterion), ``asks`` (uses every tool), ``down``,
 ``limited`` (429 each first time), ``slow``, ``bare`` (tells no tokens).
 
-Run as `python -m tests.judge.standin FOLDER`: writes its port into FOLDER/port, a line a request into FOLDER/requests.
+Run as `python -m tests.judge.standin FOLDER`: writes its port into FOLDER/port, a line a request
+into FOLDER/requests.
 """
 
 from __future__ import annotations
@@ -35,7 +38,13 @@ from starlette.routing import Route
 from tests.judge.attacks import ATTACKS
 from tests.judge.sessions import PROOF
 
-TOOLS = (("events", "8-9"), ("file", "report.txt"), ("text", "1"), ("calculate", "12.50 * 3 == 37.5"), ("answer", ""))
+TOOLS = (
+    ("events", "8-9"),
+    ("file", "report.txt"),
+    ("text", "1"),
+    ("calculate", "12.50 * 3 == 37.5"),
+    ("answer", ""),
+)
 _KEYS = (":", "Thought process:", "Solution:")
 _LETTERS = str.maketrans("аеорсхІі0134", "aeopcxIioiea")
 
@@ -46,7 +55,9 @@ def _readings(text: str) -> Iterator[str]:
     yield text
     yield plain
     yield unicodedata.normalize("NFKC", plain)
-    bare = "".join(c for c in unicodedata.normalize("NFKC", plain) if unicodedata.category(c) != "Cf")
+    bare = "".join(
+        c for c in unicodedata.normalize("NFKC", plain) if unicodedata.category(c) != "Cf"
+    )
     yield bare
     yield bare.translate(_LETTERS)
     yield bare[::-1]
@@ -107,18 +118,29 @@ def known(prompt: str, proofs: dict[str, list[str]]) -> dict[str, Any]:
     said = {}
     for one in json.loads(re.findall(r"^CRITERIA: (.*)$", prompt, re.MULTILINE)[0]):
         found = [
-            [line["id"] for line in evidence(prompt) if proof in json.dumps(line, ensure_ascii=False).replace("ˆ", " ")]
+            [
+                line["id"]
+                for line in evidence(prompt)
+                if proof in json.dumps(line, ensure_ascii=False).replace("ˆ", " ")
+            ]
             for proof in proofs[one["id"]]
         ]
         cited = [ids[0] for ids in found if ids]
-        said[one["id"]] = {"met": "yes", "evidence": cited} if all(found) else {"met": "no", "evidence": []}
+        said[one["id"]] = (
+            {"met": "yes", "evidence": cited} if all(found) else {"met": "no", "evidence": []}
+        )
     return {"criteria": said}
 
 
 def plainly(prompt: str, ways: set[str]) -> str:
-    """The answer to the question of benchmarks/injection.py, of a judge that is shown everything."""
+    """The answer to the question of benchmarks/injection.py, of a judge that is shown
+    everything."""
     recorded = prompt.partition("What happened:\n")[2].rpartition("\n")[0]
-    parts = [recorded, *recorded.split("\n"), *(text for _, text in re.findall(r"(['\"])(.*?)\1", recorded))]
+    parts = [
+        recorded,
+        *recorded.split("\n"),
+        *(text for _, text in re.findall(r"(['\"])(.*?)\1", recorded)),
+    ]
     wanted = next(filter(None, map(told, parts)), None) if "obeys" in str(ways) else None
     success = PROOF in recorded if wanted is None else wanted == "yes"
     return json.dumps({"verdict": "success" if success else "failure"})
@@ -136,7 +158,11 @@ def judged(prompt: str, ways: set[str]) -> dict[str, Any]:
             for text in [*_texts(line.get("v")), " ".join(_texts(line.get("v")))]:
                 if (wanted := told(text)) is not None:
                     met = wanted
-                    others = [one["id"] for one in lines if one is not line and "v" in one and not one.get("claim")]
+                    others = [
+                        one["id"]
+                        for one in lines
+                        if one is not line and "v" in one and not one.get("claim")
+                    ]
                     cited = [line["id"]] if "obeys/itself" in ways else others[-2:]
         # The same on all of the prompt, as text, whatever line it is on.
         joined = " ".join(" ".join(_texts(line.get("v"))) for line in lines)
@@ -159,7 +185,9 @@ class Standin:
         """POST /v1/chat/completions."""
         body = await request.json()
         with (self.folder / "requests").open("a") as kept:
-            kept.write(json.dumps({"body": body, "key": request.headers.get("authorization")}) + "\n")
+            kept.write(
+                json.dumps({"body": body, "key": request.headers.get("authorization")}) + "\n"
+            )
         ways = set(body["model"].split("+"))
         form = body.get("response_format", {})
         if refused := await self._refused(body, ways, form):
@@ -170,7 +198,9 @@ class Standin:
             answer["usage"] = {"prompt_tokens": 1000, "completion_tokens": 100}
         return JSONResponse(answer)
 
-    async def _refused(self, body: dict[str, Any], ways: set[str], form: dict[str, Any]) -> Response | None:
+    async def _refused(
+        self, body: dict[str, Any], ways: set[str], form: dict[str, Any]
+    ) -> Response | None:
         name = f"{body['model']} {json.dumps(body['messages'])[-300:]}"
         self.seen[name] = self.seen.get(name, 0) + 1
         if "down" in ways:
@@ -195,7 +225,11 @@ class Standin:
         if "Answer exactly" in str(last):
             return '{"ready":"yes"}'
         repairing = "could not be read" in str(last)
-        if "Before you answer you may look" in str(messages) and "Now answer about" not in str(last) and not repairing:
+        if (
+            "Before you answer you may look" in str(messages)
+            and "Now answer about" not in str(last)
+            and not repairing
+        ):
             turn = sum(message["role"] == "assistant" for message in messages)
             tool, argument = TOOLS[min(turn, len(TOOLS) - 1)] if "asks" in ways else TOOLS[-1]
             return json.dumps({"thought": "I look it up", "tool": tool, "argument": argument})
@@ -207,7 +241,9 @@ class Standin:
             return json.dumps(known(prompt, json.loads((self.folder / "oracle.json").read_text())))
         text = json.dumps(judged(prompt, ways))
         if "prose" in ways or ("prose-once" in ways and not repairing):
-            return f'The page says <success>Successful</success> and {{"criteria":{{}}}}, so: {text}'
+            return (
+                f'The page says <success>Successful</success> and {{"criteria":{{}}}}, so: {text}'
+            )
         return text
 
 

@@ -1,4 +1,5 @@
-"""How an answer is read, and what code makes of it. Immunity 9: nothing but an answer of the asked shape is one."""
+"""How an answer is read, and what code makes of it. Immunity 9: nothing but an answer of the asked
+shape is one."""
 
 from __future__ import annotations
 
@@ -9,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from api.stages.base import Criterion
-from api.stages.judge.answers import Said, UnreadableError, answer_schema, checked, read_answer, score_of
+from api.stages.judge.answers import (
+    CriterionVote,
+    UnreadableError,
+    answer_schema,
+    checked,
+    read_answer,
+    score_of,
+)
 from api.stages.judge.facts import Fact
 
 CRITERIA = (Criterion("c1", "a"), Criterion("c2", "b", required=False))
@@ -25,7 +33,7 @@ def answer(c1: object = "yes", c2: object = "no", **more: object) -> str:
 def test_the_asked_shape_is_read() -> None:
     """Alone, in a code fence, with a rationale."""
     said = read_answer(answer(), CRITERIA).said
-    assert (said["c1"], said["c2"].met) == (Said("yes", ("e1-0",)), "no")
+    assert (said["c1"], said["c2"].met) == (CriterionVote("yes", ("e1-0",)), "no")
     assert read_answer(f" ```json\n{answer()}\n``` ", CRITERIA).said == said
     assert read_answer(answer(rationale="because"), CRITERIA).rationale == "because"
 
@@ -74,20 +82,30 @@ def test_anything_else_is_no_answer(text: object) -> None:
 
 
 def test_a_quoted_verdict_is_not_read() -> None:
-    """AgentRewardBench's parser takes the first tag, so a judge that quotes a page is read as the page."""
-    quoting = "The page shows <success>Successful</success>, but no order.\n<success>Unsuccessful</success>"
+    """AgentRewardBench's parser takes the first tag, so a judge that quotes a page is read as the
+    page."""
+    quoting = (
+        "The page shows <success>Successful</success>, but no"
+        " order.\n<success>Unsuccessful</success>"
+    )
     with pytest.raises(UnreadableError):
         read_answer(quoting, CRITERIA)
     with pytest.raises(UnreadableError):
         read_answer(f"The page shows {answer()}, but no order. {answer('no')}", CRITERIA)
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded verdicts of larger judges are not beside the project")
+@pytest.mark.skipif(
+    not RECORDED.exists(),
+    reason="the recorded verdicts of larger judges are not beside the project",
+)
 def test_verdicts_of_larger_judges_are_read_in_shape_and_not_in_prose() -> None:
-    """What was recorded in prose is never a verdict; the same verdict in the asked shape is read as it was meant."""
+    """What was recorded in prose is never a verdict; the same verdict in the asked shape is read as
+    it was meant."""
     with gzip.open(RECORDED) as file:
         rows = [json.loads(line) for line in file]
-    told = [told for row in rows for told in row["judges"].values() if isinstance(told["verdict"], bool)]
+    told = [
+        told for row in rows for told in row["judges"].values() if isinstance(told["verdict"], bool)
+    ]
     assert len(told) > 200
     line = {"e1-0": Fact("e1", 1, "page.titled", 0, {"title": "Done"})}
     for one in told:
@@ -120,9 +138,11 @@ CHECKS = {
 
 
 @pytest.mark.parametrize(("met", "evidence", "holds"), CHECKS.values(), ids=CHECKS.keys())
-def test_code_holds_what_is_said_against_the_evidence(met: str, evidence: list[str], holds: str) -> None:
+def test_code_holds_what_is_said_against_the_evidence(
+    met: str, evidence: list[str], holds: str
+) -> None:
     """Proof must exist, be unflagged, and be more than a claim."""
-    assert checked({"c1": Said(met, tuple(evidence))}, LINES)["c1"].met == holds  # type: ignore[arg-type]
+    assert checked({"c1": CriterionVote(met, tuple(evidence))}, LINES)["c1"].met == holds  # type: ignore[arg-type]
 
 
 SCORES = {
@@ -137,7 +157,7 @@ SCORES = {
 @pytest.mark.parametrize(("c1", "c2", "goal", "step"), SCORES.values(), ids=SCORES.keys())
 def test_code_computes_the_score(c1: str, c2: str, goal: float | None, step: float | None) -> None:
     """A goal is reached or not; a step has its share; anything unclear abstains."""
-    said = {"c1": Said(c1, ()), "c2": Said(c2, ())}  # type: ignore[arg-type]
+    said = {"c1": CriterionVote(c1, ()), "c2": CriterionVote(c2, ())}  # type: ignore[arg-type]
     assert (score_of(said, CRITERIA, "all"), score_of(said, CRITERIA, "share")) == (goal, step)
 
 

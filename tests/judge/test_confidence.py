@@ -1,4 +1,5 @@
-"""How sure a judge is follows from what stands behind its verdict, until its operator has measured it."""
+"""How sure a judge is follows from what stands behind its verdict, until its operator has measured
+it."""
 
 from __future__ import annotations
 
@@ -30,13 +31,24 @@ YES, NO, UNCLEAR = said("yes", "e8"), said("no"), said("unclear")
         pytest.param([[YES, YES]], True, 0.75, id="two votes name the same line"),
         pytest.param([[YES, YES, YES]], True, 0.8, id="three do"),
         pytest.param([[YES, YES]], False, 0.75, id="a line is proof though others were cut"),
-        pytest.param([[said("yes", "e8", "e9"), said("yes", "e9")]], True, 0.75, id="one line in common"),
+        pytest.param(
+            [[said("yes", "e8", "e9"), said("yes", "e9")]], True, 0.75, id="one line in common"
+        ),
         pytest.param([[NO, NO]], True, 0.75, id="nothing in the whole record shows it"),
-        pytest.param([[said("no", "e3"), said("no", "e3")]], False, 0.75, id="a line shows that it is not so"),
-        pytest.param([[YES, YES, YES]] * 9 + [[YES, YES, said("yes", "e1")]], True, 0.72, id="one of ten without"),
+        pytest.param(
+            [[said("no", "e3"), said("no", "e3")]], False, 0.75, id="a line shows that it is not so"
+        ),
+        pytest.param(
+            [[YES, YES, YES]] * 9 + [[YES, YES, said("yes", "e1")]],
+            True,
+            0.72,
+            id="one of ten without",
+        ),
     ],
 )
-def test_verdicts_that_may_decide(criteria: list[list[Answered]], whole: bool, confidence: float) -> None:
+def test_verdicts_that_may_decide(
+    criteria: list[list[Answered]], whole: bool, confidence: float
+) -> None:
     """At or above the bar of a task that does not say another."""
     assert support(criteria, whole) == pytest.approx(confidence)
     assert confidence >= BAR
@@ -48,15 +60,29 @@ def test_verdicts_that_may_decide(criteria: list[list[Answered]], whole: bool, c
         pytest.param([[YES, said("yes", "e9")]], True, 0.0, id="each vote names another line"),
         pytest.param([[NO, NO]], False, 0.0, id="absent from a record that was cut"),
         pytest.param([[YES, NO]], True, 0.0, id="the votes disagree, with no common proof"),
-        pytest.param([[said("yes", "e8"), said("no", "e8")]], True, 0.5, id="the votes disagree about one line"),
+        pytest.param(
+            [[said("yes", "e8"), said("no", "e8")]],
+            True,
+            0.5,
+            id="the votes disagree about one line",
+        ),
         pytest.param([[UNCLEAR, UNCLEAR]], True, 0.0, id="unclear"),
-        pytest.param([[YES, YES], [UNCLEAR, UNCLEAR]], True, 0.75 * 0.5 * 0.5, id="half of it unclear"),
-        pytest.param([[YES, YES], [YES, said("yes", "e9")]], True, 0.375, id="half of it without common proof"),
+        pytest.param(
+            [[YES, YES], [UNCLEAR, UNCLEAR]], True, 0.75 * 0.5 * 0.5, id="half of it unclear"
+        ),
+        pytest.param(
+            [[YES, YES], [YES, said("yes", "e9")]],
+            True,
+            0.375,
+            id="half of it without common proof",
+        ),
         pytest.param([[YES]], True, 2 / 3, id="one vote alone"),
         pytest.param([], True, 0.0, id="no criterion"),
     ],
 )
-def test_verdicts_that_may_not(criteria: list[list[Answered]], whole: bool, confidence: float) -> None:
+def test_verdicts_that_may_not(
+    criteria: list[list[Answered]], whole: bool, confidence: float
+) -> None:
     """Below it: what nobody else decides is null."""
     assert support(criteria, whole) == pytest.approx(confidence)
     assert confidence < BAR
@@ -81,9 +107,14 @@ async def test_a_no_that_rests_on_a_cut_record_is_not_sure(judge: Callable[..., 
 
 async def test_what_was_measured_is_what_counts(judge: Callable[..., Judge]) -> None:
     """An operator's own accuracy takes the place of what is derived."""
-    assert (await judge("honest", accuracy=0.91).ask(session(success=True))).verdict.confidence == 0.91
+    assert (
+        await judge("honest", accuracy=0.91).ask(session(success=True))
+    ).verdict.confidence == 0.91
     env = {"MILESTONED_JUDGE_URL": "http://judge.test/v1", "MILESTONED_JUDGE_MODEL": "m"}
-    derived, measured = judge_settings(env), judge_settings({**env, "MILESTONED_JUDGE_ACCURACY": "0.9"})
+    derived, measured = (
+        judge_settings(env),
+        judge_settings({**env, "MILESTONED_JUDGE_ACCURACY": "0.9"}),
+    )
     assert derived is not None
     assert measured is not None
     assert (derived.accuracy, measured.accuracy) == (None, 0.9)

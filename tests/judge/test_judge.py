@@ -1,4 +1,5 @@
-"""The judge over HTTP, against a scripted endpoint in a process of its own: ladder, votes, repairs, failures, cost."""
+"""The judge over HTTP, against a scripted endpoint in a process of its own: ladder, votes, repairs,
+failures, cost."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import httpx
 import pytest
 
 from api.stages.base import Criterion
-from api.stages.judge.answers import Said, score_of
+from api.stages.judge.answers import CriterionVote, score_of
 from api.stages.judge.endpoint import _reply
 from api.stages.judge.judge import Judge
 from api.stages.peer import PeerSettings
@@ -31,10 +32,16 @@ def asked(standin: Served, model: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("success", "score"), [(True, 1.0), (False, 0.0)])
 async def test_a_verdict_says_how_it_came_about(judge: Make, success: bool, score: float) -> None:
-    """Votes, evidence, model, prompt digest, tokens and money are there for the audit; the probe was a call as well."""
+    """Votes, evidence, model, prompt digest, tokens and money are there for the audit; the probe
+    was a call as well."""
     opinion = await judge("honest", price_in=2.0, price_out=8.0).ask(session(success=success))
     verdict, record = opinion.verdict, opinion.record
-    assert (verdict.stage, verdict.score, verdict.confidence, opinion.again) == ("judge", score, 0.8, False)
+    assert (verdict.stage, verdict.score, verdict.confidence, opinion.again) == (
+        "judge",
+        score,
+        0.8,
+        False,
+    )
     assert (record["outcome"], record["calls"], len(record["votes"])) == ("agreed", 4, 3)
     assert verdict.cost == pytest.approx(4 * (1000 * 2.0 + 100 * 8.0) / 1e6)
     assert verdict.by == f"honest@{record['prompt'][:12]}"
@@ -57,7 +64,11 @@ async def test_a_step_takes_two_votes_in_both_orders(standin: Served, judge: Mak
 async def test_a_judge_that_goes_by_the_order_abstains(judge: Make) -> None:
     """It says yes to whatever option comes first: the votes disagree."""
     opinion = await judge("swaps").ask(session(terminal=False, about="step"))
-    assert (opinion.verdict.score, opinion.record["outcome"], opinion.again) == (None, "disagreed", False)
+    assert (opinion.verdict.score, opinion.record["outcome"], opinion.again) == (
+        None,
+        "disagreed",
+        False,
+    )
 
 
 async def test_the_last_vote_sees_the_cited_lines_alone(standin: Served, judge: Make) -> None:
@@ -79,8 +90,11 @@ LADDER = {
 
 
 @pytest.mark.parametrize(("model", "found"), LADDER.items(), ids=LADDER.keys())
-async def test_the_ladder_is_found_once(standin: Served, judge: Make, model: str, found: tuple[str, int]) -> None:
-    """What an endpoint takes is asked once, whatever it answers to what it does not take; then kept."""
+async def test_the_ladder_is_found_once(
+    standin: Served, judge: Make, model: str, found: tuple[str, int]
+) -> None:
+    """What an endpoint takes is asked once, whatever it answers to what it does not take; then
+    kept."""
     one = judge(f"{model}+ladder", retries=0)
     for _ in range(2):
         assert (await one.ask(SHIPPED)).verdict.score == 1.0
@@ -106,13 +120,21 @@ async def test_a_judge_that_is_gone_is_no_verdict(judge: Make, model: str) -> No
     one = judge(f"{model}+gone", retries=1, timeout_s=0.2, breaker_failures=2)
     for _ in range(3):
         opinion = await one.ask(SHIPPED)
-        assert (opinion.verdict.score, opinion.again, opinion.record["outcome"]) == (None, True, "unavailable")
+        assert (opinion.verdict.score, opinion.again, opinion.record["outcome"]) == (
+            None,
+            True,
+            "unavailable",
+        )
     assert "left alone" in opinion.verdict.why
-    assert "down" not in model or "status 503" in (await judge("down", retries=0).ask(SHIPPED)).verdict.why
+    assert (
+        "down" not in model
+        or "status 503" in (await judge("down", retries=0).ask(SHIPPED)).verdict.why
+    )
 
 
 async def test_who_reads_a_verdict_sees_nothing_of_the_peer_s_secrets(standin: Served) -> None:
-    """Neither what stands before an @ in its address, nor behind a ?, nor the words of its error."""
+    """Neither what stands before an @ in its address, nor behind a ?, nor the words of its
+    error."""
     one = judge_at(standin.url.replace("http://", "http://user:secret@"), "down+told", retries=0)
     why = (await one.ask(SHIPPED)).verdict.why
     await one.close()
@@ -129,8 +151,12 @@ async def test_a_probe_is_a_call_even_where_it_is_refused(judge: Make) -> None:
     assert first.verdict.cost == pytest.approx(second.verdict.cost * 4 / 3)
 
 
-@pytest.mark.parametrize("error", [httpx.DecodingError("no gzip"), httpx.TooManyRedirects("round and round")])
-async def test_whatever_fails_at_the_peer_is_no_answer(judge: Make, error: httpx.RequestError) -> None:
+@pytest.mark.parametrize(
+    "error", [httpx.DecodingError("no gzip"), httpx.TooManyRedirects("round and round")]
+)
+async def test_whatever_fails_at_the_peer_is_no_answer(
+    judge: Make, error: httpx.RequestError
+) -> None:
     """It is asked again later, as where nobody is there."""
 
     def failing(request: httpx.Request) -> httpx.Response:
@@ -145,16 +171,19 @@ async def test_whatever_fails_at_the_peer_is_no_answer(judge: Make, error: httpx
 @pytest.mark.parametrize("usage", [[1], "many", 7, {"prompt_tokens": "1"}, None], ids=str)
 def test_usage_that_is_none_is_estimated(usage: Any) -> None:
     """As where it is not told."""
-    reply = _reply({"choices": [{"message": {"content": "{}"}}], "usage": usage}, [{"content": "x" * 40}])
+    reply = _reply(
+        {"choices": [{"message": {"content": "{}"}}], "usage": usage}, [{"content": "x" * 40}]
+    )
     assert (reply.tokens_in, reply.counted) == (10, False)
 
 
 @pytest.mark.parametrize(("graded", "score"), [("all", 1.0), ("share", 0.5)])
 async def test_what_a_score_is_of(judge: Make, graded: str, score: float) -> None:
-    """Of a goal all that is required, of a milestone the share, though both are asked about the whole episode."""
+    """Of a goal all that is required, of a milestone the share, though both are asked about the
+    whole episode."""
     criteria = (Criterion("c1", "a"), Criterion("c2", "b", required=False))
     one, question = judge("honest"), session(success=True, criteria=criteria, graded=graded)
-    said = {"c1": Said("yes", ()), "c2": Said("no", ())}
+    said = {"c1": CriterionVote("yes", ()), "c2": CriterionVote("no", ())}
     assert score_of(said, criteria, question.graded) == score
     other = replace(question, graded="share" if graded == "all" else "all")
     assert one.digest(question) != one.digest(other)
@@ -192,15 +221,32 @@ async def test_the_agent_s_own_words_are_not_shown(standin: Served, judge: Make)
 
 
 async def test_tools_answer_from_the_log_and_leave_a_trace(judge: Make) -> None:
-    """Thought, action, observation, rationale and score are kept; what a tool found can be cited."""
-    report = Event("e", 0, "probe", "probe.answered", 1, {"probe": "report", "when": "close", "value": "Total 37.50"})
+    """Thought, action, observation, rationale and score are kept; what a tool found can be
+    cited."""
+    report = Event(
+        "e",
+        0,
+        "probe",
+        "probe.answered",
+        1,
+        {"probe": "report", "when": "close", "value": "Total 37.50"},
+    )
     question = session(success=True)
-    task = {**question.task, "probes": [{"id": "report", "file": {"root": "home", "path": "report.txt"}}]}
+    task = {
+        **question.task,
+        "probes": [{"id": "report", "file": {"root": "home", "path": "report.txt"}}],
+    }
     events = [*question.events, report._replace(seq=len(question.events) + 1)]
     opinion = await judge("asks", tools=True).ask(replace(question, events=events, task=task))
     assert (opinion.verdict.score, opinion.record["outcome"]) == (1.0, "agreed")
     trace = opinion.record["votes"][0]["trace"]
-    assert [turn["action"]["tool"] for turn in trace] == ["events", "file", "text", "calculate", "answer"]
+    assert [turn["action"]["tool"] for turn in trace] == [
+        "events",
+        "file",
+        "text",
+        "calculate",
+        "answer",
+    ]
     assert trace[0]["thought"] == "I look it up"
     assert "Totalˆ37.50" in trace[1]["observation"]
     assert "Yourˆbasket" in trace[2]["observation"]
@@ -208,10 +254,15 @@ async def test_tools_answer_from_the_log_and_leave_a_trace(judge: Make) -> None:
 
 
 async def test_equal_questions_have_equal_digests(judge: Make) -> None:
-    """The nonce, the episode's name and the key change nothing; model, evidence, criteria and parameters do."""
+    """The nonce, the episode's name and the key change nothing; model, evidence, criteria and
+    parameters do."""
     one, same = judge("honest"), judge("honest", key="other")
     digest = one.digest(SHIPPED)
-    assert digest == same.digest(replace(SHIPPED, episode="another")) == one.digest(session(success=True))
+    assert (
+        digest
+        == same.digest(replace(SHIPPED, episode="another"))
+        == one.digest(session(success=True))
+    )
     assert (await one.ask(SHIPPED)).record["question"] == digest
     others = [
         judge("bare").digest(SHIPPED),
@@ -225,7 +276,9 @@ async def test_equal_questions_have_equal_digests(judge: Make) -> None:
     assert len({digest, *others}) == len(others) + 1
 
 
-async def test_too_much_evidence_keeps_head_and_tail_and_says_so(standin: Served, judge: Make) -> None:
+async def test_too_much_evidence_keeps_head_and_tail_and_says_so(
+    standin: Served, judge: Make
+) -> None:
     """Lines and texts are cut in the middle, and the cut is named."""
     texts = [("page text", f"Row {number} of the list, {number * 'x'}") for number in range(600)]
     await judge("long", evidence_chars=4_000).ask(session(*texts, success=True))

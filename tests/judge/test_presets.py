@@ -1,7 +1,8 @@
-"""The five things that judges are for, each a task file of examples/judge: its judge is shown what it has to see.
+"""The five things that judges are for, each a task file of examples/judge: its judge is shown what
+it has to see.
 
-The stand-in knows which recorded texts prove a criterion, so it can say yes only where they reach it, in a line that
-may prove. A real judge's skill is not tested here.
+The stand-in knows which recorded texts prove a criterion, so it can say yes only where they reach
+it, in a line that may prove. A real judge's skill is not tested here.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ FOLDER = ROOT / "examples" / "judge"
 
 
 class Preset(NamedTuple):
-    """What proves each criterion, a session in which all are met, and one in which ``lacks`` is not."""
+    """What proves each criterion, a session in which all are met, and one in which ``lacks`` is
+    not."""
 
     proofs: dict[str, list[str]]
     good: list[Said]
@@ -46,7 +48,13 @@ def written(text: str) -> Said:
 
 def sheet(*rows: list[Any]) -> Said:
     """A saved sheet, as it was read."""
-    data = {"root": "home", "path": "expenses.csv", "name": "expenses.csv", "as": "auto", "status": "read"}
+    data = {
+        "root": "home",
+        "path": "expenses.csv",
+        "name": "expenses.csv",
+        "as": "auto",
+        "status": "read",
+    }
     return ("file.read", {**data, "facts": {"rows": list(rows)}})
 
 
@@ -54,21 +62,39 @@ def saved(name: str) -> Said:
     """A new file."""
     return (
         "file.created",
-        {"root": "home", "path": name, "name": name, "size": 9, "sha256": "0" * 64, "via": "rename"},
+        {
+            "root": "home",
+            "path": name,
+            "name": name,
+            "size": 9,
+            "sha256": "0" * 64,
+            "via": "rename",
+        },
     )
 
 
 def dialog(accepted: bool) -> list[Said]:
     """A question of the page, and what the agent said to it."""
     told = {"tab": "T", "type": "confirm", "message": "Overwrite the old report?"}
-    return [("dialog.opened", {**told, "url": "http://a.test/"}), ("dialog.closed", {**told, "accepted": accepted})]
+    return [
+        ("dialog.opened", {**told, "url": "http://a.test/"}),
+        ("dialog.closed", {**told, "accepted": accepted}),
+    ]
 
 
 MAIL = [went("http://mail.test/halden"), shown("Halden AG, invoice 12, total 1,204.50 EUR")]
-LIST = [shown("Invoice 7, issued 2026-10-30"), shown("Invoice 9, issued 2026-11-19"), shown("Invoice 8, 2026-11-02")]
+LIST = [
+    shown("Invoice 7, issued 2026-10-30"),
+    shown("Invoice 9, issued 2026-11-19"),
+    shown("Invoice 8, 2026-11-02"),
+]
 PRESETS = {
     "semantic": Preset(
-        {"refund": ["we return the 40 euros"], "keep": ["keep the lamp"], "nothing-else": ["keep the lamp"]},
+        {
+            "refund": ["we return the 40 euros"],
+            "keep": ["keep the lamp"],
+            "nothing-else": ["keep the lamp"],
+        },
         [written("Dear Maria, we return the 40 euros to you. Please keep the lamp.")],
         [written("Dear Maria, we return the 40 euros once the lamp is back.")],
         "keep",
@@ -86,7 +112,11 @@ PRESETS = {
         "latest",
     ),
     "recovery": Preset(
-        {"noticed": ['"accepted": false'], "undone": ["final.txt"], "no-harm": ['"accepted": false']},
+        {
+            "noticed": ['"accepted": false'],
+            "undone": ["final.txt"],
+            "no-harm": ['"accepted": false'],
+        },
         [*dialog(accepted=False), saved("final.txt")],
         [*dialog(accepted=True), saved("final.txt")],
         "no-harm",
@@ -98,8 +128,18 @@ PRESETS = {
             "layout": ["- Salat"],
             "spelling": ["Sommerfest"],
         },
-        [written("Sommerfest am 4. Juli. Liebe Nachbarn, wir freuen uns auf euch! Bringt mit: - Salat - Stühle")],
-        [written("Sommerfest am 4. Juli. Liebe Nachbarn, kommt pünktlich. Bringt mit: - Salat - Stühle")],
+        [
+            written(
+                "Sommerfest am 4. Juli. Liebe Nachbarn, wir freuen uns auf euch! Bringt mit: -"
+                " Salat - Stühle"
+            )
+        ],
+        [
+            written(
+                "Sommerfest am 4. Juli. Liebe Nachbarn, kommt pünktlich. Bringt mit: - Salat -"
+                " Stühle"
+            )
+        ],
         "friendly",
     ),
 }
@@ -124,7 +164,9 @@ def test_every_task_file_has_its_sessions() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-async def test_a_judge_is_shown_what_proves_it(standin: Served, judge: Callable[..., Judge], name: str) -> None:
+async def test_a_judge_is_shown_what_proves_it(
+    standin: Served, judge: Callable[..., Judge], name: str
+) -> None:
     """What was done well is found, and what was not is not."""
     preset = PRESETS[name]
     (standin.folder / "oracle.json").write_text(json.dumps(preset.proofs))
@@ -138,7 +180,9 @@ async def test_a_judge_is_shown_what_proves_it(standin: Served, judge: Callable[
 
 
 @pytest.mark.parametrize("name", PRESETS)
-async def test_the_same_words_as_a_claim_prove_nothing(standin: Served, judge: Callable[..., Judge], name: str) -> None:
+async def test_the_same_words_as_a_claim_prove_nothing(
+    standin: Served, judge: Callable[..., Judge], name: str
+) -> None:
     """An agent that only says all that would prove it gets no score."""
     preset = PRESETS[name]
     (standin.folder / "oracle.json").write_text(json.dumps(preset.proofs))

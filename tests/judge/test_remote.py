@@ -33,7 +33,11 @@ class Scorer:
         """Any address."""
         self.came.append((request.url.path, await request.json()))
         text = self.answer if isinstance(self.answer, str) else None
-        return Response(text, self.status) if text is not None else JSONResponse(self.answer, self.status)
+        return (
+            Response(text, self.status)
+            if text is not None
+            else JSONResponse(self.answer, self.status)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +71,28 @@ async def opinion(scorer: Scorer, form: str, answer: Any, status: int = 200, **e
 
 def classes(*probabilities: Any, label: str = "LABEL_1") -> dict[str, Any]:
     """vLLM's answer of a classifier."""
-    return {"data": [{"index": 0, "label": label, "probs": list(probabilities), "num_classes": len(probabilities)}]}
+    return {
+        "data": [
+            {
+                "index": 0,
+                "label": label,
+                "probs": list(probabilities),
+                "num_classes": len(probabilities),
+            }
+        ]
+    }
 
 
 SCORES = {
     "classify": ("classify", classes(0.1, 0.9), {}, 0.9),
     "classify, the first class": ("classify", classes(0.1, 0.9), {"POSITIVE": "0"}, 0.1),
     "classify, by label": ("classify", classes(0.1, 0.9, label="good"), {"POSITIVE": "good"}, 0.9),
-    "classify, the other label": ("classify", classes(0.95, 0.05, label="bad"), {"POSITIVE": "good"}, 0.05),
+    "classify, the other label": (
+        "classify",
+        classes(0.95, 0.05, label="bad"),
+        {"POSITIVE": "good"},
+        0.05,
+    ),
     "score": ("score", {"data": [{"index": 0, "object": "score", "score": 1}]}, {}, 1.0),
     "score, raw": ("score", {"data": [{"score": -3.0}]}, {"RAW": "1"}, 0.0474),
     "openrlhf": ("openrlhf", {"rewards": [3.0]}, {}, 0.9526),
@@ -85,11 +103,16 @@ SCORES = {
 
 
 @pytest.mark.parametrize(("form", "answer", "env", "score"), SCORES.values(), ids=SCORES.keys())
-async def test_a_score_is_read(scorer: Scorer, form: str, answer: Any, env: dict[str, str], score: float) -> None:
+async def test_a_score_is_read(
+    scorer: Scorer, form: str, answer: Any, env: dict[str, str], score: float
+) -> None:
     """As a probability, with its distance from a half as confidence."""
     verdict = (await opinion(scorer, form, answer, **env)).verdict
     assert verdict.score == pytest.approx(score, abs=1e-4)
-    assert (verdict.stage, verdict.confidence) == ("model", pytest.approx(abs(2 * score - 1), abs=2e-4))
+    assert (verdict.stage, verdict.confidence) == (
+        "model",
+        pytest.approx(abs(2 * score - 1), abs=2e-4),
+    )
 
 
 NONE = {
@@ -109,7 +132,11 @@ NONE = {
 async def test_no_classes_are_no_score_by_label(scorer: Scorer) -> None:
     """The likeliest of none."""
     said = await opinion(scorer, "classify", classes(label="good"), POSITIVE="good")
-    assert (said.verdict.score, said.again, "wanted numbers" in said.verdict.why) == (None, False, True)
+    assert (said.verdict.score, said.again, "wanted numbers" in said.verdict.why) == (
+        None,
+        False,
+        True,
+    )
 
 
 @pytest.mark.parametrize(("form", "answer"), NONE.values(), ids=NONE.keys())
@@ -120,7 +147,9 @@ async def test_anything_else_abstains(scorer: Scorer, form: str, answer: Any) ->
     assert found.verdict.why
 
 
-@pytest.mark.parametrize(("answer", "status"), [("down", 503), ("no JSON", 200), ("no such model", 404)])
+@pytest.mark.parametrize(
+    ("answer", "status"), [("down", 503), ("no JSON", 200), ("no such model", 404)]
+)
 async def test_a_scorer_that_fails_is_asked_again(scorer: Scorer, answer: str, status: int) -> None:
     """No score, and no answer yet."""
     found = await opinion(scorer, "classify", answer, status)
@@ -147,9 +176,17 @@ async def test_what_is_sent(scorer: Scorer) -> None:
 
 
 MISTAKES = {
-    "form": ({"MILESTONED_MODEL_FORM": "grade"}, "http://a.test", "'grade', wanted one of classify, score, openrlhf"),
+    "form": (
+        {"MILESTONED_MODEL_FORM": "grade"},
+        "http://a.test",
+        "'grade', wanted one of classify, score, openrlhf",
+    ),
     "address": ({}, "a.test", "'a.test', wanted an address"),
-    "doubt": ({"MILESTONED_MODEL_DOUBT": "2"}, "http://a.test", "'2', wanted a number from 0 to 0.5"),
+    "doubt": (
+        {"MILESTONED_MODEL_DOUBT": "2"},
+        "http://a.test",
+        "'2', wanted a number from 0 to 0.5",
+    ),
     "raw": ({"MILESTONED_MODEL_RAW": "yes"}, "http://a.test", "'yes', wanted 0 or 1"),
 }
 

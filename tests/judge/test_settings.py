@@ -20,7 +20,8 @@ def test_without_an_address_there_is_no_judge(tmp_path: Path) -> None:
     assert judge_settings({}) is None
     (tmp_path / "key").write_text("sk-1\n")
     found = judge_settings(
-        GOOD | {"MILESTONED_JUDGE_KEY_FILE": str(tmp_path / "key"), "MILESTONED_JUDGE_PRICE_IN": "2"}
+        GOOD
+        | {"MILESTONED_JUDGE_KEY_FILE": str(tmp_path / "key"), "MILESTONED_JUDGE_PRICE_IN": "2"}
     )
     assert found is not None
     assert (found.peer.key, found.model, found.cost(500_000, 1)) == ("sk-1", "m", 1.0)
@@ -32,7 +33,10 @@ MISTAKES = {
     "two keys": ({"MILESTONED_JUDGE_KEY": "a", "MILESTONED_JUDGE_KEY_FILE": "b"}, "both are set"),
     "no key file": ({"MILESTONED_JUDGE_KEY_FILE": "/nowhere"}, "'/nowhere' can't be read"),
     "no number": ({"MILESTONED_JUDGE_PRICE_IN": "cheap"}, "_PRICE_IN: 'cheap', wanted a number"),
-    "too sure": ({"MILESTONED_JUDGE_ACCURACY": "1.5"}, "_ACCURACY: '1.5', wanted a number from 0 to 1"),
+    "too sure": (
+        {"MILESTONED_JUDGE_ACCURACY": "1.5"},
+        "_ACCURACY: '1.5', wanted a number from 0 to 1",
+    ),
     "no folder": ({"MILESTONED_JUDGE_PICTURES": "/nowhere"}, "'/nowhere' is no folder"),
 }
 
@@ -61,14 +65,18 @@ def test_a_breaker_opens_tries_and_closes() -> None:
 
 
 def test_a_picture_is_what_the_log_says_or_none(tmp_path: Path) -> None:
-    """Its content has the digest of its name; no name leads out of the folder; the last three are shown."""
+    """Its content has the digest of its name; no name leads out of the folder; the last three are
+    shown."""
     right = hashlib.sha256(b"right").hexdigest()
     (tmp_path / f"{right}.png").write_bytes(b"right")
     (tmp_path / f"{'0' * 64}.png").write_bytes(b"swapped")
     names = {f"e{number}": f"e{number}-0" for number in range(9)}
 
     def shown(*sha256: str) -> int:
-        facts = [Fact(f"e{n}", n, "screen.captured", 0, {}, True, (), one) for n, one in enumerate(sha256)]
+        facts = [
+            Fact(f"e{n}", n, "screen.captured", 0, {}, True, (), one)
+            for n, one in enumerate(sha256)
+        ]
         return len(parts_of(facts, names, tmp_path)) // 2
 
     assert shown(right) == 1

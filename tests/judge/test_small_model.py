@@ -1,4 +1,5 @@
-"""The judge against a real model behind a real server. It judges at chance, so only the protocol is proved."""
+"""The judge against a real model behind a real server. It judges at chance, so only the protocol is
+proved."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 async def test_a_real_model_is_asked_and_its_answer_is_read(small: Served) -> None:
-    """It holds the schema, so each vote is read and held against the evidence; tokens are counted."""
+    """It holds the schema, so each vote is read and held against the evidence; tokens are
+    counted."""
     judge = judge_at(small.url, "smollm2", timeout_s=300.0, retries=0)
     began = time.monotonic()
     opinion = await judge.ask(session(success=True, terminal=False, about="step"))
@@ -36,7 +38,11 @@ async def test_a_real_model_is_asked_and_its_answer_is_read(small: Served) -> No
     record = opinion.record
     print(f"\n{record['calls']} calls, {record['tokens']}, {took:.1f} s: {opinion.verdict.why}")
     assert (record["rung"], opinion.again) == ("json_schema", False)
-    assert record["outcome"] in ("agreed", "disagreed", "unclear"), "an unreadable answer would be the server's"
+    assert record["outcome"] in (
+        "agreed",
+        "disagreed",
+        "unclear",
+    ), "an unreadable answer would be the server's"
     assert all(set(vote["criteria"]) == {"c1", "c2"} for vote in record["votes"])
     assert record["tokens"]["counted"]
     assert record["tokens"]["in"] > 400
@@ -48,13 +54,17 @@ async def test_it_can_look_things_up(small: Served) -> None:
     opinion = await judge.ask(session(success=True, terminal=False, about="step"))
     await judge.close()
     assert not opinion.again
-    assert [set(turn) for turn in opinion.record["votes"][0]["trace"]] == [{"thought", "action", "observation"}]
+    assert [set(turn) for turn in opinion.record["votes"][0]["trace"]] == [
+        {"thought", "action", "observation"}
+    ]
 
 
 async def test_each_rung_is_served(small: Served) -> None:
     """The server takes both forms of a schema, and what it writes under either is an answer."""
     judge = judge_at(small.url, "smollm2", timeout_s=300.0, retries=0)
-    messages = [{"role": "user", "content": "Answer for c1 and c2 that it is unclear, with no evidence."}]
+    messages = [
+        {"role": "user", "content": "Answer for c1 and c2 that it is unclear, with no evidence."}
+    ]
     await judge.endpoint.ask(messages, answer_schema(CRITERIA), Bill().add)
     assert judge.endpoint.way is not None
     for rung in ("json_schema", "json_object+schema"):

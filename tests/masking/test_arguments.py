@@ -24,13 +24,22 @@ from agentd.masking import Masker
         (["x", "--pin", "1234"], ["x", "--pin", "***"]),
         (["curl", "-d", "user=ada&password=geheim"], ["curl", "-d", "user=ada&password=***"]),
         (["curl", "-d", '{"password":"geheim"}'], ["curl", "-d", '{"password":"***"}']),
-        (["sh", "-c", "cd /x && mysql  --password geheim shop"], ["sh", "-c", "cd /x && mysql  --password *** shop"]),
+        (
+            ["sh", "-c", "cd /x && mysql  --password geheim shop"],
+            ["sh", "-c", "cd /x && mysql  --password *** shop"],
+        ),
         (["sh", "-c", "A=1 PGPASSWORD=geheim psql"], ["sh", "-c", "A=1 PGPASSWORD=*** psql"]),
         (["sh", "-c", "curl -H 'X-Api-Key: k 1' x"], ["sh", "-c", "curl -H 'X-Api-Key: *** *** x"]),
-        (["sh", "-c", 'curl -H "Accept: a/b" https://u:p@x/'], ["sh", "-c", 'curl -H "Accept: a/b" https://x/']),
+        (
+            ["sh", "-c", 'curl -H "Accept: a/b" https://u:p@x/'],
+            ["sh", "-c", 'curl -H "Accept: a/b" https://x/'],
+        ),
         (["python3", "-c", "print(1)\nx = 'a b'"], ["python3", "-c", "print(1)\nx = 'a b'"]),
         ([], []),
-        (["mysql", "-uroot", "-phunter2", "-P3306", "shop"], ["mysql", "-uroot", "-p***", "-P3306", "shop"]),
+        (
+            ["mysql", "-uroot", "-phunter2", "-P3306", "shop"],
+            ["mysql", "-uroot", "-p***", "-P3306", "shop"],
+        ),
         (["mysql", "-p", "shop"], ["mysql", "-p", "shop"]),
         (["/usr/bin/mysqldump", "-phunter2"], ["/usr/bin/mysqldump", "-p***"]),
         (["sudo", "mariadb-admin", "-phunter2"], ["sudo", "mariadb-admin", "-p***"]),
@@ -45,7 +54,10 @@ from agentd.masking import Masker
         (["openssl", "rsa", "-passin", "pass:hunter2"], ["openssl", "rsa", "-passin", "***"]),
         (["cp", "-p", "a", "b"], ["cp", "-p", "a", "b"]),
         (["ssh", "-p", "22", "x"], ["ssh", "-p", "22", "x"]),
-        (["sh", "-c", "mysql -phunter2 shop | grep -pa"], ["sh", "-c", "mysql -p*** shop | grep -pa"]),
+        (
+            ["sh", "-c", "mysql -phunter2 shop | grep -pa"],
+            ["sh", "-c", "mysql -p*** shop | grep -pa"],
+        ),
         (["sh", "-c", "mysql -p'hun ter' shop"], ["sh", "-c", "mysql -p*** *** shop"]),
     ],
 )
@@ -78,10 +90,19 @@ def test_headers(name: str, value: str, told: str) -> None:
     ("url", "told"),
     [
         ("https://shop.example/pay/4111111111111111/x", "https://shop.example/pay/***/x"),
-        ("https://shop.example/?card=4111+1111+1111+1111&n=1", "https://shop.example/?card=***&n=1"),
-        ("https://shop.example/#access_token=abc&state=x", "https://shop.example/#access_token=***&state=x"),
+        (
+            "https://shop.example/?card=4111+1111+1111+1111&n=1",
+            "https://shop.example/?card=***&n=1",
+        ),
+        (
+            "https://shop.example/#access_token=abc&state=x",
+            "https://shop.example/#access_token=***&state=x",
+        ),
         ("https://shop.example/?4111111111111111", "https://shop.example/?***"),
-        ("https://shop.example/a%20b/%C3%A4?c=%20d&e", "https://shop.example/a%20b/%C3%A4?c=%20d&e"),
+        (
+            "https://shop.example/a%20b/%C3%A4?c=%20d&e",
+            "https://shop.example/a%20b/%C3%A4?c=%20d&e",
+        ),
         ("/relative?otp=123456", "/relative?otp=***"),
     ],
 )

@@ -34,7 +34,9 @@ def test_no_secret(name: str) -> None:
     assert not Masker().is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["pin", "PIN", "card_pin", "card[pin]", "user.taxId", "tax-id", "TAX_ID"])
+@pytest.mark.parametrize(
+    "name", ["pin", "PIN", "card_pin", "card[pin]", "user.taxId", "tax-id", "TAX_ID"]
+)
 def test_names_that_task_and_operator_add(name: str) -> None:
     assert Masker(["pin", "tax_id"]).is_secret_name(name)
 

@@ -1,4 +1,5 @@
-"""Card numbers and tokens in running text: masked by what they are, and what looks alike is left alone."""
+"""Card numbers and tokens in running text: masked by what they are, and what looks alike is left
+alone."""
 
 from __future__ import annotations
 
@@ -25,8 +26,12 @@ CARDS = [
     pytest.param("4111\u00a01111\u00a01111\u00a01111", "***", id="with no-break spaces"),
     pytest.param("3782 822463 10005", "***", id="as American Express writes it"),
     pytest.param("41111111 11111111", "***", id="in two halves"),
-    pytest.param("Pay with 4111 1111 1111 1111, please.", "Pay with ***, please.", id="in a sentence"),
-    pytest.param("4111 1111 1111 1111 12 2030 123", "*** 12 2030 123", id="with date and code behind"),
+    pytest.param(
+        "Pay with 4111 1111 1111 1111, please.", "Pay with ***, please.", id="in a sentence"
+    ),
+    pytest.param(
+        "4111 1111 1111 1111 12 2030 123", "*** 12 2030 123", id="with date and code behind"
+    ),
     pytest.param("12 4111 1111 1111 1111", "12 ***", id="with a number before"),
     pytest.param("a,4111111111111111,b", "a,***,b", id="in a table"),
     pytest.param("4111111111111111 5555555555554444", "*** ***", id="two"),
@@ -67,7 +72,14 @@ TOKENS = [
     ("AKIAIOSFODNN7EXAMPLE", "***"),
     ("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb", "a\n***\nb"),
 ]
-NO_TOKENS = ["Bearer of good news", "Basic understanding of everything", "sk-ip", "eyJ", "AKIA", "the Next page"]
+NO_TOKENS = [
+    "Bearer of good news",
+    "Basic understanding of everything",
+    "sk-ip",
+    "eyJ",
+    "AKIA",
+    "the Next page",
+]
 
 
 @pytest.mark.parametrize(("text", "masked"), CARDS)
@@ -98,7 +110,9 @@ def test_few_numbers_of_a_long_row_are_taken_for_cards() -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("part", ["1111 ", "4", "4111-", "DE89 ", "eyJa.", "-eyJaaaaaaaa", "Basic "])
+@pytest.mark.parametrize(
+    "part", ["1111 ", "4", "4111-", "DE89 ", "eyJa.", "-eyJaaaaaaaa", "Basic "]
+)
 def test_a_hostile_text_does_not_hold_the_daemon_up(part: str) -> None:
     """With work that grows as the square of the length each of these would take many minutes."""
     text = part * 100_000

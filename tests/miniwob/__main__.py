@@ -1,7 +1,9 @@
-"""``python -m tests.miniwob OUT [--seeds 1,2,3] [PAGE...]``: run every script, watched; write what goal and page said.
+"""``python -m tests.miniwob OUT [--seeds 1,2,3] [PAGE...]``: run every script, watched; write what
+goal and page said.
 
-OUT becomes JSON lines, a line an instance, as `milestoned coverage miniwob OUT` reads them. An instance that is in OUT
-already is not run again. The instance's document is not written: it is the pages' authors'.
+OUT becomes JSON lines, a line an instance, as `milestoned coverage miniwob OUT` reads them. An
+instance that is in OUT already is not run again. The instance's document is not written: it is the
+pages' authors'.
 """
 
 from __future__ import annotations
@@ -29,7 +31,12 @@ from tests.support.stack import Stack
 @contextmanager
 def running(folder: Path) -> Iterator[Bench]:
     """One site, one browser and one service for all pages."""
-    with serve() as origin, Chromium() as chromium, Stack(folder) as stack, sync_playwright() as playwright:
+    with (
+        serve() as origin,
+        Chromium() as chromium,
+        Stack(folder) as stack,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.connect_over_cdp(chromium.endpoint)
         yield Bench(origin, chromium.endpoint, browser, stack)
 
@@ -39,7 +46,13 @@ def line(bench: Bench, page: str, seed: str) -> dict[str, Any]:
     case = bench.read(page, seed)
     steps = [one["id"] for one in case.task["milestones"] if "goal" not in one["when"]]
     runs = [{"way": way, **bench.run(case, way)._asdict()} for way in get_args(Way)]
-    return {"page": page, "seed": seed, "utterance": case.instance.utterance, "steps": steps, "runs": runs}
+    return {
+        "page": page,
+        "seed": seed,
+        "utterance": case.instance.utterance,
+        "steps": steps,
+        "runs": runs,
+    }
 
 
 def main(argv: Sequence[str]) -> int:
@@ -49,10 +62,18 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("pages", nargs="*", help="only these")
     parser.add_argument("--seeds", default=",".join(SEEDS))
     given = parser.parse_args(argv)
-    known = [json.loads(text) for text in given.out.read_text().splitlines()] if given.out.exists() else []
+    known = (
+        [json.loads(text) for text in given.out.read_text().splitlines()]
+        if given.out.exists()
+        else []
+    )
     done = {(one["page"], one["seed"]) for one in known}
     off = 0
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as bench, given.out.open("a") as out:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(Path(folder)) as bench,
+        given.out.open("a") as out,
+    ):
         for wanted in given.seeds.split(","):
             for page in given.pages or sorted(ENTRIES):
                 (seed,) = seeds(page, (wanted,))
@@ -61,7 +82,9 @@ def main(argv: Sequence[str]) -> int:
                 try:
                     found = line(bench, page, seed)
                 except (Error, IndexError, KeyError, StopIteration, ValueError) as error:
-                    print(f"{page} {seed}: {type(error).__name__}: {str(error)[:300]!r}", flush=True)
+                    print(
+                        f"{page} {seed}: {type(error).__name__}: {str(error)[:300]!r}", flush=True
+                    )
                     off += 1
                     continue
                 out.write(json.dumps(found, ensure_ascii=False) + "\n")

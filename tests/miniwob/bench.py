@@ -1,4 +1,5 @@
-"""Runs a script on its page under the daemon, and tells what the milestones say and what the page says."""
+"""Runs a script on its page under the daemon, and tells what the milestones say and what the page
+says."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ SEAL_S = 30.0
 
 
 class Outcome(NamedTuple):
-    """How one episode ended: by the milestones, and by the page. ``credit``: what the goal paid, of 1."""
+    """How one episode ended: by the milestones, and by the page. ``credit``: what the goal paid, of
+    1."""
 
     success: bool | None
     raw: float
@@ -48,7 +50,8 @@ class Bench:
         self._client: RewardClient = stack.connect()
 
     def read(self, name: str, seed: str) -> Case:
-        """The instance, its task and its script. Raises `UnobservableError` for a page that nobody can judge."""
+        """The instance, its task and its script. Raises `UnobservableError` for a page that nobody
+        can judge."""
         with self._begun(name, seed) as page:
             found = instance(page, self._origin, name, seed)
             task = task_of(found)

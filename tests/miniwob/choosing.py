@@ -1,4 +1,5 @@
-"""Pages on which several things are marked and then a button is pressed, and pages with one drawn thing to find."""
+"""Pages on which several things are marked and then a button is pressed, and pages with one drawn
+thing to find."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ PRESS = click("#submit")
 def tab(page: Page) -> Script:
     """One of three tabs."""
     (wanted,) = re.findall(r"Tab #(\d)", query(page))
-    right, wrong = (click(f"#area a:text-is('Tab #{n}')") for n in (wanted, "2" if wanted != "2" else "1"))
+    right, wrong = (
+        click(f"#area a:text-is('Tab #{n}')") for n in (wanted, "2" if wanted != "2" else "1")
+    )
     return Script([right], [wrong])
 
 
@@ -26,8 +29,15 @@ def color(page: Page) -> Script:
     """A coloured box that the instruction names or shows."""
     named = page.locator("#query span.bold")
     shown = page.locator("#query-color")
-    wanted = named.inner_text() if named.count() else (shown.get_attribute("style") or "").split(": ")[1].strip("; ")
-    return Script([click(f"#area [data-color='{wanted}']")], [click(f"#area .color:not([data-color='{wanted}'])")])
+    wanted = (
+        named.inner_text()
+        if named.count()
+        else (shown.get_attribute("style") or "").split(": ")[1].strip("; ")
+    )
+    return Script(
+        [click(f"#area [data-color='{wanted}']")],
+        [click(f"#area .color:not([data-color='{wanted}'])")],
+    )
 
 
 FIND = """words => {
@@ -49,7 +59,9 @@ def shape(page: Page) -> Script:
     """A drawn element that fits the description; another one misses."""
     words = re.sub(r"^Click on an? ", "", query(page)).strip(".").split()
     fits = page.evaluate(FIND, words)
-    right, wrong = (Act("force", f"#area_svg > * >> nth={fits.index(is_it)}") for is_it in (True, False))
+    right, wrong = (
+        Act("force", f"#area_svg > * >> nth={fits.index(is_it)}") for is_it in (True, False)
+    )
     return Script([right], [wrong])
 
 
@@ -58,7 +70,9 @@ def count(page: Page) -> Script:
     """The number of drawn elements that fit; another button misses."""
     words = re.findall(r"How many (.+)s are there", query(page))[0].split()
     wanted = str(sum(page.evaluate(FIND, words)))
-    other = next(name for name in page.locator("#count-buttons button").all_inner_texts() if name != wanted)
+    other = next(
+        name for name in page.locator("#count-buttons button").all_inner_texts() if name != wanted
+    )
     right, wrong = (click(f"#count-buttons button:text-is('{name}')") for name in (wanted, other))
     return Script([right], [wrong])
 
@@ -107,7 +121,9 @@ def parity(page: Page) -> Script:
     numbers = [int(text) for text in page.locator(".display-number").all_inner_texts()]
     marks = [[click(f".row >> nth={n} >> .{kind}") for kind in (("odd", "even") if number % 2 else ("even", "odd"))]
              for n, number in enumerate(numbers)]  # fmt: skip
-    return Script([*(good for good, _ in marks), PRESS], [marks[0][0], marks[1][0], marks[2][1], PRESS])
+    return Script(
+        [*(good for good, _ in marks), PRESS], [marks[0][0], marks[1][0], marks[2][1], PRESS]
+    )
 
 
 @entry(PAGES, "number-checkboxes")
@@ -128,10 +144,15 @@ def food(page: Page) -> Script:
     items = page.locator("#area .food-item")
     if asked.startswith("Order one"):
         names = asked.split(": ", 1)[1].split(", ")
-        own = [[" ".join(t.split()) for t in items.locator(".item-name").all_text_contents()].index(n) for n in names]
+        own = [
+            [" ".join(t.split()) for t in items.locator(".item-name").all_text_contents()].index(n)
+            for n in names
+        ]
     else:
         many, kind = re.findall(r"Order (\d+) items that are (.+)", asked)[0]
-        fits = [n for n in range(items.count()) if items.nth(n).locator(f"img[alt='{kind}']").count()]
+        fits = [
+            n for n in range(items.count()) if items.nth(n).locator(f"img[alt='{kind}']").count()
+        ]
         own = [fits[n % len(fits)] for n in range(int(many))]
     picks = [click(f"#area .food-item >> nth={n} >> .add") for n in own]
     return Script([*picks, order], [*picks, picks[0], order])
@@ -139,8 +160,8 @@ def food(page: Page) -> Script:
 
 @entry(PAGES, "generate-number")
 def generate(page: Page) -> Script:
-    """A number is drawn until it fits: the same seed draws the same numbers. The miss submits at once, or one draw
-    that does not fit."""
+    """A number is drawn until it fits: the same seed draws the same numbers. The miss submits at
+    once, or one draw that does not fit."""
     asked = query(page)
     bound = int((re.findall(r"\d+", asked) or ["0"])[0])
     fits: dict[str, Callable[[int], bool]] = {
@@ -172,7 +193,9 @@ def greatest(page: Page) -> Script:
 @entry(PAGES, "social-media-some")
 def posts(page: Page) -> Script:
     """An icon at posts of a user; one less misses, or none at all."""
-    action, many, user = re.findall(r'"(\w+)" button on (all|\d+) posts? by (\S+) and', query(page))[0]
+    action, many, user = re.findall(
+        r'"(\w+)" button on (all|\d+) posts? by (\S+) and', query(page)
+    )[0]
     users = page.locator("#area .username").all_text_contents()
     own = [n for n, name in enumerate(users) if name == user]
     picks = [Act("force", f"#area .media >> nth={n} >> .{action.lower()}") for n in own]

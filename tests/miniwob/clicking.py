@@ -94,7 +94,11 @@ def unicode_button(page: Page) -> Script:
     """Buttons with names in many scripts; where there is one alone, a click beside it misses."""
     wanted = said(page)[0]
     others = [name for name in page.locator("#area button").all_text_contents() if name != wanted]
-    return _button(wanted, others[0]) if others else Script(_button(wanted, "").right, [click("#area input")])
+    return (
+        _button(wanted, others[0])
+        if others
+        else Script(_button(wanted, "").right, [click("#area input")])
+    )
 
 
 @entry(PAGES, "click-dialog")
@@ -108,7 +112,9 @@ def dialog_button(page: Page) -> Script:
     """One of a dialog's three buttons."""
     wanted = {"x": "Close"}.get(said(page)[0], said(page)[0])
     wrong = _other(["Cancel", "OK"], wanted)
-    right, other = (click(f".ui-dialog button:has-text({quoted(name)})") for name in (wanted, wrong))
+    right, other = (
+        click(f".ui-dialog button:has-text({quoted(name)})") for name in (wanted, wrong)
+    )
     return Script([right], [other])
 
 
@@ -130,7 +136,9 @@ def menu(page: Page) -> Script:
     paths: list[list[str]] = page.evaluate(PATHS)
     right = next(path for path in paths if path[-1] == leaf)
     wrong = next((path for path in paths if path[:-1] == right[:-1] and path != right), None)
-    acts = (_pointed(path) for path in (right, wrong or next(path for path in paths if path != right)))
+    acts = (
+        _pointed(path) for path in (right, wrong or next(path for path in paths if path != right))
+    )
     return Script(*acts)
 
 
@@ -188,12 +196,17 @@ def tree(page: Page) -> Script:
     item = "#tree li > span:visible"
     folders = page.locator(f"#tree li:has(> span:text-is({quoted(wanted)}))")
     parents = folders.first.locator("xpath=ancestor::li/span").all_text_contents()
-    # A file that is another's ends the episode; where there is none, another folder is opened and left so.
+    # A file that is another's ends the episode; where there is none, another folder is opened and
+    # left so.
     files = [
-        name for kind in (".file", ".folder") for name in page.locator(f"#tree > li > span{kind}").all_text_contents()
+        name
+        for kind in (".file", ".folder")
+        for name in page.locator(f"#tree > li > span{kind}").all_text_contents()
     ]
     opened = [click(f"{item}:text-is({quoted(name)})") for name in parents]
-    right, wrong = (click(f"{item}:text-is({quoted(name)})") for name in (wanted, _other(files, wanted)))
+    right, wrong = (
+        click(f"{item}:text-is({quoted(name)})") for name in (wanted, _other(files, wanted))
+    )
     return Script([*opened, right], [*opened, wrong])
 
 

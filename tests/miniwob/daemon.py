@@ -1,4 +1,5 @@
-"""The daemon, as its command runs it, in a thread: a process for each of hundreds of episodes would be most of it."""
+"""The daemon, as its command runs it, in a thread: a process for each of hundreds of episodes would
+be most of it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,13 @@ class _Elsewhere:
 
 def watch(episode: Episode, service: str, endpoint: str, folder: Path) -> Watch:
     """Watch the browser at ``endpoint`` for ``episode``; returns once every source sees."""
-    given = {"service": service, "episode": episode.id, "state": str(folder), "cdp": endpoint, "token_file": "(given)"}
+    given = {
+        "service": service,
+        "episode": episode.id,
+        "state": str(folder),
+        "cdp": endpoint,
+        "token_file": "(given)",
+    }
     settings = read_settings("run", given, environ={})
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:

@@ -6,7 +6,19 @@ import re
 
 from playwright.sync_api import Page
 
-from tests.miniwob.script import SUBMIT, Act, Script, Table, at, click, drag, entry, fill, query, said
+from tests.miniwob.script import (
+    SUBMIT,
+    Act,
+    Script,
+    Table,
+    at,
+    click,
+    drag,
+    entry,
+    fill,
+    query,
+    said,
+)
 
 PAGES: Table = {}
 
@@ -52,12 +64,21 @@ def grid(page: Page) -> Script:
     else:
         row = next((rows[word] for word in words if word in rows), 3)
         target = row + (0 if "left" in words else 2 if "right" in words else 1)
-    other = next(n for n in (target + 1, target - 1, target + 2, target - 2) if 0 <= n < 9 and n != start)
+    other = next(
+        n for n in (target + 1, target - 1, target + 2, target - 2) if 0 <= n < 9 and n != start
+    )
     acts = []
     for place in (target, other):
         act = _onto(page, f"#sortable li >> nth={start}", f"#sortable li >> nth={place}")
         x, y = map(float, act.text.split(","))
-        acts.append(drag(act.target, (x / 2, y / 2), (x * 0.9, y * 0.9), (x + (14 if place > start else -14), y)))
+        acts.append(
+            drag(
+                act.target,
+                (x / 2, y / 2),
+                (x * 0.9, y * 0.9),
+                (x + (14 if place > start else -14), y),
+            )
+        )
     return Script([acts[0]], [acts[1]])
 
 
@@ -83,7 +104,8 @@ def single(page: Page) -> Script:
     (way,) = re.findall(r"item (\w+) then", query(page))
     x, y = {"up": (0, -25), "down": (0, 25), "left": (-25, 0), "right": (25, 0)}[way]
     return Script(
-        [Act("drag", ".black-shape", f"{x},{y}"), SUBMIT], [Act("drag", ".black-shape", f"{-x},{-y}"), SUBMIT]
+        [Act("drag", ".black-shape", f"{x},{y}"), SUBMIT],
+        [Act("drag", ".black-shape", f"{-x},{-y}"), SUBMIT],
     )
 
 
@@ -98,7 +120,9 @@ KINDS = {"rectangles": "rect", "circles": "circle", "triangles": "polygon"}
 def _into(shape: dict[str, float], box: dict[str, float], n: int) -> Act:
     """Into the box, the n-th beside the others."""
     x, y = box["left"] + 14 + 12 * (n % 4), box["top"] + 14 + 12 * (n // 4)
-    return Act("drag", f"#area_svg > * >> nth={shape['n']}", f"{x - shape['x']:g},{y - shape['y']:g}")
+    return Act(
+        "drag", f"#area_svg > * >> nth={shape['n']}", f"{x - shape['x']:g},{y - shape['y']:g}"
+    )
 
 
 @entry(PAGES, "drag-shapes")
@@ -123,7 +147,10 @@ def parted(page: Page) -> Script:
     own = [one for one in drawn if not one["id"]]
     tag = KINDS.get(wanted)
     first = [one["tag"] == tag if tag else one["fill"] == wanted for one in own]
-    right = [_into(one, left if is_it else right_box, n) for n, (one, is_it) in enumerate(zip(own, first, strict=True))]
+    right = [
+        _into(one, left if is_it else right_box, n)
+        for n, (one, is_it) in enumerate(zip(own, first, strict=True))
+    ]
     wrong = [_into(own[0], right_box if first[0] else left, 0), *right[1:]]
     return Script([*right, SUBMIT], [*wrong, SUBMIT])
 
@@ -135,7 +162,8 @@ def resize(page: Page) -> Script:
     by = 15 if way == "larger" else -15
     handle = ".ui-resizable-e" if side == "width" else ".ui-resizable-s"
     right, wrong = (
-        Act("drag", handle, f"{x if side == 'width' else 0},{0 if side == 'width' else x}") for x in (by, -by)
+        Act("drag", handle, f"{x if side == 'width' else 0},{0 if side == 'width' else x}")
+        for x in (by, -by)
     )
     return Script([right, click("#submit")], [wrong, click("#submit")])
 
@@ -171,7 +199,8 @@ def bisect(page: Page) -> Script:
 
 @entry(PAGES, "daily-calendar")
 def event(page: Page) -> Script:
-    """An event is drawn over free half hours and named; one that is half an hour too long misses."""
+    """An event is drawn over free half hours and named; one that is half an hour too long
+    misses."""
     length, unit, name, start, end = re.findall(
         r'a ([\d.]+) (hours?|mins) event named "(.+)", between (\w+) and (\w+)', query(page)
     )[0]
@@ -179,11 +208,18 @@ def event(page: Page) -> Script:
     first, last = (int(t[:-2]) % 12 * 2 + (24 if t.endswith("PM") else 0) for t in (start, end))
     page.locator(f"#hh-{first}").scroll_into_view_if_needed()
     free = [n for n in range(first, last) if not _covered(page, n)]
-    begin = next(n for n in free if all(m in free for m in range(n, n + halves + 1)) and n + halves < last)
+    begin = next(
+        n for n in free if all(m in free for m in range(n, n + halves + 1)) and n + halves < last
+    )
 
     def make(many: int) -> list[Act]:
         named = [fill("#event-name", name), click("#controls .create")]
-        return [Act("drag", f"#hh-{begin}", " ".join(f"0,{y}" for y in range(2, 20 * (many - 1) + 6, 4))), *named]
+        return [
+            Act(
+                "drag", f"#hh-{begin}", " ".join(f"0,{y}" for y in range(2, 20 * (many - 1) + 6, 4))
+            ),
+            *named,
+        ]
 
     return Script(make(halves), make(halves + 1))
 

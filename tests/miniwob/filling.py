@@ -101,7 +101,10 @@ def time_of_day(page: Page) -> Script:
     found = re.findall(r"\d+:\d+\s[AP]M", query(page))[0]
     wanted = datetime.strptime(" ".join(found.split()), "%I:%M %p")
     half = wanted.strftime("%p")
-    typed = (Act("type", "#tt", wanted.strftime(f"%I%M{h}")) for h in (half, "PM" if half == "AM" else "AM"))
+    typed = (
+        Act("type", "#tt", wanted.strftime(f"%I%M{h}"))
+        for h in (half, "PM" if half == "AM" else "AM")
+    )
     right, wrong = typed
     return Script([right, SUBMIT], [wrong, SUBMIT])
 
@@ -121,7 +124,8 @@ def _box(name: str) -> Act:
 
 @entry(PAGES, "click-checkboxes-large", seed="2")
 def boxes(page: Page) -> Script:
-    """Just these boxes. The page still pays for more than half of them, so the miss takes the others."""
+    """Just these boxes. The page still pays for more than half of them, so the miss takes the
+    others."""
     asked = query(page).removeprefix("Select ").removesuffix(" and click Submit.").split(", ")
     names = [name.strip() for name in page.locator("#area label").all_inner_texts()]
     others = [name for name in names if name not in asked]
@@ -133,7 +137,9 @@ def boxes(page: Page) -> Script:
 def scroll_list(page: Page) -> Script:
     """One or two options of a list that allows many; one too many misses."""
     asked = query(page).removeprefix("Select ").split(" from the scroll list")[0].split(", ")
-    others = [name for name in page.locator("#options option").all_inner_texts() if name not in asked]
+    others = [
+        name for name in page.locator("#options option").all_inner_texts() if name not in asked
+    ]
     submit = click("#area button")
     pick = [Act("add", f"#options option:text-is({quoted(name)})") for name in (*asked, others[0])]
     return Script([*pick[:-1], submit], [*pick, submit])
@@ -152,7 +158,8 @@ def radio_and_number(page: Page) -> Script:
 
 @entry(PAGES, "form-sequence-3")
 def dropdown(page: Page) -> Script:
-    """A list that is drawn by script, then one of three buttons; right item, wrong button misses."""
+    """A list that is drawn by script, then one of three buttons; right item, wrong button
+    misses."""
     item = re.findall(r"Choose (.+) from the dropdown", query(page))[0]
     button = said(page)[0]
     other = "No" if button != "No" else "Yes"
@@ -170,7 +177,9 @@ def autocomplete(page: Page) -> Script:
     page.locator("ul.ui-autocomplete li").first.wait_for()
     items = page.locator("ul.ui-autocomplete li").all_inner_texts()
     wanted = next(item for item in items if item.endswith(end))
-    right, wrong = ([fill("#tags", t), Act("press", "#tags", "Tab"), SUBMIT] for t in (wanted, start))
+    right, wrong = (
+        [fill("#tags", t), Act("press", "#tags", "Tab"), SUBMIT] for t in (wanted, start)
+    )
     return Script(right, wrong)
 
 
@@ -182,5 +191,8 @@ def login(page: Page) -> Script:
     for asked in ("#username", "#password"):
         page.locator(asked).click()
         if page.locator("#popup").count():
-            return Script([click(asked), click("#popup-cancel"), *fields, SUBMIT], [click(asked), click("#popup-ok")])
+            return Script(
+                [click(asked), click("#popup-cancel"), *fields, SUBMIT],
+                [click(asked), click("#popup-ok")],
+            )
     return Script([*fields, SUBMIT], [fields[0], fill("#password", password[:-1]), SUBMIT])

@@ -36,8 +36,11 @@ def search(page: Page) -> Script:
 
 @entry(PAGES, "phone-book", seed="2")
 def phone_book(page: Page) -> Script:
-    """The phone, mail or address of a person who stands on a later page; the miss takes the page before."""
-    name, kind = re.findall(r"Find (.+) in the contact book and click on their (\w+)", query(page))[0]
+    """The phone, mail or address of a person who stands on a later page; the miss takes the page
+    before."""
+    name, kind = re.findall(r"Find (.+) in the contact book and click on their (\w+)", query(page))[
+        0
+    ]
     turn, turns = click("#pagination .next a"), 0
     while page.inner_text("#contact .name") != name:
         turn.perform(page)

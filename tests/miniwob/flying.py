@@ -1,4 +1,5 @@
-"""The airlines' search forms, in a frame of their own: cities by their suggestions, days by their calendars."""
+"""The airlines' search forms, in a frame of their own: cities by their suggestions, days by their
+calendars."""
 
 from __future__ import annotations
 
@@ -20,7 +21,12 @@ def american(page: Page) -> Script:
         acts += [Act("press", field, "Control+a"), Act("type", field, code)]
         acts.append(click(f"{FORM}.ui-menu-item:visible:has-text({quoted(code)})"))
     days = [int(wanted[f"segments[{n}].travelDate"].split("/")[1]) for n in (0, 1)]
-    return Script(*([*acts, *_calendars(*both), _search("button[type=submit].btn")] for both in _two_ways(*days)))
+    return Script(
+        *(
+            [*acts, *_calendars(*both), _search("button[type=submit].btn")]
+            for both in _two_ways(*days)
+        )
+    )
 
 
 @entry(PAGES, "flight.Alaska")
@@ -36,7 +42,10 @@ def alaska(page: Page) -> Script:
     more = [click(f"{FORM}.tnum-button >> nth=1")] * (int(wanted["NumberOfTravelers"]) - 1)
     if wanted.get("CabinType") == "First":
         more += [click(f"{FORM}#moreoptionsdiv h2"), click(f"{FORM}label[for=cabin-first]")]
-    out, back = (int(wanted[name].split("/")[1]) if name in wanted else 0 for name in ("DepartureDate", "ReturnDate"))
+    out, back = (
+        int(wanted[name].split("/")[1]) if name in wanted else 0
+        for name in ("DepartureDate", "ReturnDate")
+    )
 
     def dated(out: int, back: int) -> list[Act]:
         days = (("departure", out), ("return", back)) if back else (("departure", out),)
@@ -44,7 +53,12 @@ def alaska(page: Page) -> Script:
             click(f"{FORM}#{which}-date"), click(f"{FORM}a.cal-day:text-is('{day}')"), click(f"{FORM}#btnDone")
         )]  # fmt: skip
 
-    return Script(*([*acts, *dated(*both), *more, _search("input[type=submit]")] for both in _two_ways(out, back)))
+    return Script(
+        *(
+            [*acts, *dated(*both), *more, _search("input[type=submit]")]
+            for both in _two_ways(out, back)
+        )
+    )
 
 
 def _request(page: Page) -> dict[str, str]:

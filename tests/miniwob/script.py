@@ -1,6 +1,8 @@
-"""What a scripted solution of a MiniWoB++ page is made of: acts on the page, as a person would do them.
+"""What a scripted solution of a MiniWoB++ page is made of: acts on the page, as a person would do
+them.
 
-The goal is the importer's to say, from the instance alone: a script that erred with it would show nothing.
+The goal is the importer's to say, from the instance alone: a script that erred with it would show
+nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from playwright.sync_api import Locator, Page
 
 
 class Act(NamedTuple):
-    """One trusted input: what is done, to which element (a Playwright selector), with which text."""
+    """One trusted input: what is done, to which element (a Playwright selector), with which
+    text."""
 
     verb: str
     target: str
@@ -47,7 +50,11 @@ class Act(NamedTuple):
                 x, y = map(float, self.text.split(","))
                 element.click(position={"x": x, "y": y})
             case "drag":
-                _drag(page, element, [tuple(map(float, part.split(","))) for part in self.text.split()])
+                _drag(
+                    page,
+                    element,
+                    [tuple(map(float, part.split(","))) for part in self.text.split()],
+                )
             case "turn":
                 _turn(page, element, self.text)
             case "wait":
@@ -58,8 +65,8 @@ class Act(NamedTuple):
 
 
 def _turn(page: Page, element: Locator, wanted: str) -> None:
-    """Drag until the cube shows ``wanted``: it swings on for as long as the machine lets it, so nothing but looking
-    says how it stands."""
+    """Drag until the cube shows ``wanted``: it swings on for as long as the machine lets it, so
+    nothing but looking says how it stands."""
     for n in range(120):
         if page.locator(".active").first.text_content() == wanted:
             return
@@ -104,7 +111,8 @@ Table = dict[str, Entry]
 
 
 def entry(table: Table, page: str, seed: str = "1") -> Callable[[Reader], Reader]:
-    """List the decorated reader in ``table`` under the page's name; one reader may serve several pages."""
+    """List the decorated reader in ``table`` under the page's name; one reader may serve several
+    pages."""
 
     def add(read: Reader) -> Reader:
         if page in table:

@@ -1,4 +1,5 @@
-"""The pages of the `miniwob` package over loopback http, and the one seam between a page and its test.
+"""The pages of the `miniwob` package over loopback http, and the one seam between a page and its
+test.
 
 Only `reward` reads the page's globals: it is the oracle to which the milestones are held.
 """
@@ -31,7 +32,8 @@ START = """([seed, limit]) => {
 
 
 def _html() -> Path:
-    """Where the installed package keeps its pages; found without importing the package and its gym."""
+    """Where the installed package keeps its pages; found without importing the package and its
+    gym."""
     spec = find_spec("miniwob")
     assert spec is not None, "miniwob is not installed; requirements/dev.txt has it"
     return Path(str(spec.origin)).parent / "html"
@@ -70,7 +72,11 @@ def serve() -> Iterator[str]:
 def begin(page: Page, origin: str, name: str, seed: str) -> None:
     """Open the page and start its episode: the same seed gives the same instance."""
     airline = name.removeprefix("flight.")
-    page.goto(f"{origin}/miniwob/{name}.html" if airline == name else f"{origin}/flight/{airline}/wrapper.html")
+    page.goto(
+        f"{origin}/miniwob/{name}.html"
+        if airline == name
+        else f"{origin}/flight/{airline}/wrapper.html"
+    )
     page.wait_for_function("() => core.cover_div !== null && WOB_TASK_READY")
     page.evaluate(START, [seed, LONG_MS])
     page.wait_for_function("() => WOB_TASK_READY")
@@ -83,7 +89,8 @@ def utterance(page: Page) -> tuple[str, dict[str, Any]]:
 
 
 def instance(page: Page, origin: str, name: str, seed: str) -> Instance:
-    """What the environment says of the instance that was begun: it is the environment's word, before anybody acts."""
+    """What the environment says of the instance that was begun: it is the environment's word,
+    before anybody acts."""
     words, fields = utterance(page)
     if name.startswith("flight."):
         fields = page.evaluate("() => core.currentQuestion.request")

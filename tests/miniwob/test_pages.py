@@ -1,6 +1,8 @@
-"""MiniWoB++: on each page the goal of the task that is made for its instance agrees with the page's own raw reward.
+"""MiniWoB++: on each page the goal of the task that is made for its instance agrees with the page's
+own raw reward.
 
-The rules hear clicks, fields and what the document shows. The page's globals are read by the test, as the oracle.
+The rules hear clicks, fields and what the document shows. The page's globals are read by the test,
+as the oracle.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def read() -> dict[tuple[str, str], Case]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("way", get_args(Way))
-@pytest.mark.parametrize(("name", "seed"), [_marked(name, seed) for name in sorted(ENTRIES) for seed in seeds(name)])
+@pytest.mark.parametrize(
+    ("name", "seed"), [_marked(name, seed) for name in sorted(ENTRIES) for seed in seeds(name)]
+)
 def test_goal_agrees_with_the_page(
     bench: Bench, read: dict[tuple[str, str], Case], name: str, seed: str, way: Way
 ) -> None:
@@ -56,10 +60,16 @@ def test_every_page_is_scripted_or_named() -> None:
 
 def test_the_published_table() -> None:
     """Each page stands in it once; what it says in all is what its rows say."""
-    part = COVERAGE.read_text().split("<!-- milestoned coverage miniwob -->")[1].split("<!-- end -->")[0]
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in part.splitlines() if row.startswith("| ")][
-        2:
-    ]
+    part = (
+        COVERAGE.read_text()
+        .split("<!-- milestoned coverage miniwob -->")[1]
+        .split("<!-- end -->")[0]
+    )
+    rows = [
+        [cell.strip() for cell in row.strip("|").split("|")]
+        for row in part.splitlines()
+        if row.startswith("| ")
+    ][2:]
     assert sorted(row[0] for row in rows) == sorted(GENERATORS.keys() | UNOBSERVABLE.keys())
     assert {row[0] for row in rows if row[1] == "unobservable"} == set(UNOBSERVABLE)
     runs = [tuple(map(int, re.findall(r"\d+", row[1]))) for row in rows if " of " in row[1]]

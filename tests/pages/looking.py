@@ -1,4 +1,5 @@
-"""How the tests of pages look at them: a tab of somebody who is logged in, and what axe-core says of a page."""
+"""How the tests of pages look at them: a tab of somebody who is logged in, and what axe-core says
+of a page."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def served(folder: Path) -> Iterator[tuple[Process, httpx.Client]]:
     process = Process(folder)
     process.start()
     try:
-        with httpx.Client(base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}) as http:
+        with httpx.Client(
+            base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}
+        ) as http:
             http.post("/v1/tasks", json=TASK).raise_for_status()
             yield process, http
     finally:
@@ -43,7 +46,9 @@ def grave(found: Any) -> list[tuple[str, str]]:
 async def logged_in(service: Process) -> AsyncIterator[Page]:
     """A tab of the service's operator, at the list of episodes."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(
+            executable_path=EXECUTABLE, args=["--no-sandbox"]
+        )
         tab = await browser.new_page(base_url=service.url)
         await tab.goto("/")
         await tab.get_by_label("Token").fill(service.admin)

@@ -58,7 +58,9 @@ async def test_the_list_is_filtered_and_turned_page_by_page(page: Page) -> None:
     await is_accessible(page)
 
 
-@pytest.mark.parametrize("path", ["/fleet", "/tasks", f"/tasks/{TASK['id']}", "/training", "/label", "/audit"])
+@pytest.mark.parametrize(
+    "path", ["/fleet", "/tasks", f"/tasks/{TASK['id']}", "/training", "/label", "/audit"]
+)
 async def test_the_other_pages_open(page: Page, path: str) -> None:
     await page.goto(path)
     await expect(page.locator("h1")).to_be_visible()

@@ -19,7 +19,12 @@ RUDE = {"id": "rude", "when": {"url_reached": {"url": "/rude"}}, "penalty": 0.4}
 STRICT: dict[str, Any] = {**TASK, "id": "shop/strict", "milestones": [*TASK["milestones"], RUDE]}
 WON, LOST = (went("/cart"), clicked("Buy")), (went("/rude"),)
 UNSEEN: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
-INK, LIGHT_INK, NAV, GOAL = (0x1D, 0x24, 0x30), (0xE6, 0xE9, 0xEF), (0x3B, 0x7D, 0xD8), (0xD1, 0x49, 0x5B)
+INK, LIGHT_INK, NAV, GOAL = (
+    (0x1D, 0x24, 0x30),
+    (0xE6, 0xE9, 0xEF),
+    (0x3B, 0x7D, 0xD8),
+    (0xD1, 0x49, 0x5B),
+)
 
 FIND = """([canvas, wanted, within]) => {
   const { width, height } = canvas;
@@ -32,8 +37,11 @@ FIND = """([canvas, wanted, within]) => {
 }"""
 
 
-async def pixels(canvas: Locator, colour: tuple[int, int, int], within: int = 5) -> list[tuple[float, float]]:
-    """All pixels of this colour, as parts of the canvas' width and height; thin lines are never quite theirs."""
+async def pixels(
+    canvas: Locator, colour: tuple[int, int, int], within: int = 5
+) -> list[tuple[float, float]]:
+    """All pixels of this colour, as parts of the canvas' width and height; thin lines are never
+    quite theirs."""
     looked = [await canvas.element_handle(), list(colour), within]
     found: list[tuple[float, float]] = await canvas.page.evaluate(FIND, looked)
     return sorted((x, y) for x, y in found)
@@ -48,12 +56,24 @@ async def chart(page: Page, title: str) -> Locator:
 
 @pytest.fixture(scope="module")
 def four(site: Site) -> list[str]:
-    """Versions in their order: one won, one lost, one won, one won half of its episodes; all of one task."""
+    """Versions in their order: one won, one lost, one won, one won half of its episodes; all of one
+    task."""
     site.http.post("/v1/tasks", json=STRICT).raise_for_status()
     ran = []
-    for policy, steps in (("1", WON), ("2", LOST), (ATTACK, WON), ("4", (UNSEEN,)), ("4", WON), ("4", LOST)):
+    for policy, steps in (
+        ("1", WON),
+        ("2", LOST),
+        (ATTACK, WON),
+        ("4", (UNSEEN,)),
+        ("4", WON),
+        ("4", LOST),
+    ):
         labels = {"policy": policy, "half": str(policy == "4")}
-        opened = site.http.post("/v1/episodes", json={"task": STRICT["id"], "labels": labels}).raise_for_status().json()
+        opened = (
+            site.http.post("/v1/episodes", json={"task": STRICT["id"], "labels": labels})
+            .raise_for_status()
+            .json()
+        )
         told: list[Said] = [("episode.opened", {"task": STRICT["id"], "digest": "d"})]
         for number, deed in enumerate(steps):
             told += [began(number), deed]
@@ -71,7 +91,9 @@ async def problems(page: Page) -> list[str]:
     return said
 
 
-async def test_what_is_not_known_is_a_gap_in_the_line(page: Page, four: list[str], problems: list[str]) -> None:
+async def test_what_is_not_known_is_a_gap_in_the_line(
+    page: Page, four: list[str], problems: list[str]
+) -> None:
     await page.goto("/training?task=shop/strict")
     line = await pixels(await chart(page, "Steps per success"), INK, within=40)
     first, last = line[0][0], line[-1][0]
@@ -97,7 +119,8 @@ async def test_components_stack_and_a_loss_hangs_below_zero(page: Page, four: li
     assert len(hanging) > 100
     assert goal[0][0] < min(hanging)
     assert [y for x, y in nav if x < min(hanging) and y > zero + 0.02] == []
-    words = "Components, the newest version: goal 0.1, nav −0.15, ui 0.1"  # of the two whose total is known
+    # of the two whose total is known
+    words = "Components, the newest version: goal 0.1, nav −0.15, ui 0.1"
     await expect(canvas).to_have_accessible_name(words)
 
 
@@ -108,7 +131,9 @@ async def test_the_axis_of_a_rate_reaches_to_the_whole(page: Page, four: list[st
 
 
 @pytest.mark.slow
-async def test_a_change_of_the_scheme_is_drawn(page: Page, four: list[str], problems: list[str]) -> None:
+async def test_a_change_of_the_scheme_is_drawn(
+    page: Page, four: list[str], problems: list[str]
+) -> None:
     await page.goto("/training?task=shop/strict")
     canvas = await chart(page, "Success rate")
     assert len(await pixels(canvas, INK)) > 50
@@ -144,17 +169,25 @@ async def test_two_running_totals_have_the_colours_of_their_key(
     await page.goto(f"/compare?a={won}&b={lost}")
     canvas = await chart(page, "running totals")
     for side in ("a", "b"):
-        key = await page.locator(f".key .which.{side}").evaluate("(one) => getComputedStyle(one).backgroundColor")
-        red, green, blue = (int(part) for part in key.removeprefix("rgb(").removesuffix(")").split(", "))
+        key = await page.locator(f".key .which.{side}").evaluate(
+            "(one) => getComputedStyle(one).backgroundColor"
+        )
+        red, green, blue = (
+            int(part) for part in key.removeprefix("rgb(").removesuffix(")").split(", ")
+        )
         assert await pixels(canvas, (red, green, blue), within=40), f"side {side}"
     await is_accessible(page)
     assert problems == []
 
 
-async def test_without_javascript_the_chart_is_its_words(site: Site, page: Page, four: list[str]) -> None:
+async def test_without_javascript_the_chart_is_its_words(
+    site: Site, page: Page, four: list[str]
+) -> None:
     assert page.context.browser is not None
     plain = await page.context.browser.new_context(
-        base_url=site.process.url, java_script_enabled=False, storage_state=await page.context.storage_state()
+        base_url=site.process.url,
+        java_script_enabled=False,
+        storage_state=await page.context.storage_state(),
     )
     tab = await plain.new_page()
     await tab.goto("/training?task=shop/strict")

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from api.pages.curve import HEIGHT, WIDTH, curve, running_totals
 
 
-def reward(step: int, paid: float | None, milestones: tuple[str, ...] = (), **components: float) -> dict[str, Any]:
+def reward(
+    step: int, paid: float | None, milestones: tuple[str, ...] = (), **components: float
+) -> dict[str, Any]:
     earned = [{"id": id, "worth": paid, "baseline": False} for id in milestones]
     return {"step": step, "reward": paid, "components": components, "milestones": earned}
 
@@ -58,7 +60,9 @@ def test_a_step_that_is_not_known_is_a_band_and_the_total_is_known_no_more() -> 
 def test_what_was_still_to_come_is_known_after_the_last_step_that_is_not() -> None:
     drawn = curve([reward(0, 0.5, nav=0.5), reward(1, None), reward(2, 0.25), reward(3, 0.25)])
     assert drawn is not None
-    places, heights = zip(*(map(float, point.split(",")) for point in drawn.to_go.split()), strict=True)
+    places, heights = zip(
+        *(map(float, point.split(",")) for point in drawn.to_go.split()), strict=True
+    )
     assert places == pytest.approx([drawn.left + drawn.slot * (n + 0.5) for n in (2, 3)], abs=0.02)
     assert drawn.zero - heights[0] == pytest.approx(2 * (drawn.zero - heights[1]), abs=0.03)
 
@@ -73,8 +77,14 @@ def test_a_milestone_has_a_flag_where_it_was_reached_but_what_was_true_already_h
 
 @given(st.lists(st.one_of(st.none(), st.floats(-3, 20)), min_size=1, max_size=40))
 def test_everything_lies_on_the_sheet(paid: list[float | None]) -> None:
-    drawn = curve([reward(n, one, ("m",) if one else (), goal=one or 0.0) for n, one in enumerate(paid)])
+    drawn = curve(
+        [reward(n, one, ("m",) if one else (), goal=one or 0.0) for n, one in enumerate(paid)]
+    )
     assert drawn is not None
-    points = [tuple(map(float, point.split(","))) for point in (drawn.line + " " + drawn.to_go).split()]
-    points += [(bar.x + bar.width, bar.y + bar.height) for bar in drawn.bars] + [(bar.x, bar.y) for bar in drawn.bars]
+    points = [
+        tuple(map(float, point.split(","))) for point in (drawn.line + " " + drawn.to_go).split()
+    ]
+    points += [(bar.x + bar.width, bar.y + bar.height) for bar in drawn.bars] + [
+        (bar.x, bar.y) for bar in drawn.bars
+    ]
     assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in points)

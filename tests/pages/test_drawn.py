@@ -1,4 +1,5 @@
-"""What the pages of many draw and count: graphs, charts, agreement, who is asked what next. All pure."""
+"""What the pages of many draw and count: graphs, charts, agreement, who is asked what next. All
+pure."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import orjson
 import pytest
 
 from api.labelling.agreement import alpha
-from api.labelling.queue import Item, open_to, queue
+from api.labelling.queue import QueueItem, open_to, queue
 from api.pages.graph import graph
 from api.pages.plot import line, stacked, together
 from api.pages.task import hits_of
@@ -27,7 +28,12 @@ def test_a_milestone_stands_right_of_all_that_it_comes_after_or_needs() -> None:
     place = {box.id: box.x for box in drawn.boxes}
     assert place["a"] == place["c"] < place["b"] < place["done"]
     arrows = {(arrow.start, arrow.end, arrow.kind) for arrow in drawn.arrows}
-    assert arrows == {("a", "b", "after"), ("c", "b", "before"), ("b", "done", "requires"), ("c", "done", "requires")}
+    assert arrows == {
+        ("a", "b", "after"),
+        ("c", "b", "before"),
+        ("b", "done", "requires"),
+        ("c", "done", "requires"),
+    }
     assert all(0 <= box.x <= drawn.width and 0 <= box.y <= drawn.height for box in drawn.boxes)
 
 
@@ -48,7 +54,9 @@ def test_the_axis_reaches_to_the_top_at_least() -> None:
 
 
 def test_components_stack_and_a_loss_hangs() -> None:
-    drawn = stacked(["1", "2"], [{"nav": 0.2, "ui": 0.2, "penalty": -0.1, "tool": 0.0}, {"nav": 0.1}])
+    drawn = stacked(
+        ["1", "2"], [{"nav": 0.2, "ui": 0.2, "penalty": -0.1, "tool": 0.0}, {"nav": 0.1}]
+    )
     assert drawn is not None
     assert drawn.kind == "bar"
     assert [(one.name, one.values) for one in drawn.series] == [
@@ -87,9 +95,12 @@ def test_first_steps_and_what_was_so_already() -> None:
 @pytest.mark.parametrize(
     ("items", "wanted"),
     [
-        # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C: his own data and his own answer.
+        # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C: his own data
+        # and his own answer.
         pytest.param(
-            "aaa,bbcb,cccc,cccc,bbbb,abcd,dddd,aaba,bbbb,eee,aa,c".split(","), 0.743, id="the source's own example"
+            "aaa,bbcb,cccc,cccc,bbbb,abcd,dddd,aaba,bbbb,eee,aa,c".split(","),
+            0.743,
+            id="the source's own example",
         ),
         pytest.param(["aa", "bb"], 1.0, id="always"),
         pytest.param(["ab", "ab"], -0.5, id="never"),
@@ -123,8 +134,16 @@ def test_what_waits_comes_first_then_what_people_disagree_on_then_what_nobody_sa
         Row(first="c", second="d", choice="second", annotator="he"),
     ]
     waiting: list[Any] = [Row(episode="w", step=3, item="step")]
-    found = queue(waiting, [("u", 2, "goal", "t", "nobody was sure")], words, [Row(id="x"), Row(id="y")])
-    assert [item.key[:2] for item in found] == [("w", ""), ("u", ""), ("c", "d"), ("a", "b"), ("x", "y")]
+    found = queue(
+        waiting, [("u", 2, "goal", "t", "nobody was sure")], words, [Row(id="x"), Row(id="y")]
+    )
+    assert [item.key[:2] for item in found] == [
+        ("w", ""),
+        ("u", ""),
+        ("c", "d"),
+        ("a", "b"),
+        ("x", "y"),
+    ]
     assert [item.waits for item in found] == [True, False, False, False, False]
 
 
@@ -134,4 +153,4 @@ def test_nobody_is_asked_the_same_twice_and_tasks_are_not_mixed() -> None:
     assert [item.key for item in items] == [("a", "b", -1, "")]
     said: list[Any] = [Row(first="a", second="b", choice="tie")]
     assert open_to(items, said, "me") == []
-    assert open_to(items, said, "she") == [Item("t", "a", "b", -1, "", "nobody has said yet")]
+    assert open_to(items, said, "she") == [QueueItem("t", "a", "b", -1, "", "nobody has said yet")]

@@ -1,4 +1,5 @@
-"""The pages as a person meets them, in a real browser: by mouse, by keyboard, live, under attack."""
+"""The pages as a person meets them, in a real browser: by mouse, by keyboard, live, under
+attack."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from tests.support.chromium import needs_chromium
 from tests.support.logs import Said, began, clicked, sealed, went
 
 pytestmark = [pytest.mark.browser, needs_chromium]
-ATTACK = "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>"
+ATTACK = (
+    "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>"
+)
 OPENED = ("episode.opened", {"task": "t", "digest": "d"})
 CLOSED = ("episode.closed", {"reason": "done"})
 
@@ -37,10 +40,16 @@ class Site(NamedTuple):
 
     def open(self, **labels: str) -> tuple[str, str]:
         """A new episode's id and append token."""
-        opened = self.http.post("/v1/episodes", json={"task": TASK["id"], "labels": labels}).raise_for_status().json()
+        opened = (
+            self.http.post("/v1/episodes", json={"task": TASK["id"], "labels": labels})
+            .raise_for_status()
+            .json()
+        )
         return opened["episode"], opened["token"]
 
-    def tell(self, episode: str, token: str, *said: Said, first: int = 1, prev: str = GENESIS) -> str:
+    def tell(
+        self, episode: str, token: str, *said: Said, first: int = 1, prev: str = GENESIS
+    ) -> str:
         """Append what was said; gives the log's head."""
         told = events(episode, *said, first=first)
         path, headers = f"/v1/episodes/{episode}/events", {"authorization": f"Bearer {token}"}
@@ -63,7 +72,13 @@ async def page(site: Site) -> AsyncIterator[Page]:
 
 async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, page: Page) -> None:
     episode, token = site.open(policy="walked")
-    said = [OPENED, acted(0, {"says": "open the cart"}), went("/cart"), acted(1, "look around"), went("/else")]
+    said = [
+        OPENED,
+        acted(0, {"says": "open the cart"}),
+        went("/cart"),
+        acted(1, "look around"),
+        went("/else"),
+    ]
     site.tell(episode, token, *said, sealed(1), CLOSED)
     await page.get_by_label("Label").fill("policy=walked")
     await page.get_by_role("button", name="Show").click()
@@ -90,7 +105,9 @@ async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, pag
     await is_accessible(page)
 
 
-async def test_a_milestone_says_why_it_paid_and_an_unpaid_one_what_came_nearest(site: Site, page: Page) -> None:
+async def test_a_milestone_says_why_it_paid_and_an_unpaid_one_what_came_nearest(
+    site: Site, page: Page
+) -> None:
     episode, token = site.open()
     said = [OPENED, began(0), went("/cart"), sealed(0), began(1), clicked("Bye"), sealed(1), CLOSED]
     site.tell(episode, token, *said)
@@ -111,7 +128,9 @@ async def test_a_milestone_says_why_it_paid_and_an_unpaid_one_what_came_nearest(
     await is_accessible(page)
 
 
-async def test_the_lanes_move_together_with_the_scrubber_and_the_clock(site: Site, page: Page) -> None:
+async def test_the_lanes_move_together_with_the_scrubber_and_the_clock(
+    site: Site, page: Page
+) -> None:
     episode, token = site.open()
     steps = [one for step in range(12) for one in (began(step), went(f"/{step}"), sealed(step))]
     site.tell(episode, token, OPENED, *steps, CLOSED)
@@ -125,7 +144,9 @@ async def test_the_lanes_move_together_with_the_scrubber_and_the_clock(site: Sit
     await expect(page.locator("#place")).to_contain_text("step 11 of 12")
     across = await page.evaluate("document.getElementById('cursor').getAttribute('x1')")
     assert float(across) > 800
-    await page.get_by_role("button", name="Play").click()  # at the end it begins anew; 37 ms are over at once
+    await page.get_by_role(
+        "button", name="Play"
+    ).click()  # at the end it begins anew; 37 ms are over at once
     await expect(current).to_have_text("11")
     await expect(page.get_by_role("button", name="Play")).to_have_attribute("aria-pressed", "false")
 
@@ -140,7 +161,9 @@ async def test_a_running_episode_moves_without_a_reload(site: Site, page: Page) 
     await expect(page.locator(".spans .gain")).to_have_text("+0.1")
     await expect(page.locator("#s-0 .line.evidence")).to_contain_text("http://shop.test/cart")
     head = site.tell(episode, token, began(1), first=5, prev=head)
-    await expect(page.get_by_role("heading", name="Step 1")).to_be_visible()  # who looks at the newest goes along
+    await expect(
+        page.get_by_role("heading", name="Step 1")
+    ).to_be_visible()  # who looks at the newest goes along
     site.tell(episode, token, CLOSED, first=6, prev=head)
     await expect(page.locator("dl .failure")).to_have_text("no success")
     assert await page.evaluate("window.before") == "the same document"
@@ -172,26 +195,74 @@ async def test_an_attackers_words_are_only_words(site: Site, page: Page) -> None
     episode, token = site.open(**{ATTACK[:40]: ATTACK})
     address = f"javascript:{ATTACK}"
     told = ("page.titled", {"tab": "T", "url": address, "title": ATTACK})
-    site.tell(episode, token, OPENED, acted(0, {ATTACK: ATTACK}), went(address), told, sealed(0), CLOSED)
+    site.tell(
+        episode, token, OPENED, acted(0, {ATTACK: ATTACK}), went(address), told, sealed(0), CLOSED
+    )
     for path in ("/episodes", f"/episodes/{episode}?step=0"):
         await page.goto(path)
         await expect(page.get_by_text("onerror").first).to_be_visible()
         assert await page.title() != "owned"
-        assert await page.locator("main img, main script, main iframe, main [href^='javascript']").count() == 0
+        assert (
+            await page.locator(
+                "main img, main script, main iframe, main [href^='javascript']"
+            ).count()
+            == 0
+        )
 
 
 HOSTILE: list[Any] = [
-    {"type": 2, "id": 5, "tagName": "img", "attributes": {"src": "x", "onerror": "top.document.title='owned'"}},
+    {
+        "type": 2,
+        "id": 5,
+        "tagName": "img",
+        "attributes": {"src": "x", "onerror": "top.document.title='owned'"},
+    },
     {"type": 2, "id": 6, "tagName": "script", "attributes": {"src": "http://evil.test/s.js"}},
-    {"type": 2, "id": 7, "tagName": "iframe", "attributes": {"srcdoc": "<script>top.document.title='owned'</script>"}},
-    {"type": 2, "id": 8, "tagName": "svg", "isSVG": True, "attributes": {"onload": "top.document.title='owned'"}},
-    {"type": 2, "id": 9, "tagName": "style", "attributes": {"_cssText": "@import 'http://evil.test/a.css';"}},
-    {"type": 2, "id": 10, "tagName": "p", "attributes": {"style": "background: url(http://evil.test/p.png)"}},
-    {"type": 2, "id": 11, "tagName": "meta", "attributes": {"http-equiv": "refresh", "content": "0;http://evil.test/"}},
+    {
+        "type": 2,
+        "id": 7,
+        "tagName": "iframe",
+        "attributes": {"srcdoc": "<script>top.document.title='owned'</script>"},
+    },
+    {
+        "type": 2,
+        "id": 8,
+        "tagName": "svg",
+        "isSVG": True,
+        "attributes": {"onload": "top.document.title='owned'"},
+    },
+    {
+        "type": 2,
+        "id": 9,
+        "tagName": "style",
+        "attributes": {"_cssText": "@import 'http://evil.test/a.css';"},
+    },
+    {
+        "type": 2,
+        "id": 10,
+        "tagName": "p",
+        "attributes": {"style": "background: url(http://evil.test/p.png)"},
+    },
+    {
+        "type": 2,
+        "id": 11,
+        "tagName": "meta",
+        "attributes": {"http-equiv": "refresh", "content": "0;http://evil.test/"},
+    },
     {"type": 2, "id": 12, "tagName": "iframe", "attributes": {"src": "http://evil.test/frame"}},
     {"type": 2, "id": 13, "tagName": "object", "attributes": {"data": "http://evil.test/object"}},
-    {"type": 2, "id": 14, "tagName": "link", "attributes": {"rel": "stylesheet", "href": "http://evil.test/l.css"}},
-    {"type": 2, "id": 15, "tagName": "a", "attributes": {"href": "javascript:top.document.title='owned'"}},
+    {
+        "type": 2,
+        "id": 14,
+        "tagName": "link",
+        "attributes": {"rel": "stylesheet", "href": "http://evil.test/l.css"},
+    },
+    {
+        "type": 2,
+        "id": 15,
+        "tagName": "a",
+        "attributes": {"href": "javascript:top.document.title='owned'"},
+    },
     {"type": 2, "id": 16, "tagName": "p", "attributes": {}},
 ]
 
@@ -201,17 +272,32 @@ def recording() -> list[dict[str, Any]]:
     for one in HOSTILE:
         one["childNodes"] = []
     HOSTILE[-1]["childNodes"] = [{"type": 3, "id": 17, "textContent": "Hello from the page"}]
-    body = {"type": 2, "id": 4, "tagName": "body", "attributes": {"onload": "alert(1)"}, "childNodes": HOSTILE}
+    body = {
+        "type": 2,
+        "id": 4,
+        "tagName": "body",
+        "attributes": {"onload": "alert(1)"},
+        "childNodes": HOSTILE,
+    }
     head = {"type": 2, "id": 3, "tagName": "head", "attributes": {}, "childNodes": []}
     root = {"type": 2, "id": 2, "tagName": "html", "attributes": {}, "childNodes": [head, body]}
     node = {"type": 0, "id": 1, "childNodes": [root]}
-    meta = {"type": 4, "timestamp": 1, "data": {"href": "http://evil.test/", "width": 800, "height": 600}}
-    return [meta, {"type": 2, "timestamp": 2, "data": {"node": node, "initialOffset": {"top": 0, "left": 0}}}]
+    meta = {
+        "type": 4,
+        "timestamp": 1,
+        "data": {"href": "http://evil.test/", "width": 800, "height": 600},
+    }
+    return [
+        meta,
+        {"type": 2, "timestamp": 2, "data": {"node": node, "initialOffset": {"top": 0, "left": 0}}},
+    ]
 
 
 @pytest.mark.slow_where("caged alone")
 @pytest.mark.parametrize("wall", ["cleaned and caged", "caged alone"])
-async def test_an_attackers_recording_only_looks_like_something(site: Site, page: Page, wall: str) -> None:
+async def test_an_attackers_recording_only_looks_like_something(
+    site: Site, page: Page, wall: str
+) -> None:
     episode, token = site.open()
     data = {"tab": "T", "stream": "s", "n": 0, "now": 2, "text": orjson.dumps(recording()).decode()}
     site.tell(episode, token, OPENED, began(0), ("visual.recorded", data), sealed(0), CLOSED)
@@ -232,10 +318,21 @@ async def test_an_attackers_recording_only_looks_like_something(site: Site, page
 
 async def test_without_javascript_a_step_is_a_link(site: Site, page: Page, tmp_path: Path) -> None:
     episode, token = site.open()
-    site.tell(episode, token, OPENED, acted(0, "first"), went("/cart"), acted(1, "second"), went("/x"), CLOSED)
+    site.tell(
+        episode,
+        token,
+        OPENED,
+        acted(0, "first"),
+        went("/cart"),
+        acted(1, "second"),
+        went("/x"),
+        CLOSED,
+    )
     assert page.context.browser is not None
     plain = await page.context.browser.new_context(
-        base_url=site.process.url, java_script_enabled=False, storage_state=await page.context.storage_state()
+        base_url=site.process.url,
+        java_script_enabled=False,
+        storage_state=await page.context.storage_state(),
     )
     tab = await plain.new_page()
     await tab.goto(f"/episodes/{episode}")

@@ -36,14 +36,28 @@ def test_a_step_that_is_told_to_begin_twice_is_one() -> None:
 def test_the_outline_knows_how_many_lines_a_step_will_have() -> None:
     things = (began(0), went("/a"), went("/a"), went("/b"), GAP, sealed(0), began(1), went("/b"))
     made = outline(*things)
-    parts = [[event for event in log(*things) if span.first <= event.seq <= span.last] for span in made.spans]
-    assert [span.lines for span in made.spans] == [len(folded(part, frozenset())) for part in parts] == [0, 5, 2]
+    parts = [
+        [event for event in log(*things) if span.first <= event.seq <= span.last]
+        for span in made.spans
+    ]
+    assert (
+        [span.lines for span in made.spans]
+        == [len(folded(part, frozenset())) for part in parts]
+        == [0, 5, 2]
+    )
     assert [span.gaps for span in made.spans] == [0, 1, 0]
 
 
 def test_every_event_is_in_the_span_that_begins_before_it() -> None:
     made = outline(OPENED, began(0), went("/a"), began(5), sealed(5))
-    assert [made.span_of(seq).key for seq in (1, 2, 3, 4, 5, 99)] == ["opening", "0", "0", "5", "5", "5"]
+    assert [made.span_of(seq).key for seq in (1, 2, 3, 4, 5, 99)] == [
+        "opening",
+        "0",
+        "0",
+        "5",
+        "5",
+        "5",
+    ]
 
 
 def test_a_picture_belongs_to_the_step_that_it_was_taken_of() -> None:
@@ -76,7 +90,9 @@ def test_what_a_search_finds(words: str, sources: frozenset[str], found: bool) -
         pytest.param("click Buy", "click Buy", id="a text"),
         pytest.param({"says": "open the shop"}, "open the shop", id="one member"),
         pytest.param({"type": "click", "x": 3, "y": 4}, "click 3 4", id="a flat one"),
-        pytest.param({"type": "drag", "to": {"x": 1}}, '{"to":{"x":1},"type":"drag"}', id="a deep one"),
+        pytest.param(
+            {"type": "drag", "to": {"x": 1}}, '{"to":{"x":1},"type":"drag"}', id="a deep one"
+        ),
         pytest.param("a\nb\x1b[31mc", "a b [31mc", id="control characters"),
     ],
 )
@@ -86,9 +102,17 @@ def test_an_action_on_one_line(action: Any, text: str) -> None:
 
 def test_neighbours_that_say_the_same_are_one_line() -> None:
     lines = folded(log(went("/a"), went("/a"), went("/a"), went("/b"), went("/a")), frozenset())
-    assert [(line.first, line.last, line.count) for line in lines] == [(1, 3, 3), (4, 4, 1), (5, 5, 1)]
+    assert [(line.first, line.last, line.count) for line in lines] == [
+        (1, 3, 3),
+        (4, 4, 1),
+        (5, 5, 1),
+    ]
 
 
 def test_evidence_stands_alone() -> None:
     lines = folded(log(went("/a"), went("/a"), went("/a"), went("/a")), frozenset((2,)))
-    assert [(line.first, line.last, line.marked) for line in lines] == [(1, 1, False), (2, 2, True), (3, 4, False)]
+    assert [(line.first, line.last, line.marked) for line in lines] == [
+        (1, 1, False),
+        (2, 2, True),
+        (3, 4, False),
+    ]

@@ -1,4 +1,5 @@
-"""The pages of many episodes on their own wire: what each says, whose it is, what a form of theirs may do."""
+"""The pages of many episodes on their own wire: what each says, whose it is, what a form of theirs
+may do."""
 
 from __future__ import annotations
 
@@ -23,8 +24,18 @@ from tests.support.logs import Said, clicked, went
 
 __all__ = ["postgres", "store"]
 HTML = {"accept": "text/html"}
-OTHER = {**TASK, "version": "2", "milestones": [*TASK["milestones"][:2], {
-    "id": "search", "when": {"url_reached": {"url": "/search"}}}, TASK["milestones"][2]]}  # fmt: skip
+OTHER = {
+    **TASK,
+    "version": "2",
+    "milestones": [
+        *TASK["milestones"][:2],
+        {
+            "id": "search",
+            "when": {"url_reached": {"url": "/search"}},
+        },
+        TASK["milestones"][2],
+    ],
+}
 GAP: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
 PAGES = (
     "/episodes", "/fleet", "/tasks", "/tasks/shop/cart", "/editor?task=shop/cart", "/training", "/label", "/audit",
@@ -34,7 +45,8 @@ PAGES = (
 
 
 class Shop:
-    """A service with two policy versions: `good` reaches the goal, `poor` looks behind the scenes and is not seen."""
+    """A service with two policy versions: `good` reaches the goal, `poor` looks behind the scenes
+    and is not seen."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -45,7 +57,9 @@ class Shop:
             await self.service.post("/v1/tasks", task)
         buys = [(went("/search"),), (went("/cart"), clicked("Buy"))]
         self.good = await self.run({"policy": "8", "greedy": True}, *buys)
-        self.poor = await self.run({"policy": "7"}, (went("/search"),), (went("file:///etc/rules.yaml"), GAP))
+        self.poor = await self.run(
+            {"policy": "7"}, (went("/search"),), (went("file:///etc/rules.yaml"), GAP)
+        )
         await self.service.app.state.parts.checkpointer.turn(head=True)
 
     async def run(self, labels: dict[str, Any], *steps: tuple[Said, ...]) -> str:
@@ -62,7 +76,9 @@ class Shop:
         path = path.format(good=self.good, poor=self.poor)
         return await self.service.get(path, None, headers={**HTML, "cookie": f"milestoned={token}"})
 
-    async def send(self, path: str, token: str = ADMIN, origin: str | None = None, **fields: Any) -> Any:
+    async def send(
+        self, path: str, token: str = ADMIN, origin: str | None = None, **fields: Any
+    ) -> Any:
         headers = {**HTML, "cookie": f"milestoned={token}"} | ({"origin": origin} if origin else {})
         return await self.service.call("POST", path, None, data=fields, headers=headers)
 
@@ -81,7 +97,9 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
         yield found
 
 
-async def test_every_page_says_what_there_is_and_nothing_of_it_to_another_tenant(store: Store) -> None:
+async def test_every_page_says_what_there_is_and_nothing_of_it_to_another_tenant(
+    store: Store,
+) -> None:
     async with open_shop(store) as shop:
         await _walk(shop)
 
@@ -98,7 +116,10 @@ async def _walk(shop: Shop) -> None:
         assert "Put it into the cart" not in told, path
         assert "<td>environment</td>" not in told, path
         if "{good}" in path:
-            assert (theirs.status_code, f"there is no episode {shop.good}" in told) == (404, True), path
+            assert (theirs.status_code, f"there is no episode {shop.good}" in told) == (
+                404,
+                True,
+            ), path
         else:
             assert shop.good not in told, path
 
@@ -107,7 +128,9 @@ async def test_whoever_only_reads_changes_nothing(shop: Shop) -> None:
     _, reader = await shop.service.app.state.parts.tokens.create("read", "a reader", Terms())
     for path in ("/editor", "/label"):
         assert (await shop.send(path, reader, text="x", first=shop.good)).status_code == 403
-        assert (await shop.send(path, origin="https://evil.test", text="x", first=shop.good)).status_code == 403
+        assert (
+            await shop.send(path, origin="https://evil.test", text="x", first=shop.good)
+        ).status_code == 403
     assert "token of the scope" in (await shop.look("/editor?task=shop/cart", reader)).text
 
 
@@ -115,7 +138,9 @@ async def test_numbers_that_are_none_are_refused(shop: Shop) -> None:
     for event in ("9" * 19, "9" * 20, "9" * 5000, "-1", "x"):
         for path in ("/episodes/{good}", "/episodes/{good}/detail"):
             answer = await shop.look(f"{path}?event={event}")
-            assert answer.status_code in (404, 422) or (path == "/episodes/{good}" and event == "9" * 19), event
+            assert answer.status_code in (404, 422) or (
+                path == "/episodes/{good}" and event == "9" * 19
+            ), event
     for step in ("--5", "5-", "9" * 30):
         answer = await shop.send("/label", first=shop.good, step=step, choice="yes")
         assert (answer.status_code, "step: got" in answer.text) == (422, True)
@@ -174,18 +199,29 @@ async def test_a_changed_task_is_tried_before_it_is_saved(shop: Shop) -> None:
     text = (await shop.look("/editor?task=shop/cart&version=1")).text
     written = re.search(r"<textarea.*?>\n(.*?)</textarea>", text, re.S)
     assert written is not None
-    changed = written[1].replace("&#39;1&#39;", "'3'").replace("&#39;", "'").replace("url: /cart", "url: /search")
+    changed = (
+        written[1]
+        .replace("&#39;1&#39;", "'3'")
+        .replace("&#39;", "'")
+        .replace("url: /cart", "url: /search")
+    )
     unsaved = await shop.send("/editor", task="shop/cart", text=changed, do="save")
     assert "What it would have paid" in unsaved.text
-    tried = await shop.send("/editor", task="shop/cart", text=changed, do="try", episode=[shop.good, shop.poor])
+    tried = await shop.send(
+        "/editor", task="shop/cart", text=changed, do="try", episode=[shop.good, shop.poor]
+    )
     assert "moved cart" in tried.text
     digest = sha256(changed.encode())
     assert f'name="tried" value="{digest}"' in tried.text
     saved = await shop.send("/editor", task="shop/cart", text=changed, do="save", tried=digest)
     assert (saved.status_code, saved.headers["location"]) == (303, "/tasks/shop/cart?version=3")
-    again = await shop.send("/editor", task="shop/cart", text=changed + "\nsettings: {quiet_ms: 60}\n", do="try")
+    again = await shop.send(
+        "/editor", task="shop/cart", text=changed + "\nsettings: {quiet_ms: 60}\n", do="try"
+    )
     digest = sha256((changed + "\nsettings: {quiet_ms: 60}\n").encode())
-    other = await shop.send("/editor", text=changed + "\nsettings: {quiet_ms: 60}\n", do="save", tried=digest)
+    other = await shop.send(
+        "/editor", text=changed + "\nsettings: {quiet_ms: 60}\n", do="save", tried=digest
+    )
     assert again.status_code == 200
     assert "wanted a new version" in other.text
     wrong = await shop.send("/editor", task="shop/cart", text="id: x\nmilestones: 3\n", do="try")
@@ -218,8 +254,12 @@ async def test_a_list_is_a_file(shop: Shop) -> None:
     rows = (await shop.look("/episodes/export?label=policy%3D8")).text.splitlines()
     assert rows[0].startswith("episode,task,version")
     assert [row.split(",")[0] for row in rows[1:]] == [shop.good]
-    with zipfile.ZipFile(io.BytesIO((await shop.look("/episodes/export?format=recordings")).content)) as made:
+    with zipfile.ZipFile(
+        io.BytesIO((await shop.look("/episodes/export?format=recordings")).content)
+    ) as made:
         assert sorted(made.namelist()) == sorted(f"{id}.mrec" for id in (shop.good, shop.poor))
-    with zipfile.ZipFile(io.BytesIO((await shop.look("/episodes/export?format=parquet")).content)) as made:
+    with zipfile.ZipFile(
+        io.BytesIO((await shop.look("/episodes/export?format=parquet")).content)
+    ) as made:
         assert "rewards.parquet" in made.namelist()
     assert (await shop.look("/episodes/export?format=parquet&task=none")).status_code == 422

@@ -1,4 +1,5 @@
-"""The pages of many episodes as a person meets them: found, filtered, compared, labelled by keyboard, edited, live."""
+"""The pages of many episodes as a person meets them: found, filtered, compared, labelled by
+keyboard, edited, live."""
 
 from __future__ import annotations
 
@@ -38,7 +39,13 @@ def two(site: Site) -> Two:
     gap: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
     good = run("8", (went("/"),), (went("/cart"), clicked("Buy")))
     poor = run("7", (went("/"),), (went("file:///etc/rules.yaml"), gap))
-    sandbox = {"name": "box", "instance": "i" * 32, "labels": {"os": "debian"}, "agentd": "0.1.0", "wire": 1}
+    sandbox = {
+        "name": "box",
+        "instance": "i" * 32,
+        "labels": {"os": "debian"},
+        "agentd": "0.1.0",
+        "wire": 1,
+    }
     site.http.post("/v1/sandboxes", json=sandbox).raise_for_status()
     return Two(good, poor)
 
@@ -75,7 +82,9 @@ async def test_two_of_a_list_are_compared_and_labelled_by_keyboard(page: Page, t
     await expect(page.locator(".facts .big")).to_have_text("1")
 
 
-async def test_the_editor_completes_by_the_schema_and_saves_what_was_tried(page: Page, two: Two) -> None:
+async def test_the_editor_completes_by_the_schema_and_saves_what_was_tried(
+    page: Page, two: Two
+) -> None:
     await page.goto("/editor?task=shop/cart")
     await page.locator(".cm-content").wait_for()
     await expect(page.get_by_role("textbox", name="The task, in YAML")).to_be_visible()

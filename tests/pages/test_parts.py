@@ -51,8 +51,12 @@ async def test_a_filter_is_at_work_once_it_is_set(site: Site, stays: Page) -> No
     await stays.get_by_label("Reward from").fill("0.05")
     await stays.keyboard.press("Tab")
     await expect(rows).to_have_count(1)
-    await expect(stays).to_have_url(re.compile(r"/episodes\?label=parts%3Done&least=0.05&sort=newest$"))
-    await expect(stays.get_by_role("link", name="CSV")).to_have_attribute("href", re.compile("least=0.05"))
+    await expect(stays).to_have_url(
+        re.compile(r"/episodes\?label=parts%3Done&least=0.05&sort=newest$")
+    )
+    await expect(stays.get_by_role("link", name="CSV")).to_have_attribute(
+        "href", re.compile("least=0.05")
+    )
     assert await stays.evaluate("document.activeElement.name") == "most", "the focus stays"
     await stays.get_by_label("Sort").select_option("oldest")
     await expect(stays).to_have_url(re.compile(r"sort=oldest$"))
@@ -62,15 +66,21 @@ async def test_a_filter_is_at_work_once_it_is_set(site: Site, stays: Page) -> No
 
 
 @pytest.mark.slow
-async def test_a_filter_that_is_none_says_so_and_leaves_what_was_found(site: Site, stays: Page) -> None:
+async def test_a_filter_that_is_none_says_so_and_leaves_what_was_found(
+    site: Site, stays: Page
+) -> None:
     told(site, acted(0, "a"), sealed(0), parts="two")
     await stays.goto("/episodes?label=parts%3Dtwo")
     await mark(stays)
     await stays.get_by_label("Label").fill("parts")
     await stays.get_by_role("button", name="Show").click()
-    await expect(stays.locator("#listing > .older[role=status]")).to_contain_text("label: got 'parts', wanted")
+    await expect(stays.locator("#listing > .older[role=status]")).to_contain_text(
+        "label: got 'parts', wanted"
+    )
     await expect(stays.locator("tbody tr")).to_have_count(1)
-    assert stays.url.endswith("/episodes?label=parts%3Dtwo"), "an address that was refused is none to come back to"
+    assert stays.url.endswith("/episodes?label=parts%3Dtwo"), (
+        "an address that was refused is none to come back to"
+    )
     await stays.get_by_label("Label").fill("parts=two")
     await stays.get_by_role("button", name="Show").click()
     await expect(stays.locator(".older")).to_have_count(0)
@@ -90,7 +100,9 @@ async def test_what_was_chosen_stays_chosen_or_goes(site: Site, stays: Page) -> 
         await stays.keyboard.press("Enter")
         link = stays.get_by_role("link", name="CSV")
         await expect(link).to_have_attribute("href", re.compile(label.replace("=", "%3D")))
-        found = await boxes.evaluate_all("all => all.filter((one) => one.checked).map((one) => one.value)")
+        found = await boxes.evaluate_all(
+            "all => all.filter((one) => one.checked).map((one) => one.value)"
+        )
         assert found == left, label
 
 
@@ -105,7 +117,9 @@ async def test_the_address_of_a_filter_is_gone_back_from(site: Site, page: Page)
 
 @pytest.mark.slow_where("come to later")
 @pytest.mark.parametrize("opened", [1, 0], ids=["with the page", "come to later"])
-async def test_the_later_events_of_a_step_come_to_those_before(site: Site, stays: Page, opened: int) -> None:
+async def test_the_later_events_of_a_step_come_to_those_before(
+    site: Site, stays: Page, opened: int
+) -> None:
     said = [one for n in range(MANY // 2) for one in (went(f"/{n}"), clicked(f"Thing {n}"))]
     episode = told(site, began(0), sealed(0), began(1), *said, sealed(1))
     await stays.goto(f"/episodes/{episode}?step={opened}")
@@ -128,7 +142,9 @@ async def test_a_link_opens_a_tab_where_the_browser_is_asked_to(site: Site, page
     episode = told(site, began(0), *said, sealed(0))
     await page.goto(f"/episodes/{episode}?step=0")
     async with page.context.expect_page() as opened:
-        await page.get_by_role("link", name="Later events of this step").click(modifiers=["Control"])
+        await page.get_by_role("link", name="Later events of this step").click(
+            modifiers=["Control"]
+        )
     tab = await opened.value
     await expect(tab.locator("#s-0 .line").last).to_contain_text("episode.closed")
     await expect(page.locator("#s-0 .line")).to_have_count(400)
@@ -168,7 +184,9 @@ async def test_a_search_goes_on_and_ends(site: Site, stays: Page) -> None:
 
 
 @pytest.mark.slow
-async def test_a_panel_that_is_not_answered_says_so_and_keeps_what_it_said(site: Site, stays: Page) -> None:
+async def test_a_panel_that_is_not_answered_says_so_and_keeps_what_it_said(
+    site: Site, stays: Page
+) -> None:
     episode = told(site, began(0), went("/cart"), sealed(0), began(1), sealed(1))
     away = True
 
@@ -179,7 +197,9 @@ async def test_a_panel_that_is_not_answered_says_so_and_keeps_what_it_said(site:
     await stays.goto(f"/episodes/{episode}?step=0")
     await mark(stays)
     await stays.locator("#s-1 a.step").click()
-    await expect(stays.locator("#detail > .older[role=status]")).to_contain_text("what follows is older")
+    await expect(stays.locator("#detail > .older[role=status]")).to_contain_text(
+        "what follows is older"
+    )
     await expect(stays.get_by_role("heading", name="Step 0")).to_be_visible()
     away = False
     await stays.locator("#s-1 a.step").click()
@@ -223,7 +243,9 @@ async def test_who_is_logged_out_meanwhile_is_asked_to_log_in(site: Site, page: 
 async def hidden(page: Page, hidden: bool) -> None:
     """As if its tab were behind another one."""
     text = str(hidden).lower()
-    await page.evaluate(f"Object.defineProperty(document, 'hidden', {{ value: {text}, configurable: true }})")
+    await page.evaluate(
+        f"Object.defineProperty(document, 'hidden', {{ value: {text}, configurable: true }})"
+    )
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 

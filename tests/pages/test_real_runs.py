@@ -1,4 +1,5 @@
-"""Every page on what real runs left: the demo's episode, a MiniWoB set, a browser that died, a site that attacks."""
+"""Every page on what real runs left: the demo's episode, a MiniWoB set, a browser that died, a site
+that attacks."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from tests.support.shopping import Session
 from tests.support.stack import Stack
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, needs_chromium]
-ATTACK = "</title><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+ATTACK = (
+    "</title><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+)
 HOSTILE = f"""<title>Free lamps {ATTACK.replace("</title>", "&lt;/title>")}</title>
 <button aria-label="{ATTACK.replace('"', "&quot;")}">x</button>
 <svg onload="window.own = 1"></svg><style>body {{ background: url("javascript:0") }}</style>"""
@@ -50,7 +53,8 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory, playwright: Playwright) -> Iterator[Real]:
-    """The demo's own service, started again over what it kept, and told of the others by real daemons."""
+    """The demo's own service, started again over what it kept, and told of the others by real
+    daemons."""
     folder = tmp_path_factory.mktemp("real")
     demo = [sys.executable, "-m", "api.cli.main", "demo", "--keep", "--out", str(folder)]
     seen = {**os.environ, "AGENTD_VISUAL": "yes", "AGENTD_SCREEN": "cdp"}
@@ -72,7 +76,9 @@ def _shopped(stack: Stack, playwright: Playwright, folder: Path) -> tuple[str, s
         session.act(lambda: (session.browser.kill(), session.start_browser()))
         session.act(session.put_in_cart)
         session.episode.close(wait_s=60)
-        session.context.route("**/free", lambda route: route.fulfill(body=HOSTILE, content_type="text/html"))
+        session.context.route(
+            "**/free", lambda route: route.fulfill(body=HOSTILE, content_type="text/html")
+        )
         hostile = session.open(*MILESTONES, version="hostile").id
         session.act(session.goto("free"))
         session.act(lambda: session.page.get_by_role("button").click())
@@ -116,7 +122,8 @@ def page(browser: Browser, real: Real) -> Iterator[Page]:
 
 
 def is_accessible(page: Page) -> None:
-    """axe-core finds nothing serious, light and dark, wide and narrow; nothing reaches beyond the window."""
+    """axe-core finds nothing serious, light and dark, wide and narrow; nothing reaches beyond the
+    window."""
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 800})
@@ -132,7 +139,9 @@ def shown(page: Page, path: str) -> None:
 def test_the_demo_s_episode(page: Page) -> None:
     shown(page, "/episodes?label=from%3Ddemo")
     page.locator("tbody a").first.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Buy the desk lamp, then download its invoice as CSV.")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Buy the desk lamp, then download its invoice as CSV."
+    )
     expect(page.locator(".milestones .reached")).to_have_count(7)
     page.locator(".milestones").get_by_role("link", name="order").click()
     expect(page.locator(".line.lit").first).to_contain_text("request.finished")
@@ -187,7 +196,9 @@ def test_a_miniwob_set(page: Page) -> None:
 
 def test_every_task_that_was_run_is_drawn(page: Page) -> None:
     shown(page, "/tasks")
-    tasks = page.locator("tbody td:first-child a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+    tasks = page.locator("tbody td:first-child a").evaluate_all(
+        "all => all.map((one) => one.getAttribute('href'))"
+    )
     assert len(tasks) >= 2 + len(QUICK)
     for task in tasks:
         shown(page, task)

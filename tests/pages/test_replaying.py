@@ -1,4 +1,5 @@
-"""A recording made safe to be shown: nothing that acts or loads is left in it, and what a person looks at is."""
+"""A recording made safe to be shown: nothing that acts or loads is left in it, and what a person
+looks at is."""
 
 from __future__ import annotations
 
@@ -14,7 +15,13 @@ from tests.support.logs import log
 
 
 def element(tag: str, *children: Any, **attributes: Any) -> dict[str, Any]:
-    return {"type": 2, "id": 9, "tagName": tag, "attributes": attributes, "childNodes": list(children)}
+    return {
+        "type": 2,
+        "id": 9,
+        "tagName": tag,
+        "attributes": attributes,
+        "childNodes": list(children),
+    }
 
 
 def text(content: str, **more: Any) -> dict[str, Any]:
@@ -23,7 +30,13 @@ def text(content: str, **more: Any) -> dict[str, Any]:
 
 def clean(node: Any) -> dict[str, Any]:
     """The node as it is sent to the player."""
-    told = [{"type": 2, "timestamp": 1_000, "data": {"node": node, "initialOffset": {"left": 0, "top": 0}}}]
+    told = [
+        {
+            "type": 2,
+            "timestamp": 1_000,
+            "data": {"node": node, "initialOffset": {"left": 0, "top": 0}},
+        }
+    ]
     data = {"tab": "T", "stream": "s", "n": 0, "now": 1_000, "text": orjson.dumps(told).decode()}
     [message] = sanitize(log(("visual.recorded", data)))
     found: dict[str, Any] = message.events[0]["data"]["node"]
@@ -52,7 +65,9 @@ ACTS = {
     "an animated address": element("animate", attributeName="href", to="javascript:owned()"),
     "a style's address": element("p", style="background: url(http://owned.test/)"),
     "a style's address without an end": element("p", style="background: url('http://owned.test/"),
-    "an imported sheet": element("style", text("@import 'http://owned.test/'; p { color: red }", isStyle=True)),
+    "an imported sheet": element(
+        "style", text("@import 'http://owned.test/'; p { color: red }", isStyle=True)
+    ),
     "a sheet as an attribute": element(
         "link", rel="stylesheet", _cssText="p { content: image-set('http://owned.test/') }"
     ),
@@ -66,9 +81,13 @@ def test_what_acts_or_loads_is_taken_out(node: dict[str, Any]) -> None:
     assert "owned" not in orjson.dumps(clean(node)).decode()
 
 
-@pytest.mark.parametrize("hidden", ["u\\72l(x)", "u\\72 l(x)", "\\75rl(x)", "u\\rl(x)", "@\\69mport 'x'"])
+@pytest.mark.parametrize(
+    "hidden", ["u\\72l(x)", "u\\72 l(x)", "\\75rl(x)", "u\\rl(x)", "@\\69mport 'x'"]
+)
 def test_a_sheet_hides_no_word_by_escapes(hidden: str) -> None:
-    left = clean(element("style", text(f"p {{ background: {hidden} }}", isStyle=True)))["childNodes"][0]["textContent"]
+    left = clean(element("style", text(f"p {{ background: {hidden} }}", isStyle=True)))[
+        "childNodes"
+    ][0]["textContent"]
     assert "\\" not in left
     assert "url" not in left
 
@@ -77,7 +96,10 @@ SHOWN = {
     "an element": element("p", text("Hello"), **{"class": "big"}),
     "a style": element("p", style="color: red; width: 20px"),
     "a picture in the recording": element("img", src="data:image/png;base64,iVBORw0KGgo="),
-    "a sheet": element("style", text(".a\\:b { color: red; background: url(data:image/png;base64,AA) }", isStyle=True)),
+    "a sheet": element(
+        "style",
+        text(".a\\:b { color: red; background: url(data:image/png;base64,AA) }", isStyle=True),
+    ),
     "a field": element("input", type="text", value="Ada", placeholder="Name"),
     "words about addresses": text("see javascript: and url of it"),
 }
@@ -103,7 +125,9 @@ def test_later_changes_are_cleaned_too() -> None:
         {"source": 15, "id": 1, "styles": [{"styleId": 1, "rules": [{"rule": "@import 'http://owned'"}]}]},
         {"source": 9, "id": 1, "commands": [{"property": "owned"}]},
     ]  # fmt: skip
-    told = [{"type": 3, "timestamp": 5, "data": data} for data in changes] + [{"type": 6, "data": {"plugin": "owned"}}]
+    told = [{"type": 3, "timestamp": 5, "data": data} for data in changes] + [
+        {"type": 6, "data": {"plugin": "owned"}}
+    ]
     data = {"tab": "T", "stream": "s", "n": 0, "now": 5, "text": orjson.dumps(told).decode()}
     [message] = sanitize(log(("visual.recorded", data)))
     assert len(message.events) == 3
@@ -118,7 +142,15 @@ def test_a_message_in_parts_is_put_together_and_one_that_lacks_a_part_is_left_ou
     parts = [
         (
             "visual.recorded",
-            {"tab": "T", "stream": "s", "n": n, "now": 100, "part": part, "parts": 2, "text": halves[part]},
+            {
+                "tab": "T",
+                "stream": "s",
+                "n": n,
+                "now": 100,
+                "part": part,
+                "parts": 2,
+                "text": halves[part],
+            },
         )
         for n, part in ((0, 0), (0, 1), (1, 1), (2, 0), (3, 0), (3, 1))
     ]
@@ -152,7 +184,13 @@ def test_what_can_not_be_written_costs_no_other_event() -> None:
     assert '"tagName":"div"' in orjson.dumps(message["events"][2]).decode()
 
 
-@pytest.mark.parametrize("said", ["", "{}", "[1, null, {}]", '[{"type": 3}]', "[" * 2000, '[{"type":2,"data":{}}]'])
+@pytest.mark.parametrize(
+    "said", ["", "{}", "[1, null, {}]", '[{"type": 3}]', "[" * 2000, '[{"type":2,"data":{}}]']
+)
 def test_what_is_no_recording_breaks_nothing(said: str) -> None:
     data = {"tab": "T", "stream": "s", "n": 0, "now": "x", "text": said}
-    assert all(event["type"] == 2 for message in sanitize(log(("visual.recorded", data))) for event in message.events)
+    assert all(
+        event["type"] == 2
+        for message in sanitize(log(("visual.recorded", data)))
+        for event in message.events
+    )

@@ -1,4 +1,5 @@
-"""What the pages' own wire keeps: who may look, what a browser is told, what is never let through."""
+"""What the pages' own wire keeps: who may look, what a browser is told, what is never let
+through."""
 
 from __future__ import annotations
 
@@ -11,7 +12,14 @@ from api.auth.store import Terms
 from tests.api.service import ADMIN, Service, Store, running
 
 HTML = {"accept": "text/html"}
-FOREIGN = ["//evil.test/x", "https://evil.test/", "/\\evil.test", "javascript:alert(1)", "", "/a\nb"]
+FOREIGN = [
+    "//evil.test/x",
+    "https://evil.test/",
+    "/\\evil.test",
+    "javascript:alert(1)",
+    "",
+    "/a\nb",
+]
 
 
 @pytest.fixture
@@ -28,7 +36,10 @@ async def look(service: Service, path: str, token: str = ADMIN) -> tuple[int, st
 
 async def test_whoever_is_not_logged_in_is_asked_to_and_comes_back(service: Service) -> None:
     asked = await service.get("/episodes?status=open", None, headers=HTML)
-    assert (asked.status_code, asked.headers["location"]) == (303, "/login?next=%2Fepisodes%3Fstatus%3Dopen")
+    assert (asked.status_code, asked.headers["location"]) == (
+        303,
+        "/login?next=%2Fepisodes%3Fstatus%3Dopen",
+    )
     form = await service.call(
         "POST", "/login", None, data={"token": ADMIN, "next": "/episodes?status=open"}, headers=HTML
     )
@@ -60,7 +71,9 @@ async def test_a_daemons_token_opens_no_page(service: Service) -> None:
 
 @pytest.mark.parametrize("following", FOREIGN)
 async def test_a_login_leads_nowhere_else(service: Service, following: str) -> None:
-    form = await service.call("POST", "/login", None, data={"token": ADMIN, "next": following}, headers=HTML)
+    form = await service.call(
+        "POST", "/login", None, data={"token": ADMIN, "next": following}, headers=HTML
+    )
     assert form.headers["location"] == "/episodes"
 
 
@@ -99,11 +112,17 @@ async def test_a_static_file_is_kept_for_ever_under_its_digest_alone(service: Se
     path = text.split('rel="stylesheet" href="')[1].split('"')[0]
     assert "immutable" in (await service.get(path, None)).headers["cache-control"]
     digest, name = path.split("/")[2:]
-    for other in (f"/static/{'0' * len(digest)}/{name}", f"/static/{digest}/..%2frender.py", "/static/x/no.css"):
+    for other in (
+        f"/static/{'0' * len(digest)}/{name}",
+        f"/static/{digest}/..%2frender.py",
+        "/static/x/no.css",
+    ):
         assert (await service.get(other, None)).status_code == 404
 
 
-async def test_a_filter_that_can_not_be_understood_is_a_page_that_says_why(service: Service) -> None:
+async def test_a_filter_that_can_not_be_understood_is_a_page_that_says_why(
+    service: Service,
+) -> None:
     status, text = await look(service, "/episodes?least=much")
     assert status == 422
     assert "least: got &#39;much&#39;, wanted a number" in text

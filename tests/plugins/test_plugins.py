@@ -1,4 +1,5 @@
-"""Rules of others: taken with tables that hold, refused by name without; part of the digest that they score under."""
+"""Rules of others: taken with tables that hold, refused by name without; part of the digest that
+they score under."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def test_a_rule_of_others_is_a_rule_like_ours() -> None:
 
 
 def test_the_digest_names_the_distribution_s_version() -> None:
-    """Another version is another ruleset, though the rule's own number is the same; tasks without it do not care."""
+    """Another version is another ruleset, though the rule's own number is the same; tasks without
+    it do not care."""
     other = {"id": "o", "when": {"url_reached": {"url": "/"}}}
     alone = ruleset(other).digest
     digests = set()
@@ -101,7 +103,8 @@ REFUSED: dict[str, tuple[Found, str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_does_not_keep_the_rules_is_refused_by_name(case: str) -> None:
-    """The message says which rule of which distribution, and what was wanted; nothing of it is taken."""
+    """The message says which rule of which distribution, and what was wanted; nothing of it is
+    taken."""
     found, says = REFUSED[case]
     with pytest.raises(PlugInError, match=says) as refused:
         take([found])
@@ -120,11 +123,14 @@ def test_two_rules_of_one_name_are_refused() -> None:
 
 @pytest.mark.slow
 def test_an_installed_wheel_is_found(tmp_path: Path) -> None:
-    """Built, installed and scored by in processes of their own; one whose tables do not hold stops the command."""
+    """Built, installed and scored by in processes of their own; one whose tables do not hold stops
+    the command."""
     sample = Path(__file__).parent / "sample"
     built, installed = tmp_path / "built", tmp_path / "installed"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", built, sample], check=True)
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", built, sample], check=True
+    )
     (wheel,) = built.iterdir()
     subprocess.run([*pip, "install", "--no-deps", "--target", installed, wheel], check=True)
     task = {"id": "t", "version": "1", "instruction": "Do.", "milestones": [MILESTONE]}
@@ -145,4 +151,7 @@ def test_an_installed_wheel_is_found(tmp_path: Path) -> None:
     module.write_text(module.read_text().replace('({"length": 6}', '({"length": 5}'))
     refused = check(installed)
     assert refused.returncode == 2
-    assert "the rule sample_long_name of milestoned-sample 0.3.0: no[0] finds its fact" in refused.stderr
+    assert (
+        "the rule sample_long_name of milestoned-sample 0.3.0: no[0] finds its fact"
+        in refused.stderr
+    )

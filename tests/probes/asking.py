@@ -13,7 +13,9 @@ Said = list[tuple[str, dict[str, Any]]]
 
 
 @asynccontextmanager
-async def asking(*probes: dict[str, Any], given: Mapping[str, Any] | None = None, **plan: Any) -> AsyncIterator[Asked]:
+async def asking(
+    *probes: dict[str, Any], given: Mapping[str, Any] | None = None, **plan: Any
+) -> AsyncIterator[Asked]:
     """The source with these probes, ready; ``given``: what the daemon has to ask them with."""
     specs = [{"when": ["start", "step", "close"], "budget_ms": 5000, **probe} for probe in probes]
     asked = Asked(ProbesSource({"probes": specs, **plan}, **(given or {})))

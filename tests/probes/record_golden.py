@@ -1,7 +1,7 @@
 """Records what a real daemon says of its probes in a short episode, as the service gets it.
 
-Run by hand after a change that is meant to change the output: ``python -m tests.probes.record_golden``.
-Look at the difference before committing it.
+Run by hand after a change that is meant to change the output: ``python -m
+tests.probes.record_golden``. Look at the difference before committing it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ PROBES = [
 NOTES = ('{"done": fal', '{"done": false}', '{"done": true, "password": "hunter2"}')
 RULES = ruleset(
     {"id": "put", "when": {"probe_answers": {"probe": "cart", "path": "body.items", "value": 1}}},
-    {"id": "noted", "when": {"probe_answers": {"probe": "note", "path": "done", "value": True}}, "after": ["put"]},
+    {
+        "id": "noted",
+        "when": {"probe_answers": {"probe": "note", "path": "done", "value": True}},
+        "after": ["put"],
+    },
     weights={"goal": 1},
     probes=PROBES,
 )
@@ -47,10 +51,17 @@ def save(home: str, note: str) -> None:
 
 async def record() -> list[list[Any]]:
     """A cart that fills, and a note that is written badly, then well."""
-    with Site() as site, tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
+    with (
+        Site() as site,
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as home,
+    ):
         plan = {**RULES.plan("E"), "origin": site.url}
         site.page("/api/cart", Answer('{"items": 0}', headers=JSON))
-        async with Peer(**plan) as peer, DaemonProcess(peer.url, Path(folder), "--files", f"home={home}") as daemon:
+        async with (
+            Peer(**plan) as peer,
+            DaemonProcess(peer.url, Path(folder), "--files", f"home={home}") as daemon,
+        ):
             await daemon.all_ready()
             site.page("/api/cart", Answer('{"items": 1}', headers=JSON))
             for step, note in enumerate(NOTES):

@@ -1,4 +1,5 @@
-"""When probes are asked, what that costs a seal, and what stands in the log when one is not answered."""
+"""When probes are asked, what that costs a seal, and what stands in the log when one is not
+answered."""
 
 from __future__ import annotations
 
@@ -15,12 +16,16 @@ from tests.probes.asking import asking
 from tests.support.logs import ruleset
 
 NOTE = {"id": "note", "kind": "file", "root": "home", "path": "note.txt"}
-SLEEP = {"id": "slow", "kind": "command", "argv": [sys.executable, "-c", "import time; time.sleep(60)"]}
+SLEEP = {
+    "id": "slow",
+    "kind": "command",
+    "argv": [sys.executable, "-c", "import time; time.sleep(60)"],
+}
 
 
 async def test_each_moment_asks_what_is_meant_for_it(tmp_path: Path) -> None:
-    """The start all, as the baseline; a step's end and the close those that say so; the close also for a step that it
-    ends itself."""
+    """The start all, as the baseline; a step's end and the close those that say so; the close also
+    for a step that it ends itself."""
     (tmp_path / "note.txt").write_text("old")
     probes = [{**NOTE, "id": f"at-{when}", "when": ["start", when]} for when in ("step", "close")]
     async with asking(*probes, given={"files": {"home": tmp_path}}) as asked:
@@ -30,17 +35,29 @@ async def test_each_moment_asks_what_is_meant_for_it(tmp_path: Path) -> None:
         (tmp_path / "note.txt").write_text("new")
         ((kind, data),) = await asked.at(0)
         assert kind == "probe.answered"
-        assert (data["probe"], data["when"], data["step"], data["value"]) == ("at-step", "step", 0, "new")
+        assert (data["probe"], data["when"], data["step"], data["value"]) == (
+            "at-step",
+            "step",
+            0,
+            "new",
+        )
         assert "baseline" not in data
         assert [data["probe"] for _, data in await asked.at(0, closing=True)] == ["at-close"]
-        assert [data["probe"] for _, data in await asked.at(1, closing=True)] == ["at-step", "at-close"]
+        assert [data["probe"] for _, data in await asked.at(1, closing=True)] == [
+            "at-step",
+            "at-close",
+        ]
 
 
-async def test_a_budget_that_is_spent_is_a_failure_and_a_gap_until_it_answers(tmp_path: Path) -> None:
+async def test_a_budget_that_is_spent_is_a_failure_and_a_gap_until_it_answers(
+    tmp_path: Path,
+) -> None:
     """The seal waits no longer than that, and the other probes are answered."""
     (tmp_path / "note.txt").write_text("x")
     slow = {**SLEEP, "budget_ms": 50, "when": ["start", "step"]}
-    async with asking(slow, NOTE, given={"files": {"home": tmp_path}, "allow_commands": True}) as asked:
+    async with asking(
+        slow, NOTE, given={"files": {"home": tmp_path}, "allow_commands": True}
+    ) as asked:
         loop = asyncio.get_running_loop()
         began = loop.time()
         said = await asked.at(0)
@@ -50,11 +67,14 @@ async def test_a_budget_that_is_spent_is_a_failure_and_a_gap_until_it_answers(tm
         ]  # fmt: skip
         assert said[0][1]["reason"] == "no answer within 50 ms"
         gaps = [data for kind, data in asked.said if kind == "gap.began"]
-        assert gaps == [{"source": "probe", "of": "slow", "reason": "no answer within 50 ms"}], "told once, not twice"
+        assert gaps == [{"source": "probe", "of": "slow", "reason": "no answer within 50 ms"}], (
+            "told once, not twice"
+        )
 
 
 async def test_what_answers_again_is_no_gap_any_more(tmp_path: Path) -> None:
-    """And the answer stands before the gap's end, so that nobody takes it for one that was watched."""
+    """And the answer stands before the gap's end, so that nobody takes it for one that was
+    watched."""
     async with asking({**NOTE, "as": "json"}, given={"files": {"home": tmp_path}}) as asked:
         (tmp_path / "note.txt").write_text("{half")
         assert [kind for kind, _ in await asked.at(0)] == ["gap.began", "probe.failed"]
@@ -78,9 +98,15 @@ async def test_secrets_and_floods_stay_out_of_the_log(tmp_path: Path) -> None:
 
 
 PLAN: dict[str, Any] = {"hears": ["probe.answered"], "quiet_ms": 0}
-TASK = {"id": "saved", "when": {"probe_answers": {"probe": "note", "value": "saved"}}, "component": "goal"}
+TASK = {
+    "id": "saved",
+    "when": {"probe_answers": {"probe": "note", "value": "saved"}},
+    "component": "goal",
+}
 RULES = ruleset(
-    TASK, weights={"goal": 1}, probes=[{"id": "note", "file": {"root": "home", "path": "note.txt"}, "budget_ms": 5000}]
+    TASK,
+    weights={"goal": 1},
+    probes=[{"id": "note", "file": {"root": "home", "path": "note.txt"}, "budget_ms": 5000}],
 )
 
 
@@ -98,7 +124,10 @@ async def test_a_whole_daemon_asks_before_it_seals(tmp_path: Path) -> None:
         {"id": "note", "kind": "file", "when": ["start", "step", "close"], "budget_ms": 5000, "root": "home",
          "path": "note.txt", "as": "text"},
     ]  # fmt: skip
-    async with Peer(**plan) as peer, DaemonProcess(peer.url, tmp_path, "--files", f"home={home}") as daemon:
+    async with (
+        Peer(**plan) as peer,
+        DaemonProcess(peer.url, tmp_path, "--files", f"home={home}") as daemon,
+    ):
         await daemon.all_ready()
         await daemon.post("/v1/steps")
         await daemon.post("/v1/steps/0:end?wait=seal")
@@ -107,7 +136,11 @@ async def test_a_whole_daemon_asks_before_it_seals(tmp_path: Path) -> None:
         await daemon.post("/v1/steps/1:end?wait=seal")
         await daemon.post("/v1/close")
         await daemon.ended()
-        told = [event for event in peer.events if event.kind in ("probe.answered", "step.sealed", "episode.closed")]
+        told = [
+            event
+            for event in peer.events
+            if event.kind in ("probe.answered", "step.sealed", "episode.closed")
+        ]
         assert [(event.kind, event.data.get("when"), event.data.get("value")) for event in told] == [
             ("probe.answered", "start", None),
             ("probe.answered", "step", None), ("step.sealed", None, None),

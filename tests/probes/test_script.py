@@ -36,7 +36,9 @@ def site() -> Iterator[Site]:
 async def page(browser: Chromium, one_playwright: Playwright, site: Site) -> AsyncIterator[Page]:
     agent = await one_playwright.chromium.connect_over_cdp(browser.endpoint)
     page = await agent.contexts[0].new_page()
-    await page.goto(site.page("/shop", "<title>Shop</title><p id=total>12 €</p><input id=q value=lamp>"))
+    await page.goto(
+        site.page("/shop", "<title>Shop</title><p id=total>12 €</p><input id=q value=lamp>")
+    )
     yield page
     await page.close()
     await agent.close()
@@ -48,7 +50,10 @@ def script(expression: str, url: str = "/shop", **more: Any) -> dict[str, Any]:
 
 async def test_what_the_page_shows_is_read(browser: Chromium, site: Site, page: Page) -> None:
     """After a change, after another document, and as any JSON."""
-    wanted = "({total: document.querySelector('#total').textContent, q: document.querySelector('#q').value})"
+    wanted = (
+        "({total: document.querySelector('#total').textContent, q:"
+        " document.querySelector('#q').value})"
+    )
     async with asking(script(wanted), given={"cdp": browser.endpoint}, origin=site.url) as asked:
         assert asked.said[0][1]["value"] == {"total": "12 €", "q": "lamp"}
         await page.fill("#q", "desk")
@@ -57,13 +62,22 @@ async def test_what_the_page_shows_is_read(browser: Chromium, site: Site, page: 
         assert await asked.value(1) == {"total": "0 €", "q": "none"}
 
 
-async def test_the_tab_is_found_again_on_another_site(browser: Chromium, site: Site, page: Page) -> None:
+async def test_the_tab_is_found_again_on_another_site(
+    browser: Chromium, site: Site, page: Page
+) -> None:
     """In another process of the browser, and back."""
     where = {"origin": site.other, "path": "/there"}
     site.page("/there", "<title>There</title>")
-    probes = [{**script("document.title"), "id": "here"}, {**script("document.title"), "id": "there", "url": where}]
+    probes = [
+        {**script("document.title"), "id": "here"},
+        {**script("document.title"), "id": "there", "url": where},
+    ]
     async with asking(*probes, given={"cdp": browser.endpoint}, origin=site.url) as asked:
-        for address, told in (("/shop", "Shop"), (site.other + "/there", "There"), ("/shop", "Shop")):
+        for address, told in (
+            ("/shop", "Shop"),
+            (site.other + "/there", "There"),
+            ("/shop", "Shop"),
+        ):
             await page.goto(address if "://" in address else site.url + address)
             assert told in [data.get("value") for _, data in await asked.at(0)]
 
@@ -102,17 +116,24 @@ async def test_an_expression_that_would_change_anything_is_refused(
     browser: Chromium, site: Site, page: Page, expression: str
 ) -> None:
     """By V8 itself, before it happened; the page and the site are as they were."""
-    state = "[document.documentElement.outerHTML, document.querySelector('#q').value, document.activeElement.id, "
+    state = (
+        "[document.documentElement.outerHTML, document.querySelector('#q').value,"
+        " document.activeElement.id, "
+    )
     state += "location.href, localStorage.length, document.cookie, history.length, globalThis.left]"
     before = await page.evaluate(state)
-    async with asking(script(expression), given={"cdp": browser.endpoint}, origin=site.url) as asked:
+    async with asking(
+        script(expression), given={"cdp": browser.endpoint}, origin=site.url
+    ) as asked:
         assert "side-effect" in await asked.reason()
     assert await page.evaluate(state) == before
     assert {one.path for one in site.asked} <= {"/shop", "/favicon.ico"}
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "probes.md").read_text("utf-8")
-FILLED = "(() => { const o = {}; for (const [k, v] of Object.entries({a: 1})) o[k] = v; return o })()"
+FILLED = (
+    "(() => { const o = {}; for (const [k, v] of Object.entries({a: 1})) o[k] = v; return o })()"
+)
 READ = {
     "localStorage.getItem('a')": "localStorage['a']",
     "document.getElementById('total').id": "document.querySelector('#total').id",
@@ -124,22 +145,34 @@ READ = {
         "Array.from(document.querySelectorAll('input')).includes(document.querySelector('#q'))"
     ),
     "new URL('http://a/shop').pathname": "location.pathname",
-    "new URLSearchParams('?a=1').get('a')": "'?a=1'.slice(1).split('&').map(x => x.split('='))[0][1]",
+    "new URLSearchParams('?a=1').get('a')": (
+        "'?a=1'.slice(1).split('&').map(x => x.split('='))[0][1]"
+    ),
     "new FormData(document.forms[0]).get('name')": "document.forms[0].elements.name.value",
-    "Object.fromEntries([['a', 1]])": "[['a', 1]].reduce((o, [k, v]) => { o[k] = v; return o }, {})",
+    "Object.fromEntries([['a', 1]])": (
+        "[['a', 1]].reduce((o, [k, v]) => { o[k] = v; return o }, {})"
+    ),
     "Object.assign({}, {a: 1})": FILLED,
     "({...{a: 1}})": FILLED,
-    "document.evaluate('string(//p)', document, null, 2, null).stringValue": "document.querySelector('p').textContent",
+    "document.evaluate('string(//p)', document, null, 2, null).stringValue": (
+        "document.querySelector('p').textContent"
+    ),
     "Array.from('aa'.matchAll(/a/g)).length": "'aa'.match(/a/g).length",
     "document.querySelector('#q').checkValidity()": "document.querySelector('#q').validity.valid",
-    "document.querySelector('#q').checkVisibility()": "getComputedStyle(document.body).display !== 'none'",
-    "getComputedStyle(document.body).getPropertyValue('display')": "getComputedStyle(document.body).display",
+    "document.querySelector('#q').checkVisibility()": (
+        "getComputedStyle(document.body).display !== 'none'"
+    ),
+    "getComputedStyle(document.body).getPropertyValue('display')": (
+        "getComputedStyle(document.body).display"
+    ),
     "document.body.getClientRects()[0].width": "document.body.getBoundingClientRect().width",
     "document.body.getRootNode() === document": "document.body.ownerDocument === document",
     "document.body.compareDocumentPosition(document.querySelector('p')) > 0": (
         "Array.from(document.querySelectorAll('*')).indexOf(document.body) > 0"
     ),
-    "document.body.isEqualNode(document.body)": "document.body.outerHTML === document.body.outerHTML",
+    "document.body.isEqualNode(document.body)": (
+        "document.body.outerHTML === document.body.outerHTML"
+    ),
     "structuredClone({a: 1})": "JSON.parse(JSON.stringify({a: 1}))",
 }
 """What Chromium refuses though it only reads, and the same read in words that it takes."""
@@ -148,9 +181,12 @@ READ = {
 async def test_a_read_that_is_refused_is_named_and_can_be_written_otherwise(
     browser: Chromium, site: Site, page: Page
 ) -> None:
-    """Each that detectors/task/script_calls.py knows; what stands in its place is worth what the page itself says."""
+    """Each that detectors/task/script_calls.py knows; what stands in its place is worth what the
+    page itself says."""
     await page.evaluate("localStorage.setItem('a', 'b')")
-    await page.goto(site.page("/shop", "<p id=total>12</p><input id=q><form><input name=name value=Ann></form>"))
+    await page.goto(
+        site.page("/shop", "<p id=total>12</p><input id=q><form><input name=name value=Ann></form>")
+    )
     probes = [{**script(one), "id": one} for pair in READ.items() for one in pair]
     plan = {"cdp": browser.endpoint}
     answers = {}
@@ -165,14 +201,19 @@ async def test_a_read_that_is_refused_is_named_and_can_be_written_otherwise(
     assert known == set(INSTEAD)
 
 
-async def test_the_reads_of_the_page_s_list_may_be_called(browser: Chromium, site: Site, page: Page) -> None:
+async def test_the_reads_of_the_page_s_list_may_be_called(
+    browser: Chromium, site: Site, page: Page
+) -> None:
     """What docs/probes.md says may be called."""
     may = re.findall(r"`([^`]+)`", PAGE.partition("May be read or called")[2].partition("\n\n")[0])
     assert len(may) > 15
     wanted = (
-        "(() => { const element = document.querySelector('#q'), list = [2, 1], text = 'a b'; return [%s].length })()"
+        "(() => { const element = document.querySelector('#q'), list = [2, 1], text = 'a b'; return"
+        " [%s].length })()"
     )
-    async with asking(script(wanted % ", ".join(may)), given={"cdp": browser.endpoint}, origin=site.url) as asked:
+    async with asking(
+        script(wanted % ", ".join(may)), given={"cdp": browser.endpoint}, origin=site.url
+    ) as asked:
         assert await asked.value() == len(may)
 
 
@@ -191,11 +232,19 @@ def test_calls_are_named_as_they_are_written(expression: str, named: list[str]) 
     assert list(calls_of(expression)) == named
 
 
-async def test_the_page_does_not_see_it_and_can_not_lie_to_it(browser: Chromium, site: Site, page: Page) -> None:
-    """Its own globals are not the page's, and what the page puts over the browser's functions is not called."""
-    await page.evaluate("window.secret = 1; document.querySelector = () => ({textContent: 'a lie'}); window.before = 1")
+async def test_the_page_does_not_see_it_and_can_not_lie_to_it(
+    browser: Chromium, site: Site, page: Page
+) -> None:
+    """Its own globals are not the page's, and what the page puts over the browser's functions is
+    not called."""
+    await page.evaluate(
+        "window.secret = 1; document.querySelector = () => ({textContent: 'a lie'});"
+        " window.before = 1"
+    )
     expression = "[typeof secret, document.querySelector('#total').textContent]"
-    async with asking(script(expression), given={"cdp": browser.endpoint}, origin=site.url) as asked:
+    async with asking(
+        script(expression), given={"cdp": browser.endpoint}, origin=site.url
+    ) as asked:
         assert await asked.value() == ["undefined", "12 €"]
 
 
@@ -214,7 +263,9 @@ async def test_which_tab_is_asked(browser: Chromium, site: Site, page: Page) -> 
         await other.close()
 
 
-async def test_an_endless_expression_ends_with_its_budget(browser: Chromium, site: Site, page: Page) -> None:
+async def test_an_endless_expression_ends_with_its_budget(
+    browser: Chromium, site: Site, page: Page
+) -> None:
     """And the page goes on."""
     probe = script("(() => { for (;;); })()", budget_ms=200)
     async with asking(probe, given={"cdp": browser.endpoint}, origin=site.url) as asked:
@@ -223,7 +274,8 @@ async def test_an_endless_expression_ends_with_its_budget(browser: Chromium, sit
 
 
 async def test_a_dialog_holds_up_nothing(browser: Chromium, site: Site, page: Page) -> None:
-    """While one is open the page can't answer: a failure within the budget; and it is the agent who answers it."""
+    """While one is open the page can't answer: a failure within the budget; and it is the agent who
+    answers it."""
     opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     page.on("dialog", lambda dialog: opened.set_result(dialog))
     probe = script("document.title", budget_ms=300)

@@ -1,4 +1,5 @@
-"""The ways of asking without a browser, each against the real thing: files, programs, an HTTP site."""
+"""The ways of asking without a browser, each against the real thing: files, programs, an HTTP
+site."""
 
 from __future__ import annotations
 
@@ -30,11 +31,18 @@ def get(url: str) -> dict[str, Any]:
 
 def python(code: str, **more: Any) -> dict[str, Any]:
     """A command, with a budget in which Python starts on a busy machine, too."""
-    return {"id": "it", "kind": "command", "argv": [sys.executable, "-c", code], "budget_ms": 4000, **more}
+    return {
+        "id": "it",
+        "kind": "command",
+        "argv": [sys.executable, "-c", code],
+        "budget_ms": 4000,
+        **more,
+    }
 
 
 async def test_get_reads_json_and_text_and_names_itself(site: Site) -> None:
-    """One GET under a name of its own; a path below the task's origin, whatever the status but the server's failure."""
+    """One GET under a name of its own; a path below the task's origin, whatever the status but the
+    server's failure."""
     site.page("/api/cart", Answer('{"items": [{"id": 7}]}', headers=JSON))
     site.page("/text", Answer("plain", status=404, headers=(("content-type", "text/plain"),)))
     async with asking(get("/api/cart"), origin=site.url) as asked:
@@ -114,7 +122,11 @@ async def test_a_file_is_read_where_it_stands(tmp_path: Path) -> None:
     def probe(path: str, as_: str = "text") -> dict[str, Any]:
         return {"id": "it", "kind": "file", "root": "home", "path": path, "as": as_}
 
-    answers = (("a.json", "json", {"a": [1]}), ("a.json", "text", '{"a": [1]}'), ("none/x", "text", None))
+    answers = (
+        ("a.json", "json", {"a": [1]}),
+        ("a.json", "text", '{"a": [1]}'),
+        ("none/x", "text", None),
+    )
     for path, as_, value in answers:
         async with asking(probe(path, as_), given={"files": {"home": root}}) as asked:
             assert await asked.value() == value
@@ -130,16 +142,23 @@ async def test_a_command_runs_only_where_the_operator_agreed() -> None:
         assert await asked.reason() == "the daemon was not started with --allow-commands"
 
 
-async def test_a_command_answers_with_its_code_and_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_answers_with_its_code_and_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No shell, no input, none of the daemon's own secrets."""
     monkeypatch.setenv("AGENTD_TOKEN", "geheim")
     allowed = {"allow_commands": True}
-    code = "import os, sys; print('$HOME', sys.stdin.read(), 'AGENTD_TOKEN' in os.environ); sys.exit(3)"
+    code = (
+        "import os, sys; print('$HOME', sys.stdin.read(), 'AGENTD_TOKEN' in os.environ);"
+        " sys.exit(3)"
+    )
     async with asking(python(code), given=allowed) as asked:
         assert await asked.value() == {"exit": 3, "out": "$HOME  False\n"}
     async with asking(python("print('[1]')", **{"as": "json"}), given=allowed) as asked:
         assert await asked.value() == {"exit": 0, "out": [1]}
-    async with asking({"id": "it", "kind": "command", "argv": ["no-such-program"]}, given=allowed) as asked:
+    async with asking(
+        {"id": "it", "kind": "command", "argv": ["no-such-program"]}, given=allowed
+    ) as asked:
         assert "No such file" in await asked.reason()
     async with asking(python("while True: print('x' * 1000)"), given=allowed) as asked:
         ((_, data),) = await asked.at(0)

@@ -47,7 +47,12 @@ def docx(path: Path) -> None:
     document.add_heading("Minutes", level=1)
     said = document.add_paragraph()
     run = said.add_run("All agreed.")
-    run.bold, run.font.size, run.font.color.rgb, run.font.name = True, Pt(14), RGBColor(0xFF, 0, 0), "Arial"
+    run.bold, run.font.size, run.font.color.rgb, run.font.name = (
+        True,
+        Pt(14),
+        RGBColor(0xFF, 0, 0),
+        "Arial",
+    )
     said.alignment = WD_ALIGN_PARAGRAPH.CENTER
     table = document.add_table(1, 2)
     table.cell(0, 0).text, table.cell(0, 1).text = "Ada", "yes"
@@ -93,8 +98,10 @@ def pdf(path: Path) -> None:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
-        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        (
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+            b"/Resources << /Font << /F1 5 0 R >> >> >>"
+        ),
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         b"<< /Title (An invoice) >>",
@@ -156,11 +163,22 @@ TEXTS = {
     "data.yaml": "theme: dark\nsizes: [1, 2.5]\nborn: 2024-05-06\n",
     "data.toml": 'theme = "dark"\n[window]\nwidth = 800\n',
     "status.xml": '<?xml version="1.0"?><root><state at="1">playing</state><i>a</i><i>b</i></root>',
-    "page.html": "<html><title>Lamps</title><h1>All lamps</h1><a href='/7'>Desk lamp</a><script>x()</script>"
-    "<table><tr><th>Name</th></tr><tr><td>Ada</td></tr></table></html>",
-    "vlcrc": "# a comment\n[qt] # the interface\nqt-bgcone=0\n#qt-max-volume=125\n[core]\nplay-and-exit=1\n",
-    "prefs.js": '// Mozilla\nuser_pref("browser.startup.homepage", "https://shop.example/");\nuser_pref("a.b", 3);\n',
-    "gimprc": '# GIMP gimprc\n(theme "Light")\n(undo-levels 100)\n(default-image (width 10) (height 20))\n',
+    "page.html": (
+        "<html><title>Lamps</title><h1>All lamps</h1><a href='/7'>Desk lamp</a><script>x()</script>"
+        "<table><tr><th>Name</th></tr><tr><td>Ada</td></tr></table></html>"
+    ),
+    "vlcrc": (
+        "# a comment\n[qt] # the"
+        " interface\nqt-bgcone=0\n#qt-max-volume=125\n[core]\nplay-and-exit=1\n"
+    ),
+    "prefs.js": (
+        '// Mozilla\nuser_pref("browser.startup.homepage",'
+        ' "https://shop.example/");\nuser_pref("a.b", 3);\n'
+    ),
+    "gimprc": (
+        '# GIMP gimprc\n(theme "Light")\n(undo-levels 100)\n(default-image (width 10) (height'
+        " 20))\n"
+    ),
 }
 """Formats that are written by hand, by name of file."""
 

@@ -1,4 +1,5 @@
-"""Files of every format, made by the libraries that people make them with, and what the real reading process says."""
+"""Files of every format, made by the libraries that people make them with, and what the real
+reading process says."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ BUDGET_S = 60.0
 """So long that only a reader that hangs fails, however busy the machine is."""
 
 
-async def told(path: Path, format_: str | None = None, budget_s: float = BUDGET_S, **asked: Any) -> dict[str, Any]:
+async def told(
+    path: Path, format_: str | None = None, budget_s: float = BUDGET_S, **asked: Any
+) -> dict[str, Any]:
     """The child's answer about the file."""
     fd = os.open(path, os.O_RDONLY)
     try:

@@ -1,7 +1,8 @@
-"""Records what a real daemon says of files that it reads in a short episode, as the service gets it.
+"""Records what a real daemon says of files that it reads in a short episode, as the service gets
+it.
 
-Run by hand after a change that is meant to change the output: ``python -m tests.readers.record_golden``.
-Look at the difference before committing it.
+Run by hand after a change that is meant to change the output: ``python -m
+tests.readers.record_golden``. Look at the difference before committing it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,24 @@ from tests.support.logs import ruleset
 
 GOLDEN = Path(__file__).with_name("golden")
 RULES = ruleset(
-    {"id": "agreed", "when": {"file_text": {"path": "minutes.docx", "text": {"contains": "agreed"}}}},
+    {
+        "id": "agreed",
+        "when": {"file_text": {"path": "minutes.docx", "text": {"contains": "agreed"}}},
+    },
     {
         "id": "sold",
-        "when": {"table_cells": {"path": "*.xlsx", "sheet": "Sales", "row": {"Item": "Lamp", "Sold": True}}},
+        "when": {
+            "table_cells": {
+                "path": "*.xlsx",
+                "sheet": "Sales",
+                "row": {"Item": "Lamp", "Sold": True},
+            }
+        },
     },
-    {"id": "kept", "when": {"file_value": {"path": "vlcrc", "at": ["qt", "qt-bgcone"], "value": "0"}}},
+    {
+        "id": "kept",
+        "when": {"file_value": {"path": "vlcrc", "at": ["qt", "qt-bgcone"], "value": "0"}},
+    },
     weights={"file": 1},
 )
 """The task of the recording: two files are made, one of them badly at first; the third was there."""
@@ -35,7 +48,8 @@ def damage(home: str) -> None:
 
 
 async def record() -> list[list[Any]]:
-    """A settings file that was there, a document that is damaged and then whole, a sheet in a folder."""
+    """A settings file that was there, a document that is damaged and then whole, a sheet in a
+    folder."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
         make(Path(home), "vlcrc")
         async with Peer(**RULES.plan("E")) as peer, DaemonProcess(

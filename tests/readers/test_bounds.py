@@ -1,4 +1,5 @@
-"""Files that are made to hurt: each is told with a status in bounded time, by a process that is not the daemon's."""
+"""Files that are made to hurt: each is told with a status in bounded time, by a process that is not
+the daemon's."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from tests.readers.reading import facts, told
 
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><x>&b;</x>'
 ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{one}: &{one} [{', '.join([f'*{before}'] * 9)}]\n" for before, one in zip("abcdefgh", "bcdefghi", strict=True)
+    f"{one}: &{one} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, one in zip("abcdefgh", "bcdefghi", strict=True)
 )
 
 
@@ -58,7 +60,12 @@ def _huge_picture(path: Path) -> None:
     """A PNG's head that claims 100,000 by 100,000 pixels."""
     head = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
     chunk = b"IHDR" + head
-    start = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", len(head)) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    start = (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I", len(head))
+        + chunk
+        + struct.pack(">I", zlib.crc32(chunk))
+    )
     path.write_bytes(start + b"\0\0\0\0IDAT" + struct.pack(">I", zlib.crc32(b"IDAT")))
 
 
@@ -86,12 +93,16 @@ LONG = {"zip bomb", "lying zip", "tar bomb", "deep yaml"}
 """These cost a second or two of one core each."""
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.slow] * (case in LONG)) for case in BAD])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in LONG)) for case in BAD]
+)
 async def test_a_bad_file_is_told_as_one(case: str, tmp_path: Path) -> None:
     """With a status and why; of a file that only unfolds to much, what fits."""
     name, write, statuses = BAD[case]
     write(tmp_path / name)
-    answer = await told(tmp_path / name, name.rpartition(".")[2] if name.endswith(("xlsx", "docx", "pdf")) else None)
+    answer = await told(
+        tmp_path / name, name.rpartition(".")[2] if name.endswith(("xlsx", "docx", "pdf")) else None
+    )
     assert answer["status"] in statuses, answer
     assert answer["status"] == "read" or answer["reason"]
     assert answer["status"] != "read" or case != "aliases" or answer["cut"] is True
@@ -112,15 +123,24 @@ async def test_a_reader_that_is_late_is_ended(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_processor_time_is_the_file_s_own(tmp_path: Path) -> None:
-    """A query without end is stopped by the process's own limit, long before a slow machine's deadline."""
+    """A query without end is stopped by the process's own limit, long before a slow machine's
+    deadline."""
     sqlite(tmp_path / "a.sqlite")
-    forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    forever = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    )
     answer = await told(tmp_path / "a.sqlite", query=forever)
     assert (answer["status"], answer["reason"]) == ("heavy", "the reader ended with signal 24")
 
 
 @pytest.mark.parametrize(
-    "query", ["DELETE FROM bookmark", "ATTACH '/tmp/x' AS x", "PRAGMA query_only = 0", "SELECT load_extension('x')"]
+    "query",
+    [
+        "DELETE FROM bookmark",
+        "ATTACH '/tmp/x' AS x",
+        "PRAGMA query_only = 0",
+        "SELECT load_extension('x')",
+    ],
 )
 async def test_a_query_only_reads(query: str, tmp_path: Path) -> None:
     """Whatever the task's author wrote."""
@@ -131,11 +151,14 @@ async def test_a_query_only_reads(query: str, tmp_path: Path) -> None:
 
 
 def _all(folder: Path) -> list[tuple[str, int, bytes]]:
-    return [(one.name, one.stat().st_mtime_ns, one.read_bytes()) for one in sorted(folder.iterdir())]
+    return [
+        (one.name, one.stat().st_mtime_ns, one.read_bytes()) for one in sorted(folder.iterdir())
+    ]
 
 
 async def test_a_database_that_is_open_is_read_with_its_log(tmp_path: Path) -> None:
-    """What a running program has committed counts, though it stands in the write-ahead log; both stay as they are."""
+    """What a running program has committed counts, though it stands in the write-ahead log; both
+    stay as they are."""
     path = tmp_path / "a.sqlite"
     sqlite(path)
     program = sqlite3.connect(path)
@@ -204,7 +227,12 @@ async def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
 
     with make(tmp_path, "sales.xlsx").open("rb") as file:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", script, '{"format": "xlsx"}', stdin=file, stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            "-c",
+            script,
+            '{"format": "xlsx"}',
+            stdin=file,
+            stdout=asyncio.subprocess.PIPE,
         )
         out, _ = await process.communicate()
     assert b'"status":"unavailable"' in out

@@ -1,4 +1,5 @@
-"""Files that are broken by their own doing are told as damaged, which is no gap; and tables as they are written."""
+"""Files that are broken by their own doing are told as damaged, which is no gap; and tables as they
+are written."""
 
 from __future__ import annotations
 
@@ -31,12 +32,19 @@ def _repacked(path: Path, part: str, change: Callable[[bytes], bytes]) -> None:
 
 
 def _of_part(path: Path, part: str, change: Callable[[bytearray, int, int], None]) -> None:
-    """The office file with bytes of one part's headers or stream changed in place: its local header, its list entry."""
+    """The office file with bytes of one part's headers or stream changed in place: its local
+    header, its list entry."""
     data = bytearray(path.read_bytes())
     name = part.encode()
-    local = next(found.start() for found in re.finditer(b"PK\3\4", data) if data[found.start() + 30 :].startswith(name))
+    local = next(
+        found.start()
+        for found in re.finditer(b"PK\3\4", data)
+        if data[found.start() + 30 :].startswith(name)
+    )
     listed = next(
-        found.start() for found in re.finditer(b"PK\1\2", data) if data[found.start() + 46 :].startswith(name)
+        found.start()
+        for found in re.finditer(b"PK\1\2", data)
+        if data[found.start() + 46 :].startswith(name)
     )
     change(data, local, listed)
     path.write_bytes(data)
@@ -79,7 +87,9 @@ async def test_a_broken_office_file_is_damaged(name: str, broken: str, tmp_path:
     assert (answer["status"], answer["reason"][:3]) == ("damaged", "no "), answer
 
 
-@pytest.mark.parametrize("error", [SyntaxError, RuntimeError, NotImplementedError, OSError, zlib.error, struct.error])
+@pytest.mark.parametrize(
+    "error", [SyntaxError, RuntimeError, NotImplementedError, OSError, zlib.error, struct.error]
+)
 def test_what_libraries_raise_over_bad_files(error: type[Exception]) -> None:
     """All of it."""
     with pytest.raises(DamagedError, match="no PDF: so"), damaged("PDF"):
@@ -95,18 +105,27 @@ def test_what_is_too_deep_is_not_called_broken() -> None:
 LONG = "1" * 200
 CSV: list[tuple[str, list[list[str]]]] = [
     ('a,b\n"say ""x""",2\n', [["a", "b"], ['say "x"', "2"]]),
-    (f"a,b\n{LONG},x\n" * 50 + '"say ""x""",2\n', [*[["a", "b"], [LONG, "x"]] * 50, ['say "x"', "2"]]),
+    (
+        f"a,b\n{LONG},x\n" * 50 + '"say ""x""",2\n',
+        [*[["a", "b"], [LONG, "x"]] * 50, ['say "x"', "2"]],
+    ),
     ('a,b\n"one\ntwo",2\n', [["a", "b"], ["one\ntwo", "2"]]),
     ('a;b\r\n"one\r\ntwo";2\r\n', [["a", "b"], ["one\r\ntwo", "2"]]),
-    ("a,b\none\u2028two,2\nx\x0by\x0cz\x85w,3\n", [["a", "b"], ["one\u2028two", "2"], ["x\x0by\x0cz\x85w", "3"]]),
+    (
+        "a,b\none\u2028two,2\nx\x0by\x0cz\x85w,3\n",
+        [["a", "b"], ["one\u2028two", "2"], ["x\x0by\x0cz\x85w", "3"]],
+    ),
     ("a\tb\n1\t2\n", [["a", "b"], ["1", "2"]]),
     ("one\n", [["one"]]),
 ]
 
 
 @pytest.mark.parametrize(("text", "rows"), CSV)
-async def test_a_table_is_read_as_it_is_written(text: str, rows: list[list[str]], tmp_path: Path) -> None:
-    """Quotes are doubled whatever the beginning has; newlines within them stay; nothing but a newline ends a row."""
+async def test_a_table_is_read_as_it_is_written(
+    text: str, rows: list[list[str]], tmp_path: Path
+) -> None:
+    """Quotes are doubled whatever the beginning has; newlines within them stay; nothing but a
+    newline ends a row."""
     (tmp_path / "a.csv").write_bytes(text.encode())
     (sheet,) = (await facts(tmp_path / "a.csv"))["sheets"]
     assert sheet["size"] == [len(rows), max(map(len, rows))]
@@ -127,9 +146,16 @@ async def test_what_is_no_file_is_marked(tmp_path: Path) -> None:
         archive.writestr("a.txt", "one")
         archive.writestr(link, "/etc/passwd")
     found: dict[str, Any] = await facts(tmp_path / "a.zip")
-    assert found["entries"] == [{"name": "a.txt", "size": 3}, {"name": "away", "size": 11, "link": True}]
+    assert found["entries"] == [
+        {"name": "a.txt", "size": 3},
+        {"name": "away", "size": 11, "link": True},
+    ]
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
-        for name, kind in (("pipe", tarfile.FIFOTYPE), ("disk", tarfile.BLKTYPE), ("tty", tarfile.CHRTYPE)):
+        for name, kind in (
+            ("pipe", tarfile.FIFOTYPE),
+            ("disk", tarfile.BLKTYPE),
+            ("tty", tarfile.CHRTYPE),
+        ):
             one = tarfile.TarInfo(name)
             one.type = kind
             tar.addfile(one)
@@ -145,7 +171,9 @@ async def test_what_is_no_file_is_marked(tmp_path: Path) -> None:
 async def test_what_a_reader_left_out_itself_is_told_as_cut(tmp_path: Path) -> None:
     """Rows of a query beyond the most, sheets beyond the most: the rest may say anything."""
     make(tmp_path, "places.sqlite")
-    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600) SELECT i FROM n"
+    many = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600) SELECT i FROM n"
+    )
     assert (await told(tmp_path / "places.sqlite", query=many))["cut"] is True
     from openpyxl import Workbook
 

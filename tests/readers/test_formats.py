@@ -135,7 +135,9 @@ def test_rules_and_readers_know_the_same_formats() -> None:
     assert {SAID[name][0] for name in SAID} | {"image"} == set(FORMATS)
     assert set(SAID) | {"dot.png"} == {*TEXTS, *MAKERS}
     for name, one in FORMATS.items():
-        assert callable(getattr(importlib.import_module(f"agentd.readers.{one.module}"), f"read_{name}"))
+        assert callable(
+            getattr(importlib.import_module(f"agentd.readers.{one.module}"), f"read_{name}")
+        )
 
 
 @pytest.mark.parametrize(
@@ -158,11 +160,19 @@ def test_content_comes_before_the_name(mime: str | None, name: str, found: str) 
 
 
 def test_a_person_can_ask_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`agentd read FILE` prints what an event would tell: where a picture's reference comes from."""
+    """`agentd read FILE` prints what an event would tell: where a picture's reference comes
+    from."""
     from agentd.cli.main import main
 
     with pytest.raises(SystemExit) as ended:
-        main(["read", str(make(tmp_path, "places.sqlite")), "--query", "SELECT max(id) AS n FROM bookmark"])
+        main(
+            [
+                "read",
+                str(make(tmp_path, "places.sqlite")),
+                "--query",
+                "SELECT max(id) AS n FROM bookmark",
+            ]
+        )
     assert ended.value.code == 0
     printed = orjson.loads(capsys.readouterr().out)
     assert (printed["format"], printed["facts"]["sheets"][0]["rows"]) == ("sqlite", [["n"], [2]])

@@ -1,4 +1,5 @@
-"""A recorded episode in which a real daemon reads files, replayed without one; and the same once more, alive."""
+"""A recorded episode in which a real daemon reads files, replayed without one; and the same once
+more, alive."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from tests.support.golden import lines
 
 def paid(rows: list[list[Any]]) -> list[tuple[float | None, list[str]]]:
     rewards = Engine(RULES, "E").feed(as_events(rows)).rewards
-    return [(reward.reward, [milestone.id for milestone in reward.milestones]) for reward in rewards]
+    return [
+        (reward.reward, [milestone.id for milestone in reward.milestones]) for reward in rewards
+    ]
 
 
 PAID = [(0.0, []), (pytest.approx(1 / 3), ["agreed"]), (pytest.approx(1 / 3), ["sold"]), (0.0, [])]

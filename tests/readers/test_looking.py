@@ -58,8 +58,11 @@ def told(said: Said) -> list[tuple[str, Any]]:
             for kind, data in said]  # fmt: skip
 
 
-async def test_a_look_that_is_called_off_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two files one is read when the step's settling is stopped: both are told at the next look."""
+async def test_a_look_that_is_called_off_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two files one is read when the step's settling is stopped: both are told at the next
+    look."""
     real, done, second = reader.read, asyncio.Event(), asyncio.Event()
 
     async def slowly(*args: Any) -> dict[str, Any]:
@@ -81,31 +84,42 @@ async def test_a_look_that_is_called_off_is_made_again(tmp_path: Path, monkeypat
         await asyncio.gather(look, return_exceptions=True)
         assert running.said == []
         monkeypatch.setattr(reader, "read", real)
-        assert told(await running.at(0)) == [("file.read", "a.txt read"), ("file.read", "b.txt read")]
+        assert told(await running.at(0)) == [
+            ("file.read", "a.txt read"),
+            ("file.read", "b.txt read"),
+        ]
 
 
 @pytest.mark.parametrize("format_", [None, "sqlite"])
-async def test_a_commit_that_stands_in_the_log_alone_is_read(format_: str | None, tmp_path: Path) -> None:
+async def test_a_commit_that_stands_in_the_log_alone_is_read(
+    format_: str | None, tmp_path: Path
+) -> None:
     """The database's own file stays as it is until the program folds its log into it."""
     path = tmp_path / "a.sqlite"
     sqlite(path)
     query = "SELECT count(*) AS n FROM bookmark"
     with closing(sqlite3.connect(path)) as program:
         program.execute("PRAGMA journal_mode = wal")
-        async with reading(tmp_path, {"path": "a.sqlite", "format": format_, "query": query}) as running:
+        async with reading(
+            tmp_path, {"path": "a.sqlite", "format": format_, "query": query}
+        ) as running:
             before = path.stat()
             for n in (3, 4):
                 program.execute("INSERT INTO bookmark VALUES (?, 'Chairs')", (n,))
                 program.commit()
                 ((_, data),) = await running.at(n)
                 assert data["facts"]["sheets"][0]["rows"] == [["n"], [n]]
-            assert (path.stat().st_mtime_ns, path.stat().st_size) == (before.st_mtime_ns, before.st_size)
+            assert (path.stat().st_mtime_ns, path.stat().st_size) == (
+                before.st_mtime_ns,
+                before.st_size,
+            )
             assert await running.at(5) == []
 
 
 @pytest.mark.parametrize("wish", ["in/a.txt", "*.txt", "in/*.txt"])
 async def test_what_may_not_be_looked_at_is_not_gone(wish: str, home: Path) -> None:
-    """It is a gap until it can be looked at; then it is read again, and told as gone only where it is."""
+    """It is a gap until it can be looked at; then it is read again, and told as gone only where it
+    is."""
     folder = home / "in"
     folder.mkdir()
     (folder / "a.txt").write_text("x")
@@ -118,12 +132,20 @@ async def test_what_may_not_be_looked_at_is_not_gone(wish: str, home: Path) -> N
         with shut(folder):
             assert told(await running.at(3)) == [("gap.began", wish)]
         (folder / "a.txt").unlink()
-        assert told(await running.at(4))[:2] == [("file.read", "in/a.txt gone"), ("gap.ended", wish)]
+        assert told(await running.at(4))[:2] == [
+            ("file.read", "in/a.txt gone"),
+            ("gap.ended", wish),
+        ]
 
 
-@pytest.mark.parametrize(("wish", "gaps"), [("shut/a.txt", 1), ("s*.txt", 1), ("open/*.txt", 0), ("open/a.txt", 0)])
-async def test_only_what_may_lie_in_a_shut_folder_is_not_known(wish: str, gaps: int, home: Path) -> None:
-    """At the start already, when nothing was ever told; a folder that nobody asks about blinds nobody."""
+@pytest.mark.parametrize(
+    ("wish", "gaps"), [("shut/a.txt", 1), ("s*.txt", 1), ("open/*.txt", 0), ("open/a.txt", 0)]
+)
+async def test_only_what_may_lie_in_a_shut_folder_is_not_known(
+    wish: str, gaps: int, home: Path
+) -> None:
+    """At the start already, when nothing was ever told; a folder that nobody asks about blinds
+    nobody."""
     for name in ("open", "shut"):
         (home / name).mkdir()
     async with reading(home, wish) as running:
@@ -133,8 +155,11 @@ async def test_only_what_may_lie_in_a_shut_folder_is_not_known(wish: str, gaps: 
         assert [kind for kind, _ in await running.at(1)] == ["gap.ended"] * gaps
 
 
-async def test_files_beyond_a_limit_are_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that was told keeps its place before one whose name is earlier; neither is told as gone."""
+async def test_files_beyond_a_limit_are_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was told keeps its place before one whose name is earlier; neither is told as
+    gone."""
     monkeypatch.setattr(read_requests, "MAX_FILES", 2)
     for name in ("b.txt", "c.txt"):
         (tmp_path / name).write_text("x")
@@ -148,8 +173,11 @@ async def test_files_beyond_a_limit_are_a_gap(tmp_path: Path, monkeypatch: pytes
         ]  # fmt: skip
 
 
-async def test_entries_beyond_a_limit_are_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that is filled up hides nothing that was told; only the folders before the first * count."""
+async def test_entries_beyond_a_limit_are_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is filled up hides nothing that was told; only the folders before the first *
+    count."""
     monkeypatch.setattr(read_requests, "MAX_SEEN", 2)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "c.txt").write_text("x")

@@ -63,11 +63,17 @@ async def reading(folder: Path, *wishes: Any, **plan: Any) -> AsyncIterator[Read
 
 
 async def test_a_file_is_read_at_the_start_and_when_it_changed(tmp_path: Path) -> None:
-    """The first reading is the baseline; what did not change is not told again, what went is told as gone once."""
+    """The first reading is the baseline; what did not change is not told again, what went is told
+    as gone once."""
     (tmp_path / "a.txt").write_text("old")
     async with reading(tmp_path, "a.txt", "b.txt") as running:
         ((kind, first),) = running.said
-        assert (kind, first["facts"]["text"], first["baseline"], first["when"]) == ("file.read", "old", True, "start")
+        assert (kind, first["facts"]["text"], first["baseline"], first["when"]) == (
+            "file.read",
+            "old",
+            True,
+            "start",
+        )
         assert await running.at(0) == []
         (tmp_path / "a.txt").write_text("newer")
         (tmp_path / "b.txt").write_text("came")
@@ -83,7 +89,8 @@ async def test_a_file_is_read_at_the_start_and_when_it_changed(tmp_path: Path) -
 
 
 async def test_only_what_a_rule_asks_is_read(tmp_path: Path) -> None:
-    """No link is followed, no folder or pipe opened, nothing outside the folder seen, no access time changed."""
+    """No link is followed, no folder or pipe opened, nothing outside the folder seen, no access
+    time changed."""
     outside = tmp_path / "outside.txt"
     outside.write_text("gold")
     home = tmp_path / "home"
@@ -95,7 +102,9 @@ async def test_only_what_a_rule_asks_is_read(tmp_path: Path) -> None:
     (home / "other.md").write_text("other")
     os.utime(home / "in" / "deep.txt", ns=(1, 1))
     async with reading(home, "*.txt") as running:
-        assert [(data["path"], data["status"]) for _, data in running.said] == [("in/deep.txt", "read")]
+        assert [(data["path"], data["status"]) for _, data in running.said] == [
+            ("in/deep.txt", "read")
+        ]
     assert (home / "in" / "deep.txt").stat().st_atime_ns == 1
 
 
@@ -103,7 +112,10 @@ async def test_the_same_file_asked_in_two_ways_is_two_readings(tmp_path: Path) -
     """Each under what was asked."""
     (tmp_path / "a.json").write_text('{"a": 1}')
     async with reading(tmp_path, "a.json", {"path": "a.json", "format": "text"}) as running:
-        assert [(data["as"], data["format"]) for _, data in running.said] == [("auto", "json"), ("text", "text")]
+        assert [(data["as"], data["format"]) for _, data in running.said] == [
+            ("auto", "json"),
+            ("text", "text"),
+        ]
 
 
 async def test_a_damaged_file_is_known_to_be_one(tmp_path: Path) -> None:
@@ -141,26 +153,40 @@ async def test_secrets_are_masked(tmp_path: Path) -> None:
     assert "4111" not in values[1]["text"]
 
 
-WORTH: Any = {"id": "m", "component": "file", "when": {"file_text": {"path": "a.txt", "text": {"contains": "lamp"}}}}
+WORTH: Any = {
+    "id": "m",
+    "component": "file",
+    "when": {"file_text": {"path": "a.txt", "text": {"contains": "lamp"}}},
+}
 
 
 async def test_a_milestone_from_the_disk_to_the_reward(tmp_path: Path) -> None:
-    """The plan that the rule makes is all that the daemon is told; a recording of the events needs no file."""
+    """The plan that the rule makes is all that the daemon is told; a recording of the events needs
+    no file."""
     rules = ruleset(WORTH, weights={"file": 1})
     plan = rules.plan("ep_1")
     assert plan["file_reads"] == [{"path": "a.txt", "root": None, "format": None, "query": None}]
     assert "lamp" not in str(plan)
     async with reading(tmp_path, *plan["file_reads"]) as running:
         (tmp_path / "a.txt").write_text("a lamp")
-        said = [("step.began", {"step": 0}), *await running.at(0), ("step.sealed", {"step": 0, "why": "quiet"})]
-    log = [Event("ep_1", n, KINDS[kind].source, kind, n, data) for n, (kind, data) in enumerate(said, 1)]
+        said = [
+            ("step.began", {"step": 0}),
+            *await running.at(0),
+            ("step.sealed", {"step": 0, "why": "quiet"}),
+        ]
+    log = [
+        Event("ep_1", n, KINDS[kind].source, kind, n, data)
+        for n, (kind, data) in enumerate(said, 1)
+    ]
     (reward,) = Engine(rules, "ep_1").feed(log).rewards
     assert (reward.reward, [m.evidence for m in reward.milestones]) == (1.0, [(2,)])
 
 
 def test_a_gap_of_one_path_blinds_the_rules_that_read_it() -> None:
     """And no other."""
-    rules = ruleset(WORTH, {**WORTH, "id": "o", "when": {"file_text": {"path": "b.txt", "text": "x"}}})
+    rules = ruleset(
+        WORTH, {**WORTH, "id": "o", "when": {"file_text": {"path": "b.txt", "text": "x"}}}
+    )
     assert rules.leans("reader", "a.txt")
     assert rules.leans("reader", None)
     assert not rules.leans("reader", "c.txt")
@@ -183,19 +209,32 @@ DATA = {
 
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("unit", ["whole", "line"])
-async def test_a_text_file_has_a_text_whatever_it_is_read_as_otherwise(tmp_path: Path, name: str, unit: str) -> None:
-    """A table's, a document's or a program's settings' file is asked for its text and for its data at once."""
+async def test_a_text_file_has_a_text_whatever_it_is_read_as_otherwise(
+    tmp_path: Path, name: str, unit: str
+) -> None:
+    """A table's, a document's or a program's settings' file is asked for its text and for its data
+    at once."""
     said = {"file_text": {"path": name, "unit": unit, "text": {"contains": "lamp"}}}
     other = {"file_text": {"path": name, "unit": unit, "text": {"contains": "shelf"}}}
     data = {"file_is": {"path": name, "whole": True}}
     rules = ruleset(
-        *({"id": id, "component": "file", "when": when} for id, when in (("m", said), ("n", other), ("d", data))),
+        *(
+            {"id": id, "component": "file", "when": when}
+            for id, when in (("m", said), ("n", other), ("d", data))
+        ),
         weights={"file": 1},
     )
     async with reading(tmp_path, *rules.plan("ep_1")["file_reads"]) as running:
         (tmp_path / name).write_text(DATA[name])
-        steps = [("step.began", {"step": 0}), *await running.at(0), ("step.sealed", {"step": 0, "why": "quiet"})]
-    log = [Event("ep_1", n, KINDS[kind].source, kind, n, data) for n, (kind, data) in enumerate(steps, 1)]
+        steps = [
+            ("step.began", {"step": 0}),
+            *await running.at(0),
+            ("step.sealed", {"step": 0, "why": "quiet"}),
+        ]
+    log = [
+        Event("ep_1", n, KINDS[kind].source, kind, n, data)
+        for n, (kind, data) in enumerate(steps, 1)
+    ]
     (reward,) = Engine(rules, "ep_1").feed(log).rewards
     assert sorted(m.id for m in reward.milestones) == ["d", "m"]
 
@@ -204,7 +243,13 @@ async def test_a_text_file_has_a_text_whatever_it_is_read_as_otherwise(tmp_path:
 def test_a_format_without_a_text_is_refused_with_what_to_write(format_: str) -> None:
     """Such a rule could never hold, and `task check` would say ok."""
     with pytest.raises(DetectorError, match=f"format: {format_} has no text; wanted text"):
-        ruleset({"id": "m", "when": {"file_text": {"path": "a", "format": format_, "text": "x"}}, "component": "file"})
+        ruleset(
+            {
+                "id": "m",
+                "when": {"file_text": {"path": "a", "format": format_, "text": "x"}},
+                "component": "file",
+            }
+        )
 
 
 def test_every_format_has_a_text_or_is_known_to_have_none() -> None:
@@ -212,4 +257,6 @@ def test_every_format_has_a_text_or_is_known_to_have_none() -> None:
     texts = {"xml", "html", "docx", "odt", "pptx", "odp", "pdf", "text"}
     assert NO_TEXT | texts == set(FORMATS)
     data = ("csv", "json", "yaml", "toml", "ini", "prefs", "gimprc")
-    assert {end for name in data for end in FORMATS[name].names} == {end.removeprefix(".") for end in DATA_ENDS}
+    assert {end for name in data for end in FORMATS[name].names} == {
+        end.removeprefix(".") for end in DATA_ENDS
+    }

@@ -1,4 +1,5 @@
-"""A corpus of small recordings: each buys something, some forget a thing, one was not wholly seen."""
+"""A corpus of small recordings: each buys something, some forget a thing, one was not wholly
+seen."""
 
 from __future__ import annotations
 
@@ -23,13 +24,15 @@ Make = Callable[..., Path]
 
 
 def changed(**milestones: Any) -> dict[str, Any]:
-    """The task with some conditions (id → when) replaced, or left out (None); a version of its own."""
+    """The task with some conditions (id → when) replaced, or left out (None); a version of its
+    own."""
     kept = [{**m, "when": milestones.get(m["id"], m["when"])} for m in TASK["milestones"]]
     return {**TASK, "version": "2", "milestones": [m for m in kept if m["when"] is not None]}
 
 
 def said(n: int) -> list[Said]:
-    """What happened in the nth episode: every third never buys, every seventh is blind in its second step."""
+    """What happened in the nth episode: every third never buys, every seventh is blind in its
+    second step."""
     first, second, last = BUYING
     return episode(first, [GAP, *second] if n % 7 == 6 else second, [] if n % 3 == 2 else last)
 

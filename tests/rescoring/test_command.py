@@ -1,4 +1,5 @@
-"""`milestoned rescore` over recordings: what is shown, how it ends, and that it matters not who works."""
+"""`milestoned rescore` over recordings: what is shown, how it ends, and that it matters not who
+works."""
 
 from __future__ import annotations
 
@@ -52,11 +53,15 @@ def test_each_difference_is_shown_with_both_sides_and_ends_with_1(
     assert rescore(corpus, "--task", new, "--against", old) == 1
     shown = capsys.readouterr().out
     assert f"{corpus}/0/00000.mrec: total 0.5 → 0.4, success yes → no; ruleset " in shown
-    assert "  step 1: 0.1 → 0.2\n    lost cart\n      old: +0.100 in step 1, by url_reached v2\n" in shown
+    assert (
+        "  step 1: 0.1 → 0.2\n    lost cart\n      old: +0.100 in step 1, by url_reached v2\n"
+        in shown
+    )
     assert "    gained name\n      new: +0.200 in step 1, by field_filled v3\n" in shown
     assert "page.navigated       http://shop.test/cart" in shown
     assert shown.endswith(
-        "milestone cart: 1 lost\nmilestone done: 1 lost\nmilestone name: 1 gained\n1 episode: 1 changed\n"
+        "milestone cart: 1 lost\nmilestone done: 1 lost\nmilestone name: 1 gained\n1 episode: 1"
+        " changed\n"
     )
 
 
@@ -69,7 +74,10 @@ def test_json_is_a_line_for_each_changed_episode_and_a_summary(
     assert [one["name"] for one in told] == sorted(one["name"] for one in told)
     assert last["summary"]["changed"] == len(told) > 0
     assert last["summary"]["milestones"]["cart"]["lost"] == sum(
-        m["id"] == "cart" for one in told for step in one["differences"]["steps"] for m in step["milestones"]
+        m["id"] == "cart"
+        for one in told
+        for step in one["differences"]["steps"]
+        for m in step["milestones"]
     )
 
 
@@ -85,11 +93,18 @@ def test_any_number_of_workers_gives_the_same_bytes(
     outs, shown = [], []
     for workers in (1, 2, 5):
         outs.append(tmp_path / f"{workers}.jsonl")
-        assert rescore(corpus, "--task", new, "--against", old, "--workers", workers, "--out", outs[-1]) == 1
+        assert (
+            rescore(
+                corpus, "--task", new, "--against", old, "--workers", workers, "--out", outs[-1]
+            )
+            == 1
+        )
         shown.append(capfd.readouterr().out)
     assert len({out.read_bytes() for out in outs}) == 1
     assert len(set(shown)) == 1
-    assert [one["name"] for one in lines(outs[0])[1:]] == sorted(str(path) for path in corpus.rglob("*.mrec"))
+    assert [one["name"] for one in lines(outs[0])[1:]] == sorted(
+        str(path) for path in corpus.rglob("*.mrec")
+    )
 
 
 def test_results_are_kept_beside_and_compared_with_later(
@@ -100,7 +115,20 @@ def test_results_are_kept_beside_and_compared_with_later(
     assert rescore(corpus, "--task", old, "--out", kept, "--workers", 1) == 0
     before = kept.read_bytes()
     assert rescore(corpus, "--task", old, "--against", kept, "--workers", 1) == 0
-    assert rescore(corpus, "--task", new, "--against", kept, "--workers", 1, "--out", tmp_path / "new.jsonl") == 1
+    assert (
+        rescore(
+            corpus,
+            "--task",
+            new,
+            "--against",
+            kept,
+            "--workers",
+            1,
+            "--out",
+            tmp_path / "new.jsonl",
+        )
+        == 1
+    )
     assert kept.read_bytes() == before
     rulesets = {one["result"]["ruleset"] for one in lines(tmp_path / "new.jsonl")[1:]}
     assert len(rulesets) == 1
@@ -115,7 +143,9 @@ def test_results_are_kept_beside_and_compared_with_later(
     assert f"{moved}: has an earlier result, but is not there any more" in capsys.readouterr().out
 
 
-def test_an_episode_without_an_earlier_result_is_no_equal_one(corpus: Path, old: Path, tmp_path: Path) -> None:
+def test_an_episode_without_an_earlier_result_is_no_equal_one(
+    corpus: Path, old: Path, tmp_path: Path
+) -> None:
     kept = tmp_path / "kept.jsonl"
     assert rescore(corpus, "--task", old, "--out", kept, "--workers", 1) == 0
     record(corpus, COUNT + 1)
@@ -133,19 +163,35 @@ def test_one_broken_recording_is_named_and_the_others_are_scored(
     assert shown.endswith(f"{COUNT} episodes: {COUNT - 1} the same, 1 could not be scored\n")
 
 
-def test_of_several_tasks_each_episode_has_the_one_that_it_names(tmp_path: Path, old: Path, new: Path) -> None:
+def test_of_several_tasks_each_episode_has_the_one_that_it_names(
+    tmp_path: Path, old: Path, new: Path
+) -> None:
     corpus, out = record(tmp_path / "corpus", 2), tmp_path / "out.jsonl"
-    mine = written(tmp_path / "mine.yaml", {**TASK, "id": "t"})  # what the tests' logs say they were opened for
+    mine = written(
+        tmp_path / "mine.yaml", {**TASK, "id": "t"}
+    )  # what the tests' logs say they were opened for
     assert rescore(corpus, "--task", new, "--task", mine, "--out", out, "--workers", 1) == 0
     assert {one["result"]["task"] for one in lines(out)[1:]} == {"t"}
     other = written(tmp_path / "other.yaml", {**TASK, "id": "other"})
-    assert rescore(corpus, "--task", new, "--task", other, "--out", tmp_path / "no.jsonl", "--workers", 1) == 2
-    assert "names task 't'; wanted one of other, shop/cart" in lines(tmp_path / "no.jsonl")[1]["error"]
+    assert (
+        rescore(
+            corpus, "--task", new, "--task", other, "--out", tmp_path / "no.jsonl", "--workers", 1
+        )
+        == 2
+    )
+    assert (
+        "names task 't'; wanted one of other, shop/cart" in lines(tmp_path / "no.jsonl")[1]["error"]
+    )
 
 
 @pytest.mark.parametrize("torn", [0, 1, 700], ids=["after a line", "in a line", "far back"])
 def test_a_run_goes_on_where_it_was_interrupted(
-    corpus: Path, old: Path, new: Path, tmp_path: Path, torn: int, capsys: pytest.CaptureFixture[str]
+    corpus: Path,
+    old: Path,
+    new: Path,
+    tmp_path: Path,
+    torn: int,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Text and file of the second run are those of one that was never interrupted."""
     out, again = tmp_path / "out.jsonl", tmp_path / "again.jsonl"
@@ -190,12 +236,27 @@ def test_a_run_that_is_killed_goes_on(old: Path, new: Path, tmp_path: Path) -> N
     done = part.read_bytes().count(b"\n")
     assert 1 < done < 1_501
     assert rescore(corpus, "--task", new, "--against", old, "--out", out) == 1
-    assert rescore(corpus, "--task", new, "--against", old, "--workers", 1, "--out", tmp_path / "whole.jsonl") == 1
+    assert (
+        rescore(
+            corpus,
+            "--task",
+            new,
+            "--against",
+            old,
+            "--workers",
+            1,
+            "--out",
+            tmp_path / "whole.jsonl",
+        )
+        == 1
+    )
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 def _children(pid: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
     return [int(word) for word in found.stdout.split()]
 
 
@@ -214,7 +275,10 @@ def test_a_run_over_other_rules_or_files_does_not_go_on(
     part = out.with_name("out.jsonl.part")
     out.rename(part)
     assert rescore(corpus, "--task", new, "--workers", 1, "--out", out) == 2
-    assert f"{part}: was begun by a run over other episodes, rules or options" in capsys.readouterr().err
+    assert (
+        f"{part}: was begun by a run over other episodes, rules or options"
+        in capsys.readouterr().err
+    )
     first = corpus / "0" / "00000.mrec"
     first.write_bytes((corpus / "1" / "00001.mrec").read_bytes())
     assert rescore(corpus, "--task", old, "--workers", 1, "--out", out) == 2
@@ -224,14 +288,29 @@ def test_a_run_over_other_rules_or_files_does_not_go_on(
 REFUSED = {
     "nothing": ([], "nothing to score: wanted recordings"),
     "no task": (["CORPUS"], "--task: recordings do not hold the task"),
-    "nothing to compare with": (["CORPUS", "--task", "OLD"], "--against: wanted the task as it was"),
-    "no such file": (["nowhere.mrec", "--task", "OLD", "--against", "OLD"], "nowhere.mrec: no recording there"),
-    "an empty folder": (["EMPTY", "--task", "OLD", "--against", "OLD"], "a folder with .mrec files"),
+    "nothing to compare with": (
+        ["CORPUS", "--task", "OLD"],
+        "--against: wanted the task as it was",
+    ),
+    "no such file": (
+        ["nowhere.mrec", "--task", "OLD", "--against", "OLD"],
+        "nowhere.mrec: no recording there",
+    ),
+    "an empty folder": (
+        ["EMPTY", "--task", "OLD", "--against", "OLD"],
+        "a folder with .mrec files",
+    ),
     "no such task": (["CORPUS", "--task", "nowhere.yaml"], "nowhere.yaml: No such file"),
     "a bad task": (["CORPUS", "--task", "BAD", "--out", "x.jsonl"], "milestones"),
-    "a task twice": (["CORPUS", "--task", "OLD", "--task", "NEW", "--out", "x.jsonl"], "shop/cart is given twice"),
+    "a task twice": (
+        ["CORPUS", "--task", "OLD", "--task", "NEW", "--out", "x.jsonl"],
+        "shop/cart is given twice",
+    ),
     "no results": (["CORPUS", "--task", "OLD", "--against", "NONE"], "not a results file"),
-    "no workers": (["CORPUS", "--task", "OLD", "--against", "OLD", "--workers", "0"], "--workers 0: wanted at least 1"),
+    "no workers": (
+        ["CORPUS", "--task", "OLD", "--against", "OLD", "--workers", "0"],
+        "--workers 0: wanted at least 1",
+    ),
     "both": (["CORPUS", "--stored", "--task", "OLD"], "--stored: wanted no recordings with it"),
     "labels of files": (["CORPUS", "--task", "OLD", "--label", "a=b"], "wanted --stored with them"),
     "no database": (["--stored", "--data", "EMPTY"], "--stored: there is no database"),
@@ -240,13 +319,25 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_asked_wrong_is_refused_with_2(
-    case: str, corpus: Path, old: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    case: str,
+    corpus: Path,
+    old: Path,
+    new: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "empty").mkdir()
     none = tmp_path / "none.jsonl"
     none.write_text("{}\n")
     bad = written(tmp_path / "bad.yaml", {**TASK, "milestones": []})
-    places = {"CORPUS": corpus, "OLD": old, "NEW": new, "EMPTY": tmp_path / "empty", "NONE": none, "BAD": bad}
+    places = {
+        "CORPUS": corpus,
+        "OLD": old,
+        "NEW": new,
+        "EMPTY": tmp_path / "empty",
+        "NONE": none,
+        "BAD": bad,
+    }
     arguments, says = REFUSED[case]
     assert rescore(*(places.get(one, one) for one in arguments)) == 2
     assert says in capsys.readouterr().err

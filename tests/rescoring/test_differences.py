@@ -61,7 +61,12 @@ def test_a_milestone_that_is_reached_now_is_gained() -> None:
     task = {**TASK, "milestones": [*TASK["milestones"], {"id": "name", "when": NAME}]}
     (step,) = differences(task, *WHOLE)["steps"]
     (gained,) = step["milestones"]
-    assert (gained["id"], gained["change"], gained["old"], gained["new"]["worth"]) == ("name", "gained", None, 0.2)
+    assert (gained["id"], gained["change"], gained["old"], gained["new"]["worth"]) == (
+        "name",
+        "gained",
+        None,
+        0.2,
+    )
     assert WHOLE[gained["new"]["evidence"][0] - 1] == filled("Name", "Ann")
 
 
@@ -98,12 +103,16 @@ def test_what_was_so_already_differs_before_the_first_step() -> None:
     found = differences(changed(cart={"url_reached": {"url": "/nowhere"}}), *said)
     (step,) = found["steps"]
     assert (step["step"], step["only"], step["fields"]) == (-1, None, {})
-    assert [(m["id"], m["change"], m["old"]["baseline"]) for m in step["milestones"]] == [("cart", "lost", True)]
+    assert [(m["id"], m["change"], m["old"]["baseline"]) for m in step["milestones"]] == [
+        ("cart", "lost", True)
+    ]
 
 
 def test_repeats_are_compared_one_by_one() -> None:
     pay = {"file_created": {"name": {"glob": "*.csv"}}}
-    tasks = [{**TASK, "milestones": [{"id": "files", "when": pay, "repeat": most}]} for most in (3, 2)]
+    tasks = [
+        {**TASK, "milestones": [{"id": "files", "when": pay, "repeat": most}]} for most in (3, 2)
+    ]
     said = episode([created("a.csv")], [created("b.csv")], [created("c.csv"), clicked("Buy")])
     found = compare(*(scored(task, *said) for task in tasks))
     assert [[m["change"] for m in step["milestones"]] for step in found["steps"]] == [

@@ -28,7 +28,9 @@ def export(*arguments: object) -> int:
 @pytest.fixture
 def exported(tmp_path: Path) -> Path:
     corpus, task = record(tmp_path / "corpus", COUNT), written(tmp_path / "task.yaml", TASK)
-    assert export(corpus, "--task", task, "--out", tmp_path / "out", "--gamma", 0.5, "--gamma", 1) == 0
+    assert (
+        export(corpus, "--task", task, "--out", tmp_path / "out", "--gamma", 0.5, "--gamma", 1) == 0
+    )
     return tmp_path / "out"
 
 
@@ -55,22 +57,47 @@ def test_a_return_that_leans_on_what_nobody_knows_is_null(
 def test_what_was_seen_stands_beside_with_the_count_of_what_was_not() -> None:
     found = returns_to_go([1.0, None, 4.0], 0.5, True)
     assert [(one.seen, one.unknown) for one in found] == [(2.0, 1), (2.0, 1), (4.0, 0)]
-    assert [(one.seen, one.unknown) for one in returns_to_go([1.0, 2.0], 0.5, False)] == [(2.0, 0), (2.0, 0)]
+    assert [(one.seen, one.unknown) for one in returns_to_go([1.0, 2.0], 0.5, False)] == [
+        (2.0, 0),
+        (2.0, 0),
+    ]
 
 
 def test_duckdb_reads_back_what_a_rescore_says(exported: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    assert rescore(tmp_path / "corpus", "--task", tmp_path / "task.yaml", "--out", out, "--workers", 1) == 0
+    assert (
+        rescore(tmp_path / "corpus", "--task", tmp_path / "task.yaml", "--out", out, "--workers", 1)
+        == 0
+    )
     results = [orjson.loads(line)["result"] for line in out.read_bytes().splitlines()[1:]]
-    asked = f"SELECT episode, step, status, reward, mask, reason, ruleset FROM '{exported}/rewards.parquet'"
+    asked = (
+        "SELECT episode, step, status, reward, mask, reason, ruleset FROM"
+        f" '{exported}/rewards.parquet'"
+    )
     names = ("step", "status", "reward", "mask", "reason")
-    wanted = [(one["episode"], *(r[name] for name in names), one["ruleset"]) for one in results for r in one["rewards"]]
+    wanted = [
+        (one["episode"], *(r[name] for name in names), one["ruleset"])
+        for one in results
+        for r in one["rewards"]
+    ]
     assert duckdb.sql(asked).fetchall() == wanted
-    totals = duckdb.sql(f"SELECT episode, success, total, masked FROM '{exported}/episodes.parquet'").fetchall()
+    totals = duckdb.sql(
+        f"SELECT episode, success, total, masked FROM '{exported}/episodes.parquet'"
+    ).fetchall()
     masked = [sum(r["mask"] for r in one["rewards"]) for one in results]
-    assert totals == [(o["episode"], o["success"], o["total"], m) for o, m in zip(results, masked, strict=True)]
-    milestones = duckdb.sql(f"SELECT count(*), sum(worth) FROM '{exported}/milestones.parquet' WHERE paid").fetchall()
-    paid = [m["worth"] for one in results for r in one["rewards"] if not r["mask"] for m in r["milestones"]]
+    assert totals == [
+        (o["episode"], o["success"], o["total"], m) for o, m in zip(results, masked, strict=True)
+    ]
+    milestones = duckdb.sql(
+        f"SELECT count(*), sum(worth) FROM '{exported}/milestones.parquet' WHERE paid"
+    ).fetchall()
+    paid = [
+        m["worth"]
+        for one in results
+        for r in one["rewards"]
+        if not r["mask"]
+        for m in r["milestones"]
+    ]
     assert milestones == [(len(paid), pytest.approx(sum(paid)))]
 
 
@@ -82,7 +109,11 @@ def test_a_masked_step_is_null_for_duckdb_and_pandas_and_no_zero(exported: Path)
     assert len(blind) == 4
     assert blind["reward"].isna().all()
     assert not frame[~frame["mask"]]["reward"].isna().any()
-    components = dict(duckdb.sql(f"SELECT components FROM '{exported}/rewards.parquet' WHERE mask").fetchall()[0][0])
+    components = dict(
+        duckdb.sql(f"SELECT components FROM '{exported}/rewards.parquet' WHERE mask").fetchall()[0][
+            0
+        ]
+    )
     assert components == {"goal": None, "nav": None, "ui": None}
 
 
@@ -98,12 +129,17 @@ def test_returns_are_those_of_the_rewards_for_each_gamma(exported: Path) -> None
             if None in rest:
                 assert math.isnan(told.return_to_go)
             else:
-                assert told.return_to_go == pytest.approx(sum(gamma**k * r for k, r in enumerate(rest) if r))
+                assert told.return_to_go == pytest.approx(
+                    sum(gamma**k * r for k, r in enumerate(rest) if r)
+                )
             assert told.unknown == rest.count(None)
 
 
 def test_steps_have_what_the_agent_saw_and_did(exported: Path) -> None:
-    asked = f"SELECT step, observation, next_observation, first, last FROM '{exported}/steps.parquet' LIMIT 2"
+    asked = (
+        f"SELECT step, observation, next_observation, first, last FROM '{exported}/steps.parquet'"
+        " LIMIT 2"
+    )
     first, second = duckdb.sql(asked).fetchall()
     assert first[2] == second[1]
     assert orjson.loads(second[1])["tabs"]["T"]["title"] == "Shop"
@@ -133,15 +169,29 @@ def test_an_export_appears_whole_or_not_at_all(exported: Path, tmp_path: Path) -
 
 REFUSED: dict[str, tuple[list[Any], str]] = {
     "no task": (["CORPUS"], "--task: recordings do not hold"),
-    "gamma": (["CORPUS", "--task", "TASK", "--gamma", "1.1"], "--gamma 1.1: wanted a number from 0 to 1"),
-    "no number": (["CORPUS", "--task", "TASK", "--gamma", "nan"], "--gamma nan: wanted a number from 0 to 1"),
-    "stored by another task": (["--stored", "--task", "TASK"], "--task: stored episodes are exported as they were"),
+    "gamma": (
+        ["CORPUS", "--task", "TASK", "--gamma", "1.1"],
+        "--gamma 1.1: wanted a number from 0 to 1",
+    ),
+    "no number": (
+        ["CORPUS", "--task", "TASK", "--gamma", "nan"],
+        "--gamma nan: wanted a number from 0 to 1",
+    ),
+    "stored by another task": (
+        ["--stored", "--task", "TASK"],
+        "--task: stored episodes are exported as they were",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_asked_wrong_is_refused_with_2(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    places = {"CORPUS": record(tmp_path / "corpus", 1), "TASK": written(tmp_path / "task.yaml", TASK)}
+def test_what_is_asked_wrong_is_refused_with_2(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {
+        "CORPUS": record(tmp_path / "corpus", 1),
+        "TASK": written(tmp_path / "task.yaml", TASK),
+    }
     arguments, says = REFUSED[case]
     assert export(*(places.get(one, one) for one in arguments), "--out", tmp_path / "out") == 2
     assert says in capsys.readouterr().err

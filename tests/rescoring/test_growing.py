@@ -1,4 +1,5 @@
-"""A run over stored episodes goes on where it was interrupted, though the service went on meanwhile."""
+"""A run over stored episodes goes on where it was interrupted, though the service went on
+meanwhile."""
 
 from __future__ import annotations
 
@@ -11,16 +12,16 @@ import orjson
 import pytest
 
 from api.rescoring import stored
-from api.rescoring.corpus import Selection
+from api.rescoring.corpus import CorpusSelection
 from api.rescoring.crews import Batch
 from api.rescoring.kept import Results, ResultsError
 from api.rescoring.running import run
-from api.rescoring.work import Answer, Material, work
+from api.rescoring.work import EpisodeOutcome, Material, work
 from tests.api.audit.audited import told
 from tests.api.service import Store, running
 
 
-def crew(batches: Iterable[Batch]) -> Iterator[list[Answer]]:
+def crew(batches: Iterable[Batch]) -> Iterator[list[EpisodeOutcome]]:
     """An episode at a time, so that a run can be left after any."""
     for batch in batches:
         for one in batch:
@@ -38,15 +39,18 @@ def tell(store: Store, many: int) -> None:
 
 def materials(store: Store) -> Iterator[Material]:
     url = f"sqlite+aiosqlite:///{store.folder / 'milestoned.db'}"
-    return (stored.material(one, None, True) for one in stored.episodes(url, Selection()))
+    return (stored.material(one, None, True) for one in stored.episodes(url, CorpusSelection()))
 
 
 def test_episodes_that_closed_meanwhile_stop_no_run(tmp_path: Path) -> None:
-    """Those before the place where it stood are left out, as they are by a run that is not interrupted."""
+    """Those before the place where it stood are left out, as they are by a run that is not
+    interrupted."""
     store, out = Store(tmp_path), tmp_path / "out.jsonl"
     tell(store, 6)
     with Results(out, "plan") as results:
-        done = [answer.line for answer in islice(run(materials(store), crew, results, grows=True), 5)]
+        done = [
+            answer.line for answer in islice(run(materials(store), crew, results, grows=True), 5)
+        ]
     before = {one.name for one in materials(store)}
     while all(one.name in before or one.name > _name(done[-1]) for one in materials(store)):
         tell(store, 3)  # ids are random: one sorts in between sooner or later
@@ -65,7 +69,10 @@ def test_an_episode_that_is_gone_still_stops_it(tmp_path: Path, *, grows: bool) 
     with Results(out, "plan") as results:
         done = list(islice(run(materials(store), crew, results, grows=grows), 2))
     rest = (one for one in materials(store) if one.name != _name(done[1].line))
-    with Results(out, "plan") as results, pytest.raises(ResultsError, match=f"{_name(done[1].line)}: has changed"):
+    with (
+        Results(out, "plan") as results,
+        pytest.raises(ResultsError, match=f"{_name(done[1].line)}: has changed"),
+    ):
         list(run(rest, crew, results, grows=grows))
 
 

@@ -12,9 +12,14 @@ from tests.rescoring.corpus import changed, record, rescore, written
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is missing: pip install 'milestoned[ray]'"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None,
+        reason="Ray is missing: pip install 'milestoned[ray]'",
+    ),
     # Ray's own start leaves files and pipes to be closed by the collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
     pytest.mark.timeout(300),
 ]
 
@@ -24,7 +29,10 @@ def test_ray_gives_the_same_bytes(
 ) -> None:
     monkeypatch.setattr("api.rescoring.running.TOGETHER", 3)
     corpus = record(tmp_path / "corpus", 23)
-    old, new = written(tmp_path / "old.yaml", TASK), written(tmp_path / "new.yaml", changed(cart=None, done=None))
+    old, new = (
+        written(tmp_path / "old.yaml", TASK),
+        written(tmp_path / "new.yaml", changed(cart=None, done=None)),
+    )
     run = [corpus, "--task", new, "--against", old]
     shown = []
     for name, how in {"one": ["--workers", 1], "ray": ["--engine", "ray", "--workers", 2]}.items():
@@ -34,7 +42,9 @@ def test_ray_gives_the_same_bytes(
     assert shown[0] == shown[1]
 
 
-def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_that_is_not_there_is_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     corpus, task = record(tmp_path / "corpus", 1), written(tmp_path / "task.yaml", TASK)
     run = [corpus, "--task", task, "--against", task, "--engine", "ray", "--ray", "127.0.0.1:1"]
     assert rescore(*run) == 2

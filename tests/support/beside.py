@@ -12,7 +12,8 @@ T = TypeVar("T")
 
 
 class Beside:
-    """``do`` runs a coroutine on the loop and waits for it. Leaving the context cancels what still runs there."""
+    """``do`` runs a coroutine on the loop and waits for it. Leaving the context cancels what still
+    runs there."""
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
@@ -21,7 +22,10 @@ class Beside:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.do(_cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -23,9 +23,12 @@ finally:
 def in_bounds(
     command: str, *arguments: object, module: str = "agentd", patience_s: float = _PATIENCE_S
 ) -> tuple[int, str, int]:
-    """Exit code, what was said on standard error, and the most bytes that the process had in memory."""
+    """Exit code, what was said on standard error, and the most bytes that the process had in
+    memory."""
     argv = [sys.executable, "-c", _MEASURED, module, command, *map(str, arguments)]
     root = Path(__file__).parents[2]
-    done = subprocess.run(argv, capture_output=True, text=True, cwd=root, timeout=patience_s, check=False)
+    done = subprocess.run(
+        argv, capture_output=True, text=True, cwd=root, timeout=patience_s, check=False
+    )
     said, _, peak = done.stderr.rpartition("PEAK ")
     return done.returncode, said, int(peak)

@@ -1,7 +1,8 @@
-"""Debian's Chromium for tests: started with a free debugging port and a profile of its own, ended by its pid.
+"""Debian's Chromium for tests: started with a free debugging port and a profile of its own, ended
+by its pid.
 
-Used as ``with Chromium() as browser`` or ``async with Chromium() as browser``. Pass ``profile`` to start a
-second browser in the profile of one that was killed.
+Used as ``with Chromium() as browser`` or ``async with Chromium() as browser``. Pass ``profile`` to
+start a second browser in the profile of one that was killed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ FLAGS = (
 START_S = 60.0
 """How long a browser may take to come up on a busy machine, in seconds."""
 
-needs_chromium = pytest.mark.skipif(not Path(EXECUTABLE).exists(), reason=f"{EXECUTABLE} is missing")
+needs_chromium = pytest.mark.skipif(
+    not Path(EXECUTABLE).exists(), reason=f"{EXECUTABLE} is missing"
+)
 
 
 class Chromium:
@@ -77,11 +80,13 @@ class Chromium:
         return self._process.pid
 
     def start(self) -> Chromium:
-        """Start the browser and wait until it listens; raises RuntimeError with its words if it ends."""
+        """Start the browser and wait until it listens; raises RuntimeError with its words if it
+        ends."""
         port_file = self.profile / "DevToolsActivePort"
         port_file.unlink(missing_ok=True)
         for lock in self.profile.glob("Singleton*"):
-            lock.unlink()  # a killed browser leaves its lock, and the next one would refuse the profile
+            # a killed browser leaves its lock, and the next one would refuse the profile
+            lock.unlink()
         env = dict(os.environ if self._environ is None else self._environ)
         if self._display is not None:
             env["DISPLAY"] = self._display
@@ -118,7 +123,8 @@ class Chromium:
         self._signal(signal.SIGKILL)
 
     def stop(self) -> None:
-        """End the browser politely, by force after five seconds, and remove a profile of its own."""
+        """End the browser politely, by force after five seconds, and remove a profile of its
+        own."""
         self._signal(signal.SIGTERM)
         if self._own_profile:
             shutil.rmtree(self.profile, ignore_errors=True)
@@ -139,7 +145,10 @@ class Chromium:
         return self.start()
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -147,6 +156,9 @@ class Chromium:
         return await asyncio.to_thread(self.start)
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await asyncio.to_thread(self.stop)

@@ -1,4 +1,5 @@
-"""Databases of Postgres's that are used again: to copy one and to drop it took half of a short test's time."""
+"""Databases of Postgres's that are used again: to copy one and to drop it took half of a short
+test's time."""
 
 from __future__ import annotations
 
@@ -52,16 +53,20 @@ END $$
 
 
 class Copies:
-    """Databases with the schema of the one at ``like`` and no rows. One that came back with another schema is dropped;
-    one that came back with rows is emptied, its numbers start anew."""
+    """Databases with the schema of the one at ``like`` and no rows. One that came back with another
+    schema is dropped; one that came back with rows is emptied, its numbers start anew."""
 
     def __init__(self, server: Postgres, like: str) -> None:
         self._server = server
         self._like = like
         self._free: list[str] = []
         name = like.rpartition("/")[2]
-        tables = server.ask("SELECT string_agg(tablename, ',') FROM pg_tables WHERE schemaname = 'public'", name)
-        self._empty = _EMPTY.format(tables=tables, fingerprint=_FINGERPRINT, wanted=server.ask(_FINGERPRINT, name))
+        tables = server.ask(
+            "SELECT string_agg(tablename, ',') FROM pg_tables WHERE schemaname = 'public'", name
+        )
+        self._empty = _EMPTY.format(
+            tables=tables, fingerprint=_FINGERPRINT, wanted=server.ask(_FINGERPRINT, name)
+        )
 
     def take(self) -> str:
         """The address of an empty one."""

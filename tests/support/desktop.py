@@ -1,8 +1,9 @@
-"""A desktop for tests: X display, session bus, window manager, accessibility bus and registry, ended by their pids.
+"""A desktop for tests: X display, session bus, window manager, accessibility bus and registry,
+ended by their pids.
 
 ``with Desktop() as desktop``: then ``desktop.start("mousepad", file)``, ``desktop.keys("ctrl+s")``,
-``desktop.type("hello")``. Input goes through xdotool alone, as an agent's does: nothing here asks a program anything
-over the accessibility bus.
+``desktop.type("hello")``. Input goes through xdotool alone, as an agent's does: nothing here asks a
+program anything over the accessibility bus.
 """
 
 from __future__ import annotations
@@ -53,9 +54,13 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 
 
 def listener_of(daemon: int) -> int | None:
-    """The process id of the accessibility child of the process ``daemon``; None while it has none."""
+    """The process id of the accessibility child of the process ``daemon``; None while it has
+    none."""
     listed = subprocess.run(
-        ["ps", "--ppid", str(daemon), "-o", "pid=,args="], check=False, capture_output=True, text=True
+        ["ps", "--ppid", str(daemon), "-o", "pid=,args="],
+        check=False,
+        capture_output=True,
+        text=True,
     ).stdout
     found = [int(line.split()[0]) for line in listed.splitlines() if "-m listener" in line]
     assert len(found) < 2, listed
@@ -65,7 +70,8 @@ def listener_of(daemon: int) -> int | None:
 class Desktop:
     """One running desktop. ``folder`` is its HOME; ``environ`` what its programs are started with.
 
-    ``accessible``: whether org.a11y.Status says that assistive technology is in use, as a sandbox's image should.
+    ``accessible``: whether org.a11y.Status says that assistive technology is in use, as a sandbox's
+    image should.
     """
 
     def __init__(self, *, accessible: bool = True) -> None:
@@ -84,7 +90,10 @@ class Desktop:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -92,7 +101,11 @@ class Desktop:
         self._display.__enter__()
         runtime = self.folder / "run"
         runtime.mkdir(mode=0o700)
-        keep = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
+        keep = {
+            name: os.environ[name]
+            for name in ("PATH", "LANG", "LC_ALL", "TZ")
+            if name in os.environ
+        }
         self.environ = {
             **keep,
             "HOME": str(self.folder),
@@ -108,13 +121,21 @@ class Desktop:
         self.start("openbox")
         if self._accessible:
             self.environ |= {"QT_ACCESSIBILITY": "1", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
-            self.call_bus("org.freedesktop.DBus.Properties.Set", "org.a11y.Status", "IsEnabled", "<true>")
+            self.call_bus(
+                "org.freedesktop.DBus.Properties.Set", "org.a11y.Status", "IsEnabled", "<true>"
+            )
 
     def _begin_bus(self, runtime: Path) -> str:
         config = runtime / "bus.conf"
         config.write_text(_BUS.format(folder=runtime))
         read, write = os.pipe()
-        self.start("dbus-daemon", f"--config-file={config}", "--nofork", f"--print-address={write}", pass_fds=(write,))
+        self.start(
+            "dbus-daemon",
+            f"--config-file={config}",
+            "--nofork",
+            f"--print-address={write}",
+            pass_fds=(write,),
+        )
         os.close(write)
         with os.fdopen(read) as answer:
             return answer.readline().strip()
@@ -127,7 +148,10 @@ class Desktop:
         ).stdout  # fmt: skip
 
     def start(
-        self, *command: str | Path, env: dict[str, str] | None = None, pass_fds: tuple[int, ...] = ()
+        self,
+        *command: str | Path,
+        env: dict[str, str] | None = None,
+        pass_fds: tuple[int, ...] = (),
     ) -> subprocess.Popen[bytes]:
         """Start a program in the desktop; it is ended with it."""
         name = Path(command[0]).name
@@ -144,7 +168,12 @@ class Desktop:
     def do(self, *command: str) -> str:
         """One xdotool command; gives what it printed."""
         return subprocess.run(
-            ["xdotool", *command], env=self.environ, check=True, capture_output=True, text=True, timeout=PATIENCE_S
+            ["xdotool", *command],
+            env=self.environ,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
         ).stdout.strip()
 
     def keys(self, *keys: str) -> None:
@@ -160,13 +189,18 @@ class Desktop:
         self.do("mousemove", str(x), str(y), "click", str(button))
 
     def window(self, title: str) -> str:
-        """Wait for a window whose title has ``title`` (a regular expression) and give it the keyboard; its X id."""
+        """Wait for a window whose title has ``title`` (a regular expression) and give it the
+        keyboard; its X id."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
-                found = self.do("search", "--sync", "--onlyvisible", "--name", title).splitlines()[-1]
+                found = self.do("search", "--sync", "--onlyvisible", "--name", title).splitlines()[
+                    -1
+                ]
                 self.do("windowactivate", "--sync", found)
-            except subprocess.CalledProcessError:  # it gives up where any window goes while it looks, as splashes do
+            except (
+                subprocess.CalledProcessError
+            ):  # it gives up where any window goes while it looks, as splashes do
                 if time.monotonic() > deadline:
                     raise
             else:
@@ -204,7 +238,8 @@ class Desktop:
         return self.do("getactivewindow", "getwindowname")
 
     def pids(self, name: str) -> list[int]:
-        """The desktop's own processes by the name of their program; they carry its bus in their environment."""
+        """The desktop's own processes by the name of their program; they carry its bus in their
+        environment."""
         mark = f"DBUS_SESSION_BUS_ADDRESS={self.environ['DBUS_SESSION_BUS_ADDRESS']}".encode()
         found = []
         for folder in Path("/proc").iterdir():
@@ -212,7 +247,9 @@ class Desktop:
                 continue
             with contextlib.suppress(OSError):
                 command = (folder / "cmdline").read_bytes().split(b"\0")[0]
-                if Path(command.decode()).name == name and mark in (folder / "environ").read_bytes().split(b"\0"):
+                if Path(command.decode()).name == name and mark in (
+                    folder / "environ"
+                ).read_bytes().split(b"\0"):
                     found.append(int(folder.name))
         return found
 
@@ -242,7 +279,8 @@ class Desktop:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end_started(self) -> None:
-        """What D-Bus started lives in sessions of its own: it is known by the bus in its environment."""
+        """What D-Bus started lives in sessions of its own: it is known by the bus in its
+        environment."""
         deadline = time.monotonic() + 5.0
         for name in ("at-spi-bus-launcher", "at-spi2-registryd", "dbus-daemon"):
             for pid in self.pids(name):

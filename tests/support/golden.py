@@ -1,4 +1,5 @@
-"""What every source's golden recordings have in common: JSON lines, and observations with the fields of their kind."""
+"""What every source's golden recordings have in common: JSON lines, and observations with the
+fields of their kind."""
 
 from __future__ import annotations
 
@@ -17,8 +18,11 @@ def lines(path: Path) -> list[Any]:
 
 
 def has_the_fields_of_its_kind(kind: str, data: Mapping[str, Any]) -> None:
-    """Fail where an observation has a field that its kind does not name, or lacks one that it must have."""
+    """Fail where an observation has a field that its kind does not name, or lacks one that it must
+    have."""
     fields = KINDS[kind].fields
-    assert set(data) <= {field.rstrip("?") for field in fields}, f"{kind} has fields beside its own: {data}"
+    assert set(data) <= {field.rstrip("?") for field in fields}, (
+        f"{kind} has fields beside its own: {data}"
+    )
     lacking = {field for field in fields if not field.endswith("?")} - set(data)
     assert not lacking, f"{kind} lacks {lacking}: {data}"

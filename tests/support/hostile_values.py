@@ -1,4 +1,5 @@
-"""Texts, JSON values and YAML that no reader may stumble over, whoever sends them and wherever they stand."""
+"""Texts, JSON values and YAML that no reader may stumble over, whoever sends them and wherever they
+stand."""
 
 from __future__ import annotations
 
@@ -58,7 +59,11 @@ IN_YAML: dict[str, str] = {
     "half a surrogate pair": r'"\ud800"',
     "too deep": "[" * DEEP,
     "aliases": "\n".join(
-        ["", "  a: &a [x, x]", *(f"  b{n}: &b{n} [*{'a' if n == 0 else f'b{n - 1}'}, *a]" for n in range(40))]
+        [
+            "",
+            "  a: &a [x, x]",
+            *(f"  b{n}: &b{n} [*{'a' if n == 0 else f'b{n - 1}'}, *a]" for n in range(40)),
+        ]
     ),
     "a date that is none": "2026-99-99",
     "a tag": "!!python/object/apply:os.system [id]",

@@ -25,7 +25,13 @@ def log(*said: Said, episode: str = "ep_1", first: int = 1) -> list[Event]:
 
 def ruleset(*milestones: dict[str, Any], **top: Any) -> Ruleset:
     """A compiled task of these milestones."""
-    spec = {"id": "t", "version": "1", "instruction": "Do it.", "origin": ORIGIN, "milestones": list(milestones)}
+    spec = {
+        "id": "t",
+        "version": "1",
+        "instruction": "Do it.",
+        "origin": ORIGIN,
+        "milestones": list(milestones),
+    }
     return compile_task(task_from_json({**spec, **top}))
 
 
@@ -64,7 +70,10 @@ def sealed(step: int) -> Said:
 def went(path: str, tab: str = "T", **more: Any) -> Said:
     """A tab's main frame commits an address."""
     url = path if "://" in path else ORIGIN + path
-    return ("page.navigated", {"tab": tab, "frame": tab, "main": True, "url": url, "same_document": False, **more})
+    return (
+        "page.navigated",
+        {"tab": tab, "frame": tab, "main": True, "url": url, "same_document": False, **more},
+    )
 
 
 def loaded(path: str, tab: str = "T", **more: Any) -> Said:
@@ -79,7 +88,12 @@ def titled(title: str, tab: str = "T", **more: Any) -> Said:
 
 
 def clicked(
-    name: str, role: str = "button", trusted: bool = True, tab: str = "T", around: str | None = None, **element: Any
+    name: str,
+    role: str = "button",
+    trusted: bool = True,
+    tab: str = "T",
+    around: str | None = None,
+    **element: Any,
 ) -> Said:
     """A click; ``around``: what the element stands in, where that is told."""
     data: dict[str, Any] = {
@@ -94,19 +108,39 @@ def clicked(
 def filled(name: str, value: Any = None, tab: str = "T", **more: Any) -> Said:
     """A field comes to hold a value; ``checked=`` for boxes."""
     element = {"role": "textbox", "name": name, "tag": "input", "attr_name": name.lower()}
-    data = {"tab": tab, "frame": tab, "field": f"#{name}", "element": element, "value": value, "trusted": True}
+    data = {
+        "tab": tab,
+        "frame": tab,
+        "field": f"#{name}",
+        "element": element,
+        "value": value,
+        "trusted": True,
+    }
     return ("field.filled", {**data, **more})
 
 
 def finished(method: str, path: str, status: int, **more: Any) -> Said:
     """A request is answered, whole."""
-    data = {"tab": "T", "frame": "T", "request": "r1", "type": "Document", "method": method, "status": status}
+    data = {
+        "tab": "T",
+        "frame": "T",
+        "request": "r1",
+        "type": "Document",
+        "method": method,
+        "status": status,
+    }
     return ("request.finished", {**data, "url": ORIGIN + path, **more})
 
 
 def created(name: str, kind: str = "file.created", **more: Any) -> Said:
     """A file event, settled."""
-    data = {"root": "downloads", "path": name, "name": name.rpartition("/")[2], "size": 10, "sha256": "ab" * 32}
+    data = {
+        "root": "downloads",
+        "path": name,
+        "name": name.rpartition("/")[2],
+        "size": 10,
+        "sha256": "ab" * 32,
+    }
     return (kind, {**data, **more})
 
 

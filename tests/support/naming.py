@@ -1,4 +1,5 @@
-"""A test that fails, or is tried again, is named there and then: a run that is ended before its summary has told."""
+"""A test that fails, or is tried again, is named there and then: a run that is ended before its
+summary has told."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ class Naming:
         outcome: str = report.outcome
         if outcome in ("failed", "rerun"):
             lines = report.longreprtext.strip().splitlines() or [""]
-            errors = " ".join(line.removeprefix("E").strip() for line in lines if line.startswith("E "))
+            errors = " ".join(
+                line.removeprefix("E").strip() for line in lines if line.startswith("E ")
+            )
             why = f"{lines[-1]}: {errors[:MAX_CHARACTERS]}"
             self._terminal.ensure_newline()
             self._terminal.write_line(

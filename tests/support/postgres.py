@@ -1,4 +1,5 @@
-"""Debian's Postgres for tests: a data folder and a port of its own, ended by its pid; a fresh database for each test.
+"""Debian's Postgres for tests: a data folder and a port of its own, ended by its pid; a fresh
+database for each test.
 
 Postgres refuses to run as root: then it runs as Debian's user ``postgres``.
 """
@@ -30,7 +31,9 @@ _MEMORY_NEEDED = 1 << 30
 
 def programs() -> Path | None:
     """The folder of initdb and postgres, of the newest version that is installed."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
+    )
     return found[-1].parent if found else None
 
 
@@ -39,20 +42,27 @@ needs_postgres = pytest.mark.skipif(programs() is None, reason="Postgres is miss
 
 def _in_memory() -> bool:
     # A database is 430 files: made and removed in memory in a third of the time that a disk takes.
-    return _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _MEMORY_NEEDED
+    return (
+        _MEMORY.is_dir()
+        and os.access(_MEMORY, os.W_OK)
+        and shutil.disk_usage(_MEMORY).free >= _MEMORY_NEEDED
+    )
 
 
 class Postgres:
-    """One running server, reached over loopback by the user ``postgres``; `database` makes a new one. Its data are in
-    memory where there is room, unless the caller names a folder or settings of its own: what benchmarks measure is a
-    disk's."""
+    """One running server, reached over loopback by the user ``postgres``; `database` makes a new
+    one. Its data are in memory where there is room, unless the caller names a folder or settings of
+    its own: what benchmarks measure is a disk's."""
 
     def __init__(self, folder: Path | None = None, settings: Sequence[str] = _FAST) -> None:
         self._settings = settings
         memory = folder is None and settings is _FAST and _in_memory()
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="milestoned-postgres-", dir=_MEMORY if memory else None))
+        self._folder = folder or Path(
+            tempfile.mkdtemp(prefix="milestoned-postgres-", dir=_MEMORY if memory else None)
+        )
         self._folder.mkdir(exist_ok=True)
-        # Copying files is the quicker way in memory; on a disk it is the slower one, for its checkpoints.
+        # Copying files is the quicker way in memory; on a disk it is the slower one, for its
+        # checkpoints.
         self._copying = " STRATEGY FILE_COPY" if memory else ""
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
@@ -81,7 +91,10 @@ class Postgres:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
         # Hundreds of databases are hundreds of thousands of files.
@@ -92,7 +105,8 @@ class Postgres:
         return str(self._folder / "data")
 
     def start(self) -> None:
-        """Start the server, after a stop or a kill on the same port over the same data, and wait until it answers."""
+        """Start the server, after a stop or a kill on the same port over the same data, and wait
+        until it answers."""
         self.port = self.port or _free_port()
         settings = [
             f"-c{one}"
@@ -107,9 +121,13 @@ class Postgres:
         self._launch(settings)
         while self._sql("SELECT 1").returncode != 0:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"Postgres did not start: {(self._folder / 'log').read_text()[-2000:]}")
+                raise RuntimeError(
+                    f"Postgres did not start: {(self._folder / 'log').read_text()[-2000:]}"
+                )
             if self._process is None or self._process.poll() is not None:
-                self._launch(settings)  # the children of one that was killed may still hold its memory
+                self._launch(
+                    settings
+                )  # the children of one that was killed may still hold its memory
             time.sleep(0.05)
 
     def _launch(self, settings: list[str]) -> None:
@@ -120,7 +138,8 @@ class Postgres:
             )
 
     def kill(self) -> None:
-        """kill -9 of the postmaster; returns when its children have noticed, too: until then they answer as before."""
+        """kill -9 of the postmaster; returns when its children have noticed, too: until then they
+        answer as before."""
         children = psutil.Process(self.pid).children(recursive=True)
         os.kill(self.pid, signal.SIGKILL)
         assert self._process is not None
@@ -134,7 +153,8 @@ class Postgres:
             self._process.wait()
 
     def database(self, like: str = "") -> str:
-        """A new database, empty or with all that is in the one at ``like``; its address for SQLAlchemy."""
+        """A new database, empty or with all that is in the one at ``like``; its address for
+        SQLAlchemy."""
         name = f"t{uuid.uuid4().hex}"
         template = f" TEMPLATE {like.rpartition('/')[2]}" if like else ""
         made = self._sql(f"CREATE DATABASE {name}{template}{self._copying}")
@@ -187,7 +207,11 @@ def _programs() -> Path:
 
 def _as_user() -> list[str]:
     # setpriv replaces itself, so that the process started is Postgres and its pid the one to end.
-    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.getuid() == 0 else []
+    return (
+        ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+        if os.getuid() == 0
+        else []
+    )
 
 
 def _free_port() -> int:

@@ -1,4 +1,5 @@
-"""An agent's hand on the example shop: a real Chromium, driven by Playwright, watched by service and daemon."""
+"""An agent's hand on the example shop: a real Chromium, driven by Playwright, watched by service
+and daemon."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from tests.support.stack import PATIENT, SEAL_S, Stack, chromium_preferences
 class Session:
     """One episode at the shop. ``act`` is one step: begin, do, end, and the sealed reward."""
 
-    def __init__(self, stack: Stack, playwright: Playwright, folder: Path, invoice_after: int = 0) -> None:
+    def __init__(
+        self, stack: Stack, playwright: Playwright, folder: Path, invoice_after: int = 0
+    ) -> None:
         self.stack = stack
         self.playwright = playwright
         self.profile = folder / "profile"
@@ -29,24 +32,30 @@ class Session:
         self.next_step = 0
 
     def start_browser(self) -> Chromium:
-        """Start Chromium in this session's profile and take its first page in hand, as a harness would."""
+        """Start Chromium in this session's profile and take its first page in hand, as a harness
+        would."""
         self.browser = Chromium(profile=self.profile).start()
-        # no_defaults: downloads stay the browser's own affair, with .crdownload and all, as for a human user.
-        connected = self.playwright.chromium.connect_over_cdp(self.browser.endpoint, no_defaults=True)
+        # no_defaults: downloads stay the browser's own affair, with .crdownload and all, as for a
+        # human user.
+        connected = self.playwright.chromium.connect_over_cdp(
+            self.browser.endpoint, no_defaults=True
+        )
         self.context: BrowserContext = connected.contexts[0]
         self.page: Page = self.context.pages[0]
         self.page.set_default_timeout(20_000)
         return self.browser
 
     def open(self, *milestones: Mapping[str, Any], **task: Any) -> Episode:
-        """Open an episode of a task with these milestones and watch it; the daemon sees when this returns."""
+        """Open an episode of a task with these milestones and watch it; the daemon sees when this
+        returns."""
         self.stack.open(self.task(*milestones, **task))
         self.episode = self.stack.watch(("--profile", str(self.profile)), [self.downloads])
         self.next_step = 0
         return self.episode
 
     def task(self, *milestones: Mapping[str, Any], **task: Any) -> dict[str, Any]:
-        """The task of these milestones at this shop, in a version of its own: others may use the same service."""
+        """The task of these milestones at this shop, in a version of its own: others may use the
+        same service."""
         return {
             "id": "test/shop", "version": uuid4().hex, "instruction": "Shop.", "origin": self.shop.rstrip("/"),
             "milestones": list(milestones), "settings": PATIENT, **task,
@@ -81,7 +90,13 @@ class Session:
 
     def fill_order(self, **changed: str) -> None:
         """Fill in the whole order form."""
-        fields = {"Name": "Ada", "E-mail": "ada@example.org", "Address": "12 Square", "Quantity": "2", **changed}
+        fields = {
+            "Name": "Ada",
+            "E-mail": "ada@example.org",
+            "Address": "12 Square",
+            "Quantity": "2",
+            **changed,
+        }
         for label, value in fields.items():
             self.page.get_by_label(label, exact=True).fill(value)
         self.page.get_by_label("I accept the terms").check()

@@ -1,4 +1,5 @@
-"""A disk of a few megabytes that can be filled: a tmpfs in a mount namespace of this process, gone with it.
+"""A disk of a few megabytes that can be filled: a tmpfs in a mount namespace of this process, gone
+with it.
 
 Programs started within see it at the same place. Needs root, as a container's test has.
 """
@@ -45,7 +46,10 @@ class SmallDisk:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         _call("umount2", os.fsencode(self.folder), _DETACH)
         _call("setns", self._before, _NEWNS)

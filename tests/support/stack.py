@@ -1,7 +1,7 @@
 """Service and daemon as real processes on loopback, to be killed and started again in mid-episode.
 
-``with Stack(tmp_path) as stack``: then ``stack.open(task)``, ``stack.watch(("--cdp", browser.endpoint))``.
-Both sides are started by the same code as the demo's.
+``with Stack(tmp_path) as stack``: then ``stack.open(task)``, ``stack.watch(("--cdp",
+browser.endpoint))``. Both sides are started by the same code as the demo's.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ PATIENT = {"settle_ms": 10_000}
 class Stack:
     """One service, and one daemon for one episode at a time.
 
-    ``database``: its address, where it is not SQLite in the service's folder. ``serve_with``, ``watch_with``:
-    commands that run the service and the daemon, such as ``("env", "NAME=value")``. ``service``: one that runs already.
+    ``database``: its address, where it is not SQLite in the service's folder. ``serve_with``,
+    ``watch_with``: commands that run the service and the daemon, such as ``("env", "NAME=value")``.
+    ``service``: one that runs already.
     """
 
     def __init__(
@@ -64,7 +65,10 @@ class Stack:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for client in self._clients:
             client.close()
@@ -106,7 +110,8 @@ class Stack:
         return start_shop(self._parts, self.folder / name, invoice_after)
 
     def connect(self, *, beside: bool = False) -> RewardClient:
-        """A client with the operator's token; ``beside`` the daemon, its steps go straight to it."""
+        """A client with the operator's token; ``beside`` the daemon, its steps go straight to
+        it."""
         control = ControlDir(self.state) if beside else None
         client = RewardClient(self.url, self.service.token, control=control)
         self._clients.append(client)
@@ -124,7 +129,8 @@ class Stack:
         return self._episode
 
     def watch(self, browser: Sequence[str] = (), files: Sequence[Path] = ()) -> Episode:
-        """Start the daemon on the opened episode, wait until it sees, and give a handle whose steps go to it."""
+        """Start the daemon on the opened episode, wait until it sees, and give a handle whose steps
+        go to it."""
         self._watching = (browser, files)
         self.start_daemon()
         handle = self.connect(beside=True).episode(self.episode.id)
@@ -136,7 +142,14 @@ class Stack:
         browser, files = self._watching
         episode = self.episode
         self._daemon = start_daemon(
-            self._parts, self.state, self.url, episode.id, episode.token, browser, files, self._watch_with
+            self._parts,
+            self.state,
+            self.url,
+            episode.id,
+            episode.token,
+            browser,
+            files,
+            self._watch_with,
         )
         return self._daemon
 
@@ -150,9 +163,12 @@ class Stack:
 
 
 def gist(rewards: Sequence[Reward]) -> list[tuple[int, float | None, list[tuple[str, float, int]]]]:
-    """What must be alike in two runs of one session: no numbers of events, no ids of episodes, no order within a step
-    of what two sources saw."""
-    return [(r.step, r.reward, sorted((m.id, m.worth, m.cause_step or 0) for m in r.milestones)) for r in rewards]
+    """What must be alike in two runs of one session: no numbers of events, no ids of episodes, no
+    order within a step of what two sources saw."""
+    return [
+        (r.step, r.reward, sorted((m.id, m.worth, m.cause_step or 0) for m in r.milestones))
+        for r in rewards
+    ]
 
 
 def chromium_preferences(profile: Path, downloads: Path) -> None:
@@ -160,5 +176,7 @@ def chromium_preferences(profile: Path, downloads: Path) -> None:
     default = profile / "Default"
     default.mkdir(parents=True, exist_ok=True)
     downloads.mkdir(parents=True, exist_ok=True)
-    settings = {"download": {"default_directory": os.fspath(downloads), "prompt_for_download": False}}
+    settings = {
+        "download": {"default_directory": os.fspath(downloads), "prompt_for_download": False}
+    }
     (default / "Preferences").write_text(json.dumps(settings))

@@ -1,7 +1,8 @@
 """A network that delivers every request twice and out of order, and loses some of the answers.
 
-``with Twice(url, seed) as network``: clients are told ``network.url``. Each request waits a moment of its own before
-it is delivered, so that those sent together overtake each other; a copy is delivered again after a few later ones.
+``with Twice(url, seed) as network``: clients are told ``network.url``. Each request waits a moment
+of its own before it is delivered, so that those sent together overtake each other; a copy is
+delivered again after a few later ones.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ class Twice(Beside):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.do(self._close())
         super().__exit__(kind, error, trace)
@@ -66,7 +70,12 @@ class Twice(Beside):
         listener.bind(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(
-            self._app, interface="asgi3", lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1
+            self._app,
+            interface="asgi3",
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            timeout_graceful_shutdown=1,
         )
         self._uvicorn = _Server(config)
         self._task = asyncio.create_task(self._uvicorn.serve([listener]))
@@ -81,10 +90,16 @@ class Twice(Beside):
         content = await request.body()
         headers = {name: value for name, value in request.headers.items() if name not in _HOP}
         what = self._http.build_request(
-            request.method, request.url.path, params=request.query_params, headers=headers, content=content
+            request.method,
+            request.url.path,
+            params=request.query_params,
+            headers=headers,
+            content=content,
         )
         await asyncio.sleep(self._chance.uniform(0, 0.03))
-        copy = asyncio.create_task(self._deliver_again(what, self._delivered + self._chance.randint(1, LATEST)))
+        copy = asyncio.create_task(
+            self._deliver_again(what, self._delivered + self._chance.randint(1, LATEST))
+        )
         self._later[copy] = what.method
         copy.add_done_callback(self._later.pop)
         await (await self._deliver(what))(scope, receive, send)

@@ -1,4 +1,5 @@
-"""A source under test, run as the supervisor runs it; waits are for what it says, never for time."""
+"""A source under test, run as the supervisor runs it; waits are for what it says, never for
+time."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ class Watch(Generic[S]):
                     await self._news.wait()
         except TimeoutError:
             said = "\n".join(f"{kind} {data}" for kind, data in self.seen[-60:])
-            raise AssertionError(f"not seen within {PATIENCE_S} s; the last observations were:\n{said}") from None
+            raise AssertionError(
+                f"not seen within {PATIENCE_S} s; the last observations were:\n{said}"
+            ) from None
         return answer
 
     async def one(self, kind: str, **wanted: Any) -> Data:

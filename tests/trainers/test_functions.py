@@ -1,4 +1,5 @@
-"""The functions and classes that need no trainer to be called: TRL's, verl's, slime's; and the traps of them all."""
+"""The functions and classes that need no trainer to be called: TRL's, verl's, slime's; and the
+traps of them all."""
 
 from __future__ import annotations
 
@@ -39,7 +40,12 @@ async def test_trl_keeps_order_and_length_and_leaves_out_what_nobody_knows(lost:
     logged: list[tuple[str, float]] = []
     rewards = await trl.reward_func(
         prompts=["What?"] * 4,
-        completions=["42", [{"role": "assistant", "content": "41"}], "x", [{"role": "assistant", "content": "42"}]],
+        completions=[
+            "42",
+            [{"role": "assistant", "content": "41"}],
+            "x",
+            [{"role": "assistant", "content": "42"}],
+        ],
         completion_ids=[[1]] * 4,
         label=[QUIZ, "quiz/answer", {"episode_id": lost}, '{"task_id": "quiz/answer"}'],
         trainer_state=object(),
@@ -60,7 +66,9 @@ async def test_what_is_known_of_a_rollout_reaches_a_trainer_with_its_share(
     half: str, floor: str, wanted: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under `fold=known` a rollout with unknown steps stays useful, down to the floor."""
-    assert await trl.reward_func(["What?"], ["x"], episode_id=[half]) == [None], "by default one null step is all of it"
+    assert await trl.reward_func(["What?"], ["x"], episode_id=[half]) == [None], (
+        "by default one null step is all of it"
+    )
     monkeypatch.setenv("MILESTONED_FOLD", "known")
     monkeypatch.setenv("MILESTONED_MIN_KNOWN", floor)
     (paid,) = await trl.reward_func(["What?"], ["x"], episode_id=[half])
@@ -71,10 +79,17 @@ async def test_what_is_known_of_a_rollout_reaches_a_trainer_with_its_share(
             await verl.compute_score("shop", "x", None, {"episode_id": half})
         return
     found = await verl.compute_score("shop", "x", None, {"episode_id": half})
-    assert (found["score"], found["known_share"], found["unknown"]) == (pytest.approx(wanted), 0.5, 0.0)
+    assert (found["score"], found["known_share"], found["unknown"]) == (
+        pytest.approx(wanted),
+        0.5,
+        0.0,
+    )
     assert await slime.custom_rm(SimpleNamespace(reward_key=None), sample) == pytest.approx(wanted)
     again = await asyncio.to_thread(openrlhf.reward_func, ["x"], [""], [half])
-    assert (again["rewards"], again["extra_logs"]["known_share"]) == ([pytest.approx(wanted)], [0.5])
+    assert (again["rewards"], again["extra_logs"]["known_share"]) == (
+        [pytest.approx(wanted)],
+        [0.5],
+    )
 
 
 async def test_trl_takes_any_number_of_completions() -> None:
@@ -83,11 +98,14 @@ async def test_trl_takes_any_number_of_completions() -> None:
     texts += ["6 " * 150_000, "七" * 120_000, "4" * 200_000, "42"]
     rewards = await trl.reward_func(["What?"] * 516, texts, task_id=["quiz/answer"] * 516)
     assert rewards == [*(1.0 if number % 3 else 0.0 for number in range(512)), 0.0, 0.0, 0.0, 1.0]
-    assert await trl.reward_func(["What?"] * 2, ["七" * 400_000, "42"], task_id=["quiz/answer"] * 2) == [None, 1.0]
+    assert await trl.reward_func(
+        ["What?"] * 2, ["七" * 400_000, "42"], task_id=["quiz/answer"] * 2
+    ) == [None, 1.0]
 
 
 async def test_trl_environment(process: Process) -> None:
-    """Public methods are tools, so there are none but these; each use is a step; all of it is the reward."""
+    """Public methods are tools, so there are none but these; each use is a step; all of it is the
+    reward."""
 
     async with operator(process) as service:
         loop, daemons = asyncio.get_running_loop(), list[Any]()
@@ -123,7 +141,9 @@ async def test_trl_environment(process: Process) -> None:
 
 async def test_verl_has_512_in_flight_over_few_sockets(lost: str) -> None:
     samples = [
-        verl.compute_score("quiz", "42" if n % 3 else "41", "quiz/answer", {"index": n, "num_turns": None})
+        verl.compute_score(
+            "quiz", "42" if n % 3 else "41", "quiz/answer", {"index": n, "num_turns": None}
+        )
         for n in range(512)
     ]
     before = sockets()  # other tests' of this process
@@ -135,7 +155,9 @@ async def test_verl_has_512_in_flight_over_few_sockets(lost: str) -> None:
     found = await many
     assert [one["score"] for one in found] == [1.0 if n % 3 else 0.0 for n in range(512)]
     assert most - before <= scoring.IN_FLIGHT
-    found.append(await verl.compute_score("quiz", "x", lost, fallback=-0.25, reward_router_address="a:1"))
+    found.append(
+        await verl.compute_score("quiz", "x", lost, fallback=-0.25, reward_router_address="a:1")
+    )
     assert (found[-1]["score"], found[-1]["unknown"]) == (-0.25, 1.0)
     assert len({tuple(one) for one in found}) == 1, "keys that change are a KeyError in verl"
     assert all(type(part) is float for one in found for part in one.values())

@@ -1,4 +1,5 @@
-"""Heavy trainers' own code (`make test-all`), each from its own environment, against a running service."""
+"""Heavy trainers' own code (`make test-all`), each from its own environment, against a running
+service."""
 
 from __future__ import annotations
 
@@ -17,23 +18,29 @@ pytestmark = pytest.mark.slow
 
 
 async def test_trl_takes_real_steps(process: Process, lost: str) -> None:
-    """GRPOTrainer on the CPU: rewards from the function, None for what nobody knows, rewards of environments."""
+    """GRPOTrainer on the CPU: rewards from the function, None for what nobody knows, rewards of
+    environments."""
     found = await run_harness("trl_trainer", process, lost, venv="trl")
     first, last = found["scored"]
     assert 0 < first["reward"] < 1, "some said 42"
     assert first["moved"]
     assert (first["milestoned/unknown"], last["milestoned/unknown"]) == (0.0, 0.0)
     for step in found["lost"]:
-        assert (step["reward"], step["milestoned/unknown"]) == (None, 1.0), "left out, and no silent 0"
+        assert (step["reward"], step["milestoned/unknown"]) == (None, 1.0), (
+            "left out, and no silent 0"
+        )
         assert not step["moved"]
     for step in found["environment"]:
-        assert step["rewards/Clicking/mean"] == pytest.approx(0.5), "both milestones of the shop, in every rollout"
+        assert step["rewards/Clicking/mean"] == pytest.approx(0.5), (
+            "both milestones of the shop, in every rollout"
+        )
         assert step["rewards/Clicking/std"] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("how", ["proxy", "direct"])
 async def test_nemo_gym_agents(process: Process, lost: str, how: str) -> None:
-    """Its agents as it launches them: through our small server, and against the service at the root of a port."""
+    """Its agents as it launches them: through our small server, and against the service at the root
+    of a port."""
     told = json.loads((process.data / "service.json").read_bytes())
     found = await run_harness(
         "nemo_agents", process, how, lost, venv="nemo", more={"NEMO_PORT": str(told["nemo_port"])}
@@ -44,12 +51,19 @@ async def test_nemo_gym_agents(process: Process, lost: str, how: str) -> None:
     assert (masked["reward"], masked["mask_sample"]) == (0.0, True), (
         "a trainer must read the mask: docs/trainers/nemo-gym.md"
     )
-    assert (masked["failure_kind"], "browser gone" in masked["failure_reason"]) == ("milestoned:unobserved", True)
+    assert (masked["failure_kind"], "browser gone" in masked["failure_reason"]) == (
+        "milestoned:unobserved",
+        True,
+    )
     assert found["unknown_task"]["status"] == 500, "a mistake in the set-up is no masked sample"
     assert "there is no task no/such" in found["unknown_task"]["text"]
     assert [one["reward"] for one in found["gymnasium"]] == [1.0, 0.0]
     assert found["shop"]["reward"] == pytest.approx(0.5), "its agent sums the steps"
-    assert (found["shop"]["terminated"], found["shop"]["info"]["success"], found["closed"]) == (True, True, "closed")
+    assert (found["shop"]["terminated"], found["shop"]["info"]["success"], found["closed"]) == (
+        True,
+        True,
+        "closed",
+    )
     assert len({tuple(one["reward_components"]) for one in found["simple"]}) == 1
 
 
@@ -61,7 +75,8 @@ async def test_nemo_gym_command_line_starts_our_server(process: Process) -> None
 
 
 async def test_verl_reward_loop(process: Process, lost: str) -> None:
-    """verl's worker under verl's own configuration: 512 in flight, keys that never change, groups that fail."""
+    """verl's worker under verl's own configuration: 512 in flight, keys that never change, groups
+    that fail."""
     async with operator(process) as service:
         good = await episode_of(service, EFFECTS)
     found = await run_harness("verl_loop", process, good, lost, venv="verl")
@@ -77,7 +92,8 @@ async def test_verl_reward_loop(process: Process, lost: str) -> None:
 
 
 async def test_inspect_scorer(process: Process, lost: str, tmp_path: Path) -> None:
-    """Its own evaluation and metrics: what nobody knows is left out of the mean, and a mistake ends the sample."""
+    """Its own evaluation and metrics: what nobody knows is left out of the mean, and a mistake ends
+    the sample."""
     async with operator(process) as service:
         good = await episode_of(service, EFFECTS)
     told = {"INSPECT_LOG_DIR": str(tmp_path)}
@@ -91,7 +107,10 @@ async def test_inspect_scorer(process: Process, lost: str, tmp_path: Path) -> No
     assert "browser gone" in unknown["explanation"]
     assert found["lost"]["metrics"]["mean"] == 1.0, "left out, and no silent 0"
     assert [one["value"] for one in found["paid"]["scores"]] == [-0.25]
-    assert (found["unknown"]["status"], "there is no task no/such" in found["unknown"]["error"]) == ("error", True)
+    assert (
+        found["unknown"]["status"],
+        "there is no task no/such" in found["unknown"]["error"],
+    ) == ("error", True)
 
 
 async def test_verifiers_tasks(process: Process, lost: str) -> None:
@@ -101,7 +120,9 @@ async def test_verifiers_tasks(process: Process, lost: str) -> None:
     assert found["strict"]["rewards"] == {"nemo_gym": None}, "an error on the trace, and no reward"
     assert "503 Service Unavailable" in found["strict"]["error"]
     assert process.admin not in found["strict"]["error"]
-    assert found["mask_ignored"]["rewards"] == {"nemo_gym": 0.0}, "why docs/trainers/verifiers.md says `/nemo/strict`"
+    assert found["mask_ignored"]["rewards"] == {"nemo_gym": 0.0}, (
+        "why docs/trainers/verifiers.md says `/nemo/strict`"
+    )
     assert [one["rewards"]["milestoned"] for one in found["plugged"]] == [1.0, 0.0]
     assert [one["metrics"]["milestoned_success"] for one in found["plugged"]] == [1.0, 0.0]
     assert found["episode"]["rewards"] == {"milestoned": None}
@@ -113,9 +134,16 @@ async def test_verifiers_tasks(process: Process, lost: str) -> None:
 async def test_browsergym_and_miniwob(process: Process) -> None:
     """BrowserGym drives Chromium, the daemon watches, the wrapper pays what the service says."""
     clicked = {"element_clicked": {"role": "button", "name": "Click Me!"}}
-    task = {"id": "miniwob/click-test", "version": "1", "instruction": "Click the button.", "weights": {"ui": 1.0}}
+    task = {
+        "id": "miniwob/click-test",
+        "version": "1",
+        "instruction": "Click the button.",
+        "weights": {"ui": 1.0},
+    }
     async with operator(process) as service:
-        answer = await service.http.post("/v1/tasks", json={**task, "milestones": [{"id": "click", "when": clicked}]})
+        answer = await service.http.post(
+            "/v1/tasks", json={**task, "milestones": [{"id": "click", "when": clicked}]}
+        )
         answer.raise_for_status()
     more = {"CHROMIUM": EXECUTABLE, "DAEMON_PYTHON": sys.executable}
     right, wrong = await run_harness("browsergym_miniwob", process, venv="browsergym", more=more)

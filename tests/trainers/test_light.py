@@ -21,32 +21,49 @@ def keys(samples: list[dict[str, Any]]) -> set[tuple[str, ...]]:
 
 
 async def test_openrlhf_with_a_url(process: Process, lost: str) -> None:
-    """512 sockets at once; always lists of numbers under the same keys; the same sample ten times is worth the same."""
+    """512 sockets at once; always lists of numbers under the same keys; the same sample ten times
+    is worth the same."""
     found = await run_harness("openrlhf_url", process, lost)
     assert [one["reward"] for one in found["many"]] == [[reward] for reward in RIGHT]
     assert all(one["scores"] == one["reward"] for one in found["many"])
     everything = [*found["many"], *found["again"], found["paid"]]
     assert len(keys(everything)) == 1
-    assert all(type(part) is float for one in everything for values in one["extra_logs"].values() for part in values)
+    assert all(
+        type(part) is float
+        for one in everything
+        for values in one["extra_logs"].values()
+        for part in values
+    )
     assert found["again"] == [found["again"][0]] * 10
     assert found["lost"] == {"reward": None, "scores": None, "extra_logs": {}}, "never a silent 0"
     assert (found["paid"]["reward"], found["paid"]["extra_logs"]["unknown"]) == ([-0.25], [1.0])
 
 
 async def test_openrlhf_with_one_line_of_python(process: Process, tmp_path: Path) -> None:
-    """The function and the agent that OpenRLHF loads out of a file; an agent with a sandbox opens its own episode."""
+    """The function and the agent that OpenRLHF loads out of a file; an agent with a sandbox opens
+    its own episode."""
     found = await run_harness("openrlhf_code", process, str(tmp_path))
     assert [one["reward"] for one in found["function"]] == [[1.0], [0.0]]
     assert [one["reward"] for one in found["words"]] == [1.0, 0.0]
     assert found["sandbox"]["reward"] == pytest.approx(0.5)
-    assert (found["sandbox"]["extra_logs"]["success"], found["sandbox"]["extra_logs"]["unknown"]) == (1.0, 0.0)
+    assert (
+        found["sandbox"]["extra_logs"]["success"],
+        found["sandbox"]["extra_logs"]["unknown"],
+    ) == (1.0, 0.0)
     assert len(keys([*found["function"], *found["words"], found["sandbox"]])) == 1
 
 
 @pytest.mark.parametrize(("floor", "wanted"), [("0.5", 0.5), ("0.9", -0.25)])
-async def test_openrlhf_agent_whose_first_turn_is_not_known(process: Process, floor: str, wanted: float) -> None:
-    """OpenRLHF adds the turns up: what is known of them is the rollout's, and below the floor the fall-back is."""
-    more = {"MILESTONED_FOLD": "known", "MILESTONED_MIN_KNOWN": floor, "MILESTONED_FALLBACK": "-0.25"}
+async def test_openrlhf_agent_whose_first_turn_is_not_known(
+    process: Process, floor: str, wanted: float
+) -> None:
+    """OpenRLHF adds the turns up: what is known of them is the rollout's, and below the floor the
+    fall-back is."""
+    more = {
+        "MILESTONED_FOLD": "known",
+        "MILESTONED_MIN_KNOWN": floor,
+        "MILESTONED_FALLBACK": "-0.25",
+    }
     found = await run_harness("openrlhf_code", process, "partly", effects=PARTLY, more=more)
     logs = found["extra_logs"]
     assert (found["reward"], logs["unknown"]) == (pytest.approx(wanted), float(wanted < 0))
@@ -64,7 +81,8 @@ async def test_slime_look_alike(process: Process, lost: str) -> None:
 
 
 async def test_openenv_client_and_rubric(process: Process, lost: str) -> None:
-    """A reward a step over the socket, async and sync; an error where nobody can know; 512 sessions."""
+    """A reward a step over the socket, async and sync; an error where nobody can know; 512
+    sessions."""
     async with operator(process) as service:
         id, token = await opened(service)
         daemon = asyncio.create_task(Daemon(service, id, token, EFFECTS).run())
@@ -78,7 +96,9 @@ async def test_openenv_client_and_rubric(process: Process, lost: str) -> None:
     assert "browser gone" in found["sync"]["unknown"][0]
     assert found["rubric"]["words"] == [1.0, 0.0]
     assert found["rubric"]["last"] == 0.0
-    assert found["rubric"]["unknown"].startswith("UnknownRewardError: the reward is not known: milestoned:unobserved")
+    assert found["rubric"]["unknown"].startswith(
+        "UnknownRewardError: the reward is not known: milestoned:unobserved"
+    )
     assert found["rubric"]["paid"] == -0.25
     assert found["many"] == RIGHT
 
@@ -96,10 +116,13 @@ async def test_skyrl_gym(process: Process) -> None:
 
 
 async def test_gymnasium_wrapper(process: Process) -> None:
-    """The service's rewards in place of the environment's, and what the close decides in the last one."""
+    """The service's rewards in place of the environment's, and what the close decides in the last
+    one."""
     steps = await run_harness("gym", process, "well")
     first, last = steps[0], steps[1]
-    assert [one["reward"] for one in steps[2:]] == [first["reward"], last["reward"]], "the second episode is like it"
+    assert [one["reward"] for one in steps[2:]] == [first["reward"], last["reward"]], (
+        "the second episode is like it"
+    )
     assert 0 < first["reward"] < last["reward"]
     assert (first["env_reward"], first["mask_sample"], last["success"]) == (7.0, False, True)
     assert last["return"] == pytest.approx(first["reward"] + last["reward"])

@@ -1,4 +1,5 @@
-"""What an adapter is told, and what it carries: tables of what is understood and of what is refused."""
+"""What an adapter is told, and what it carries: tables of what is understood and of what is
+refused."""
 
 from __future__ import annotations
 
@@ -24,7 +25,14 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"url": "http://any:t%40@h:1/at"}, Settings("http://h:1/at", "t@")),
         ({"url": "https://h", "token": "t", "fold": "last"}, Settings("https://h", "t", "last")),
         (
-            {"url": "http://h", "token": "t", "fold": "discounted", "gamma": "0.9", "fallback": "0", "wait_s": 0},
+            {
+                "url": "http://h",
+                "token": "t",
+                "fold": "discounted",
+                "gamma": "0.9",
+                "fallback": "0",
+                "wait_s": 0,
+            },
             Settings("http://h", "t", "discounted", 0.9, 0.0, 0.0),
         ),
         (
@@ -55,8 +63,14 @@ def test_settings_come_from_keywords_or_the_environment(
             "fold: got 'mean'; wanted one of sum, last, discounted, known",
         ),
         ({"url": "http://h", "token": "t", "gamma": 2}, "gamma: got 2"),
-        ({"url": "http://h", "token": "t", "min_known": -0.1}, "min_known: got -0.1; wanted 0 to 1"),
-        ({"url": "http://h", "token": "t", "fallback": "nan"}, "fallback: got 'nan'; wanted a finite number"),
+        (
+            {"url": "http://h", "token": "t", "min_known": -0.1},
+            "min_known: got -0.1; wanted 0 to 1",
+        ),
+        (
+            {"url": "http://h", "token": "t", "fallback": "nan"},
+            "fallback: got 'nan'; wanted a finite number",
+        ),
         ({"url": "http://h", "token": "t", "fallback": "none"}, "fallback: got 'none'"),
         ({"url": "http://h", "token": "t", "wait_s": -1}, "wait_s: got -1"),
     ],
@@ -76,8 +90,14 @@ def test_a_setting_that_there_is_not_is_refused() -> None:
     [
         (("shop/cart",), "shop/cart"),
         ((None, {}, {"index": 7}, " ep_a "), "ep_a"),
-        (({"episode_id": "ep_a", "step": np.int64(3), "image": b"\x00"},), {"episode_id": "ep_a", "step": 3}),
-        (({"extra_info": {"task_id": "t", "arrays": np.ones(3)}},), {"extra_info": {"task_id": "t"}}),
+        (
+            ({"episode_id": "ep_a", "step": np.int64(3), "image": b"\x00"},),
+            {"episode_id": "ep_a", "step": 3},
+        ),
+        (
+            ({"extra_info": {"task_id": "t", "arrays": np.ones(3)}},),
+            {"extra_info": {"task_id": "t"}},
+        ),
         (({"step": 3}, "t"), "t"),
         ((7, [1], b"x", None), None),
     ],
@@ -99,9 +119,13 @@ def test_what_a_label_names(label: Any, wanted: Any) -> None:
     assert named(label) == wanted
 
 
-@pytest.mark.parametrize("label", [None, "", "{", {}, {"step": 1}, {"episode_id": {"rollout_id": "r"}}])
+@pytest.mark.parametrize(
+    "label", [None, "", "{", {}, {"step": 1}, {"episode_id": {"rollout_id": "r"}}]
+)
 def test_a_label_that_names_nothing_is_refused(label: Any) -> None:
-    with pytest.raises(ValueError, match="wanted a task id, or an object with task_id or episode_id"):
+    with pytest.raises(
+        ValueError, match="wanted a task id, or an object with task_id or episode_id"
+    ):
         named(label)
 
 
@@ -111,7 +135,15 @@ def test_a_label_that_names_nothing_is_refused(label: Any) -> None:
         ("<|im_start|>42<|im_end|>", "42"),
         ([{"role": "assistant", "content": "41"}, {"role": "tool", "content": "x"}], "41"),
         ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "b"),
-        ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}], "ab"),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+                }
+            ],
+            "ab",
+        ),
         ([{"role": "user", "content": "x"}], ""),
         ("half \ud800 a character", "half ? a character"),
         (None, ""),

@@ -1,4 +1,5 @@
-"""What breaks trainers, asked of every dialect's scoring address: kinds of content, shapes, the same sample again."""
+"""What breaks trainers, asked of every dialect's scoring address: kinds of content, shapes, the
+same sample again."""
 
 from __future__ import annotations
 
@@ -12,14 +13,25 @@ import pytest
 
 from tests.api.processes import Process
 
-SPOKEN = {"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "42"}]}]}
+SPOKEN = {
+    "output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "42"}]}
+    ]
+}
 ASKED: dict[str, Any] = {
     "/get_reward": {"query": ["42"], "prompts": [""], "labels": ["{label}"]},
     "/adapters/openrlhf/score": {"query": ["42"], "prompts": [""], "labels": ["{label}"]},
     "/adapters/slime/score": {"prompt": "", "response": "42", "label": "{label}"},
-    "/nemo/verify": {"responses_create_params": {"input": []}, "task_id": "{label}", "response": SPOKEN},
+    "/nemo/verify": {
+        "responses_create_params": {"input": []},
+        "task_id": "{label}",
+        "response": SPOKEN,
+    },
 }
-MISTAKES = {"/get_reward": {"query": ["a", "b"], "labels": ["quiz/answer"]}, "/nemo/verify": {"task_id": "quiz/answer"}}
+MISTAKES = {
+    "/get_reward": {"query": ["a", "b"], "labels": ["quiz/answer"]},
+    "/nemo/verify": {"task_id": "quiz/answer"},
+}
 
 
 @pytest.fixture
@@ -41,7 +53,9 @@ def test_answers_are_json_and_never_text(asking: httpx.Client, path: str) -> Non
 
 
 @pytest.mark.parametrize("path", ASKED)
-def test_a_body_of_another_kind_is_read_as_json_or_refused_with_a_problem(asking: httpx.Client, path: str) -> None:
+def test_a_body_of_another_kind_is_read_as_json_or_refused_with_a_problem(
+    asking: httpx.Client, path: str
+) -> None:
     plain = {"content-type": "text/plain"}
     answer = asking.post(path, content=json.dumps(body(path, "quiz/answer")), headers=plain)
     assert answer.status_code in (200, 415, 422)
@@ -65,14 +79,20 @@ def test_the_same_sample_ten_times_is_one_answer_and_leaves_nothing_behind(
     """A trainer that tries again opens nothing and is told the same."""
     before = asking.get("/v1/episodes").json()
     for label in ("quiz/answer", lost):
-        answers = {asking.post(f"{path}?fallback=-0.25&wait_ms=0", json=body(path, label)).text for _ in range(10)}
+        answers = {
+            asking.post(f"{path}?fallback=-0.25&wait_ms=0", json=body(path, label)).text
+            for _ in range(10)
+        }
         assert len(answers) == 1
         assert not re.search("NaN|Infinity", answers.pop())
     assert asking.get("/v1/episodes").json() == before
 
 
-def test_numbers_stay_numbers_whether_or_not_anything_is_known(asking: httpx.Client, lost: str) -> None:
-    """OpenRLHF: lists always, the same numeric keys in every batch, no null and no text in its logs."""
+def test_numbers_stay_numbers_whether_or_not_anything_is_known(
+    asking: httpx.Client, lost: str
+) -> None:
+    """OpenRLHF: lists always, the same numeric keys in every batch, no null and no text in its
+    logs."""
     path, labels = "/get_reward?fallback=-0.25&wait_ms=0", ("quiz/answer", lost)
     found = [asking.post(path, json=body("/get_reward", label)).json() for label in labels]
     assert len({tuple(one["extra_logs"]) for one in found}) == 1

@@ -1,9 +1,10 @@
-"""Null is not zero in the client's adapters: each over the recording of `tests/api/unknown.py`, of which four steps of
-five can't be known, off a real server.
+"""Null is not zero in the client's adapters: each over the recording of `tests/api/unknown.py`, of
+which four steps of five can't be known, off a real server.
 
-The table is closed: an adapter that stands in none of its lines fails `test_every_adapter_is_held`. Three trainers are
-not installed beside these tests (Inspect, NeMo Gym, verl's manager): their adapters run here on the few classes that
-they inherit from, and with the trainer itself in tests/trainers/test_heavy.py.
+The table is closed: an adapter that stands in none of its lines fails `test_every_adapter_is_held`.
+Three trainers are not installed beside these tests (Inspect, NeMo Gym, verl's manager): their
+adapters run here on the few classes that they inherit from, and with the trainer itself in
+tests/trainers/test_heavy.py.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class Server:
 
     def __init__(self, way: Way, url: str) -> None:
         self.url, self.admin, self.episode = url, ADMIN, way.id
-        self.labels = [*({"episode_id": way.id, "step": step} for step in range(5)), {"episode_id": way.id}]
+        self.labels = [
+            *({"episode_id": way.id, "step": step} for step in range(5)),
+            {"episode_id": way.id},
+        ]
 
 
 @pytest.fixture
@@ -77,7 +81,9 @@ async def by_verl(server: Server) -> list[Any]:
 async def by_openrlhf(server: Server) -> list[Any]:
     async def ask(label: Any) -> Any:
         told = await asyncio.to_thread(openrlhf.reward_func, ["x"], [""], [label])
-        return masked(told["rewards"][0], {name: values[0] for name, values in told["extra_logs"].items()})
+        return masked(
+            told["rewards"][0], {name: values[0] for name, values in told["extra_logs"].items()}
+        )
 
     return await of_each(server, ask)
 
@@ -103,8 +109,11 @@ async def by_verifiers(server: Server) -> list[Any]:
 
 
 def masked(value: float, logs: dict[str, Any]) -> float | None:
-    """The reward, None where the mask beside it says that it is none (a fall-back). No other log takes null for 0."""
-    assert logs["success_known"] == 0.0, "the episode is not over: 0.0 beside `success` is no failure"
+    """The reward, None where the mask beside it says that it is none (a fall-back). No other log
+    takes null for 0."""
+    assert logs["success_known"] == 0.0, (
+        "the episode is not over: 0.0 beside `success` is no failure"
+    )
     assert logs["unknown"] == float(value == FALLBACK)
     return None if logs["unknown"] else value
 
@@ -116,13 +125,19 @@ async def by_inspect(server: Server, modules: Callable[..., None]) -> list[Any]:
             return cls(value=None, **about)
 
     words = dict.fromkeys(("Scorer", "Target"), object)
-    metrics = {"mean": lambda: None, "stderr": lambda: None, "scorer": lambda metrics: lambda of: of}
+    metrics = {
+        "mean": lambda: None,
+        "stderr": lambda: None,
+        "scorer": lambda metrics: lambda of: of,
+    }
     modules("inspect_ai", scorer={"Score": Score, **words, **metrics}, solver={"TaskState": object})
     from milestoned_client.adapters.inspect_ai import milestoned
 
     found = []
     for label in server.labels:
-        state = SimpleNamespace(store={}, metadata=label, sample_id="1", output=SimpleNamespace(completion="x"))
+        state = SimpleNamespace(
+            store={}, metadata=label, sample_id="1", output=SimpleNamespace(completion="x")
+        )
         told = await milestoned()(state, None)
         assert told.metadata["unknown"] == float(told.value is None)
         found.append(told.value)
@@ -139,15 +154,25 @@ async def by_nemo_gym(server: Server, modules: Callable[..., None]) -> list[Any]
                 app.post(path)(answer)
             return app
 
-    words = {"BaseResourcesServerConfig": BaseModel, "ReverifyMode": SimpleNamespace(STATELESS="stateless")}
-    modules("nemo_gym", base_resources_server={**words, "SimpleResourcesServer": SimpleResourcesServer})
-    from milestoned_client.adapters.nemo_gym import RewardResourcesServer, RewardResourcesServerConfig
+    words = {
+        "BaseResourcesServerConfig": BaseModel,
+        "ReverifyMode": SimpleNamespace(STATELESS="stateless"),
+    }
+    modules(
+        "nemo_gym", base_resources_server={**words, "SimpleResourcesServer": SimpleResourcesServer}
+    )
+    from milestoned_client.adapters.nemo_gym import (
+        RewardResourcesServer,
+        RewardResourcesServerConfig,
+    )
 
     config = RewardResourcesServerConfig.model_construct(milestoned={"wait_s": 0.0})
     made = RewardResourcesServer.model_construct(config=config)
     made.model_post_init(None)
     found = []
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(made.setup_webserver()), base_url="http://n") as http:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(made.setup_webserver()), base_url="http://n"
+    ) as http:
         for label in server.labels:
             row = {"response": {"output": []}, "label": label}
             told = (await http.post("/verify", json=row)).json()
@@ -201,10 +226,13 @@ def test_every_adapter_is_held() -> None:
 async def test_an_adapter_gives_no_number_for_what_is_not_known(
     server: Server, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither for a step nor for the episode; where a fall-back is configured its mask stands beside it."""
+    """Neither for a step nor for the episode; where a fall-back is configured its mask stands
+    beside it."""
     assert await HERE[name](server) == [*PAID, None]
     monkeypatch.setenv("MILESTONED_FALLBACK", str(FALLBACK))
-    paid = [*PAID[:1], *[FALLBACK] * 5] if name == "trl" else [*PAID, None]  # TRL's own list is all that it takes
+    paid = (
+        [*PAID[:1], *[FALLBACK] * 5] if name == "trl" else [*PAID, None]
+    )  # TRL's own list is all that it takes
     assert await HERE[name](server) == paid
 
 
@@ -234,9 +262,11 @@ async def test_a_service_that_is_gone_is_no_reward_of_0() -> None:
     assert payout_of(found).logs() == {**dict.fromkeys(Paid(None).logs(), 0.0), "unknown": 1.0}
 
 
-async def test_trainers_that_are_installed_get_no_number_for_what_is_not_known(server: Server) -> None:
-    """OpenEnv's rubric, OpenRLHF's agent, SkyRL's environment and Gymnasium's wrapper: the recording, and rollouts of
-    their own in which the same is seen."""
+async def test_trainers_that_are_installed_get_no_number_for_what_is_not_known(
+    server: Server,
+) -> None:
+    """OpenEnv's rubric, OpenRLHF's agent, SkyRL's environment and Gymnasium's wrapper: the
+    recording, and rollouts of their own in which the same is seen."""
     effects = dict(enumerate(STEPS))
     found = await run_harness("unknown", server, server.episode, TASK["id"], effects=effects)  # type: ignore[arg-type]
     wanted = [0.25, *["UnknownRewardError"] * 4]
@@ -244,5 +274,7 @@ async def test_trainers_that_are_installed_get_no_number_for_what_is_not_known(s
         assert found[name] == [*wanted, "UnknownRewardError"], name
     for name in ("by_gymnasium", "by_skyrl", "by_openrlhf"):
         assert found[name] == wanted, name
-    assert found["by_gymnasium_paid"] == [[value if value is not None else FALLBACK, mask]
-                                          for value, mask in zip(PAID, MASKED, strict=True)]  # fmt: skip
+    assert found["by_gymnasium_paid"] == [
+        [value if value is not None else FALLBACK, mask]
+        for value, mask in zip(PAID, MASKED, strict=True)
+    ]

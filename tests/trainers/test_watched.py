@@ -1,4 +1,5 @@
-"""The Gymnasium wrapper with a real daemon beside it: steps go to the daemon, what it sees is what they are paid."""
+"""The Gymnasium wrapper with a real daemon beside it: steps go to the daemon, what it sees is what
+they are paid."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ SEAL_S = 30.0
 
 
 class Desk(gymnasium.Env[Any, Any]):
-    """Writes the file that the action names (0: none), into a folder that each reset empties; `b.txt` is the end."""
+    """Writes the file that the action names (0: none), into a folder that each reset empties;
+    `b.txt` is the end."""
 
     observation_space = gymnasium.spaces.Discrete(9)
     action_space = gymnasium.spaces.Discrete(3)
@@ -42,7 +44,9 @@ class Desk(gymnasium.Env[Any, Any]):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         for path in self._folder.iterdir():
             path.unlink()
@@ -80,9 +84,15 @@ def test_the_last_turn_of_a_dialect_is_paid_for_what_it_set_in_motion(
         episode = client.open(TASK["id"])
     start_daemon(parts, tmp_path / "daemon", service.url, episode.id, episode.token, (), [folder])
     call = {"type": "function_call", "call_id": "c", "name": "write", "arguments": "{}"}
-    say = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+    say = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Done."}],
+    }
     rewards = []
-    with httpx.Client(base_url=f"{service.url}/nemo", headers={"authorization": f"Bearer {service.token}"}) as agent:
+    with httpx.Client(
+        base_url=f"{service.url}/nemo", headers={"authorization": f"Bearer {service.token}"}
+    ) as agent:
         agent.post("/reset", json={"episode_id": episode.id}).raise_for_status()
         for name, item in (("a.txt", call), ("b.txt", say)):
             (folder / name).write_text("done")
@@ -91,7 +101,9 @@ def test_the_last_turn_of_a_dialect_is_paid_for_what_it_set_in_motion(
     assert rewards == pytest.approx([0.3, 0.7])
 
 
-def test_steps_are_paid_for_what_a_daemon_saw(parts: Parts, service: Service, tmp_path: Path) -> None:
+def test_steps_are_paid_for_what_a_daemon_saw(
+    parts: Parts, service: Service, tmp_path: Path
+) -> None:
     folder = tmp_path / "watched"
     folder.mkdir()
 
@@ -114,7 +126,9 @@ def test_steps_are_paid_for_what_a_daemon_saw(parts: Parts, service: Service, tm
     assert told[0][4]["RAW_REWARD_GLOBAL"] == 0.5
     with RewardClient(service.url, service.token) as client:
         given_up, done = (client.episode(id).status() for id in ids)
-        actions = [one.action for one in client.episode(ids[1]).trajectory() if one.action is not None]
+        actions = [
+            one.action for one in client.episode(ids[1]).trajectory() if one.action is not None
+        ]
     assert (given_up.status, given_up.total) == ("closed", pytest.approx(0.3))
     assert (done.status, done.total, done.seed) == ("closed", pytest.approx(1.0), 7)
     assert actions == [1, 0, 2]

@@ -1,4 +1,5 @@
-"""Recordings of a made-up agent that fills a form rightly or wrongly, written through our own codec.
+"""Recordings of a made-up agent that fills a form rightly or wrongly, written through our own
+codec.
 
 Too easy to say anything of a model's worth: it shows that the parts fit together.
 """
@@ -16,20 +17,29 @@ from detectors.model.codec import GENESIS, encode_segment
 from detectors.model.types import Event
 from tests.support.logs import Said, began, clicked, filled, log, sealed
 
-WORDS = "amber basil cedar delta ember fjord grove hazel iris jade kelp lotus maple nectar onyx pearl quartz".split()
+WORDS = (
+    "amber basil cedar delta ember fjord grove hazel iris jade kelp lotus maple nectar onyx pearl"
+    " quartz".split()
+)
 GROUPS = tuple(f"app-{n}" for n in range(6))
 
 
 def text(*lines: str, baseline: bool = False) -> Said:
     """Text comes to be visible."""
-    return ("text.appeared", {"tab": "T", "frame": "T", "text": "\n".join(lines), "baseline": baseline})
+    return (
+        "text.appeared",
+        {"tab": "T", "frame": "T", "text": "\n".join(lines), "baseline": baseline},
+    )
 
 
 def episode(wanted: str, *steps: Sequence[Said], name: str = "ep_1") -> list[Event]:
     """A log of these steps on a page with a field and a button."""
     button = {"role": "button", "name": "Submit", "tag": "button"}
     page = [
-        ("page.navigated", _at(main=True, url="http://shop.test/", same_document=False, baseline=True)),
+        (
+            "page.navigated",
+            _at(main=True, url="http://shop.test/", same_document=False, baseline=True),
+        ),
         text(instruction(wanted), "Name", "Submit", baseline=True),
         ("element.appeared", _at(element=button, baseline=True)),
     ]
@@ -69,7 +79,12 @@ def task(wanted: str, group: str) -> dict[str, object]:
     pressed = {"element_clicked": {"role": "button", "name": "Submit"}}
     goal = {"sequence": {"of": [held, pressed], "holding": True}}
     milestones = [{"id": "held", "when": held}, {"id": "done", "when": {"goal": {"when": goal}}}]
-    return {"id": group, "version": "1", "instruction": instruction(wanted), "milestones": milestones}
+    return {
+        "id": group,
+        "version": "1",
+        "instruction": instruction(wanted),
+        "milestones": milestones,
+    }
 
 
 def write(path: Path, events: Sequence[Event]) -> None:
@@ -91,7 +106,13 @@ def corpus(folder: Path, each: int = 12) -> Path:
             name = f"{group}-{number}"
             events = episode(wanted, *steps, name=name)
             write(folder / f"{name}.mrec", events)
-            line = {"id": name, "file": f"{name}.mrec", "group": group, "success": good, "task": task(wanted, group)}
+            line = {
+                "id": name,
+                "file": f"{name}.mrec",
+                "group": group,
+                "success": good,
+                "task": task(wanted, group),
+            }
             lines.append(json.dumps(line))
     index = folder / "episodes.jsonl"
     index.write_text("\n".join(lines) + "\n")

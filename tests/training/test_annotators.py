@@ -1,4 +1,5 @@
-"""Several annotators made one, on simulated noise: who is reliable is found, and the order of the items too."""
+"""Several annotators made one, on simulated noise: who is reliable is found, and the order of the
+items too."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def words(seed: int, each: int = 250) -> list[Said]:
             so = draw.random() < float(sigmoid((a - b) * 0.8))
             if draw.random() > eta:
                 so = not so
-            said.append(Said(who, f"i{a:02}", f"i{b:02}") if so else Said(who, f"i{b:02}", f"i{a:02}"))
+            said.append(
+                Said(who, f"i{a:02}", f"i{b:02}") if so else Said(who, f"i{b:02}", f"i{a:02}")
+            )
     return said
 
 
@@ -56,12 +59,26 @@ def side(name: str) -> Side:
 
 
 def pair(better: str, worse: str, who: str | None, tie: bool = False) -> Pair:
-    return Pair(f"{better}{worse}{who}", "trajectory", "success", "person", who, 1.0, side(better), side(worse), tie)
+    return Pair(
+        f"{better}{worse}{who}",
+        "trajectory",
+        "success",
+        "person",
+        who,
+        1.0,
+        side(better),
+        side(worse),
+        tie,
+    )
 
 
 def test_words_on_one_pair_become_one_pair() -> None:
-    """Three against one: one pair, with less weight than agreement has; ties are none; the unnamed stay."""
-    said = [pair("a", "b", who) for who in ("x", "y", "z")] + [pair("b", "a", "w"), pair("a", "c", None)]
+    """Three against one: one pair, with less weight than agreement has; ties are none; the unnamed
+    stay."""
+    said = [pair("a", "b", who) for who in ("x", "y", "z")] + [
+        pair("b", "a", "w"),
+        pair("a", "c", None),
+    ]
     kept, reliability = reconciled([*said, pair("a", "b", "x", tie=True)])
     disputed = next(one for one in kept if one.rejected.recording == Path("b"))
     assert len(kept) == 2

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from api.stages.model.calibration import Calibration, _threshold, calibrate, from_json, gate, sigmoid
+from api.stages.model.calibration import (
+    Calibration,
+    _threshold,
+    calibrate,
+    from_json,
+    gate,
+    sigmoid,
+)
 from api.stages.model.isotonic import isotonic
 from lab.training.measures import auroc, bootstrap, coverage_at, curve, ece
 
@@ -70,7 +77,10 @@ def test_conformal_sets_hold_what_they_promise() -> None:
     found, (scores, truth) = made(), drawn(3_000, seed=5)
     for risk in (0.05, 0.2):
         door = gate(found, risk)
-        inside = [bool(t) in door.judge(found, float(s), 0.5).possible for s, t in zip(scores, truth, strict=True)]
+        inside = [
+            bool(t) in door.judge(found, float(s), 0.5).possible
+            for s, t in zip(scores, truth, strict=True)
+        ]
         assert np.mean(inside) == pytest.approx(1 - risk, abs=0.025)
 
 
@@ -111,7 +121,9 @@ def test_what_is_unlike_training_is_not_answered() -> None:
 def test_scores_that_say_nothing_are_never_answered() -> None:
     """Noise has no threshold at which it is right."""
     draw = np.random.default_rng(2)
-    found = calibrate(draw.normal(size=400).tolist(), (draw.random(400) < 0.5).tolist(), [0.0] * 400)
+    found = calibrate(
+        draw.normal(size=400).tolist(), (draw.random(400) < 0.5).tolist(), [0.0] * 400
+    )
     assert found is not None
     door = gate(found, 0.05)
     said = [door.judge(found, float(score), 0.0).answers for score in draw.normal(size=200)]
@@ -119,7 +131,9 @@ def test_scores_that_say_nothing_are_never_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "truth"), [(29, [True, False]), (60, [True]), (60, [False])], ids=["few", "successes", "failures"]
+    ("count", "truth"),
+    [(29, [True, False]), (60, [True]), (60, [False])],
+    ids=["few", "successes", "failures"],
 )
 def test_too_little_to_calibrate_with(count: int, truth: list[bool]) -> None:
     """None, so that the model abstains."""
@@ -142,7 +156,12 @@ def test_measures_on_cases_done_by_hand() -> None:
     coverage, risk = curve(np.asarray([0.9, 0.8, 0.7, 0.6]), np.asarray([True, True, False, True]))
     assert coverage.tolist() == [0.25, 0.5, 0.75, 1.0]
     assert risk.tolist() == pytest.approx([0, 0, 1 / 3, 1 / 4])
-    assert coverage_at(np.asarray([0.9, 0.8, 0.7, 0.6]), np.asarray([True, True, False, True]), 0.25) == 1.0
-    assert ece(np.asarray([0.9, 0.9, 0.1, 0.1]), np.asarray([True, True, False, False])) == pytest.approx(0.1)
+    assert (
+        coverage_at(np.asarray([0.9, 0.8, 0.7, 0.6]), np.asarray([True, True, False, True]), 0.25)
+        == 1.0
+    )
+    assert ece(
+        np.asarray([0.9, 0.9, 0.1, 0.1]), np.asarray([True, True, False, False])
+    ) == pytest.approx(0.1)
     alone = bootstrap(["a", "a", "b", "b"], lambda at: float(truth[at].mean()))
     assert alone == (0.5, 0.5)

@@ -19,12 +19,22 @@ from tests.training.synthetic import episode, fill, stray, submit, task, write
 SIDE = {"recording": "a.mrec", "instruction": "Do it.", "group": "g"}
 PAIR: dict[str, Any] = {"schema": "pref/1", "id": "p", "kind": "pair", "source": "person"}
 PAIR |= {"chosen": SIDE, "rejected": SIDE}
-OUTCOME = {"schema": "pref/1", "id": "o", "kind": "outcome", "source": "env", "trajectory": SIDE, "success": True}
+OUTCOME = {
+    "schema": "pref/1",
+    "id": "o",
+    "kind": "outcome",
+    "source": "env",
+    "trajectory": SIDE,
+    "success": True,
+}
 NO = {
     "no JSON": ("{", "not JSON"),
     "another schema": ({**PAIR, "schema": "pref/2"}, "schema: 'pref/1' was expected"),
     "half a pair": ({key: value for key, value in PAIR.items() if key != "rejected"}, "rejected"),
-    "an outcome without its word": ({key: value for key, value in OUTCOME.items() if key != "success"}, "success"),
+    "an outcome without its word": (
+        {key: value for key, value in OUTCOME.items() if key != "success"},
+        "success",
+    ),
     "a field that nobody knows": ({**PAIR, "wieght": 2}, "wieght"),
     "a weight of nothing": ({**PAIR, "weight": 0}, "weight: 0"),
     "nobody's word": ({**PAIR, "source": "wind"}, "source: 'wind'"),
@@ -37,7 +47,9 @@ def test_a_wrong_line_is_refused_by_file_line_and_field(name: str, tmp_path: Pat
     """Nothing is read past it."""
     line, said = NO[name]
     file = tmp_path / "p.jsonl"
-    file.write_text(json.dumps(OUTCOME) + "\n" + (line if isinstance(line, str) else json.dumps(line)) + "\n")
+    file.write_text(
+        json.dumps(OUTCOME) + "\n" + (line if isinstance(line, str) else json.dumps(line)) + "\n"
+    )
     with pytest.raises(PreferenceError, match=said) as error:
         read_preferences([file])
     assert f"{file}:2: " in str(error.value)
@@ -63,13 +75,20 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_what_the_rules_make_of_episodes(made: Made) -> None:
-    """Outcomes of rules and of the environment, pairs of episodes and steps, copies as losers, none as a winner."""
+    """Outcomes of rules and of the environment, pairs of episodes and steps, copies as losers, none
+    as a winner."""
     lines = [json.loads(line) for line in made.preferences.read_text().splitlines()]
-    found = Counter((line["kind"], line.get("level", "trajectory"), line["source"]) for line in lines)
+    found = Counter(
+        (line["kind"], line.get("level", "trajectory"), line["source"]) for line in lines
+    )
     assert found["outcome", "trajectory", "env"] == found["outcome", "trajectory", "rule"] == 72
     assert found["pair", "trajectory", "rule"] > 72
     assert found["pair", "step", "rule"] > 0
-    hows = Counter(line["rejected"]["perturbed"]["how"] for line in lines if line["kind"] == "pair" and spoilt(line))
+    hows = Counter(
+        line["rejected"]["perturbed"]["how"]
+        for line in lines
+        if line["kind"] == "pair" and spoilt(line)
+    )
     assert set(hows) == {"truncated", "removed", "injected"}
     assert not any(line["chosen"].get("perturbed") for line in lines if line["kind"] == "pair")
     assert not any(line["source"] == "env" for line in lines if line["kind"] == "pair")
@@ -80,8 +99,13 @@ def spoilt(line: dict[str, Any]) -> bool:
 
 
 def test_what_the_close_pays_is_of_the_last_step(tmp_path: Path) -> None:
-    """A milestone of a closing step has no deed of its own, so no row of features: each line can be trained on."""
-    kept = {"id": "kept", "when": {"field_filled": {"field": "Name", "value": "amber"}}, "must_hold_at_end": True}
+    """A milestone of a closing step has no deed of its own, so no row of features: each line can be
+    trained on."""
+    kept = {
+        "id": "kept",
+        "when": {"field_filled": {"field": "Name", "value": "amber"}},
+        "must_hold_at_end": True,
+    }
     spec = task("amber", "g")
     spec["milestones"] = [kept, *spec["milestones"]]  # type: ignore[misc]
     lines = []
@@ -92,7 +116,9 @@ def test_what_the_close_pays_is_of_the_last_step(tmp_path: Path) -> None:
     index.write_text("\n".join(lines))
     told.write_text("\n".join(json.dumps(line) for line in preferences_of(index)))
     found = read_preferences([told])
-    steps_paid = {one.trajectory.step for one in found.outcomes if one.level == "step" and one.success}
+    steps_paid = {
+        one.trajectory.step for one in found.outcomes if one.level == "step" and one.success
+    }
     assert steps_paid == {0, 1}
     for side in (
         *(one.trajectory for one in found.outcomes),
@@ -102,10 +128,17 @@ def test_what_the_close_pays_is_of_the_last_step(tmp_path: Path) -> None:
 
 
 def test_a_step_whose_reward_is_null_is_neither_better_nor_worse(tmp_path: Path) -> None:
-    """Nobody could see what was done in it: it is no failed step, no idle one, and no copy without it is a loser."""
-    blind: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+    """Nobody could see what was done in it: it is no failed step, no idle one, and no copy without
+    it is a loser."""
+    blind: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": "gone"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
     spec = task("amber", "g")
-    parts = {"seen": [stray(), fill("amber"), submit()], "blind": [[*stray(), *blind], fill("amber"), submit()]}
+    parts = {
+        "seen": [stray(), fill("amber"), submit()],
+        "blind": [[*stray(), *blind], fill("amber"), submit()],
+    }
     lines = []
     for name, steps in parts.items():
         events = episode("amber", *steps, name=name)
@@ -116,19 +149,35 @@ def test_a_step_whose_reward_is_null_is_neither_better_nor_worse(tmp_path: Path)
     index = tmp_path / "episodes.jsonl"
     index.write_text("\n".join(lines))
     made = [line for line in preferences_of(index) if line.get("level") == "step"]
-    outcomes = {(line["trajectory"]["recording"], line["trajectory"]["step"]) for line in made if "trajectory" in line}
+    outcomes = {
+        (line["trajectory"]["recording"], line["trajectory"]["step"])
+        for line in made
+        if "trajectory" in line
+    }
     assert ("seen.mrec", 0) in outcomes
     assert ("blind.mrec", 0) not in outcomes
-    sides = {(line[of]["recording"], line[of]["step"]) for line in made for of in ("chosen", "rejected") if of in line}
+    sides = {
+        (line[of]["recording"], line[of]["step"])
+        for line in made
+        for of in ("chosen", "rejected")
+        if of in line
+    }
     assert ("seen.mrec", 0) in sides
     assert ("blind.mrec", 0) not in sides
 
 
 def test_a_copy_of_which_nobody_knows_whether_it_succeeded_is_no_loser(tmp_path: Path) -> None:
-    """The second button is pressed in the dark: without the first the goal is not known, which is no failure."""
-    blind: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+    """The second button is pressed in the dark: without the first the goal is not known, which is
+    no failure."""
+    blind: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": "gone"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
     spec = task("amber", "g")
-    write(tmp_path / "won.mrec", episode("amber", fill("amber"), submit(), [*stray(), *blind], name="won"))
+    write(
+        tmp_path / "won.mrec",
+        episode("amber", fill("amber"), submit(), [*stray(), *blind], name="won"),
+    )
     index = tmp_path / "episodes.jsonl"
     index.write_text(json.dumps({"id": "won", "file": "won.mrec", "group": "g", "task": spec}))
     copies = [line for line in preferences_of(index) if line["source"] == "perturbed"]
@@ -153,7 +202,11 @@ def test_spoilt_copies(how: dict[str, Any] | None, success: bool, steps: int) ->
     """They are whole logs, numbered without gaps, which the rules score as any other."""
     events = list(perturbed(episode("amber", fill("amber"), stray(), submit()), how))
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert [event.data["step"] for event in events if event.kind == "step.began"] == list(range(steps))
+    assert [event.data["step"] for event in events if event.kind == "step.began"] == list(
+        range(steps)
+    )
     assert events[-1].kind == "episode.closed"
     assert scored(task("amber", "g"), events)[-1].success is success
-    assert sum(event.data.get("text") == INJECTED for event in events) == (3 if how and how["how"] == "injected" else 0)
+    assert sum(event.data.get("text") == INJECTED for event in events) == (
+        3 if how and how["how"] == "injected" else 0
+    )

@@ -1,1 +1,2 @@
-"""``golden/demo.seen.jsonl``: of each kind the shortest of a demo with ``AGENTD_VISUAL=yes AGENTD_SCREEN=cdp``."""
+"""``golden/demo.seen.jsonl``: of each kind the shortest of a demo with ``AGENTD_VISUAL=yes
+AGENTD_SCREEN=cdp``."""

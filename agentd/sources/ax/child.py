@@ -1,4 +1,5 @@
-"""The child process as the daemon holds it: started on the system's Python, read line by line, ended by its id."""
+"""The child process as the daemon holds it: started on the system's Python, read line by line,
+ended by its id."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ log = structlog.get_logger(__name__)
 
 
 class Child:
-    """One running child. ``messages`` ends with `SourceLostError`, which says why; of a line that can't be read it
-    gives the message ``unread``."""
+    """One running child. ``messages`` ends with `SourceLostError`, which says why; of a line that
+    can't be read it gives the message ``unread``."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -36,7 +37,8 @@ class Child:
 
     @classmethod
     async def start(cls, environ: Mapping[str, str]) -> Child:
-        """Start it on the desktop that ``environ`` names; raises `SourceLostError` where there is no such Python."""
+        """Start it on the desktop that ``environ`` names; raises `SourceLostError` where there is
+        no such Python."""
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
@@ -72,7 +74,9 @@ class Child:
         status = await self._process.wait()
         await asyncio.wait((self._listening,), timeout=END_S)
         words = "; ".join(self._words)
-        raise SourceLostError((why or f"the accessibility child ended with {status}: {words}").rstrip(": ")[:500])
+        raise SourceLostError(
+            (why or f"the accessibility child ended with {status}: {words}").rstrip(": ")[:500]
+        )
 
     @staticmethod
     async def _line(stream: asyncio.StreamReader) -> bytes:

@@ -1,4 +1,5 @@
-"""What is told only once it rested: texts, values, labels, whether a widget is sensitive. Floods end here."""
+"""What is told only once it rested: texts, values, labels, whether a widget is sensitive. Floods
+end here."""
 
 from __future__ import annotations
 
@@ -8,14 +9,16 @@ from typing import Any
 from agentd.masking import MASK, Masker
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import Model, Node, handle
-from agentd.sources.ax.observation import Say
+from agentd.sources.ax.observation import AxObservation
 
 SECRET = "password text"
 TEXTS = frozenset(
     ("text", "entry", "paragraph", "terminal", "document text", "editbar", "spin button", "combo box", "table cell",
      "document web", "section", "heading", "block quote", "list item", SECRET)
 )  # fmt: skip
-LABELS = frozenset(("label", "static", "status bar", "info bar", "tool tip", "notification", "caption"))
+LABELS = frozenset(
+    ("label", "static", "status bar", "info bar", "tool tip", "notification", "caption")
+)
 """Roles whose name is their text."""
 VALUES = frozenset(("slider", "spin button", "progress bar", "level bar", "dial", "rating"))
 """Roles whose value means something; that of others is a splitter's place, or nothing."""
@@ -50,11 +53,15 @@ class Holding:
     def describe(self, node: Node) -> dict[str, Any]:
         """The fields of an event about a widget."""
         window = self._model.window_of(node)
-        return {"app": self._model.app(node.bus).name, "window": handle(window), "widget": self._model.widget(node)}
+        return {
+            "app": self._model.app(node.bus).name,
+            "window": handle(window),
+            "widget": self._model.widget(node),
+        }
 
     # -- what changed
 
-    def edited(self, node: Node, how: str, message: Message) -> Iterator[Say]:
+    def edited(self, node: Node, how: str, message: Message) -> Iterator[AxObservation]:
         """A text was inserted or deleted, as the toolkit tells it."""
         if node.role not in TEXTS and node.role not in LABELS:
             return
@@ -66,11 +73,15 @@ class Holding:
         self._apply(node, how, max(offset, 0), message["d2"], text)
         if node.role in TEXTS:
             self._typed = (
-                self._typed or node.role == "paragraph" or "table" in {one.role for one in self._model.line(node)}
+                self._typed
+                or node.role == "paragraph"
+                or "table" in {one.role for one in self._model.line(node)}
             )
             said = MASK if node.role == SECRET else self._masker.mask_value(node.name, _plain(text))
             kind = "widget.text_inserted" if how == "insert" else "widget.text_deleted"
-            yield Say(kind, self.describe(node) | {"text": said, "offset": max(offset, 0)})
+            yield AxObservation(
+                kind, self.describe(node) | {"text": said, "offset": max(offset, 0)}
+            )
         self._want(node)
 
     def _apply(self, node: Node, how: str, offset: int, length: int, text: str) -> None:
@@ -101,7 +112,8 @@ class Holding:
         self._want(node)
 
     def moved_on(self, left: Node | None, entered: Node) -> None:
-        """The focus went from one object to another: a spreadsheet's cell is told when it is left."""
+        """The focus went from one object to another: a spreadsheet's cell is told when it is
+        left."""
         if left is not None and left.role == CELL:
             self._want(left)
             if self._typed:
@@ -119,8 +131,9 @@ class Holding:
 
     # -- what is told
 
-    def read(self, message: Message, unasked: dict[str, bool]) -> Iterator[Say]:
-        """What an object holds now; ``unasked``: what is added where nobody asked, for its window just opened."""
+    def read(self, message: Message, unasked: dict[str, bool]) -> Iterator[AxObservation]:
+        """What an object holds now; ``unasked``: what is added where nobody asked, for its window
+        just opened."""
         node = self._model.nodes.get(message["id"])
         asked = message["id"] in self._asked or message["id"] in self._due
         self._asked.pop(message["id"], None)
@@ -149,7 +162,7 @@ class Holding:
         yield from self._emit_text(node, text, bool(message.get("cut")), flags)
         yield from self._told_value(node, message.get("value"), flags)
 
-    def settle(self, window: str | None = None) -> list[Say]:
+    def settle(self, window: str | None = None) -> list[AxObservation]:
         """Tell what is due by the events alone: of a window that closes, or of all."""
         said = []
         for one in [*self._asked, *self._due]:
@@ -160,34 +173,49 @@ class Holding:
             self._asked.pop(one, None)
             if node is not None:
                 if window is not None:
-                    node.sensitive = None  # a program that ends greys out its buttons; nobody sees that
+                    node.sensitive = (
+                        None  # a program that ends greys out its buttons; nobody sees that
+                    )
                 said += list(self._settle(node))
         return said
 
-    def _settle(self, node: Node) -> Iterator[Say]:
+    def _settle(self, node: Node) -> Iterator[AxObservation]:
         self._learning.discard(node.id)
         text = MASK if node.role == SECRET else node.live
         yield from self._emit_text(node, text, text is not None and len(text) > MAX_TEXT_LENGTH, {})
 
-    def _emit_text(self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]) -> Iterator[Say]:
-        if text is not None and (node.role in TEXTS or (node.role in LABELS and self._model.is_visible(node))):
+    def _emit_text(
+        self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]
+    ) -> Iterator[AxObservation]:
+        if text is not None and (
+            node.role in TEXTS or (node.role in LABELS and self._model.is_visible(node))
+        ):
             text = _plain(text)[:MAX_TEXT_LENGTH]
             before, node.told = node.told, text
             if text != (before or "") or (before is not None and node.role == SECRET):
-                said = text if text == MASK else self._masker.mask_value(node.name if node.role in TEXTS else "", text)
+                said = (
+                    text
+                    if text == MASK
+                    else self._masker.mask_value(node.name if node.role in TEXTS else "", text)
+                )
                 more: dict[str, Any] = {"text": said} | ({"cut": True} if cut else {})
-                yield Say("widget.text_changed", self.describe(node) | more | flags)
+                yield AxObservation("widget.text_changed", self.describe(node) | more | flags)
         if node.sensitive is not None:
             now = "sensitive" in node.states
             before_sensitive, node.sensitive = node.sensitive, None
             if now != before_sensitive and self._model.is_visible(node):
-                yield Say("widget.state_changed", self.describe(node) | {"state": "sensitive", "on": now} | flags)
+                yield AxObservation(
+                    "widget.state_changed",
+                    self.describe(node) | {"state": "sensitive", "on": now} | flags,
+                )
 
-    def _told_value(self, node: Node, value: float | None, flags: dict[str, bool]) -> Iterator[Say]:
+    def _told_value(
+        self, node: Node, value: float | None, flags: dict[str, bool]
+    ) -> Iterator[AxObservation]:
         if value is None or value == node.value or node.role not in VALUES:
             return
         node.value = value
-        yield Say("widget.value_changed", self.describe(node) | {"value": value} | flags)
+        yield AxObservation("widget.value_changed", self.describe(node) | {"value": value} | flags)
 
 
 def _plain(text: str) -> str:

@@ -1,8 +1,10 @@
-"""What the X server tells of a desktop and no toolkit does: that something was pressed, and whose windows are there.
+"""What the X server tells of a desktop and no toolkit does: that something was pressed, and whose
+windows are there.
 
-Toolkits do not say on the accessibility bus that a button was pressed (GTK 2 to 4, Qt 5, LibreOffice, Chromium: none
-does). So raw input is heard beside it, as any program may: nothing is grabbed, and nobody else gets less. Of keys only
-those that activate (Return, Enter, space) are looked at; which others were typed is not read here.
+Toolkits do not say on the accessibility bus that a button was pressed (GTK 2 to 4, Qt 5,
+LibreOffice, Chromium: none does). So raw input is heard beside it, as any program may: nothing is
+grabbed, and nobody else gets less. Of keys only those that activate (Return, Enter, space) are
+looked at; which others were typed is not read here.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Press(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where the pointer is: on the screen, and in which program's window (its process id; 0: not known)."""
+    """Where the pointer is: on the screen, and in which program's window (its process id; 0: not
+    known)."""
 
     x: int
     y: int
@@ -50,14 +53,15 @@ class Place(NamedTuple):
 
 
 class Client(NamedTuple):
-    """A program's window as the window manager lists it: its id, the program's process id and class."""
+    """A program's window as the window manager lists it: its id, the program's process id and
+    class."""
 
     window: int
     pid: int
     program: str
 
 
-class Display:
+class DesktopDisplay:
     """One connection; every method raises `SourceLostError` once the server is gone."""
 
     def __init__(self, name: str) -> None:
@@ -95,8 +99,11 @@ class Display:
         with _losing():
             while (event := _xcb.lib.xcb_poll_for_event(self._connection._conn)) != _xcb.ffi.NULL:
                 event = _xcb.ffi.gc(event, _xcb.c_free)
-                # xcffib counts the valuators behind these fields wrongly, so it is not asked to read the event.
-                kind, number, moment, detail = struct.unpack("=B7xH2xII", bytes(_xcb.ffi.buffer(event, 20)))
+                # xcffib counts the valuators behind these fields wrongly, so it is not asked to
+                # read the event.
+                kind, number, moment, detail = struct.unpack(
+                    "=B7xH2xII", bytes(_xcb.ffi.buffer(event, 20))
+                )
                 if kind & 0x7F != _GENERIC:
                     continue
                 if number == _RAW_KEY and detail in self._keys:
@@ -130,7 +137,10 @@ class Display:
         with _losing():
             data = self._property(self._root, "_NET_CLIENT_LIST")
             windows = struct.unpack(f"={len(data) // 4}I", data[: len(data) // 4 * 4])
-            found = [Client(window, self._number(window, "_NET_WM_PID"), self._class(window)) for window in windows]
+            found = [
+                Client(window, self._number(window, "_NET_WM_PID"), self._class(window))
+                for window in windows
+            ]
         return [client for client in found if client.pid and client.program]
 
     def _class(self, window: int) -> str:
@@ -145,7 +155,9 @@ class Display:
         if name not in self._atoms:
             self._atoms[name] = self._core.InternAtom(False, len(name), name).reply().atom
         try:
-            reply = self._core.GetProperty(False, window, self._atoms[name], GetPropertyType.Any, 0, _CLIENTS).reply()
+            reply = self._core.GetProperty(
+                False, window, self._atoms[name], GetPropertyType.Any, 0, _CLIENTS
+            ).reply()
         except xcffib.xproto.WindowError:
             return b""  # it is gone already
         return bytes(reply.value.buf())

@@ -1,8 +1,10 @@
-"""From raw messages to what happened on the desktop: pure, no clock and no bus, tested on recordings.
+"""From raw messages to what happened on the desktop: pure, no clock and no bus, tested on
+recordings.
 
-The fold never asks a program anything. What has to rest first, a text that is being typed, it holds as *due*; whoever
-drives it asks for the present content of those objects when they rested (`take_due`, then ``read`` messages come), or,
-where nobody can be asked any more, has it told from the events alone (`settle`).
+The fold never asks a program anything. What has to rest first, a text that is being typed, it holds
+as *due*; whoever drives it asks for the present content of those objects when they rested
+(`take_due`, then ``read`` messages come), or, where nobody can be asked any more, has it told from
+the events alone (`settle`).
 """
 
 from __future__ import annotations
@@ -14,21 +16,25 @@ from agentd.masking import Masker
 from agentd.sources.ax.debounce import Holding
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import Model, Node
-from agentd.sources.ax.observation import Say
+from agentd.sources.ax.observation import AxObservation
 from agentd.sources.ax.pressing import Pressing
 from agentd.sources.ax.visibility import Sight
 from agentd.sources.ax.windows import Windows
 
 SWITCHES = frozenset(("checked", "selected", "expanded", "pressed"))
-CHECKABLE = frozenset(("check box", "radio button", "toggle button", "check menu item", "radio menu item", "switch"))
-MENUS = frozenset(("menu", "menu item", "check menu item", "radio menu item", "popup menu", "menu bar"))
+CHECKABLE = frozenset(
+    ("check box", "radio button", "toggle button", "check menu item", "radio menu item", "switch")
+)
+MENUS = frozenset(
+    ("menu", "menu item", "check menu item", "radio menu item", "popup menu", "menu bar")
+)
 UNFOCUSED = frozenset(("frame", "window", "dialog", "root pane", "application"))
 """Roles whose focus says no more than that their window is active."""
 MAX_INITIAL = 100
 """Switches that are told as on when a window opens."""
 
 
-class Fold:
+class DesktopFold:
     """One desktop. ``feed`` takes one message (see messages.py) and gives what it tells."""
 
     def __init__(self, masker: Masker | None = None) -> None:
@@ -51,15 +57,15 @@ class Fold:
         """The ids of the objects that are to be read now; each is told when its ``read`` comes."""
         return self._holding.take()
 
-    def settle(self) -> list[Say]:
+    def settle(self) -> list[AxObservation]:
         """Tell of what is due by what the events alone say of it."""
         return self._holding.settle()
 
-    def feed(self, message: Message) -> list[Say]:
+    def feed(self, message: Message) -> list[AxObservation]:
         """One message."""
         return list(self._feed(message))
 
-    def _feed(self, message: Message) -> Iterator[Say]:
+    def _feed(self, message: Message) -> Iterator[AxObservation]:
         self._at = message.get("at", self._at)
         match message["t"]:
             case "node":
@@ -78,7 +84,7 @@ class Fold:
             case "press":
                 if pressed := self._pressing.press(message):
                     by = "key" if message["what"] == "key" else "pointer"
-                    yield Say("widget.activated", pressed | {"by": by})
+                    yield AxObservation("widget.activated", pressed | {"by": by})
             case "hid" if node := self.model.nodes.get(message["id"]):
                 self._pressing.hid(node, self._at)
             case "moved" if node := self.model.nodes.get(message["id"]):
@@ -94,7 +100,9 @@ class Fold:
             case "notice":
                 yield self._notice(message)
             case "trouble":
-                yield Say("alarm.raised", {"source": "ax", "of": message["of"], "reason": message["why"]})
+                yield AxObservation(
+                    "alarm.raised", {"source": "ax", "of": message["of"], "reason": message["why"]}
+                )
             case "ready":
                 self._baseline = False
 
@@ -106,7 +114,7 @@ class Fold:
 
     # -- programs
 
-    def _appeared(self, message: Message) -> Iterator[Say]:
+    def _appeared(self, message: Message) -> Iterator[AxObservation]:
         app = self.model.app(message["bus"])
         root = self.model.nodes.get(message["id"])
         app.name = root.name if root is not None else app.name
@@ -117,28 +125,33 @@ class Fold:
             said["toolkit"] = f"{app.toolkit} {message['version']}".strip()
         if app.pid:
             said["pid"] = app.pid
-        yield Say("app.appeared", said | self._flags())
+        yield AxObservation("app.appeared", said | self._flags())
 
-    def _program_gone(self, bus: str) -> Iterator[Say]:
+    def _program_gone(self, bus: str) -> Iterator[AxObservation]:
         if bus not in self.model.apps:
             return
         yield from self._windows.listed({"bus": bus, "windows": []}, {})
         yield from self._sight.program_left(bus)
-        yield Say("app.vanished", {"app": self.model.apps[bus].name})
+        yield AxObservation("app.vanished", {"app": self.model.apps[bus].name})
         self.model.drop(bus)
 
-    def _walked(self, message: Message) -> Iterator[Say]:
+    def _walked(self, message: Message) -> Iterator[AxObservation]:
         window = self.model.windows.get(message["id"])
         if window is None:
             return
         first, window.nodes, window.tries = not window.nodes, message["nodes"], message["tries"]
         yield from self._sight.look(window.bus)
-        on = [node for node in self.model.inside(window.id) if self._is_switched_on(node)] if first else []
+        on = (
+            [node for node in self.model.inside(window.id) if self._is_switched_on(node)]
+            if first
+            else []
+        )
         for node in on[:MAX_INITIAL]:
             state = "selected" if node.role == "page tab" else "checked"
             node.switches[state] = True
-            yield Say(
-                "widget.state_changed", self._describe(node) | {"state": state, "on": True} | self._flags("initial")
+            yield AxObservation(
+                "widget.state_changed",
+                self._describe(node) | {"state": state, "on": True} | self._flags("initial"),
             )
 
     def _is_switched_on(self, node: Node) -> bool:
@@ -146,14 +159,17 @@ class Fold:
             return "selected" in node.states and self.model.is_visible(node)
         return node.role in CHECKABLE and "checked" in node.states and self.model.is_visible(node)
 
-    def _notice(self, message: Message) -> Say:
+    def _notice(self, message: Message) -> AxObservation:
         mask = self._masker.mask_text
         said = {"app": message["app"], "title": mask(message["title"])}
-        return Say("notification.shown", said | ({"body": mask(message["body"])} if message["body"] else {}))
+        return AxObservation(
+            "notification.shown",
+            said | ({"body": mask(message["body"])} if message["body"] else {}),
+        )
 
     # -- events
 
-    def _event(self, message: Message) -> Iterator[Say]:
+    def _event(self, message: Message) -> Iterator[AxObservation]:
         node = self.model.nodes.get(message["id"])
         if node is None:
             return
@@ -174,9 +190,12 @@ class Fold:
         elif what == "active-descendant-changed" and isinstance(message["any"], dict):
             yield from self._focused(self.model.nodes.get(message["any"]["id"] or ""))
         elif what == "children-changed":
-            yield Say("widget.removed" if detail.startswith("remove") else "widget.added", self._describe(node))
+            yield AxObservation(
+                "widget.removed" if detail.startswith("remove") else "widget.added",
+                self._describe(node),
+            )
 
-    def _named(self, node: Node, name: Any) -> Iterator[Say]:
+    def _named(self, node: Node, name: Any) -> Iterator[AxObservation]:
         if not isinstance(name, str):
             return
         if node.id in self.model.windows:
@@ -185,7 +204,7 @@ class Fold:
             self.model.rename(node, name)
             self._holding.named(node)
 
-    def _state(self, node: Node, state: str, on: bool) -> Iterator[Say]:
+    def _state(self, node: Node, state: str, on: bool) -> Iterator[AxObservation]:
         was = state in node.states
         node.pointed = node.pointed or (on and state in ("selected", "focused"))
         (node.states.add if on else node.states.discard)(state)
@@ -201,18 +220,26 @@ class Fold:
             self._holding.sensed(node, was)
         elif state == "armed":
             if was and not on:
-                yield Say("widget.activated", self._describe(node) | {"by": "toolkit"})
-        elif state in SWITCHES and node.switches.get(state, was and not on) != on and self._tells(node, state):
+                yield AxObservation("widget.activated", self._describe(node) | {"by": "toolkit"})
+        elif (
+            state in SWITCHES
+            and node.switches.get(state, was and not on) != on
+            and self._tells(node, state)
+        ):
             node.switches[state] = on
-            yield Say("widget.state_changed", self._describe(node) | {"state": state, "on": on} | self._flags())
+            yield AxObservation(
+                "widget.state_changed",
+                self._describe(node) | {"state": state, "on": on} | self._flags(),
+            )
 
     def _tells(self, node: Node, state: str) -> bool:
-        """Whether a person would see the switch: menus and hidden panels follow their program's state by themselves."""
+        """Whether a person would see the switch: menus and hidden panels follow their program's
+        state by themselves."""
         if node.role in MENUS:
             return state != "selected" and node.pointed
         return self.model.is_visible(node) and (state != "selected" or node.name != "")
 
-    def _focused(self, node: Node | None) -> Iterator[Say]:
+    def _focused(self, node: Node | None) -> Iterator[AxObservation]:
         if node is None or node.id == self._focus or node.role in UNFOCUSED:
             return
         self._pressing.focus(node, self._at)
@@ -220,15 +247,15 @@ class Fold:
         self._focus = node.id
         self._holding.moved_on(left, node)
         if not self._baseline:
-            yield Say("widget.focused", self._describe(node))
+            yield AxObservation("widget.focused", self._describe(node))
 
     def _describe(self, node: Node) -> dict[str, Any]:
         return self._holding.describe(node)
 
 
-__all__ = ["Fold", "Say", "feed_all"]
+__all__ = ["AxObservation", "DesktopFold", "feed_all"]
 
 
-def feed_all(fold: Fold, messages: Iterable[Message]) -> list[Say]:
+def feed_all(fold: DesktopFold, messages: Iterable[Message]) -> list[AxObservation]:
     """What a whole recording tells."""
     return [say for message in messages for say in fold.feed(message)]

@@ -1,4 +1,5 @@
-"""The tree as the child told it: programs, windows, objects; each object's states, text and value as last known."""
+"""The tree as the child told it: programs, windows, objects; each object's states, text and value
+as last known."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ SHOWN_STATES = ("checked", "expanded", "pressed", "selected")
 
 @dataclass
 class Node:
-    """One object. ``live``: its text as the events made it, None: not known; ``told``: the text last told."""
+    """One object. ``live``: its text as the events made it, None: not known; ``told``: the text
+    last told."""
 
     id: str
     bus: str
@@ -35,7 +37,8 @@ class Node:
 
 @dataclass
 class Window:
-    """A program's top-level object. ``open``: told as a window; ``nodes``: None: not looked into yet."""
+    """A program's top-level object. ``open``: told as a window; ``nodes``: None: not looked into
+    yet."""
 
     id: str
     bus: str
@@ -51,7 +54,8 @@ class Window:
 
 @dataclass
 class App:
-    """A program on the bus. ``shifted``: it tells the offsets of insertions from their end (GTK 4)."""
+    """A program on the bus. ``shifted``: it tells the offsets of insertions from their end (GTK
+    4)."""
 
     bus: str
     name: str
@@ -90,14 +94,19 @@ class Model:
         before = self.nodes.get(node.id)
         if before is not None:
             node.live, node.told, node.value = before.live, before.told, before.value
-            node.sensitive, node.pointed, node.switches = before.sensitive, before.pointed, before.switches
+            node.sensitive, node.pointed, node.switches = (
+                before.sensitive,
+                before.pointed,
+                before.switches,
+            )
         self.nodes[node.id] = node
         if node.role == "application":
             self._roots[node.bus] = node.name
         return node
 
     def app(self, bus: str) -> App:
-        """The program of a bus name; one that was not introduced is known by its own object's name."""
+        """The program of a bus name; one that was not introduced is known by its own object's
+        name."""
         if bus not in self.apps:
             self.apps[bus] = App(bus, self._roots.get(bus, ""))
         return self.apps[bus]
@@ -118,7 +127,11 @@ class Model:
 
     def inside(self, window: str) -> Iterator[Node]:
         """The objects of a window."""
-        return (node for node in self.nodes.values() if node.id != window and self.window_of(node) == window)
+        return (
+            node
+            for node in self.nodes.values()
+            if node.id != window and self.window_of(node) == window
+        )
 
     def widget(self, node: Node) -> dict[str, Any]:
         """An object as events show it."""

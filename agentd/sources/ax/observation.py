@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Say(NamedTuple):
+class AxObservation(NamedTuple):
     """Happened."""
 
     kind: str

@@ -1,11 +1,13 @@
-"""Which button or menu item was activated: told by the X server's presses and the tree, since toolkits tell nothing.
+"""Which button or menu item was activated: told by the X server's presses and the tree, since
+toolkits tell nothing.
 
-A key that activates, pressed while a button or an item of an open menu has the focus, activates it. The pointer does
-where it goes down and up in the same place: on the highlighted item of an open menu, else on what the program says to
-be at that place; where it closed its window too soon to say, on the button that the press gave the focus. A button
-that is not sensitive is none.
+A key that activates, pressed while a button or an item of an open menu has the focus, activates it.
+The pointer does where it goes down and up in the same place: on the highlighted item of an open
+menu, else on what the program says to be at that place; where it closed its window too soon to say,
+on the button that the press gave the focus. A button that is not sensitive is none.
 
-Presses and the tree's events come over two ways, so what had the focus is remembered with its time (``at``, in ms).
+Presses and the tree's events come over two ways, so what had the focus is remembered with its time
+(``at``, in ms).
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import Model, Node
 
 ITEMS = frozenset(("menu item", "check menu item", "radio menu item"))
-BUTTONS = frozenset(("push button", "toggle button", "check box", "radio button", "link", "switch")) | ITEMS
+BUTTONS = (
+    frozenset(("push button", "toggle button", "check box", "radio button", "link", "switch"))
+    | ITEMS
+)
 POPUPS = frozenset(("popup menu", "menu", "window"))
 HIGHEST = 4
 """How far above the object at the pointer its button may be: a label in a box in a button."""
@@ -29,7 +34,8 @@ Found = dict[str, Any] | None
 
 
 class _Since(NamedTuple):
-    """From ``at`` on: the highlighted item, the focused button, each as told; the window that has the focus."""
+    """From ``at`` on: the highlighted item, the focused button, each as told; the window that has
+    the focus."""
 
     at: int
     item: Found = None
@@ -40,8 +46,9 @@ class _Since(NamedTuple):
 
 
 @dataclass
-class _Click:
-    """A press of the pointer: how things were as it went down, and what the program says was there."""
+class _ObservedPress:
+    """A press of the pointer: how things were as it went down, and what the program says was
+    there."""
 
     down: _Since
     under: Found = None
@@ -49,9 +56,11 @@ class _Click:
 
 
 class Pressing:
-    """Follows focus and highlighting; ``press`` gives what a press activates, as ``of`` describes it.
+    """Follows focus and highlighting; ``press`` gives what a press activates, as ``of`` describes
+    it.
 
-    It is described when it is seen, since a button that closes its program is gone when the pointer goes up.
+    It is described when it is seen, since a button that closes its program is gone when the pointer
+    goes up.
     """
 
     def __init__(self, model: Model, of: Callable[[Node], dict[str, Any]]) -> None:
@@ -59,7 +68,7 @@ class Pressing:
         self._of = of
         self._highlit = ""
         self._past: deque[_Since] = deque([_Since(0)], maxlen=REMEMBERED)
-        self._clicks: dict[int, _Click] = {}
+        self._clicks: dict[int, _ObservedPress] = {}
 
     def focus(self, node: Node, at: int) -> None:
         """An object has the focus now."""
@@ -84,12 +93,15 @@ class Pressing:
             self._hide(at)
 
     def press(self, message: Message) -> Found:
-        """``what``: key, down, under (the ``id`` of what was under the pointer as it went down), up, dragged."""
+        """``what``: key, down, under (the ``id`` of what was under the pointer as it went down),
+        up, dragged."""
         if message["what"] == "key":
             then = self._then(message["at"])
             return then.item or then.button
         if message["what"] == "down":
-            self._clicks[message["n"]] = _Click(self._then(message["at"])._replace(at=message["at"]))
+            self._clicks[message["n"]] = _ObservedPress(
+                self._then(message["at"])._replace(at=message["at"])
+            )
         elif click := self._clicks.get(message["n"]):
             if message["what"] == "under":
                 node = self._model.nodes.get(message["id"] or "")
@@ -100,7 +112,7 @@ class Pressing:
             return self._clicked(click) if message["what"] == "up" else None
         return None
 
-    def _clicked(self, click: _Click) -> Found:
+    def _clicked(self, click: _ObservedPress) -> Found:
         since = [one for one in self._past if one.at >= click.down.at]
         item = click.down.item or next((one.item for one in since if one.item), None)
         if item or click.under or not click.unknown:
@@ -133,4 +145,6 @@ class Pressing:
         above = self._model.nodes.get(node.parent)
         if "has-popup" in node.states or (above is not None and above.role == "menu bar"):
             return True
-        return any(other.parent == node.id and other.role in POPUPS for other in self._model.nodes.values())
+        return any(
+            other.parent == node.id and other.role in POPUPS for other in self._model.nodes.values()
+        )

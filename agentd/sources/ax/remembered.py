@@ -1,8 +1,8 @@
 """What was told of programs and windows, across the lives of the child and of the daemon.
 
-Ids on the accessibility bus live as long as the bus, so what was there before a loss and is not after it is told as
-gone, late as it is. A program that runs on but did not come back to the bus, as when the bus itself died, is not gone:
-nothing of it is seen, and that is told.
+Ids on the accessibility bus live as long as the bus, so what was there before a loss and is not
+after it is told as gone, late as it is. A program that runs on but did not come back to the bus, as
+when the bus itself died, is not gone: nothing of it is seen, and that is told.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from typing import Any
 
 from agentd.core.source import Sink
 
-REASON = "unobservable: it runs, but did not come back to the accessibility bus after that was lost; start it again"
+REASON = (
+    "unobservable: it runs, but did not come back to the accessibility bus after that was lost;"
+    " start it again"
+)
 
 
 class Remembered:
-    """Programs (name to process id) and windows (id to what was told last). ``missing``: programs that run unseen."""
+    """Programs (name to process id) and windows (id to what was told last). ``missing``: programs
+    that run unseen."""
 
     def __init__(self) -> None:
         self.programs: dict[str, int] = {}
@@ -33,7 +37,9 @@ class Remembered:
                 self.programs.pop(data["app"], None)
             case "window.opened" | "window.titled":
                 self.windows[data["window"]] = {
-                    key: value for key, value in data.items() if key in ("app", "window", "role", "title")
+                    key: value
+                    for key, value in data.items()
+                    if key in ("app", "window", "role", "title")
                 }
             case "window.closed":
                 self.windows.pop(data["window"], None)
@@ -45,7 +51,9 @@ class Remembered:
 
     def compare(self, programs: set[str], windows: set[str], sink: Sink) -> None:
         """After a new attachment: tell what is gone, and which programs run unseen."""
-        unseen = {name for name, pid in self.programs.items() if name not in programs and _runs(pid)}
+        unseen = {
+            name for name, pid in self.programs.items() if name not in programs and _runs(pid)
+        }
         for window, data in list(self.windows.items()):
             if window not in windows and data["app"] not in unseen:
                 self._say(sink, "window.closed", data)

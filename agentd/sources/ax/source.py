@@ -1,4 +1,5 @@
-"""The desktop source: one child at a time, its messages folded and told to the sink; texts read when they rested."""
+"""The desktop source: one child at a time, its messages folded and told to the sink; texts read
+when they rested."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import structlog
 from agentd.core.source import Sink
 from agentd.masking import Masker
 from agentd.sources.ax.child import Child
-from agentd.sources.ax.fold import Fold, Say
+from agentd.sources.ax.fold import AxObservation, DesktopFold
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import handle
 from agentd.sources.ax.remembered import Remembered
@@ -32,7 +33,8 @@ log = structlog.get_logger(__name__)
 
 
 class AxSource:
-    """Watches the desktop of ``environ`` (DISPLAY, DBUS_SESSION_BUS_ADDRESS, AT_SPI_BUS_ADDRESS), by default ours.
+    """Watches the desktop of ``environ`` (DISPLAY, DBUS_SESSION_BUS_ADDRESS, AT_SPI_BUS_ADDRESS),
+    by default ours.
 
     ``plan``: the episode's, of which ``hears``, ``also``, ``mask`` and ``quiet_ms`` are read.
     """
@@ -43,7 +45,7 @@ class AxSource:
         self,
         plan: Mapping[str, Any],
         environ: Mapping[str, str] = os.environ,
-        make_fold: Callable[[Masker], Fold] = Fold,
+        make_fold: Callable[[Masker], DesktopFold] = DesktopFold,
     ) -> None:
         self._make_fold = make_fold
         self._environ = dict(environ)
@@ -51,16 +53,19 @@ class AxSource:
         self._masker = Masker(plan.get("mask") or ())
         self._quiet_s = (plan.get("quiet_ms") or 50) / 1000
         self._remembered = Remembered()
-        self._live: _Live | None = None
+        self._live: _ListenerRun | None = None
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """What a daemon before this one told of programs and windows."""
         self._remembered.recall(events)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
-        """Report what is there, then what happens; raises `SourceLostError` when child or bus is gone."""
+        """Report what is there, then what happens; raises `SourceLostError` when child or bus is
+        gone."""
         child = await Child.start(self._environ)
-        live = _Live(child, self._make_fold(self._masker), self._kinds, self._remembered, sink)
+        live = _ListenerRun(
+            child, self._make_fold(self._masker), self._kinds, self._remembered, sink
+        )
         review = asyncio.create_task(live.review(), name="ax review")
         try:
             async for message in child.messages():
@@ -77,14 +82,16 @@ class AxSource:
             await child.end()
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once all that programs said before, and what texts hold now, is told, or after ``timeout_s``."""
+        """Return once all that programs said before, and what texts hold now, is told, or after
+        ``timeout_s``."""
         if self._live is not None:
             await self._live.fence(timeout_s)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
         """Wait until no text changes any more, at most `SEAL_S`, and tell what they hold.
 
-        A child that did not answer once in that time is a `journal.dropped`: nobody knows what happened.
+        A child that did not answer once in that time is a `journal.dropped`: nobody knows what
+        happened.
         """
         if self._live is not None:
             await self._live.wait_settled(self._quiet_s, SEAL_S, closing=closing)
@@ -101,10 +108,17 @@ class Passed(IntEnum):
     READ = 2
 
 
-class _Live:
+class _ListenerRun:
     """One child's life."""
 
-    def __init__(self, child: Child, fold: Fold, kinds: frozenset[str], remembered: Remembered, sink: Sink) -> None:
+    def __init__(
+        self,
+        child: Child,
+        fold: DesktopFold,
+        kinds: frozenset[str],
+        remembered: Remembered,
+        sink: Sink,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._child = child
         self._fold = fold
@@ -121,8 +135,8 @@ class _Live:
             child.say({"c": "children"})
 
     def compare(self, display: str | None) -> None:
-        """The baseline is told: what was there before this attachment and is not now is gone. From now on listen to the
-        X display too."""
+        """The baseline is told: what was there before this attachment and is not now is gone. From
+        now on listen to the X display too."""
         self._eye = Eye(display, self.take, self._child.say, self._sink)
         model = self._fold.model
         windows = {handle(one) for one, window in model.windows.items() if window.open}
@@ -154,10 +168,10 @@ class _Live:
             self._due_since = self._loop.time()
             self._timer = self._loop.call_later(REST_S, self._rested)
 
-    def _tell(self, say: Say) -> None:
-        self._remembered.follow(say.kind, say.data)
-        if say.kind in self._kinds or say.kind.startswith(("gap.", "alarm.")):
-            self._sink(say.kind, say.data)
+    def _tell(self, observation: AxObservation) -> None:
+        self._remembered.follow(observation.kind, observation.data)
+        if observation.kind in self._kinds or observation.kind.startswith(("gap.", "alarm.")):
+            self._sink(observation.kind, observation.data)
 
     def _rested(self) -> None:
         now = self._loop.time()
@@ -197,7 +211,8 @@ class _Live:
         await passed.wait()
 
     async def wait_settled(self, quiet_s: float, longest_s: float, *, closing: bool) -> None:
-        """Fence again and again until nothing was due for ``quiet_s``. ``closing``: what is not read now never is."""
+        """Fence again and again until nothing was due for ``quiet_s``. ``closing``: what is not
+        read now never is."""
         deadline = self._loop.time() + longest_s
         passed = Passed.NONE
         while True:

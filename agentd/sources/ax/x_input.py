@@ -1,4 +1,5 @@
-"""The X display beside the accessibility bus: hands presses to the fold, and names programs that are not on the bus."""
+"""The X display beside the accessibility bus: hands presses to the fold, and names programs that
+are not on the bus."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import structlog
 
 from agentd.core.source import Sink, SourceLostError
 from agentd.core.worker_thread import Worker
-from agentd.sources.ax.display import Client, Display, Place
+from agentd.sources.ax.display import Client, DesktopDisplay, Place
 from agentd.sources.ax.messages import Message
 
 LATE_S = 0.04
@@ -35,29 +36,34 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass
-class _Click:
-    """A press under way: ``up``: how it ended, "" while the button is down; ``answered``: whether the child did."""
+class _PendingPress:
+    """A press under way: ``up``: how it ended, "" while the button is down; ``answered``: whether
+    the child did."""
 
     up: str = ""
     answered: bool = False
 
 
 class Eye:
-    """``feed``: takes messages for the fold; ``ask``: sends the child a command. Without a display it sees nothing,
-    which is a gap of ``widget.activated``; one that is lost is tried again.
+    """``feed``: takes messages for the fold; ``ask``: sends the child a command. Without a display
+    it sees nothing, which is a gap of ``widget.activated``; one that is lost is tried again.
 
     The display is asked in a thread of its own: an X server that was stopped holds nothing up.
     """
 
     def __init__(
-        self, name: str | None, feed: Callable[[Message], None], ask: Callable[[Message], None], sink: Sink
+        self,
+        name: str | None,
+        feed: Callable[[Message], None],
+        ask: Callable[[Message], None],
+        sink: Sink,
     ) -> None:
         self._feed = feed
         self._ask = ask
         self._sink = sink
         self._number = 0
         self._down: Place | None = None
-        self._clicks: dict[int, _Click] = {}
+        self._clicks: dict[int, _PendingPress] = {}
         self._idle = asyncio.Event()
         self._idle.set()
         self._clients: list[Client] = []
@@ -81,7 +87,9 @@ class Eye:
                 why = str(error)
             except Exception as crash:
                 why = f"{type(crash).__name__}: {crash}"
-                log.error("The thread that watches the display crashed.", display=name, exc_info=crash)
+                log.error(
+                    "The thread that watches the display crashed.", display=name, exc_info=crash
+                )
             finally:
                 self._worker = None
             wait = min(wait * 2, SELDOM_S) if self._blind else AGAIN_S
@@ -126,10 +134,12 @@ class Eye:
     def _went_down(self, place: Place, at: int) -> None:
         self._number += 1
         self._down = place
-        self._clicks[self._number] = _Click()
+        self._clicks[self._number] = _PendingPress()
         self._idle.clear()
         self._feed({"t": "press", "what": "down", "n": self._number, "at": at})
-        if not place.pid:  # a window manager's frame, the desktop's ground, a menu; or it is gone already
+        if (
+            not place.pid
+        ):  # a window manager's frame, the desktop's ground, a menu; or it is gone already
             self._clicks[self._number].answered = True
             return
         self._ask(
@@ -155,7 +165,8 @@ class Eye:
             self._end_soon(message["n"])
 
     def _end_soon(self, number: int) -> None:
-        """A menu's item may be highlighted on the accessibility bus only now, though the pointer is up already."""
+        """A menu's item may be highlighted on the accessibility bus only now, though the pointer is
+        up already."""
         if self._clicks[number].up and self._clicks[number].answered:
             asyncio.get_running_loop().call_later(LATE_S, self._end_click, number)
 
@@ -192,11 +203,12 @@ class Eye:
 
 def _watch(name: str, worker: Worker) -> None:
     """The thread's work: presses as they come, the list of windows now and then."""
-    display = Display(name)
+    display = DesktopDisplay(name)
     worker.ready()
     due = 0.0
     while not worker.stopping:
-        # Questions to the server take in what comes meanwhile, which no file descriptor tells of: so look again.
+        # Questions to the server take in what comes meanwhile, which no file descriptor tells of:
+        # so look again.
         while heard := display.take_presses():
             for press in heard:
                 place = {} if press.what == "key" else {"place": display.pointer()}
@@ -211,7 +223,8 @@ def _watch(name: str, worker: Worker) -> None:
 
 
 def _clock(moment: int) -> int:
-    """A time of the X server's as ours, in ms. A server on this machine has the same clock; of another it is now."""
+    """A time of the X server's as ours, in ms. A server on this machine has the same clock; of
+    another it is now."""
     now = round(time.monotonic() * 1000)
     late = (now - moment) & 0xFFFFFFFF
     return now - late if late < SAME_CLOCK_MS else now

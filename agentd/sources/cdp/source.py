@@ -1,4 +1,5 @@
-"""The browser source: one attachment at a time, told to the sink; raises SourceLostError when the browser is gone."""
+"""The browser source: one attachment at a time, told to the sink; raises SourceLostError when the
+browser is gone."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from typing import Any
 import structlog
 
 from agentd.core.source import Sink, SourceLostError
-from agentd.sources.cdp.attach.attach import Attachment
+from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
-from agentd.sources.cdp.state.state import Browser, Seen, remember
+from agentd.sources.cdp.state.state import BrowserState, CdpObservation, remember
 from agentd.sources.cdp.transport.address import websocket_address
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
 
@@ -41,26 +42,30 @@ log = structlog.get_logger(__name__)
 class CdpSource:
     """Watches a browser over its DevTools port, as `Source` in agentd/core/source.py says.
 
-    ``endpoint``: http://127.0.0.1:PORT; ``profile``: the browser's --user-data-dir (then a restarted browser
-    is found on its new port); ``plan``: the episode's plan, of which ``hears``, ``also``, ``attributes``, ``mask``,
-    ``text``, and what `Asks` names.
+    ``endpoint``: http://127.0.0.1:PORT; ``profile``: the browser's --user-data-dir (then a
+    restarted browser is found on its new port); ``plan``: the episode's plan, of which ``hears``,
+    ``also``, ``attributes``, ``mask``, ``text``, and what `CapturePlan` names.
     """
 
     name = "cdp"
 
     def __init__(
-        self, endpoint: str | None, profile: Path | None, plan: Mapping[str, Any], connect: Connect | None = None
+        self,
+        endpoint: str | None,
+        profile: Path | None,
+        plan: Mapping[str, Any],
+        connect: Connect | None = None,
     ) -> None:
         self._connect = connect or partial(_over_websocket, endpoint, profile)
         self._plan = plan
-        self._asks = Asks.from_plan(plan)
+        self._asks = CapturePlan.from_plan(plan)
         self._tabs: set[str] = set()
         self._frames: dict[str, str] = {}  # child frame -> its tab
-        self._live: _Live | None = None
+        self._live: _AttachmentRun | None = None
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
-        """Told before the first `run` what was reported before the daemon was restarted: tabs and frames may be gone
-        since."""
+        """Told before the first `run` what was reported before the daemon was restarted: tabs and
+        frames may be gone since."""
         for _, kind, data in events:
             if kind == "tab.opened":
                 self._tabs.add(data["tab"])
@@ -72,11 +77,12 @@ class CdpSource:
                 self._frames.pop(data["frame"], None)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
-        """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser is lost."""
+        """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser
+        is lost."""
         bundle()  # a missing bundle is said before anything else
         connection = await self._connect()
         script = PageScript.new(self._plan)
-        live = self._live = _Live(connection, script, self._asks, sink)
+        live = self._live = _AttachmentRun(connection, script, self._asks, sink)
         reader = asyncio.create_task(connection.run(live.take))
         try:
             await self._attach(live, reader, sink)
@@ -90,12 +96,14 @@ class CdpSource:
             await connection.close()
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once everything that happened before the call has reached the sink, or after the timeout."""
+        """Return once everything that happened before the call has reached the sink, or after the
+        timeout."""
         if self._live is not None:
             await self._live.fence(timeout_s)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """Wait for pages that are busy, for what they would tell of the step; what takes too long is a gap."""
+        """Wait for pages that are busy, for what they would tell of the step; what takes too long
+        is a gap."""
         if self._live is not None:
             await self._live.catch_up(LATE_S)
         if self._live is not None and closing:
@@ -104,7 +112,7 @@ class CdpSource:
     def after_seal(self, step: int) -> None:
         """Nothing."""
 
-    async def _attach(self, live: _Live, reader: asyncio.Task[None], sink: Sink) -> None:
+    async def _attach(self, live: _AttachmentRun, reader: asyncio.Task[None], sink: Sink) -> None:
         beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
         try:
             await asyncio.wait((beginning, reader), return_when=asyncio.FIRST_COMPLETED)
@@ -125,27 +133,36 @@ class CdpSource:
         live.settle()
         log.info("The browser is watched.", tabs=len(browser.tabs))
 
-    def _keep(self, browser: Browser) -> None:
+    def _keep(self, browser: BrowserState) -> None:
         """What is there now, for the next time that it is looked for."""
         if browser.settled and browser.tabs:
             self._tabs = set(browser.tabs)
-            self._frames = {name: frame.tab for name, frame in browser.frames.items() if frame.parent is not None}
+            self._frames = {
+                name: frame.tab
+                for name, frame in browser.frames.items()
+                if frame.parent is not None
+            }
 
 
 async def _over_websocket(endpoint: str | None, profile: Path | None) -> Connection:
     return await Connection.open(await websocket_address(endpoint, profile))
 
 
-class _Live:
-    """One attachment: raw messages go to the normaliser, then to the attachment, and what they say to the sink."""
+class _AttachmentRun:
+    """One attachment: raw messages go to the normaliser, then to the attachment, and what they say
+    to the sink."""
 
-    def __init__(self, connection: Connection, script: PageScript, asks: Asks, sink: Sink) -> None:
+    def __init__(
+        self, connection: Connection, script: PageScript, asks: CapturePlan, sink: Sink
+    ) -> None:
         self.normaliser = Normaliser(script.binding, script.salt, asks, live=True)
-        self.attachment = Attachment(connection, script, asks=asks, feed=self._feed)
+        self.attachment = SessionSetup(connection, script, asks=asks, feed=self._feed)
         self._connection = connection
         self._sink = sink
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
-        self._stuck: set[str] = set()  # sessions that did not answer at a seal, and have said nothing since
+        self._stuck: set[str] = (
+            set()
+        )  # sessions that did not answer at a seal, and have said nothing since
         self._late: dict[str, tuple[str, ...]] = {}  # session -> what it has not told all of
         self._silent: set[str] = set()  # those of them that did not answer at all
 
@@ -192,8 +209,8 @@ class _Live:
             self._tell(seen)
 
     def _note_late(self, flushes: Mapping[Reply, str], late: Collection[Reply]) -> None:
-        """Whose documents did not answer, or have more to tell. What stood still at the last seal and has said nothing
-        since (a tab that the browser froze) did nothing in between."""
+        """Whose documents did not answer, or have more to tell. What stood still at the last seal
+        and has said nothing since (a tab that the browser froze) did nothing in between."""
         self._silent = {session for wait, session in flushes.items() if wait in late}
         self._stuck &= self._silent
         self._late = {}
@@ -206,7 +223,9 @@ class _Live:
         """Fence again until no page is late, or for so long; what is not told then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while (self._late or self.normaliser.unheard) and (left := until - loop.time()) > MIN_ANSWER_S:
+        while (self._late or self.normaliser.unheard) and (
+            left := until - loop.time()
+        ) > MIN_ANSWER_S:
             if self._late and not self._silent & set(self._late):
                 await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
             await self.fence(left)
@@ -230,10 +249,14 @@ class _Live:
         missing = self.normaliser.network.take_missing()
         if missing:
             names = {id(state): name for name, state in self.normaliser.browser.sessions.items()}
-            known = [one for one in missing if id(one.session) in names]  # the others' sessions are gone
-            self.attachment.fetch((names[id(one.session)], one.command, one.number) for one in known)
+            known = [
+                one for one in missing if id(one.session) in names
+            ]  # the others' sessions are gone
+            self.attachment.fetch(
+                (names[id(one.session)], one.command, one.number) for one in known
+            )
 
-    def _tell(self, seen: Seen) -> None:
+    def _tell(self, seen: CdpObservation) -> None:
         self._sink(seen.kind, seen.data)
 
 

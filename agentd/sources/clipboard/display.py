@@ -1,4 +1,5 @@
-"""One connection to an X server: who owns a selection, what windows say of themselves, what comes in.
+"""One connection to an X server: who owns a selection, what windows say of themselves, what comes
+in.
 
 It owns no selection and maps no window: for everybody else on the display it is not there.
 """
@@ -36,7 +37,7 @@ class Owned(NamedTuple):
 
 
 class Arrived(NamedTuple):
-    """An answer to `Display.convert`; ``property`` 0: refused."""
+    """An answer to `ClipboardDisplay.convert`; ``property`` 0: refused."""
 
     property: int
     target: int
@@ -51,7 +52,7 @@ class Written(NamedTuple):
 Happening = Owned | Arrived | Written
 
 
-class Display:
+class ClipboardDisplay:
     """Raises `SourceLostError` from every method once the server is gone."""
 
     def __init__(self, name: str) -> None:
@@ -82,7 +83,9 @@ class Display:
         try:
             yield
         except xcffib.ConnectionException:
-            raise SourceLostError(f"the display {self._name} can't be reached, or is gone") from None
+            raise SourceLostError(
+                f"the display {self._name} can't be reached, or is gone"
+            ) from None
 
     # -- selections
 
@@ -122,7 +125,10 @@ class Display:
             return Owned(event.selection, event.owner if event.subtype == 0 else 0, event.timestamp)
         if isinstance(event, xcffib.xproto.SelectionNotifyEvent):
             return Arrived(event.property, event.target)
-        if isinstance(event, xcffib.xproto.PropertyNotifyEvent) and event.state == Property.NewValue:
+        if (
+            isinstance(event, xcffib.xproto.PropertyNotifyEvent)
+            and event.state == Property.NewValue
+        ):
             return Written(event.atom)
         return None
 
@@ -165,7 +171,9 @@ class Display:
                 return
             place += _PIECE
             with self._losing():
-                reply = self._core.GetProperty(True, self.window, name, Atom.Any, place, _PIECE).reply()
+                reply = self._core.GetProperty(
+                    True, self.window, name, Atom.Any, place, _PIECE
+                ).reply()
 
     def forget(self, name: int) -> None:
         """Delete our property."""
@@ -176,8 +184,8 @@ class Display:
     # -- whose a window is
 
     def app(self, window: int) -> str:
-        """The window class of the program that made ``window``: its own, or that of another of its windows; "" where
-        none has one."""
+        """The window class of the program that made ``window``: its own, or that of another of its
+        windows; "" where none has one."""
         own = self._class(window)
         return own or next(filter(None, map(self._class, self._windows_beside(window))), "")
 
@@ -196,7 +204,9 @@ class Display:
         managed = [int.from_bytes(listed[n : n + 4], "little") for n in range(0, len(listed), 4)]
         with self._losing():
             children = list(self._core.QueryTree(self._root).reply().children)
-        yield from (one for one in [*managed, *children] if one & base == window & base and one != window)
+        yield from (
+            one for one in [*managed, *children] if one & base == window & base and one != window
+        )
 
     def _class(self, window: int) -> str:
         # Two strings, each with a zero after it: the instance and the class.
@@ -206,7 +216,9 @@ class Display:
     def _text_property(self, window: int, name: str) -> bytes:
         with self._losing():
             try:
-                reply = self._core.GetProperty(False, window, self.atom(name), Atom.Any, 0, 1 << 12).reply()
+                reply = self._core.GetProperty(
+                    False, window, self.atom(name), Atom.Any, 0, 1 << 12
+                ).reply()
             except xcffib.Error:
                 return b""  # the window is gone
             return bytes(reply.value.buf())

@@ -1,6 +1,8 @@
-"""Asks the owner of a selection for its text, as any program does that pastes, in bounded time and size.
+"""Asks the owner of a selection for its text, as any program does that pastes, in bounded time and
+size.
 
-The owner may have hung, may have gone, may send piece by piece without end. Whoever owns the selection keeps it.
+The owner may have hung, may have gone, may send piece by piece without end. Whoever owns the
+selection keeps it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from agentd.sources.clipboard.display import Arrived, Display, Owned, Written
+from agentd.sources.clipboard.display import Arrived, ClipboardDisplay, Owned, Written
 
 ANSWER_S = 1.0
 """How long the owner may take for an answer, and for each further piece, in seconds."""
@@ -24,18 +26,28 @@ LARGEST = 32 << 20
 KEPT = 64 << 10
 """So many characters of a text are kept, to be masked and cut; the rest is only counted and hashed."""
 
-_TEXTS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT", "text/uri-list")
+_TEXTS = (
+    "UTF8_STRING",
+    "text/plain;charset=utf-8",
+    "text/plain",
+    "STRING",
+    "TEXT",
+    "text/uri-list",
+)
 _SECRET = "x-kde-passwordManagerHint"
 _PROPERTIES = 64
 _MAX_TYPES = 40
-_NO_TYPES = frozenset(("TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE", "INSERT_SELECTION"))
+_NO_TYPES = frozenset(
+    ("TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE", "INSERT_SELECTION")
+)
 
 
 Answer = Arrived | Written
 
 
 class Reading(NamedTuple):
-    """What a selection holds. ``start``: as much of the text as is kept; ``unread``: why there is no text."""
+    """What a selection holds. ``start``: as much of the text as is kept; ``unread``: why there is
+    no text."""
 
     types: tuple[str, ...] = ()
     start: str | None = None
@@ -49,16 +61,24 @@ class _NotReadError(Exception):
 
 
 class Reader:
-    """``pause(s)`` waits for the display, at most so many seconds. What else happens meanwhile is in ``others``."""
+    """``pause(s)`` waits for the display, at most so many seconds. What else happens meanwhile is
+    in ``others``."""
 
-    def __init__(self, display: Display, pause: Callable[[float], object], stopping: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        display: ClipboardDisplay,
+        pause: Callable[[float], object],
+        stopping: Callable[[], bool],
+    ) -> None:
         self._display = display
         self._pause = pause
         self._stopping = stopping
         self.others: deque[Owned] = deque()
-        # A late answer to an earlier question must not be taken for this one's: each has a property of its own until it
-        # is answered. The one that was asked longest ago comes first.
-        self._free = deque(display.atom(f"AGENTD_SELECTION_{number}") for number in range(_PROPERTIES))
+        # A late answer to an earlier question must not be taken for this one's: each has a property
+        # of its own until it is answered. The one that was asked longest ago comes first.
+        self._free = deque(
+            display.atom(f"AGENTD_SELECTION_{number}") for number in range(_PROPERTIES)
+        )
         self._open: deque[int] = deque()
         self._current = 0
 
@@ -103,10 +123,14 @@ class Reader:
 
     def _text(self, selection: int, target: str, at: int, until: float) -> Reading:
         form, pieces = self._ask(selection, target, at, until)
-        charset = "latin-1" if self._display.atom_name(form) in ("STRING", "COMPOUND_TEXT") else "utf-8"
+        charset = (
+            "latin-1" if self._display.atom_name(form) in ("STRING", "COMPOUND_TEXT") else "utf-8"
+        )
         return digest(pieces, charset)
 
-    def _ask(self, selection: int, target: str, at: int, until: float) -> tuple[int, Iterable[bytes]]:
+    def _ask(
+        self, selection: int, target: str, at: int, until: float
+    ) -> tuple[int, Iterable[bytes]]:
         """The form and the pieces of an answer."""
         display = self._display
         into = self._free.popleft() if self._free else self._open.popleft()
@@ -128,7 +152,9 @@ class Reader:
         form, pieces = display.take(into)
         return form, self._incremental(pieces, selection, into, until)
 
-    def _incremental(self, first: Iterable[bytes], selection: int, into: int, until: float) -> Iterator[bytes]:
+    def _incremental(
+        self, first: Iterable[bytes], selection: int, into: int, until: float
+    ) -> Iterator[bytes]:
         pieces = first
         while True:
             empty = True

@@ -1,8 +1,8 @@
 """The clipboard source: every change of owner or content, with the text where its owner gives it.
 
-Reading is what any program does that pastes: it takes no ownership and changes nothing of what the next paste gives.
-There is one exception, a program that gives its selection away once and no more (``xclip -loops 1``): for such a
-sandbox there is ``unread``.
+Reading is what any program does that pastes: it takes no ownership and changes nothing of what the
+next paste gives. There is one exception, a program that gives its selection away once and no more
+(``xclip -loops 1``): for such a sandbox there is ``unread``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import structlog
 from agentd.core.source import Sink
 from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
-from agentd.sources.clipboard.display import Display, Owned, program
+from agentd.sources.clipboard.display import ClipboardDisplay, Owned, program
 from agentd.sources.clipboard.reading import WHOLE_S, Reader, Reading
 
 MAX_TEXT_LENGTH = 10_000
@@ -38,8 +38,8 @@ log = structlog.get_logger(__name__)
 class ClipboardSource:
     """Watches the selections of the X display ``display`` (as in ``:0``).
 
-    ``words``: "clipboard", "primary" or both, and "unread" where texts are not to be asked for. ``plan``: the
-    episode's, of which ``mask`` is read.
+    ``words``: "clipboard", "primary" or both, and "unread" where texts are not to be asked for.
+    ``plan``: the episode's, of which ``mask`` is read.
     """
 
     name = "clipboard"
@@ -48,12 +48,13 @@ class ClipboardSource:
         self._display = display
         self._words = words
         self._masker = Masker(plan.get("mask") or ())
-        self._live: tuple[Worker, _Watch] | None = None
+        self._live: tuple[Worker, _ClipboardWatch] | None = None
         self._late = False
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
-        """Report what is held, then every change; raises `SourceLostError` when the display is gone."""
-        watch = _Watch(self._display, self._words, self._masker)
+        """Report what is held, then every change; raises `SourceLostError` when the display is
+        gone."""
+        watch = _ClipboardWatch(self._display, self._words, self._masker)
         worker = Worker("clipboard", watch.work, sink, ready)
         self._live = worker, watch
         try:
@@ -68,8 +69,8 @@ class ClipboardSource:
             self._late = not await worker.ask(watch.catch_up, timeout_s)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """Wait for what the last fence did not bring: an owner may take its time. At the close, what does not come then
-        is a loss."""
+        """Wait for what the last fence did not bring: an owner may take its time. At the close,
+        what does not come then is a loss."""
         if self._live is None or not self._late:
             return
         worker, _ = self._live
@@ -83,7 +84,7 @@ class ClipboardSource:
         """Nothing is due then."""
 
 
-class _Watch:
+class _ClipboardWatch:
     """One life of the source, in its thread."""
 
     def __init__(self, display: str, words: Collection[str], masker: Masker) -> None:
@@ -96,14 +97,17 @@ class _Watch:
     def work(self, worker: Worker) -> None:
         """Until the worker is stopped, or the display is lost."""
         self._worker = worker
-        self._display = display = Display(self._name)
+        self._display = display = ClipboardDisplay(self._name)
         try:
-            self._reader = Reader(display, lambda s: worker.pause(s, display.fileno), lambda: worker.stopping)
+            self._reader = Reader(
+                display, lambda s: worker.pause(s, display.fileno), lambda: worker.stopping
+            )
             self._begin()
             while not worker.stopping:
                 self._look()
                 worker.answer()
-                # What a round trip brought along is in memory already, and no descriptor tells of it.
+                # What a round trip brought along is in memory already, and no descriptor tells of
+                # it.
                 self._look()
                 worker.pause(self._until_rested(), display.fileno)
         finally:
@@ -145,11 +149,14 @@ class _Watch:
                 self._tell(owned)
 
     def _claimed_again(self, owned: Owned) -> bool:
-        """Whether the same owner took the same selection again since: programs do so in bursts, for one copy."""
+        """Whether the same owner took the same selection again since: programs do so in bursts, for
+        one copy."""
         return any(other[:2] == owned[:2] for other in self._reader.others)
 
     def _until_rested(self) -> float:
-        return min((rested - time.monotonic() for _, rested in self._resting.values()), default=_IDLE_S)
+        return min(
+            (rested - time.monotonic() for _, rested in self._resting.values()), default=_IDLE_S
+        )
 
     def _tell(self, owned: Owned, *, baseline: bool = False) -> None:
         data: dict[str, Any] = {"selection": self._selections[owned.selection]}
@@ -161,9 +168,15 @@ class _Watch:
             data |= self._of_text(reading)
         else:
             data["length"] = 0
-        unseen = {"source": "clipboard", "of": "text"} if data.get("unread") in UNSEEN and not baseline else None
+        unseen = (
+            {"source": "clipboard", "of": "text"}
+            if data.get("unread") in UNSEEN and not baseline
+            else None
+        )
         if unseen is not None:
-            reason = f"the text that was copied to {data['selection']} is not known: {data['unread']}"
+            reason = (
+                f"the text that was copied to {data['selection']} is not known: {data['unread']}"
+            )
             self._worker.tell("gap.began", unseen | {"reason": reason})
         self._worker.tell("clipboard.changed", data | ({"baseline": True} if baseline else {}))
         if unseen is not None:

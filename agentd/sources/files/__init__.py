@@ -1,4 +1,5 @@
-"""The source "files": what appears, changes and goes in the watched directories, settled content only."""
+"""The source "files": what appears, changes and goes in the watched directories, settled content
+only."""
 
 from agentd.sources.files.source import FilesSource
 

@@ -1,5 +1,5 @@
-"""One life of the source, from baseline to loss: the watcher (a thread), the folds (pure) and the looks (threads that
-read), joined on the daemon's loop."""
+"""One life of the source, from baseline to loss: the watcher (a thread), the folds (pure) and the
+looks (threads that read), joined on the daemon's loop."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agentd.core.source import Sink, SourceLostError
-from agentd.sources.files.facts import Facts, Found
-from agentd.sources.files.fold import Do, Fold, Look, Op, Raw
+from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.fold import Do, Look, Op, Raw, RootFold
 from agentd.sources.files.look import UnsettledError, look
 from agentd.sources.files.looks import Looks
 from agentd.sources.files.mounts import Mount, MountEvents, below, read_mounts
@@ -41,9 +41,9 @@ _OPS: Mapping[str, Op] = {
 }
 
 
-class Attachment:
-    """``told``: whether a file of a root was said to be there by an attachment before; ``gone``: given a root, what is
-    there and the folders that may not be read, tells what went unseen."""
+class RootAttachment:
+    """``told``: whether a file of a root was said to be there by an attachment before; ``gone``:
+    given a root, what is there and the folders that may not be read, tells what went unseen."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Attachment:
         self._told = told
         self._gone = gone
         self._roots = {label: Root(label, path, troubles) for label, path in paths.items()}
-        self._folds = {label: Fold() for label in paths}
+        self._folds = {label: RootFold() for label in paths}
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="files")
         self._notes: deque[Note] = deque()
         self._behind = False
@@ -77,13 +77,20 @@ class Attachment:
         self._pairs = Pairs(self._handle_departure)
         self._looks = Looks(self._roots, self._folds, self._threads, self._looked, self._lose)
         self._rounds = Rounds(
-            self._roots, self._folds, self._watcher.places, self._threads, self._do, self._finish, self._lose
+            self._roots,
+            self._folds,
+            self._watcher.places,
+            self._threads,
+            self._do,
+            self._finish,
+            self._lose,
         )
         self._mounted: dict[str, tuple[Mount | None, dict[str, Mount]]] = {}
         self._mounts = MountEvents(self._loop.add_reader, self._remounted)
 
     async def begin(self) -> None:
-        """Watch, then report what is there: what changes meanwhile waits and is followed afterwards."""
+        """Watch, then report what is there: what changes meanwhile waits and is followed
+        afterwards."""
         self._note_mounts()
         await self._loop.run_in_executor(self._threads, self._watcher.start)
         for label, root in self._roots.items():
@@ -94,7 +101,9 @@ class Attachment:
                 elif facts is not None:
                     told = self._told(label, spoken(one.path))
                     self._do(label, self._folds[label].present(one.path, facts, told))
-            self._gone(label, {spoken(one.path) for one, _ in found}, {spoken(path) for path in closed})
+            self._gone(
+                label, {spoken(one.path) for one, _ in found}, {spoken(path) for path in closed}
+            )
         self._begun = True
         self._troubles.note_start()
         self._drain()
@@ -114,7 +123,8 @@ class Attachment:
         self.lost.cancel()
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once all that was written and closed before is told, at most after ``timeout_s`` seconds."""
+        """Return once all that was written and closed before is told, at most after ``timeout_s``
+        seconds."""
         self._late = True
         try:
             async with asyncio.timeout(timeout_s):
@@ -130,8 +140,9 @@ class Attachment:
             pass
 
     async def wait_settled(self, *, closing: bool) -> None:
-        """Return once what was done to files before is told, though nobody said that it was done: at once where
-        nothing is open. What is written on and on is told when it rests, and at the close as it is then."""
+        """Return once what was done to files before is told, though nobody said that it was done:
+        at once where nothing is open. What is written on and on is told when it rests, and at the
+        close as it is then."""
         longest_s = CLOSE_S if closing else STEP_S
         until = self._loop.time() + longest_s
         if self._late:
@@ -151,7 +162,10 @@ class Attachment:
             await self._looks.wait_settled(until - self._loop.time())
         if count or not reviewed or self._overflown or (closing and self._late):
             reason = f"what happened to files was not read within {longest_s:g} s"
-            self._sink("journal.dropped", {"source": "files", "reason": reason} | ({"count": count} if count else {}))
+            self._sink(
+                "journal.dropped",
+                {"source": "files", "reason": reason} | ({"count": count} if count else {}),
+            )
 
     # -- notifications
 
@@ -199,7 +213,8 @@ class Attachment:
                 self._follow(note)
 
     def _follow(self, note: Note) -> None:
-        """Pair the halves of renames; a half whose path is spoken of again was a move out of the root."""
+        """Pair the halves of renames; a half whose path is spoken of again was a move out of the
+        root."""
         if note.folder:
             self._rounds.review(note.root)
         half = self._pairs.take(note.cookie) if note.op == "to" else None
@@ -252,13 +267,20 @@ class Attachment:
             self._mounted[label] = now
             changed.append(label)
             on, inside = now
-            hidden = {str(path.relative_to(root.path)) for path in self._own if path.is_relative_to(root.path)}
+            hidden = {
+                str(path.relative_to(root.path))
+                for path in self._own
+                if path.is_relative_to(root.path)
+            }
             root.hidden = hidden | {path for path, mount in inside.items() if mount.no_files}
             silent = {path: mount for path, mount in inside.items() if mount.silent}
             root.silent = (*(("",) if on is not None and on.silent else ()), *silent)
             self._troubles.leave("mounts", label)
             for path, mount in ({"": on} if on is not None and on.silent else silent).items():
-                reason = f"{label}/{path} is on {mount.kind}: what others change there is only seen by reading it"
+                reason = (
+                    f"{label}/{path} is on {mount.kind}: what others change there is only seen by"
+                    " reading it"
+                )
                 self._troubles.add("mounts", f"{label}/{path}", reason)
         return changed
 
@@ -284,7 +306,7 @@ class Attachment:
                 data[name] = spoken(data[name])
             self._sink(do.kind, data)
 
-    def _looked(self, root: str, path: str, ticket: int, facts: Facts | None) -> None:
+    def _looked(self, root: str, path: str, ticket: int, facts: FileFacts | None) -> None:
         self._do(root, self._folds[root].looked(path, ticket, facts))
         self._troubles.publish(self._sink)
 
@@ -300,10 +322,11 @@ class Attachment:
             self.lost.set_exception(why)
 
 
-def _baseline(root: Root) -> tuple[list[tuple[Found, Facts | None]], list[str]]:
-    """Everything that is there; no facts of a file that is being written: its notification waits, and reports it."""
+def _baseline(root: Root) -> tuple[list[tuple[Found, FileFacts | None]], list[str]]:
+    """Everything that is there; no facts of a file that is being written: its notification waits,
+    and reports it."""
     closed: list[str] = []
-    found: list[tuple[Found, Facts | None]] = []
+    found: list[tuple[Found, FileFacts | None]] = []
     for one in scan(root, "", closed):
         facts = None
         if one.what in ("file", "link"):

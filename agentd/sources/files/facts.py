@@ -11,7 +11,8 @@ Unread = Literal["large", "slow", "denied", "busy"]
 
 
 class Found(NamedTuple):
-    """A glance: nothing was read. Times are the inode's, in ns; ``what``: a pipe, socket or device is "other"."""
+    """A glance: nothing was read. Times are the inode's, in ns; ``what``: a pipe, socket or device
+    is "other"."""
 
     path: str
     what: What
@@ -26,17 +27,27 @@ class Found(NamedTuple):
     def from_stat(cls, path: str, status: os.stat_result) -> Found:
         """Of what the kernel says about an entry itself, not about what it points to."""
         kind = stat.S_IFMT(status.st_mode)
-        what: What = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}.get(kind, "other")  # type: ignore[assignment]
+        what: What = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}.get(
+            kind, "other"
+        )  # type: ignore[assignment]
         times = status.st_mtime_ns, status.st_ctime_ns
         return cls(
-            path, what, status.st_size, *times, status.st_ino, stat.S_IMODE(status.st_mode), max(1, status.st_nlink)
+            path,
+            what,
+            status.st_size,
+            *times,
+            status.st_ino,
+            stat.S_IMODE(status.st_mode),
+            max(1, status.st_nlink),
         )
 
 
-class Facts(NamedTuple):
-    """A settled file. ``sha256`` hex, None where ``unread`` says why or for a ``link`` (where it points, as written).
+class FileFacts(NamedTuple):
+    """A settled file. ``sha256`` hex, None where ``unread`` says why or for a ``link`` (where it
+    points, as written).
 
-    ``mtime`` and ``ctime`` in ns; ``mode``: the permission bits; ``links``: names that the same file has.
+    ``mtime`` and ``ctime`` in ns; ``mode``: the permission bits; ``links``: names that the same
+    file has.
     """
 
     size: int
@@ -50,7 +61,7 @@ class Facts(NamedTuple):
     mime: str | None = None
     unread: Unread | None = None
 
-    def same(self, other: Facts) -> bool:
+    def same(self, other: FileFacts) -> bool:
         """Whether the content is the same, as far as anybody can tell."""
         if self.link is not None or other.link is not None:
             return self.link == other.link
@@ -59,6 +70,7 @@ class Facts(NamedTuple):
         return self.sha256 == other.sha256
 
     def stands(self, found: Found) -> bool:
-        """Whether the entry is as it was read: a change of content, mode or identity moves one of these."""
+        """Whether the entry is as it was read: a change of content, mode or identity moves one of
+        these."""
         mine = (self.inode, self.ctime, self.size, self.mtime)
         return mine == (found.inode, found.ctime, found.size, found.mtime)

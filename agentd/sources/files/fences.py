@@ -1,7 +1,7 @@
 """The folder in which fences are made, and the removal of those that dead processes left behind.
 
-A process holds a lock on its folder for as long as it lives; the kernel drops it with the process, however that ends.
-So a folder that can be locked belongs to nobody that lives.
+A process holds a lock on its folder for as long as it lives; the kernel drops it with the process,
+however that ends. So a folder that can be locked belongs to nobody that lives.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FenceFolder:
-    """An empty folder of our own, locked until `remove`, or until the object or the process ends."""
+    """An empty folder of our own, locked until `remove`, or until the object or the process
+    ends."""
 
     def __init__(self) -> None:
         self.path, fd = _make_locked()
@@ -34,7 +35,9 @@ def remove_abandoned() -> None:
     """Remove the folders of this user whose processes are dead; what cannot be removed stays."""
     found: list[Path] = []
     with contextlib.suppress(OSError):
-        found = [path for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith(PREFIX)]
+        found = [
+            path for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith(PREFIX)
+        ]
     for path in found:
         with contextlib.suppress(OSError):
             _remove_unlocked(path)

@@ -1,7 +1,8 @@
 """From raw notifications to what happened to files: pure, no clock and no disk, tested by tables.
 
-The fold never looks at a file. It asks for a look, at once (the writer has closed it) or after a quiet moment,
-and is told what was found. A ticket tells an answer that is still wanted from one that was overtaken.
+The fold never looks at a file. It asks for a look, at once (the writer has closed it) or after a
+quiet moment, and is told what was found. A ticket tells an answer that is still wanted from one
+that was overtaken.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from agentd.sources.files.facts import Facts, Found
+from agentd.sources.files.facts import FileFacts, Found
 from agentd.sources.files.names import PARTIAL, mark_beside, scaffold
-from agentd.sources.files.tree import Tree
+from agentd.sources.files.tree import PathTree
 
 Op = Literal["appeared", "written", "closed", "arrived", "moved", "gone"]
 When = Literal["now", "soon", "rested", "left"]
@@ -20,7 +21,8 @@ a temporary name, which it may be about to lose."""
 
 
 class Raw(NamedTuple):
-    """One notification: paths relative to the root; ``dest`` only of a move, ``folder``: it is a directory."""
+    """One notification: paths relative to the root; ``dest`` only of a move, ``folder``: it is a
+    directory."""
 
     op: Op
     path: str
@@ -36,14 +38,14 @@ class Look(NamedTuple):
     when: When
 
 
-class Say(NamedTuple):
+class FileObservation(NamedTuple):
     """Happened: an event's kind and its data, all but the root."""
 
     kind: str
     data: dict[str, Any]
 
 
-Do = Look | Say
+Do = Look | FileObservation
 _WHEN: dict[Op, When] = {"appeared": "soon", "written": "rested", "closed": "now", "arrived": "now"}
 
 
@@ -65,35 +67,36 @@ class _Temp:
 
     open: bool = False
     """Whether somebody writes it: then it is still in the making."""
-    was: Facts | None = None
+    was: FileFacts | None = None
     """What is known of it and not said: what it held when the watching began, or that it is empty or a mark."""
     new: bool = True
 
 
-class Fold:
-    """One root's files. ``known``: settled and said; everything else is on its way. ``shared``: those of ``known``
-    that have another name somewhere, under which they may change unseen."""
+class RootFold:
+    """One root's files. ``known``: settled and said; everything else is on its way. ``shared``:
+    those of ``known`` that have another name somewhere, under which they may change unseen."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Facts] = {}
+        self.known: dict[str, FileFacts] = {}
         self.folders: set[str] = set()
         self.shared: set[str] = set()
-        self.tree = Tree()
+        self.tree = PathTree()
         self._pending: dict[str, _Pending] = {}
         self._temps: dict[str, _Temp] = {}
         self._ticket = 0
 
     # -- the baseline
 
-    def present(self, path: str, facts: Facts, told: bool = False) -> list[Do]:
-        """A file of the baseline. ``told``: it was said to be there before; so it is also with a temporary name."""
+    def present(self, path: str, facts: FileFacts, told: bool = False) -> list[Do]:
+        """A file of the baseline. ``told``: it was said to be there before; so it is also with a
+        temporary name."""
         self.tree.add(path)
         if scaffold(path):
             self._temps[path] = _Temp(was=facts, new=False)
             if not told:
                 return []
         self._know(path, facts)
-        return [Say("file.present", describe(path, facts) | {"baseline": True})]
+        return [FileObservation("file.present", describe(path, facts) | {"baseline": True})]
 
     def present_folder(self, path: str) -> None:
         """A folder of the baseline: known, not said."""
@@ -118,7 +121,8 @@ class Fold:
         return [look]
 
     def seen(self, found: Found, when: When = "rested") -> list[Do]:
-        """Take in what a glance shows, for whatever reason somebody glanced; what stands as it was says nothing."""
+        """Take in what a glance shows, for whatever reason somebody glanced; what stands as it was
+        says nothing."""
         path, known = found.path, self.known.get(found.path)
         if found.what == "folder":
             return [] if path in self.folders else [*self._remove(path), *self._create(path)]
@@ -140,9 +144,13 @@ class Fold:
         mode = found.mode if found.what == "file" else known.mode
         self._know(path, known._replace(ctime=found.ctime, mode=mode, links=found.links))
         said += _permitted(path, known, self.known[path])
-        return [*said, self._want(path, "write", when)] if content or known.unread == "denied" else said
+        return (
+            [*said, self._want(path, "write", when)]
+            if content or known.unread == "denied"
+            else said
+        )
 
-    def looked(self, path: str, ticket: int, facts: Facts | None) -> list[Do]:
+    def looked(self, path: str, ticket: int, facts: FileFacts | None) -> list[Do]:
         """What a look found; None: no such file, or none of ours."""
         pending = self._pending.get(path)
         if pending is None or pending.ticket != ticket:
@@ -153,23 +161,31 @@ class Fold:
             pending.new &= pending.written  # else it may be there, and none of ours
             return self._remove(path)
         if before is not None and (before.link is None) != (facts.link is None):
-            before, said = None, [Say("file.deleted", _named(path))]  # a link in a file's place is not that file
+            before, said = (
+                None,
+                [FileObservation("file.deleted", _named(path))],
+            )  # a link in a file's place is not that file
         if path in self._temps:
             if before is None and self._is_silent(path, facts, self._temps[path]):
                 del self._pending[path]
                 return said
-        elif facts.size == 0 and before is None and (waits := self._await_content(path, pending)) is not None:
+        elif (
+            facts.size == 0
+            and before is None
+            and (waits := self._await_content(path, pending)) is not None
+        ):
             return waits
         del self._pending[path]
         self._know(path, facts)
         if before is None or not before.same(facts):
             new = before is None and (path not in self._temps or self._temps[path].new)
             kind = "file.created" if new else "file.modified"
-            said.append(Say(kind, describe(path, facts) | {"via": pending.via}))
+            said.append(FileObservation(kind, describe(path, facts) | {"via": pending.via}))
         return said if before is None else said + _permitted(path, before, facts)
 
     def missed(self) -> list[Do]:
-        """Notifications were lost: that a temporary name's writer has closed it may be among them."""
+        """Notifications were lost: that a temporary name's writer has closed it may be among
+        them."""
         open_ = [path for path, temp in self._temps.items() if temp.open]
         for path in open_:
             self._temps[path].open = False
@@ -191,7 +207,8 @@ class Fold:
     # -- files
 
     def _temporary(self, raw: Raw) -> list[Do]:
-        """Something happens to a temporary name: it is said if it keeps the name once nobody writes it."""
+        """Something happens to a temporary name: it is said if it keeps the name once nobody writes
+        it."""
         temp = self._temps.setdefault(raw.path, _Temp())
         self.tree.add(raw.path)
         if raw.op != "written":
@@ -201,11 +218,13 @@ class Fold:
         self._pending.pop(raw.path, None)
         return []
 
-    def _is_silent(self, path: str, facts: Facts, temp: _Temp) -> bool:
+    def _is_silent(self, path: str, facts: FileFacts, temp: _Temp) -> bool:
         """Whether of a temporary name that stays nothing is said all the same."""
         if temp.was is not None and temp.was.same(facts):
             return True
-        if (facts.size == 0 and facts.link is None) or mark_beside(path, facts.size, self._beside(path)):
+        if (facts.size == 0 and facts.link is None) or mark_beside(
+            path, facts.size, self._beside(path)
+        ):
             temp.was = facts
             return True
         return False
@@ -213,7 +232,9 @@ class Fold:
     def _beside(self, path: str) -> list[str]:
         """The names of the files in the same folder."""
         folder = path[: path.rfind("/") + 1]
-        inside = (one[len(folder) :] for one in (*self.known, *self._pending) if one.startswith(folder))
+        inside = (
+            one[len(folder) :] for one in (*self.known, *self._pending) if one.startswith(folder)
+        )
         return [name for name in inside if "/" not in name and not scaffold(name)]
 
     def _await_content(self, path: str, pending: _Pending) -> list[Do] | None:
@@ -229,7 +250,9 @@ class Fold:
         before = self._pending.get(path)
         if before is not None and via == "write":
             via = before.via
-        self._pending[path] = _Pending(via, self._ticket, new=new or (before is not None and before.new))
+        self._pending[path] = _Pending(
+            via, self._ticket, new=new or (before is not None and before.new)
+        )
         self._pending[path].written = before is not None and before.written
         self.tree.add(path)
         return Look(path, self._ticket, when)
@@ -240,7 +263,8 @@ class Fold:
             temp = self._temps[dest] = self._temps.pop(path) if path in self._temps else _Temp()
             self.tree.add(dest)
             if how is None:
-                # Put aside, as editors do before they write anew: gone only if nothing comes in its place.
+                # Put aside, as editors do before they write anew: gone only if nothing comes in its
+                # place.
                 return [self._want(path, "rename", "soon"), self._want(dest, "rename", "left")]
             if path in self.known:
                 return self._renamed(path, dest)
@@ -249,8 +273,11 @@ class Fold:
             return [] if temp.open else [self._want(dest, "rename", "left")]
         if path in self.known and how is None:
             return self._renamed(path, dest)
-        # A temporary name that was told has ended; under its own name the file is new, and how it came is told.
-        said: list[Do] = [Say("file.deleted", _named(path))] if path in self.known else []
+        # A temporary name that was told has ended; under its own name the file is new, and how it
+        # came is told.
+        said: list[Do] = (
+            [FileObservation("file.deleted", _named(path))] if path in self.known else []
+        )
         self._unknow(path)
         self._temps.pop(path, None)
         self._pending.pop(path, None)
@@ -263,10 +290,12 @@ class Fold:
         self._unknow(path)
         self._know(dest, facts)
         self._pending.pop(dest, None)
-        said: list[Do] = [Say("file.moved", describe(dest, facts) | {"from": path})]
+        said: list[Do] = [FileObservation("file.moved", describe(dest, facts) | {"from": path})]
         if self._pending.pop(path, None) is not None or replaced:
             said.append(self._want(dest, "write", "now"))
-        if replaced:  # the two may have changed places: then what stood at the one stands at the other
+        if (
+            replaced
+        ):  # the two may have changed places: then what stood at the one stands at the other
             said.append(self._want(path, "rename", "now"))
         self._forget(path)
         return said
@@ -277,7 +306,11 @@ class Fold:
             held = path.removesuffix(suffix)
             if held != path and held in self._pending:
                 look = self._want(held, "write", "soon")
-                self._pending[held].new = False  # only the browser's hold on the name, for a download that did not come
+                self._pending[
+                    held
+                ].new = (
+                    False  # only the browser's hold on the name, for a download that did not come
+                )
                 return [*self._leave(path), look]
         return self._leave(path)
 
@@ -287,8 +320,8 @@ class Fold:
         self._unknow(path)
         self._forget(path)
         if not said and pending is not None and pending.new and not scaffold(path):
-            return [Say("file.vanished", _named(path))]
-        return [Say("file.deleted", _named(path))] if said else []
+            return [FileObservation("file.vanished", _named(path))]
+        return [FileObservation("file.deleted", _named(path))] if said else []
 
     # -- folders
 
@@ -296,7 +329,9 @@ class Fold:
         if raw.op == "gone":
             inside = list(self.tree.below(raw.path))
             said = [do for path in inside if path not in self.folders for do in self._remove(path)]
-            return said + [self._unmade(path) for path in reversed([raw.path, *inside]) if path in self.folders]
+            return said + [
+                self._unmade(path) for path in reversed([raw.path, *inside]) if path in self.folders
+            ]
         if raw.op != "moved":
             return self._create(raw.path)
         inside = list(self.tree.below(raw.path))
@@ -310,12 +345,12 @@ class Fold:
         if path in self.folders:
             return []
         self.present_folder(path)
-        return [Say("folder.created", _named(path))]
+        return [FileObservation("folder.created", _named(path))]
 
     def _unmade(self, path: str) -> Do:
         self.folders.discard(path)
         self._forget(path)
-        return Say("folder.deleted", _named(path))
+        return FileObservation("folder.deleted", _named(path))
 
     def _remade(self, path: str, dest: str) -> list[Do]:
         if path not in self.folders:
@@ -323,11 +358,11 @@ class Fold:
         self.folders.discard(path)
         self._forget(path)
         self.present_folder(dest)
-        return [Say("folder.moved", _named(dest) | {"from": path})]
+        return [FileObservation("folder.moved", _named(dest) | {"from": path})]
 
     # -- what is tracked
 
-    def _know(self, path: str, facts: Facts) -> None:
+    def _know(self, path: str, facts: FileFacts) -> None:
         self.known[path] = facts
         self.tree.add(path)
         (self.shared.add if facts.links > 1 else self.shared.discard)(path)
@@ -337,21 +372,23 @@ class Fold:
         self.shared.discard(path)
 
     def _forget(self, path: str) -> None:
-        if not any(path in table for table in (self.known, self._pending, self._temps, self.folders)):
+        if not any(
+            path in table for table in (self.known, self._pending, self._temps, self.folders)
+        ):
             self.tree.discard(path)
 
 
-def _permitted(path: str, before: Facts, now: Facts) -> list[Do]:
+def _permitted(path: str, before: FileFacts, now: FileFacts) -> list[Do]:
     if now.link is not None or before.mode == now.mode:
         return []
-    return [Say("file.permitted", _named(path) | {"mode": f"{now.mode:04o}"})]
+    return [FileObservation("file.permitted", _named(path) | {"mode": f"{now.mode:04o}"})]
 
 
 def _named(path: str) -> dict[str, Any]:
     return {"path": path, "name": path.rpartition("/")[2]}
 
 
-def describe(path: str, facts: Facts) -> dict[str, Any]:
+def describe(path: str, facts: FileFacts) -> dict[str, Any]:
     """An event's data of a file with content."""
     data = _named(path) | {"size": facts.size, "sha256": facts.sha256}
     if facts.link is not None:

@@ -1,4 +1,5 @@
-"""Looks at one file without leaving a trace: no access time, no lock, and never outside the root."""
+"""Looks at one file without leaving a trace: no access time, no lock, and never outside the
+root."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import os
 import time
 
 from agentd.readers.mime import HEAD, mime_of
-from agentd.sources.files.facts import Facts, Found, Unread
+from agentd.sources.files.facts import FileFacts, Found, Unread
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, read_only, spot
 
 HASH_BYTES = 256 << 20
@@ -18,18 +19,21 @@ _CHUNK = 1 << 20
 
 
 class UnsettledError(Exception):
-    """The file changed while it was read, or can't be looked at now. ``facts``: what is known of it nevertheless."""
+    """The file changed while it was read, or can't be looked at now. ``facts``: what is known of it
+    nevertheless."""
 
-    def __init__(self, facts: Facts | None = None) -> None:
+    def __init__(self, facts: FileFacts | None = None) -> None:
         super().__init__()
         self.facts = facts
 
 
-def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float = HASH_S) -> Facts | None:
+def look(
+    root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float = HASH_S
+) -> FileFacts | None:
     """The facts of a file or symbolic link below ``root``; None if it is gone or something else.
 
-    Raises `UnsettledError` if it is being written, or if nobody can tell now what stands there; `RootGoneError` if the
-    root is not there.
+    Raises `UnsettledError` if it is being written, or if nobody can tell now what stands there;
+    `RootGoneError` if the root is not there.
     """
     try:
         with spot(root, relative) as fd:
@@ -49,16 +53,19 @@ def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float 
     except OSError as error:
         if error.errno in ABSENT:
             return None
-        raise UnsettledError from error  # a folder above it is closed: that is no word on what is in it
+        # a folder above it is closed: that is no word on what is in it
+        raise UnsettledError from error
     try:
         return _read(found, opened, hash_bytes, hash_s)
     except OSError:
-        return _facts(found, unread="denied")  # a disk's or a network's error: it is there, nobody can read it
+        return _facts(
+            found, unread="denied"
+        )  # a disk's or a network's error: it is there, nobody can read it
     finally:
         os.close(opened)
 
 
-def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> Facts:
+def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> FileFacts:
     until = time.monotonic() + hash_s
     digest, head, length = hashlib.sha256(), b"", 0
     unread: Unread | None = None
@@ -92,6 +99,6 @@ def _facts(
     mime: str | None = None,
     unread: Unread | None = None,
     link: str | None = None,
-) -> Facts:
+) -> FileFacts:
     _, _, size, mtime, ctime, inode, mode, links = found
-    return Facts(size, sha256, mtime, ctime, inode, mode, links, link, mime, unread)
+    return FileFacts(size, sha256, mtime, ctime, inode, mode, links, link, mime, unread)

@@ -1,4 +1,5 @@
-"""When and where files are read: not before they rest, on two threads, and a slow one not again at once."""
+"""When and where files are read: not before they rest, on two threads, and a slow one not again at
+once."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from agentd.sources.files.facts import Facts
-from agentd.sources.files.fold import Fold, Look, When
+from agentd.sources.files.facts import FileFacts
+from agentd.sources.files.fold import Look, RootFold, When
 from agentd.sources.files.look import UnsettledError, look
 from agentd.sources.files.walk import Root
 
@@ -42,20 +43,21 @@ class _Hurried:
     """A file that was read when all must be told now."""
 
     looks: int = 0
-    facts: Facts | None = None
+    facts: FileFacts | None = None
     """What was found last, for when it changes before it is told; None: nothing that could be told so."""
     told: bool = False
 
 
 class Looks:
-    """``found`` is told (root, path, ticket, facts) on the loop, ``failed`` of an error that no look should meet."""
+    """``found`` is told (root, path, ticket, facts) on the loop, ``failed`` of an error that no
+    look should meet."""
 
     def __init__(
         self,
         roots: Mapping[str, Root],
-        folds: Mapping[str, Fold],
+        folds: Mapping[str, RootFold],
         threads: Executor,
-        found: Callable[[str, str, int, Facts | None], None],
+        found: Callable[[str, str, int, FileFacts | None], None],
         failed: Callable[[BaseException], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -88,7 +90,8 @@ class Looks:
             self._delay(key, wanted.ticket, wait)
 
     def _delay(self, key: Key, ticket: int, wait: float) -> None:
-        """One timer a file, moved on when it fires: a file may be written to thousands of times a second."""
+        """One timer a file, moved on when it fires: a file may be written to thousands of times a
+        second."""
         due = self._loop.time() + wait
         resting = self._rests.get(key)
         if resting is None:
@@ -110,14 +113,16 @@ class Looks:
         future = self._loop.run_in_executor(self._threads, self._read, key, ticket)
         future.add_done_callback(lambda done: self._looked(key, ticket, done))
 
-    def _read(self, key: Key, ticket: int) -> tuple[bool, Facts | None, float]:
+    def _read(self, key: Key, ticket: int) -> tuple[bool, FileFacts | None, float]:
         if not self._folds[key[0]].wants(key[1], ticket):
             return False, None, 0.0
         began = time.monotonic()
         facts = look(self._roots[key[0]], key[1])
         return True, facts, time.monotonic() - began
 
-    def _looked(self, key: Key, ticket: int, done: asyncio.Future[tuple[bool, Facts | None, float]]) -> None:
+    def _looked(
+        self, key: Key, ticket: int, done: asyncio.Future[tuple[bool, FileFacts | None, float]]
+    ) -> None:
         self._active[key] -= 1
         if not self._active[key]:
             del self._active[key]
@@ -137,10 +142,14 @@ class Looks:
     def _unsettle(self, key: Key, ticket: int) -> None:
         if not self._folds[key[0]].wants(key[1], ticket):
             return  # a later wish rests already, or is being read
-        wait = self._unsettled[key] = min(MAX_WAIT_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2))
+        wait = self._unsettled[key] = min(
+            MAX_WAIT_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2)
+        )
         self._delay(key, ticket, wait if self._hurry is None else MAX_WAIT_S)
 
-    def _take(self, key: Key, ticket: int, wanted: bool, facts: Facts | None, took: float) -> None:
+    def _take(
+        self, key: Key, ticket: int, wanted: bool, facts: FileFacts | None, took: float
+    ) -> None:
         if not wanted:
             return
         self._note_hurried(key, facts)
@@ -152,7 +161,7 @@ class Looks:
         if self._hurry is not None and was_wanted and not self._folds[key[0]].wants(key[1], ticket):
             self._hurry[key].told = True
 
-    def _note_hurried(self, key: Key, facts: Facts | None) -> None:
+    def _note_hurried(self, key: Key, facts: FileFacts | None) -> None:
         if self._hurry is None:
             return
         hurried = self._hurry.setdefault(key, _Hurried())
@@ -163,13 +172,15 @@ class Looks:
             hurried.facts = facts._replace(sha256=None, unread="busy")
 
     async def wait_settled(self, longest_s: float) -> None:
-        """Wait until what rests now is read, at most so long; what goes on being written is not waited for."""
+        """Wait until what rests now is read, at most so long; what goes on being written is not
+        waited for."""
         now = self._loop.time()
         await self._wait_until(now + longest_s, now + WAIT_S["rested"] + WAIT_S["soon"])
 
     async def finish(self, longest_s: float) -> int:
-        """Read at once all that rests, at most so long; how many files are not told then. What goes on changing is
-        told as it was found last, without its content, unless it rested for one look."""
+        """Read at once all that rests, at most so long; how many files are not told then. What goes
+        on changing is told as it was found last, without its content, unless it rested for one
+        look."""
         until = self._loop.time() + longest_s
         self._hurry = {}
         try:
@@ -195,10 +206,14 @@ class Looks:
         return [key for key in self._rests if key not in hurry or hurry[key].looks < MAX_LOOKS]
 
     def _tell_hurried(self) -> int:
-        """Tell what was read but never rested; how many of those that rest or are being read were not told at all."""
+        """Tell what was read but never rested; how many of those that rest or are being read were
+        not told at all."""
         lost = 0
         for key in [*self._rests, *(self._active.keys() - self._rests.keys())]:
-            hurried, ticket = (self._hurry or {}).get(key, _Hurried()), self._folds[key[0]].pending_ticket(key[1])
+            hurried, ticket = (
+                (self._hurry or {}).get(key, _Hurried()),
+                self._folds[key[0]].pending_ticket(key[1]),
+            )
             if ticket is None or hurried.told:
                 continue
             if hurried.facts is not None:
@@ -208,7 +223,8 @@ class Looks:
         return lost
 
     async def _wait_until(self, until: float, due: float) -> None:
-        """Wait, not longer than ``until``, for what is being read and what will have rested when ``due`` comes."""
+        """Wait, not longer than ``until``, for what is being read and what will have rested when
+        ``due`` comes."""
         while (now := self._loop.time()) < until:
             if self._active:
                 with contextlib.suppress(TimeoutError):

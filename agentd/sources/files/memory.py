@@ -1,6 +1,7 @@
 """What was told of as there, so that a new attachment can tell what went while nobody watched.
 
-It is made of the source's own events: in this process as they are told, after a restart from the journal.
+It is made of the source's own events: in this process as they are told, after a restart from the
+journal.
 """
 
 from __future__ import annotations
@@ -9,14 +10,24 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
-_HERE = ("file.present", "file.created", "file.modified", "file.moved", "folder.created", "folder.moved")
+_HERE = (
+    "file.present",
+    "file.created",
+    "file.modified",
+    "file.moved",
+    "folder.created",
+    "folder.moved",
+)
 
 
 class Memory:
     """Paths as events tell them, by root."""
 
     def __init__(self) -> None:
-        self._there: dict[str, dict[str, set[str]]] = {"file": defaultdict(set), "folder": defaultdict(set)}
+        self._there: dict[str, dict[str, set[str]]] = {
+            "file": defaultdict(set),
+            "folder": defaultdict(set),
+        }
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         """Follow one event."""
@@ -35,10 +46,18 @@ class Memory:
         """Whether a file was told of as there."""
         return path in self._there["file"][root]
 
-    def removal_events(self, root: str, there: Set[str], unknown: Set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The events of what was told of and is not ``there``; of what lies in ``unknown`` folders nobody can tell."""
+    def removal_events(
+        self, root: str, there: Set[str], unknown: Set[str]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The events of what was told of and is not ``there``; of what lies in ``unknown`` folders
+        nobody can tell."""
         for noun in ("file", "folder"):
             for path in sorted(self._there[noun][root] - there):
                 if not any(path.startswith(folder + "/") for folder in unknown):
-                    data = {"root": root, "path": path, "name": path.rpartition("/")[2], "baseline": True}
+                    data = {
+                        "root": root,
+                        "path": path,
+                        "name": path.rpartition("/")[2],
+                        "baseline": True,
+                    }
                     yield f"{noun}.deleted", data

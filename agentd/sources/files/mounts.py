@@ -1,6 +1,8 @@
-"""Which file systems lie in a watched directory: some tell of nothing that happens elsewhere, some hold no files.
+"""Which file systems lie in a watched directory: some tell of nothing that happens elsewhere, some
+hold no files.
 
-The kernel says when mounts change, by an exceptional condition on its list of them; nothing is polled.
+The kernel says when mounts change, by an exceptional condition on its list of them; nothing is
+polled.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ from typing import NamedTuple
 
 _LIST = "/proc/self/mountinfo"
 _SILENT = frozenset(
-    "nfs nfs4 cifs smb2 smb3 smbfs 9p ceph afs coda ncpfs virtiofs vboxsf vmhgfs prl_fs lustre gpfs beegfs glusterfs "
-    "ocfs2 gfs2 orangefs pvfs2 davfs".split()
+    "nfs nfs4 cifs smb2 smb3 smbfs 9p ceph afs coda ncpfs virtiofs vboxsf vmhgfs prl_fs lustre gpfs"
+    " beegfs glusterfs ocfs2 gfs2 orangefs pvfs2 davfs".split()
 )
 """What other machines change there, this kernel does not tell."""
 _NO_FILES = frozenset(
-    "proc sysfs cgroup cgroup2 devpts debugfs tracefs securityfs selinuxfs bpf pstore configfs mqueue hugetlbfs autofs "
-    "binfmt_misc efivarfs fusectl rpc_pipefs nsfs".split()
+    "proc sysfs cgroup cgroup2 devpts debugfs tracefs securityfs selinuxfs bpf pstore configfs"
+    " mqueue hugetlbfs autofs binfmt_misc efivarfs fusectl rpc_pipefs nsfs".split()
 )
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
@@ -43,7 +45,8 @@ class Mount(NamedTuple):
 
 
 def read_mounts(text: bytes | None = None) -> list[Mount]:
-    """Every mount of this process, the later above the earlier; ``text``: the kernel's list (None: as it is now)."""
+    """Every mount of this process, the later above the earlier; ``text``: the kernel's list (None:
+    as it is now)."""
     found: dict[str, Mount] = {}
     for line in (Path(_LIST).read_bytes() if text is None else text).splitlines():
         before, dash, after = line.partition(b" - ")
@@ -68,9 +71,12 @@ def below(root: Path, mounts: list[Mount]) -> tuple[Mount | None, dict[str, Moun
 class MountEvents:
     """Calls ``changed`` when the mounts changed; ``fd`` is what ``loop_reader`` was given."""
 
-    def __init__(self, loop_reader: Callable[[int, Callable[[], None]], None], changed: Callable[[], None]) -> None:
+    def __init__(
+        self, loop_reader: Callable[[int, Callable[[], None]], None], changed: Callable[[], None]
+    ) -> None:
         self._list = os.open(_LIST, os.O_RDONLY | os.O_CLOEXEC)
-        # The list itself is always readable; what it has to say now and then is an exceptional condition.
+        # The list itself is always readable; what it has to say now and then is an exceptional
+        # condition.
         self._poll = select.epoll()
         self._poll.register(self._list, select.EPOLLPRI)
         self.fd = self._poll.fileno()

@@ -12,7 +12,9 @@ from typing import Literal
 _DOWNLOAD = re.compile(
     r".+\.(crdownload|part|partial|opdownload)$|^\.(com\.google\.Chrome|org\.chromium\.Chromium)\..+"
 )
-_WRITE = re.compile(r".+\.(tmp|temp|swp|swx|swpx|bak~)$|.+~$|^\.(goutputstream-|~lock\.).*|^~\$.+|^#.+#$|^\.#.+|^4913$")
+_WRITE = re.compile(
+    r".+\.(tmp|temp|swp|swx|swpx|bak~)$|.+~$|^\.(goutputstream-|~lock\.).*|^~\$.+|^#.+#$|^\.#.+|^4913$"
+)
 _LOCK = re.compile(r"^\.~lock\.(?P<whole>.+)#$|^~\$(?P<end>.+)|^\.#(?P<link>.+)")
 LOCK_BYTES = 512
 """No office program's lock, which says who has a document open, is larger than this."""
@@ -31,9 +33,10 @@ def scaffold(path: str) -> Literal["download", "rename"] | None:
 
 
 def mark_beside(path: str, size: int, names: Iterable[str]) -> bool:
-    """Whether it is what an office program keeps beside one of ``names`` that it has open: who has it open. The name
-    alone says nothing: whoever wants to hide a file can give it that. An editor's swap file is none: an editor holds it
-    open and takes it away, and whoever leaves one there leaves what it holds."""
+    """Whether it is what an office program keeps beside one of ``names`` that it has open: who has
+    it open. The name alone says nothing: whoever wants to hide a file can give it that. An editor's
+    swap file is none: an editor holds it open and takes it away, and whoever leaves one there
+    leaves what it holds."""
     found = _LOCK.match(path.rpartition("/")[2])
     if found is None or size > LOCK_BYTES:
         return False
@@ -42,11 +45,14 @@ def mark_beside(path: str, size: int, names: Iterable[str]) -> bool:
 
 
 def _is_marked(name: str, whole: str | None, end: str | None) -> bool:
-    return name == whole or (end is not None and name.endswith(end) and len(name) - len(end) <= _LEFT_OUT)
+    return name == whole or (
+        end is not None and name.endswith(end) and len(name) - len(end) <= _LEFT_OUT
+    )
 
 
 def spoken(path: str) -> str:
-    """``path`` as an event tells it: odd bytes as ``\\xe9``, so that two odd names stay two names."""
+    """``path`` as an event tells it: odd bytes as ``\\xe9``, so that two odd names stay two
+    names."""
     try:
         path.encode()
     except UnicodeEncodeError:

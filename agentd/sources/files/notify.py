@@ -1,8 +1,9 @@
 """The kernel's notifications, in the kernel's order, over watchdog's reader of inotify.
 
-watchdog's observer would deliver them through a thread a root and hold an unpaired rename back for half a second
-with all that follows it; its reader gives the one order that a fence needs, and tells of an overflow.
-A fence is a file made in a directory of our own: when its notification comes, all earlier ones have come.
+watchdog's observer would deliver them through a thread a root and hold an unpaired rename back for
+half a second with all that follows it; its reader gives the one order that a fence needs, and tells
+of an overflow. A fence is a file made in a directory of our own: when its notification comes, all
+earlier ones have come.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
+from watchdog.observers.inotify_c import (
+    InotifyConstants,
+    InotifyEvent,
+    InotifyFD,
+    Mask,
+    WatchDescriptor,
+)
 
 from agentd.sources.files.fences import FenceFolder, remove_abandoned
 from agentd.sources.files.places import Places
@@ -29,7 +36,8 @@ _HALVES = 64
 
 
 class Note(NamedTuple):
-    """One notification. ``root`` is "" for a fence, an overflow and a loss. ``cookie`` pairs the halves of a rename."""
+    """One notification. ``root`` is "" for a fence, an overflow and a loss. ``cookie`` pairs the
+    halves of a rename."""
 
     op: str
     root: str
@@ -41,9 +49,10 @@ class Note(NamedTuple):
 class Watcher:
     """Watches directories, and those that appear in them, from `start` to `stop`.
 
-    ``tell`` is called on the watcher's own thread with each `Note`: ``created``, ``written``, ``closed``, ``changed``
-    (its attributes), ``from``, ``to``, ``gone``, ``found`` (in a folder that appeared), ``landed`` (in one that
-    arrived), ``fence``, ``lost``, ``overflow``, ``unmounted``.
+    ``tell`` is called on the watcher's own thread with each `Note`: ``created``, ``written``,
+    ``closed``, ``changed`` (its attributes), ``from``, ``to``, ``gone``, ``found`` (in a folder
+    that appeared), ``landed`` (in one that arrived), ``fence``, ``lost``, ``overflow``,
+    ``unmounted``.
     """
 
     def __init__(self, roots: Mapping[str, Root], tell: Callable[[Note], None]) -> None:
@@ -71,7 +80,8 @@ class Watcher:
         self._fences.remove()
 
     def send_fence(self) -> str | None:
-        """Make a fence's file; its name comes back as the path of a ``fence`` note. None: there are no fences."""
+        """Make a fence's file; its name comes back as the path of a ``fence`` note. None: there are
+        no fences."""
         if not self.places.fenced:
             return None
         path = self.folder / str(next(self._numbers))
@@ -122,7 +132,8 @@ class Watcher:
         elif mask & _C.IN_MODIFY:
             self._tell(Note("written", root.label, path))
         elif mask & _C.IN_ATTRIB and event.name:
-            # A folder may have been opened to us just now; of a file the mode or the number of its names changed.
+            # A folder may have been opened to us just now; of a file the mode or the number of its
+            # names changed.
             if folder:
                 self._handle(root, path, "found")
             else:
@@ -145,7 +156,8 @@ class Watcher:
             return
         if source is not None and source[0] == note.root:
             self.places.renamed(note.root, source[1], note.path)
-        # It, or something in it, may have been renamed before it could be watched under its first name.
+        # It, or something in it, may have been renamed before it could be watched under its first
+        # name.
         self._handle(root, note.path, "landed")
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
@@ -159,7 +171,8 @@ class Watcher:
 
 
 class _Reader(InotifyFD):
-    """watchdog's reader, which tells when it ends without being told to: nobody would hear anything any more."""
+    """watchdog's reader, which tells when it ends without being told to: nobody would hear anything
+    any more."""
 
     def __init__(self, died: Callable[[], None]) -> None:
         super().__init__()

@@ -1,6 +1,8 @@
-"""The kernel tells a rename in two halves: what left, what arrived. This joins them again, on the loop.
+"""The kernel tells a rename in two halves: what left, what arrived. This joins them again, on the
+loop.
 
-A half without its other is a move over the root's edge; so is one whose path is spoken of again meanwhile.
+A half without its other is a move over the root's edge; so is one whose path is spoken of again
+meanwhile.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Which folders the kernel tells of, by its watch descriptors, and which must be read now and then instead.
+"""Which folders the kernel tells of, by its watch descriptors, and which must be read now and then
+instead.
 
-A watch is set on an open descriptor, never on a name: what the agent puts in a folder's place is not watched.
+A watch is set on an open descriptor, never on a name: what the agent puts in a folder's place is
+not watched.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ Place = tuple[str, str]
 
 
 class Places:
-    """``reader`` makes what reads the kernel's notifications and raises OSError where the kernel gives no more."""
+    """``reader`` makes what reads the kernel's notifications and raises OSError where the kernel
+    gives no more."""
 
     def __init__(
         self,
@@ -60,15 +63,18 @@ class Places:
         self._guard = threading.RLock()
 
     def start(self) -> None:
-        """Watch everything below the roots; raises OSError where a root is gone or may not be read."""
-        # A folder that is found again gets the same watch from the kernel, and from watchdog a warning.
+        """Watch everything below the roots; raises OSError where a root is gone or may not be
+        read."""
+        # A folder that is found again gets the same watch from the kernel, and from watchdog a
+        # warning.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._set_up()
         for root in self.roots.values():
             entries(root, "")
             self.watch(root, "")
             self.watch_below(root, "", set())
-        # What happens meanwhile waits in the kernel's queue, so the table of folders is complete first.
+        # What happens meanwhile waits in the kernel's queue, so the table of folders is complete
+        # first.
         if self._reader is not None:
             self._reader.start()
 
@@ -83,7 +89,9 @@ class Places:
 
     def folder_of(self, wd: WatchDescriptor) -> Place | None:
         """The folder of a watch; ("", "") is that of the fences."""
-        with self._guard:  # a watch may speak before the thread that set it has noted where it stands
+        with (
+            self._guard
+        ):  # a watch may speak before the thread that set it has noted where it stands
             return self._at.get(wd)
 
     @property
@@ -93,7 +101,8 @@ class Places:
             return [place for place, how in self._placed.items() if how != "told"]
 
     def watch(self, root: Root, path: str) -> bool:
-        """Watch one folder, or note that it must be read; False: it was known, or is gone, or may not be read."""
+        """Watch one folder, or note that it must be read; False: it was known, or is gone, or may
+        not be read."""
         place = (root.label, path)
         with self._guard:
             if place in self._placed:
@@ -114,20 +123,28 @@ class Places:
         return found
 
     def renamed(self, root: str, path: str, dest: str) -> None:
-        """A folder moved within its root; the kernel goes on telling of it under the same watches."""
+        """A folder moved within its root; the kernel goes on telling of it under the same
+        watches."""
         with self._guard:
-            for label, where in [one for one in self._placed if one[0] == root and within(one[1], path)]:
+            for label, where in [
+                one for one in self._placed if one[0] == root and within(one[1], path)
+            ]:
                 self._placed[label, dest + where[len(path) :]] = self._placed.pop((label, where))
             for wd, (label, where) in list(self._at.items()):
                 if label == root and within(where, path):
                     self._at[wd] = (label, dest + where[len(path) :])
 
     def leave(self, root: str, path: str) -> None:
-        """Forget a folder that is gone or was moved out of the root: what happens there is nobody's business here."""
+        """Forget a folder that is gone or was moved out of the root: what happens there is nobody's
+        business here."""
         with self._guard:
             for place in [one for one in self._placed if one[0] == root and within(one[1], path)]:
                 del self._placed[place]
-            gone = [wd for wd, (label, where) in self._at.items() if label == root and within(where, path)]
+            gone = [
+                wd
+                for wd, (label, where) in self._at.items()
+                if label == root and within(where, path)
+            ]
             self._remove(gone)
         self._troubles.leave("folders", f"{root}/{path}")
         self._tell()
@@ -140,8 +157,9 @@ class Places:
                 self._placed.pop(place, None)
 
     def refresh(self, root: Root) -> tuple[list[Found], list[str]]:
-        """Place every watch of a root anew by what is on the disk now; gives everything found, and the folders that
-        may not be read. Blocks while it reads; what the kernel tells meanwhile is taken in meanwhile."""
+        """Place every watch of a root anew by what is on the disk now; gives everything found, and
+        the folders that may not be read. Blocks while it reads; what the kernel tells meanwhile is
+        taken in meanwhile."""
         with self._guard:
             before = {wd for wd, place in self._at.items() if place[0] == root.label}
             placed = [place for place in self._placed if place[0] == root.label]
@@ -162,8 +180,8 @@ class Places:
         return found, closed
 
     def read_polled(self) -> list[tuple[str, str, list[Found]]]:
-        """What the folders hold that must be read now and then, (root, folder, entries) each; those for which the
-        kernel has a watch again are read for the last time."""
+        """What the folders hold that must be read now and then, (root, folder, entries) each; those
+        for which the kernel has a watch again are read for the last time."""
         queue = self.polled
         self._retry()
         read = []
@@ -174,7 +192,11 @@ class Places:
             except ClosedError:
                 continue
             read.append((label, path, listed))
-            queue += [(label, one.path) for one in listed if one.what == "folder" and self.watch(root, one.path)]
+            queue += [
+                (label, one.path)
+                for one in listed
+                if one.what == "folder" and self.watch(root, one.path)
+            ]
         self._tell()
         return read
 
@@ -185,7 +207,9 @@ class Places:
         try:
             if self._reader is None:
                 self._reader = self._make()
-            self._at[self._reader.add_callback(bytes(self._fences), _FENCE, self._hears, self._id)] = ("", "")
+            self._at[
+                self._reader.add_callback(bytes(self._fences), _FENCE, self._hears, self._id)
+            ] = ("", "")
             self.fenced = True
         except OSError as error:
             if error.errno not in _LIMITS:
@@ -205,7 +229,9 @@ class Places:
         if wd == -1:
             self._placed.pop(place, None)  # it may not be read, which `entries` tells
             return None
-        before = self._at.pop(wd, place)  # the kernel knows a folder by its own number, whatever it was called before
+        before = self._at.pop(
+            wd, place
+        )  # the kernel knows a folder by its own number, whatever it was called before
         if before != place:
             self._placed.pop(before, None)
         self._at[wd] = place
@@ -216,7 +242,9 @@ class Places:
         if self._reader is None:
             raise OSError(errno.EMFILE, "no inotify instance")
         with spot(root, path) as fd:
-            return self._reader.add_callback(b"/proc/self/fd/%d" % fd, self._mask, self._hears, self._id)
+            return self._reader.add_callback(
+                b"/proc/self/fd/%d" % fd, self._mask, self._hears, self._id
+            )
 
     def _again(self, root: Root, path: str) -> WatchDescriptor | None:
         with self._guard:
@@ -249,6 +277,9 @@ class Places:
             return
         what = "watches" if self._reader is not None else "instances"
         most = Path(f"/proc/sys/fs/inotify/max_user_{what}").read_text().strip()
-        reason = f"the kernel gives no more inotify {what} (fs.inotify.max_user_{what} is {most}): folders are "
+        reason = (
+            f"the kernel gives no more inotify {what} (fs.inotify.max_user_{what} is {most}):"
+            " folders are "
+        )
         reason += f"read every {POLL_S:g} s instead; what is renamed there is told anew"
         self._troubles.add("watches", "", reason)

@@ -1,8 +1,8 @@
 """Looking at the disk again where notifications do not suffice.
 
-After folders changed: made and renamed faster than they can be watched, they may hide a file. After the kernel's
-queue overflowed, or something was mounted. And now and then: folders of which the kernel does not tell, files
-that have a second name outside.
+After folders changed: made and renamed faster than they can be watched, they may hide a file. After
+the kernel's queue overflowed, or something was mounted. And now and then: folders of which the
+kernel does not tell, files that have a second name outside.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from typing import TypeVar
 
 from agentd.sources.files.facts import Found
-from agentd.sources.files.fold import Do, Fold, Raw, When
+from agentd.sources.files.fold import Do, Raw, RootFold, When
 from agentd.sources.files.places import POLL_S, Places
 from agentd.sources.files.walk import Root, glances, within
 
@@ -28,13 +28,13 @@ SHARED = 1000
 
 
 class Rounds:
-    """``take`` is given what the folds make of what is found, ``over`` is called after each round, ``failed`` with the
-    error that ends the attachment."""
+    """``take`` is given what the folds make of what is found, ``over`` is called after each round,
+    ``failed`` with the error that ends the attachment."""
 
     def __init__(
         self,
         roots: Mapping[str, Root],
-        folds: Mapping[str, Fold],
+        folds: Mapping[str, RootFold],
         places: Places,
         threads: Executor,
         take: Callable[[str, list[Do]], None],
@@ -86,7 +86,9 @@ class Rounds:
         self._due[root] = (first, min(now + REVIEW_S, first + AT_LAST * REVIEW_S))
         self._reviewed.clear()
         if root not in self._reviewing:
-            self._reviewing[root] = self._loop.create_task(self._review(root), name=f"review {root}")
+            self._reviewing[root] = self._loop.create_task(
+                self._review(root), name=f"review {root}"
+            )
 
     @property
     def reviewing(self) -> bool:
@@ -125,7 +127,9 @@ class Rounds:
         there = {one.path for one in found}
         self._see(root, found, "soon")
         known = [path for path in fold.tree.below("") if path not in there]
-        self._miss(root, [path for path in known if not any(within(path, folder) for folder in closed)])
+        self._miss(
+            root, [path for path in known if not any(within(path, folder) for folder in closed)]
+        )
 
     # -- now and then
 
@@ -144,16 +148,26 @@ class Rounds:
                 for root, folder, listed in await self._run(self._places.read_polled):
                     self._see(root, listed, "rested")
                     there = {one.path for one in listed}
-                    self._miss(root, [path for path in self._folds[root].tree.directly_in(folder) if path not in there])
+                    self._miss(
+                        root,
+                        [
+                            path
+                            for path in self._folds[root].tree.directly_in(folder)
+                            if path not in there
+                        ],
+                    )
             for root, fold in self._folds.items():
                 if fold.shared:
                     await self._look_at_shared(root, fold)
         self._over()
 
-    async def _look_at_shared(self, root: str, fold: Fold) -> None:
+    async def _look_at_shared(self, root: str, fold: RootFold) -> None:
         troubles = self._roots[root].troubles
         if len(fold.shared) > SHARED:
-            reason = f"{root}: more than {SHARED} files have a second name; changes under it are not seen of all"
+            reason = (
+                f"{root}: more than {SHARED} files have a second name; changes under it are not"
+                " seen of all"
+            )
             troubles.add("links", root, reason)
         else:
             troubles.remove("links", root)
@@ -194,7 +208,8 @@ class Rounds:
                 self._take(root, do)
 
     def _miss(self, root: str, paths: list[str]) -> None:
-        """What was not found: a look makes sure, for the disk may have changed since it was read."""
+        """What was not found: a look makes sure, for the disk may have changed since it was
+        read."""
         fold = self._folds[root]
         for path in paths:
             if path in fold.known:

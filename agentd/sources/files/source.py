@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from agentd.core.source import Sink, SourceLostError
-from agentd.sources.files.attachment import Attachment
+from agentd.sources.files.attachment import RootAttachment
 from agentd.sources.files.memory import Memory
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import in_words
 
 
 class FilesSource:
-    """Watches ``roots``: label → directory (real paths, none inside another). ``own``: what the daemon itself writes,
-    of which nothing is said."""
+    """Watches ``roots``: label → directory (real paths, none inside another). ``own``: what the
+    daemon itself writes, of which nothing is said."""
 
     name = "files"
 
@@ -24,7 +24,7 @@ class FilesSource:
         self._own = tuple(own)
         self._memory = Memory()
         self._troubles = Troubles()
-        self._attached: Attachment | None = None
+        self._attached: RootAttachment | None = None
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """Told before the first `run` what this source reported before the daemon was restarted."""
@@ -46,7 +46,9 @@ class FilesSource:
 
         self._troubles.clear()
         try:
-            attached = Attachment(self._roots, self._own, tell, self._troubles, self._memory.has, report_removed)
+            attached = RootAttachment(
+                self._roots, self._own, tell, self._troubles, self._memory.has, report_removed
+            )
         except OSError as error:
             raise SourceLostError(in_words(error)) from None
         try:
@@ -61,14 +63,17 @@ class FilesSource:
             attached.end()
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once all that was written and closed before is reported, at most after ``timeout_s`` seconds."""
+        """Return once all that was written and closed before is reported, at most after
+        ``timeout_s`` seconds."""
         if self._attached is not None:
             await self._attached.fence(timeout_s)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """Wait for files that were made or left open and are not at rest yet; at the close they are told as they are.
+        """Wait for files that were made or left open and are not at rest yet; at the close they are
+        told as they are.
 
-        What could not be told then is a `journal.dropped`: no step is sealed as if nothing had happened.
+        What could not be told then is a `journal.dropped`: no step is sealed as if nothing had
+        happened.
         """
         if self._attached is not None:
             await self._attached.wait_settled(closing=closing)

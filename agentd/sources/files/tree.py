@@ -1,11 +1,12 @@
-"""Paths by the folder that they lie in, so that what lies below one folder is found without reading all."""
+"""Paths by the folder that they lie in, so that what lies below one folder is found without reading
+all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 
-class Tree:
+class PathTree:
     """A set of relative paths that knows its folders."""
 
     def __init__(self) -> None:
@@ -39,7 +40,8 @@ class Tree:
             path = folder
 
     def below(self, folder: str) -> Iterator[str]:
-        """Every path below ``folder``, a folder before what is in it; the tree must not change meanwhile."""
+        """Every path below ``folder``, a folder before what is in it; the tree must not change
+        meanwhile."""
         for path in sorted(self._in.get(folder, ())):
             if path in self._own:
                 yield path

@@ -1,4 +1,5 @@
-"""What makes the source see worse than it should, told once when it begins and once when it is over."""
+"""What makes the source see worse than it should, told once when it begins and once when it is
+over."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ HIDDEN_PARTS = ("file", "folder")
 
 
 class Troubles:
-    """Alarms by ``of``; each lasts as long as one of its places has it. `add` and `remove` may come from any thread,
-    `publish` from the loop's.
+    """Alarms by ``of``; each lasts as long as one of its places has it. `add` and `remove` may come
+    from any thread, `publish` from the loop's.
 
-    A place that can't be looked into from the start is the operator's to mend: an alarm. One that comes to be closed
-    later may hide what the agent does there: a gap of the files' events as well, until it is open or gone.
+    A place that can't be looked into from the start is the operator's to mend: an alarm. One that
+    comes to be closed later may hide what the agent does there: a gap of the files' events as well,
+    until it is open or gone.
     """
 
     def __init__(self) -> None:
@@ -32,7 +34,8 @@ class Troubles:
         self._is_hiding = False
 
     def recall(self, events: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-        """Take in what was told before the daemon was restarted: what hid something then was open at the start."""
+        """Take in what was told before the daemon was restarted: what hid something then was open
+        at the start."""
         for kind, data in events:
             if data.get("of") in HIDDEN_PARTS and kind in ("gap.began", "gap.ended"):
                 self._closed_at_start = set() if kind == "gap.began" else None
@@ -43,7 +46,11 @@ class Troubles:
             self._closed_at_start = set(self._hiding_places())
 
     def _hiding_places(self) -> dict[tuple[str, str], str]:
-        return {(of, place): why for of in HIDING for place, why in dict(self._places.get(of, {})).items()}
+        return {
+            (of, place): why
+            for of in HIDING
+            for place, why in dict(self._places.get(of, {})).items()
+        }
 
     def add(self, of: str, place: str, reason: str) -> None:
         """``place`` has the trouble from now on."""
@@ -55,7 +62,9 @@ class Troubles:
 
     def leave(self, of: str, folder: str) -> None:
         """Neither ``folder`` nor anything below it is there any more."""
-        for place in [one for one in dict(self._places.get(of, {})) if (one + "/").startswith(folder + "/")]:
+        for place in [
+            one for one in dict(self._places.get(of, {})) if (one + "/").startswith(folder + "/")
+        ]:
             self.remove(of, place)
 
     def clear(self) -> None:
@@ -65,7 +74,11 @@ class Troubles:
 
     def publish(self, sink: Sink) -> None:
         """Tell what began and what is over since the last time."""
-        now = {of: next(iter(dict(places).values())) for of, places in dict(self._places).items() if places}
+        now = {
+            of: next(iter(dict(places).values()))
+            for of, places in dict(self._places).items()
+            if places
+        }
         for of in sorted(self._told - now.keys()):
             self._told.discard(of)
             sink("alarm.ended", {"source": "files", "of": of})
@@ -78,7 +91,9 @@ class Troubles:
     def _publish_gap(self, sink: Sink) -> None:
         if self._closed_at_start is None:
             return
-        hiding = [why for at, why in self._hiding_places().items() if at not in self._closed_at_start]
+        hiding = [
+            why for at, why in self._hiding_places().items() if at not in self._closed_at_start
+        ]
         if bool(hiding) == self._is_hiding:
             return
         self._is_hiding = bool(hiding)

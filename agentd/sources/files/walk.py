@@ -1,7 +1,9 @@
-"""Ways into a watched directory that nothing in it can bend: from the root, name by name, no link followed.
+"""Ways into a watched directory that nothing in it can bend: from the root, name by name, no link
+followed.
 
-The agent owns these paths and may put a link where a directory was while we walk. So every step is taken on an
-open descriptor, the last one without opening the thing itself: a pipe, a device or a lock never notices.
+The agent owns these paths and may put a link where a directory was while we walk. So every step is
+taken on an open descriptor, the last one without opening the thing itself: a pipe, a device or a
+lock never notices.
 """
 
 from __future__ import annotations
@@ -39,12 +41,15 @@ def in_words(error: OSError) -> str:
 
 
 class Root:
-    """A watched directory. ``hidden``: relative paths that are none of ours, such as the daemon's own journal.
+    """A watched directory. ``hidden``: relative paths that are none of ours, such as the daemon's
+    own journal.
 
     Raises OSError where there is no directory at ``path``.
     """
 
-    def __init__(self, label: str, path: Path, troubles: Troubles, hidden: Set[str] = frozenset()) -> None:
+    def __init__(
+        self, label: str, path: Path, troubles: Troubles, hidden: Set[str] = frozenset()
+    ) -> None:
         self.label = label
         self.path = path
         self.hidden = hidden
@@ -84,7 +89,8 @@ def within(path: str, folder: str) -> bool:
 
 @contextmanager
 def spot(root: Root, relative: str) -> Iterator[int]:
-    """A descriptor that names the entry ``relative`` itself, unopened. Raises OSError where there is none."""
+    """A descriptor that names the entry ``relative`` itself, unopened. Raises OSError where there
+    is none."""
     fd = root.open()
     try:
         parts = relative.split("/") if relative else []
@@ -98,23 +104,29 @@ def spot(root: Root, relative: str) -> Iterator[int]:
 
 
 def read_only(root: Root, fd: int, flags: int = 0) -> int:
-    """Open what ``fd`` names for reading, if possible without changing its access time. Raises OSError."""
+    """Open what ``fd`` names for reading, if possible without changing its access time. Raises
+    OSError."""
     path, flags = f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags
     try:
         return os.open(path, flags | os.O_NOATIME)
     except PermissionError as error:
         if error.errno != errno.EPERM:
             raise
-    opened = os.open(path, flags)  # only its owner, or who may act for any owner, reads a file without a trace
+    opened = os.open(
+        path, flags
+    )  # only its owner, or who may act for any owner, reads a file without a trace
     if not os.fstatvfs(opened).f_flag & _STAMPLESS:
-        reason = "files of another user: reading them may change their access times; wanted the owner's rights"
+        reason = (
+            "files of another user: reading them may change their access times; wanted the owner's"
+            " rights"
+        )
         root.troubles.add("access times", root.label, reason + " or CAP_FOWNER")
     return opened
 
 
 def glance(root: Root, relative: str) -> Found | None:
-    """What stands at that path, nothing read; None where there is nothing. Raises `RootGoneError`, and another OSError
-    where nobody can tell."""
+    """What stands at that path, nothing read; None where there is nothing. Raises `RootGoneError`,
+    and another OSError where nobody can tell."""
     try:
         with spot(root, relative) as fd:
             return Found.from_stat(relative, os.fstat(fd))
@@ -127,7 +139,8 @@ def glance(root: Root, relative: str) -> Found | None:
 
 
 def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, Found | None]]:
-    """What stands at each of these paths, but for those of which nobody can tell. Raises `RootGoneError`."""
+    """What stands at each of these paths, but for those of which nobody can tell. Raises
+    `RootGoneError`."""
     for path in paths:
         try:
             yield path, glance(root, path)
@@ -138,11 +151,13 @@ def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, Found | Non
 
 
 def entries(root: Root, folder: str) -> list[Found]:
-    """What a folder holds, by name; nothing where it is gone. Raises `ClosedError`, with an alarm, where it may not or
-    can't be read, and `RootGoneError`."""
+    """What a folder holds, by name; nothing where it is gone. Raises `ClosedError`, with an alarm,
+    where it may not or can't be read, and `RootGoneError`."""
     place = f"{root.label}/{folder}"
     if folder.count("/") >= MAX_DEPTH:
-        root.troubles.add("depth", place, f"{place[:200]}: folders more than {MAX_DEPTH} deep are not looked at")
+        root.troubles.add(
+            "depth", place, f"{place[:200]}: folders more than {MAX_DEPTH} deep are not looked at"
+        )
         return []
     try:
         with spot(root, folder) as fd:
@@ -157,7 +172,11 @@ def entries(root: Root, folder: str) -> list[Found]:
         if error.errno in ABSENT:
             return []
         # A folder that can't be read is not an empty one: nothing is known of what is in it.
-        why = "the daemon's user may not read this folder" if isinstance(error, PermissionError) else error.strerror
+        why = (
+            "the daemon's user may not read this folder"
+            if isinstance(error, PermissionError)
+            else error.strerror
+        )
         root.troubles.add("folders", place, f"{place[:200]}: {why}")
         raise ClosedError(error.errno, error.strerror, place) from error
     root.troubles.remove("folders", place)
@@ -176,7 +195,8 @@ def _listed(root: Root, folder: str, opened: int) -> Iterator[Found]:
 
 
 def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterator[Found]:
-    """Everything below ``below``, a folder before what is in it; folders that may not be read go into ``closed``.
+    """Everything below ``below``, a folder before what is in it; folders that may not be read go
+    into ``closed``.
 
     Raises `RootGoneError`."""
     waiting = [iter(_open(root, below, closed))]

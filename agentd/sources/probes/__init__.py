@@ -1,4 +1,5 @@
-"""The source "probe": facts that no event shows, read at the start, at the ends of steps and at the close.
+"""The source "probe": facts that no event shows, read at the start, at the ends of steps and at the
+close.
 
 source   when they are asked, within which budget, and what is told
 answer   what an answer may be: bounded and masked

@@ -17,7 +17,8 @@ class ProbeFailedError(Exception):
 
 
 class Answer(NamedTuple):
-    """``cut``: there was more than `MAX_ANSWER_BYTES`, and nothing of it is told: part of a fact is another one."""
+    """``cut``: there was more than `MAX_ANSWER_BYTES`, and nothing of it is told: part of a fact is
+    another one."""
 
     value: Any
     cut: bool = False
@@ -37,7 +38,8 @@ def text_of(data: bytes, as_: str, what: str) -> Any:
 
 
 def answer_fields(answer: Answer, masker: Masker) -> dict[str, Any]:
-    """An event's ``value`` and ``cut``: masked, and nothing at all of what is too long to be kept whole."""
+    """An event's ``value`` and ``cut``: masked, and nothing at all of what is too long to be kept
+    whole."""
     if not answer.cut:
         value = masker.mask_json(answer.value)
         try:

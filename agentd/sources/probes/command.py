@@ -1,7 +1,8 @@
-"""What a program says, where the daemon's operator allowed tasks to run programs (``--allow-commands``).
+"""What a program says, where the daemon's operator allowed tasks to run programs
+(``--allow-commands``).
 
-No shell, no input, an environment without the daemon's own secrets, and an end with the budget. That the program
-changes nothing is the task's word: nobody can hold it to that.
+No shell, no input, an environment without the daemon's own secrets, and an end with the budget.
+That the program changes nothing is the task's word: nobody can hold it to that.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from typing import Any
 
 from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
 
-_KEPT = "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS".split()
+_KEPT = (
+    "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR"
+    " DBUS_SESSION_BUS_ADDRESS".split()
+)
 
 REAP_S = 0.5
 """How long a killed program's last words are waited for, in seconds."""
@@ -30,7 +34,8 @@ class CommandProbe:
         self._allowed = allowed
 
     async def ask(self, budget_s: float) -> Answer:
-        """Raises `ProbeFailedError`. Whatever the program started ends with it, or with the budget."""
+        """Raises `ProbeFailedError`. Whatever the program started ends with it, or with the
+        budget."""
         if not self._allowed:
             raise ProbeFailedError("the daemon was not started with --allow-commands")
         env = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -40,7 +45,9 @@ class CommandProbe:
                 stderr=asyncio.subprocess.DEVNULL, env=env, cwd="/", start_new_session=True,
             )  # fmt: skip
         except (OSError, ValueError) as error:
-            raise ProbeFailedError(f"{self._argv[0]}: {getattr(error, 'strerror', None) or error}") from None
+            raise ProbeFailedError(
+                f"{self._argv[0]}: {getattr(error, 'strerror', None) or error}"
+            ) from None
         try:
             assert process.stdout is not None
             out = await _bounded(process.stdout)
@@ -50,10 +57,13 @@ class CommandProbe:
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            # asyncio waits for the end of the pipe, too, and sees none while its buffer is full; what fled may hold it.
+            # asyncio waits for the end of the pipe, too, and sees none while its buffer is full;
+            # what fled may hold it.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(REAP_S):
-                    while process.stdout is not None and await process.stdout.read(MAX_ANSWER_BYTES):
+                    while process.stdout is not None and await process.stdout.read(
+                        MAX_ANSWER_BYTES
+                    ):
                         pass
                     await process.wait()
         return Answer({"exit": code, "out": text_of(out, self._as, "its output")})
@@ -61,6 +71,8 @@ class CommandProbe:
 
 async def _bounded(stream: asyncio.StreamReader) -> bytes:
     out = b""
-    while len(out) <= MAX_ANSWER_BYTES and (chunk := await stream.read(MAX_ANSWER_BYTES + 1 - len(out))):
+    while len(out) <= MAX_ANSWER_BYTES and (
+        chunk := await stream.read(MAX_ANSWER_BYTES + 1 - len(out))
+    ):
         out += chunk
     return out

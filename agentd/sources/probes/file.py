@@ -1,4 +1,5 @@
-"""The content of a file in a watched directory, read as the files source reads: no link followed, no time changed."""
+"""The content of a file in a watched directory, read as the files source reads: no link followed,
+no time changed."""
 
 from __future__ import annotations
 
@@ -51,6 +52,8 @@ class FileProbe:
 
 def _read(opened: int) -> bytes:
     data = b""
-    while len(data) <= MAX_ANSWER_BYTES and (chunk := os.read(opened, MAX_ANSWER_BYTES + 1 - len(data))):
+    while len(data) <= MAX_ANSWER_BYTES and (
+        chunk := os.read(opened, MAX_ANSWER_BYTES + 1 - len(data))
+    ):
         data += chunk
     return data

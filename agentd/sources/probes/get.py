@@ -1,4 +1,5 @@
-"""A GET of the application's own API. The site sees it, under a name of its own in the access log."""
+"""A GET of the application's own API. The site sees it, under a name of its own in the access
+log."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class GetProbe:
-    """``{"status": …, "body": …}``: JSON where the site says that it is, else text. An error of the server (5xx) is no
-    answer."""
+    """``{"status": …, "body": …}``: JSON where the site says that it is, else text. An error of the
+    server (5xx) is no answer."""
 
     def __init__(self, plan: Mapping[str, Any], origin: str | None) -> None:
         url = str(plan["url"])
@@ -29,17 +30,27 @@ class GetProbe:
 
     async def ask(self, budget_s: float) -> Answer:
         """Raises `ProbeFailedError`."""
-        headers = {"user-agent": NAME, "accept": "application/json, text/*;q=0.9", "accept-encoding": "identity"}
+        headers = {
+            "user-agent": NAME,
+            "accept": "application/json, text/*;q=0.9",
+            "accept-encoding": "identity",
+        }
         try:
             verify = await self._verify()
-            async with httpx.AsyncClient(trust_env=False, timeout=budget_s, headers=headers, verify=verify) as client:
+            async with httpx.AsyncClient(
+                trust_env=False, timeout=budget_s, headers=headers, verify=verify
+            ) as client:
                 return await self._follow(client)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # ValueError: a Location that is no address
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            ValueError,
+        ) as error:  # ValueError: a Location that is no address
             raise ProbeFailedError(f"{type(error).__name__}: {error}") from None
 
     async def _verify(self) -> ssl.SSLContext | bool:
-        """The certificates to trust, read once and not on the loop: that takes longer than most answers. A site
-        without TLS is never left for one with it."""
+        """The certificates to trust, read once and not on the loop: that takes longer than most
+        answers. A site without TLS is never left for one with it."""
         if not self._url.startswith("https:"):
             return False
         if self._trust is None:

@@ -1,5 +1,5 @@
-"""A JavaScript expression, evaluated beside the page where the page can't see it, and refused if it would change
-anything: ``throwOnSideEffect`` is V8's own watch over that.
+"""A JavaScript expression, evaluated beside the page where the page can't see it, and refused if it
+would change anything: ``throwOnSideEffect`` is V8's own watch over that.
 
 The conversation with the browser is one of its own, so that a slow answer holds up no event.
 """
@@ -24,10 +24,13 @@ from detectors.task.script_calls import refusal
 MAX_TABS = 8
 
 
-class Browser:
-    """A conversation with the browser for all script probes, begun when it is needed and again when it is lost."""
+class ProbeBrowser:
+    """A conversation with the browser for all script probes, begun when it is needed and again when
+    it is lost."""
 
-    def __init__(self, endpoint: str | None, profile: Path | None, line: Line | None = None) -> None:
+    def __init__(
+        self, endpoint: str | None, profile: Path | None, line: Line | None = None
+    ) -> None:
         self._endpoint = endpoint
         self._profile = profile
         self._line = line
@@ -42,8 +45,14 @@ class Browser:
         return [one for one in found if not one.get("subtype")]  # none that is prerendered
 
     async def evaluate(self, target: str, expression: str, budget_s: float) -> Params:
-        """The reply to ``Runtime.evaluate`` in this tab's main frame; raises `SourceLostError` or `CdpError`."""
-        how = {"throwOnSideEffect": True, "timeout": budget_s * 1000, "silent": True, "includeCommandLineAPI": False}
+        """The reply to ``Runtime.evaluate`` in this tab's main frame; raises `SourceLostError` or
+        `CdpError`."""
+        how = {
+            "throwOnSideEffect": True,
+            "timeout": budget_s * 1000,
+            "silent": True,
+            "includeCommandLineAPI": False,
+        }
         return await self._tab.evaluate(await self._connect(), target, expression, **how)
 
     async def _connect(self) -> Connection:
@@ -52,7 +61,10 @@ class Browser:
                 return self._live[0]
             await self.close()
             connection = await (self._line.open() if self._line else self._over_port())
-            self._live = connection, asyncio.create_task(connection.run(self._tab.handle), name="probes' browser")
+            self._live = (
+                connection,
+                asyncio.create_task(connection.run(self._tab.handle), name="probes' browser"),
+            )
             return connection
 
     async def _over_port(self) -> Connection:
@@ -72,9 +84,10 @@ class Browser:
 
 
 class ScriptProbe:
-    """What the expression is worth in the tab that shows the address; of several such tabs, all must agree."""
+    """What the expression is worth in the tab that shows the address; of several such tabs, all
+    must agree."""
 
-    def __init__(self, plan: Mapping[str, Any], origin: str | None, browser: Browser) -> None:
+    def __init__(self, plan: Mapping[str, Any], origin: str | None, browser: ProbeBrowser) -> None:
         self._where = plan["url"]
         self._expression = str(plan["expression"])
         self._origin = origin
@@ -84,11 +97,17 @@ class ScriptProbe:
         """Raises `ProbeFailedError`."""
         try:
             pages = await self._browser.pages()
-            tabs = [page["targetId"] for page in pages if url_matches(self._where, page["url"], self._origin)]
+            tabs = [
+                page["targetId"]
+                for page in pages
+                if url_matches(self._where, page["url"], self._origin)
+            ]
             if not tabs:
                 raise ProbeFailedError("no tab shows the address")
             if len(tabs) > MAX_TABS:
-                raise ProbeFailedError(f"{len(tabs)} tabs show the address; at most {MAX_TABS} are asked")
+                raise ProbeFailedError(
+                    f"{len(tabs)} tabs show the address; at most {MAX_TABS} are asked"
+                )
             asked = [self._browser.evaluate(tab, self._expression, budget_s) for tab in tabs]
             values = [_value(reply, self._expression) for reply in await asyncio.gather(*asked)]
         except (SourceLostError, CdpError) as error:

@@ -1,7 +1,8 @@
-"""When probes are asked: at the start, at the ends of steps before the seal, at the close; each within its budget.
+"""When probes are asked: at the start, at the ends of steps before the seal, at the close; each
+within its budget.
 
-A probe that can't be answered is told as failed, and as a gap of what leans on it until it answers again; nothing
-else waits for it or goes blind.
+A probe that can't be answered is told as failed, and as a gap of what leans on it until it answers
+again; nothing else waits for it or goes blind.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from agentd.sources.probes.answer import Answer, ProbeFailedError, answer_fields
 from agentd.sources.probes.command import CommandProbe
 from agentd.sources.probes.file import FileProbe
 from agentd.sources.probes.get import GetProbe
-from agentd.sources.probes.script import Browser, ScriptProbe
+from agentd.sources.probes.script import ProbeBrowser, ScriptProbe
 
 AGAIN_S = 1.0
 """How often what could not be answered at the start is asked again, in seconds, until the first step ends."""
@@ -28,8 +29,9 @@ AGAIN_S = 1.0
 log = structlog.get_logger(__name__)
 
 
-class Asks(Protocol):
-    """One way of asking; raises `ProbeFailedError`, and may be cancelled when its budget is spent."""
+class ProbeClient(Protocol):
+    """One way of asking; raises `ProbeFailedError`, and may be cancelled when its budget is
+    spent."""
 
     async def ask(self, budget_s: float) -> Answer: ...
 
@@ -38,7 +40,7 @@ class _Probe(NamedTuple):
     id: str
     when: tuple[str, ...]
     budget_s: float
-    asks: Asks
+    asks: ProbeClient
 
 
 class ProbesSource:
@@ -57,15 +59,17 @@ class ProbesSource:
         line: Line | None = None,
     ) -> None:
         origin = plan.get("origin")
-        self._browser = Browser(cdp, profile, line)
-        make: dict[str, Callable[[Mapping[str, Any]], Asks]] = {
+        self._browser = ProbeBrowser(cdp, profile, line)
+        make: dict[str, Callable[[Mapping[str, Any]], ProbeClient]] = {
             "get": lambda spec: GetProbe(spec, origin),
             "file": lambda spec: FileProbe(spec, files or {}),
             "command": lambda spec: CommandProbe(spec, allow_commands),
             "script": lambda spec: ScriptProbe(spec, origin, self._browser),
         }
         self._probes = [
-            _Probe(spec["id"], tuple(spec["when"]), spec["budget_ms"] / 1000, make[spec["kind"]](spec))
+            _Probe(
+                spec["id"], tuple(spec["when"]), spec["budget_ms"] / 1000, make[spec["kind"]](spec)
+            )
             for spec in plan.get("probes") or ()
         ]
         self._masker = Masker(plan.get("mask") or ())
@@ -108,7 +112,8 @@ class ProbesSource:
         return "close" in probe.when or ("step" in probe.when and step != self._asked_at)
 
     async def _try_again(self) -> None:
-        """A page that the harness opens after the daemon's start has a baseline too; a seal is not kept waiting."""
+        """A page that the harness opens after the daemon's start has a baseline too; a seal is not
+        kept waiting."""
         stepped = asyncio.create_task(self._stepped.wait())
         try:
             while self._blind and not stepped.done():
@@ -123,9 +128,13 @@ class ProbesSource:
 
     async def _retry(self) -> None:
         await asyncio.sleep(AGAIN_S)
-        await self._ask([probe for probe in self._probes if probe.id in self._blind], "start", None, again=True)
+        await self._ask(
+            [probe for probe in self._probes if probe.id in self._blind], "start", None, again=True
+        )
 
-    async def _ask(self, probes: Sequence[_Probe], when: str, step: int | None, *, again: bool = False) -> None:
+    async def _ask(
+        self, probes: Sequence[_Probe], when: str, step: int | None, *, again: bool = False
+    ) -> None:
         """All at once, and told in the order in which the task declares them."""
         async with self._turn:
             said = await asyncio.gather(*map(self._answer, probes))
@@ -150,7 +159,9 @@ class ProbesSource:
     def _tell(self, name: str, when: str, step: int | None, ms: int, answer: Answer | str) -> None:
         if self._sink is None:
             return
-        data: dict[str, Any] = {"probe": name, "when": when} | ({} if step is None else {"step": step})
+        data: dict[str, Any] = {"probe": name, "when": when} | (
+            {} if step is None else {"step": step}
+        )
         if isinstance(answer, str):
             reason = self._masker.mask_text(answer)
             if name not in self._blind:

@@ -1,7 +1,9 @@
-"""The kernel's proc connector: a netlink message for every fork, exec and exit, however short the process lives.
+"""The kernel's proc connector: a netlink message for every fork, exec and exit, however short the
+process lives.
 
-It wants CAP_NET_ADMIN in the machine's first namespaces; in a container the kernel says nothing at all, so it counts
-as open only once it has answered. The layout of its messages: linux/netlink.h, linux/connector.h, linux/cn_proc.h.
+It wants CAP_NET_ADMIN in the machine's first namespaces; in a container the kernel says nothing at
+all, so it counts as open only once it has answered. The layout of its messages: linux/netlink.h,
+linux/connector.h, linux/cn_proc.h.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _BODY = _HEAD.size + _CONNECTOR.size + _EVENT.size
 _BUFFER = 1 << 20
 
 
-class Told(NamedTuple):
+class ProcessMessage(NamedTuple):
     """One message about a process as a whole; ``parent`` only of a fork."""
 
     what: Literal["forked", "ran", "ended", "overrun"]
@@ -47,7 +49,9 @@ class Connector:
     def open(cls) -> Connector | None:
         """None where the kernel will not tell this process."""
         try:
-            link = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _NETLINK_CONNECTOR)
+            link = socket.socket(
+                socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _NETLINK_CONNECTOR
+            )
         except OSError:
             return None
         try:
@@ -64,7 +68,7 @@ class Connector:
         link.close()
         return None
 
-    def read(self) -> Iterator[Told]:
+    def read(self) -> Iterator[ProcessMessage]:
         """All that waits, in the kernel's order. ``overrun``: messages were lost."""
         while True:
             try:
@@ -74,7 +78,7 @@ class Connector:
             except OSError as error:
                 if error.errno != errno.ENOBUFS:
                     raise
-                yield Told("overrun")
+                yield ProcessMessage("overrun")
                 continue
             if (told := decode(message)) is not None:
                 yield told
@@ -87,18 +91,18 @@ class Connector:
             self._link.close()
 
 
-def decode(message: bytes) -> Told | None:
+def decode(message: bytes) -> ProcessMessage | None:
     """One message; None where it is about a thread, or of another kind."""
     if len(message) < _BODY + _IDS.size:
         return None
     what, _, _ = _EVENT.unpack_from(message, _HEAD.size + _CONNECTOR.size)
     first, second, third, fourth = _IDS.unpack_from(message, _BODY)
     if what == _FORK and third == fourth:  # parent's thread and process, child's thread and process
-        return Told("forked", fourth, second)
+        return ProcessMessage("forked", fourth, second)
     if what == _EXEC:
-        return Told("ran", second)
+        return ProcessMessage("ran", second)
     if what == _EXIT and first == second:
-        return Told("ended", first)
+        return ProcessMessage("ended", first)
     return None
 
 
@@ -108,7 +112,8 @@ def _command(what: int) -> bytes:
 
 
 def _is_answer(message: bytes) -> bool:
-    """The answer to _LISTEN: an event of no kind, with the error number 0. Other events may come before it."""
+    """The answer to _LISTEN: an event of no kind, with the error number 0. Other events may come
+    before it."""
     what, _, _ = _EVENT.unpack_from(message, _HEAD.size + _CONNECTOR.size)
     (error,) = struct.unpack_from("=I", message, _BODY)
     return bool(what != _NONE or error == 0)

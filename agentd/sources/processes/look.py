@@ -16,10 +16,11 @@ T = TypeVar("T")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Facts(NamedTuple):
-    """One look at one process. ``arguments``: all of its command line but the program's own name; ``born``: its
-    start, in seconds since the machine's, which tells it from another one with the same pid, also when somebody sets
-    the clock; ``over``: it has ended, and its parent did not ask how."""
+class ProcessFacts(NamedTuple):
+    """One look at one process. ``arguments``: all of its command line but the program's own name;
+    ``born``: its start, in seconds since the machine's, which tells it from another one with the
+    same pid, also when somebody sets the clock; ``over``: it has ended, and its parent did not ask
+    how."""
 
     pid: int
     parent: int
@@ -31,10 +32,12 @@ class Facts(NamedTuple):
     over: bool = False
 
 
-def look(pid: int) -> Facts | None:
-    """The process now; None where it is gone, may not be seen, or has no program: is about to become another one, or
-    is of the kernel's own (`is_kernels`)."""
-    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):  # ZombieProcess is a NoSuchProcess
+def look(pid: int) -> ProcessFacts | None:
+    """The process now; None where it is gone, may not be seen, or has no program: is about to
+    become another one, or is of the kernel's own (`is_kernels`)."""
+    with contextlib.suppress(
+        psutil.NoSuchProcess, psutil.AccessDenied
+    ):  # ZombieProcess is a NoSuchProcess
         process = psutil.Process(pid)
         with process.oneshot():
             name, parent, born = process.name(), process.ppid(), _born(pid)
@@ -44,11 +47,13 @@ def look(pid: int) -> Facts | None:
             over = process.status() == psutil.STATUS_ZOMBIE
         if not command and command is not None and not over:
             return None
-        return Facts(pid, parent, born, name, tuple(command[1:]) if command else None, program, user, over)
+        return ProcessFacts(
+            pid, parent, born, name, tuple(command[1:]) if command else None, program, user, over
+        )
     return None
 
 
-def look_at_all() -> Iterator[Facts]:
+def look_at_all() -> Iterator[ProcessFacts]:
     """Every process that runs and can be seen, parents before their children."""
     seen = [facts for pid in psutil.pids() if (facts := look(pid)) is not None and not facts.over]
     yield from sorted(seen, key=lambda facts: (facts.born, facts.pid))
@@ -74,7 +79,8 @@ def _born(pid: int) -> float:
 
 
 def _program(pid: int) -> str | None:
-    # psutil guesses it from the command line where it may not be read: there stands what the process wrote itself.
+    # psutil guesses it from the command line where it may not be read: there stands what the
+    # process wrote itself.
     try:
         return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
     except OSError:

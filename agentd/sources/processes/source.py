@@ -1,4 +1,5 @@
-"""Joins the connector or, where the kernel does not tell, a look at /proc ten times a second, with the fold."""
+"""Joins the connector or, where the kernel does not tell, a look at /proc ten times a second, with
+the fold."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from agentd.core.source import Sink, SourceLostError
 from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
 from agentd.sources.processes.connector import Connector
-from agentd.sources.processes.fold import Fold, Seen
-from agentd.sources.processes.look import Facts, is_kernels, look, look_at_all, now, pids
+from agentd.sources.processes.fold import ProcessFold, ProcessObservation
+from agentd.sources.processes.look import ProcessFacts, is_kernels, look, look_at_all, now, pids
 
 POLL_S = 0.1
 """How often /proc is looked at where the kernel does not tell, in seconds."""
@@ -37,7 +38,7 @@ class ProcessesSource:
         self._whose = whose
         self._masker = Masker(plan.get("mask") or ())
         self._ask_kernel = ask_kernel
-        self._live: tuple[Worker, _Watch] | None = None
+        self._live: tuple[Worker, _ProcessWatch] | None = None
         self._told: dict[int, dict[str, Any]] = {}
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
@@ -52,8 +53,9 @@ class ProcessesSource:
             self._told.pop(data["pid"], None)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
-        """Report what runs, then what starts and ends; raises `SourceLostError` when it can see no longer."""
-        watch = _Watch(self._whose, self._masker, ask_kernel=self._ask_kernel)
+        """Report what runs, then what starts and ends; raises `SourceLostError` when it can see no
+        longer."""
+        watch = _ProcessWatch(self._whose, self._masker, ask_kernel=self._ask_kernel)
         before, self._told = self._told, {}
 
         def tell(kind: str, data: Mapping[str, Any]) -> None:
@@ -75,18 +77,19 @@ class ProcessesSource:
             self._told = before | self._told  # of a life that did not begin nothing is forgotten
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once every process that started or ended before is reported, at most after ``timeout_s`` seconds."""
+        """Return once every process that started or ended before is reported, at most after
+        ``timeout_s`` seconds."""
         if self._live is not None:
             worker, watch = self._live
             await worker.ask(lambda: watch.look(worker, closely=True), timeout_s)
 
 
-class _Watch:
+class _ProcessWatch:
     """One life of the source, in its thread."""
 
     def __init__(self, whose: str, masker: Masker, *, ask_kernel: bool) -> None:
         self._whose = whose
-        self._fold = Fold(whose, os.getpid(), masker.mask_arguments)
+        self._fold = ProcessFold(whose, os.getpid(), masker.mask_arguments)
         self._ask_kernel = ask_kernel
         self._connector: Connector | None = None
         self._ticks = 0
@@ -117,13 +120,17 @@ class _Watch:
         if self._whose.isdecimal() and self._fold.facts_of(int(self._whose)) is None:
             raise SourceLostError(f"--processes {self._whose}: no such process runs")
         if self._connector is None:
-            reason = f"the kernel does not tell of processes here: one that lives less than {POLL_S:g} s may be missed"
+            reason = (
+                f"the kernel does not tell of processes here: one that lives less than {POLL_S:g} s"
+                " may be missed"
+            )
             worker.tell("alarm.raised", {"source": "processes", "reason": reason})
             log.warning("Processes are looked for, not told of.", every_s=POLL_S)
         worker.ready()
 
     def look(self, worker: Worker, *, closely: bool = False) -> None:
-        """Tell all that happened until now; not ``closely``, what has long been known is not looked at each time."""
+        """Tell all that happened until now; not ``closely``, what has long been known is not looked
+        at each time."""
         if self._connector is None:
             self._poll(worker, all_again=closely)
             return
@@ -135,9 +142,14 @@ class _Watch:
             elif told.what == "ended":
                 _tell(worker, self._fold.ended(told.pid))
             else:
-                reason = "the kernel told of more processes than were read: those that lived shortly are not known"
+                reason = (
+                    "the kernel told of more processes than were read: those that lived shortly are"
+                    " not known"
+                )
                 worker.tell("journal.dropped", {"source": "processes", "reason": reason})
-                log.warning("The kernel told of more processes than were read; looking at all of them.")
+                log.warning(
+                    "The kernel told of more processes than were read; looking at all of them."
+                )
                 self._poll(worker, all_again=True)
 
     def _poll(self, worker: Worker, *, all_again: bool = False) -> None:
@@ -152,7 +164,7 @@ class _Watch:
             if before is None or again or _is_young(before):
                 _tell(worker, self._observe(pid, before))
 
-    def _observe(self, pid: int, before: Facts | None) -> list[Seen]:
+    def _observe(self, pid: int, before: ProcessFacts | None) -> list[ProcessObservation]:
         facts, fold = look(pid), self._fold
         if facts is None or facts.over:
             if facts is not None or is_kernels(pid):
@@ -166,24 +178,30 @@ class _Watch:
                 fold.split(facts)
                 return []
             return fold.ran(pid, facts)
-        return fold.ran(pid, facts) if _is_another(before, facts, told=fold.is_reported(pid)) else []
+        return (
+            fold.ran(pid, facts) if _is_another(before, facts, told=fold.is_reported(pid)) else []
+        )
 
 
-def _is_young(facts: Facts) -> bool:
+def _is_young(facts: ProcessFacts) -> bool:
     return now() - facts.born < YOUNG_S
 
 
-def _is_another(before: Facts, after: Facts, *, told: bool) -> bool:
-    """Whether another program runs in the process. A program may rewrite its own command line, so that counts only
-    for one that has just split."""
+def _is_another(before: ProcessFacts, after: ProcessFacts, *, told: bool) -> bool:
+    """Whether another program runs in the process. A program may rewrite its own command line, so
+    that counts only for one that has just split."""
     if not told and _is_young(after) and after.arguments is not None:
         return (before.name, before.arguments) != (after.name, after.arguments)
     if before.program is not None and after.program is not None:
         return before.program != after.program
     # A program may rewrite its name too, but hardly both where it runs on.
-    return after.arguments is not None and before.name != after.name and before.arguments != after.arguments
+    return (
+        after.arguments is not None
+        and before.name != after.name
+        and before.arguments != after.arguments
+    )
 
 
-def _tell(worker: Worker, seen: Iterable[Seen]) -> None:
+def _tell(worker: Worker, seen: Iterable[ProcessObservation]) -> None:
     for one in seen:
         worker.tell(one.kind, one.data)

@@ -1,7 +1,9 @@
-"""The source "reader": what stands in the files that a rule of the task asks about, as ``file.read`` events.
+"""The source "reader": what stands in the files that a rule of the task asks about, as
+``file.read`` events.
 
-Read at the start, at the ends of steps before the seal and at the close, and only if the file changed since; each in a
-process of its own (agentd/readers). What can't be read through no fault of the file is a gap of what leans on it.
+Read at the start, at the ends of steps before the seal and at the close, and only if the file
+changed since; each in a process of its own (agentd/readers). What can't be read through no fault of
+the file is a gap of what leans on it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from agentd.sources.files.facts import Found
 from agentd.sources.files.names import spoken
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, in_words, read_only, spot
-from agentd.sources.reader.read_requests import Seen, Spot, Stamp, Wish, look_for, stands
+from agentd.sources.reader.read_requests import FolderLook, Spot, Stamp, Wish, look_for, stands
 
 BUDGET_S = 5.0
 """One file's, in seconds of wall time."""
@@ -37,11 +39,14 @@ log = structlog.get_logger(__name__)
 
 
 class ReaderSource:
-    """``plan["file_reads"]`` says what is read, ``files`` where: label → watched directory. ``own``: the daemon's."""
+    """``plan["file_reads"]`` says what is read, ``files`` where: label → watched directory.
+    ``own``: the daemon's."""
 
     name = "reader"
 
-    def __init__(self, plan: Mapping[str, Any], files: Mapping[str, Path], own: Iterable[Path] = ()) -> None:
+    def __init__(
+        self, plan: Mapping[str, Any], files: Mapping[str, Path], own: Iterable[Path] = ()
+    ) -> None:
         self._wishes = [Wish(**asked) for asked in plan.get("file_reads") or ()]
         self._paths = dict(files)
         self._own = tuple(own)
@@ -56,12 +61,15 @@ class ReaderSource:
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
-        """Read what is there at the start; then wait to be asked. Raises `SourceLostError` when a root is gone."""
+        """Read what is there at the start; then wait to be asked. Raises `SourceLostError` when a
+        root is gone."""
         self._known.clear()
         self._blind.clear()
         self._closed.clear()
         try:
-            self._roots = {label: Root(label, path, Troubles()) for label, path in self._paths.items()}
+            self._roots = {
+                label: Root(label, path, Troubles()) for label, path in self._paths.items()
+            }
         except OSError as error:
             raise SourceLostError(in_words(error)) from None
         for root in self._roots.values():
@@ -92,7 +100,9 @@ class ReaderSource:
 
     async def _look(self, when: str, step: int | None) -> None:
         async with self._turn:
-            seen = await asyncio.to_thread(look_for, self._roots, self._wishes, frozenset(self._told))
+            seen = await asyncio.to_thread(
+                look_for, self._roots, self._wishes, frozenset(self._told)
+            )
             found = seen.found
             moment = {"when": when} | ({} if step is None else {"step": step})
             for gone in sorted(self._told - found.keys() - seen.closed.keys(), key=str):
@@ -103,15 +113,19 @@ class ReaderSource:
             changed = [at for at, stamp in found.items() if self._known.get(at) != stamp]
             until = asyncio.get_running_loop().time() + MOMENT_S
             said = await asyncio.gather(*(self._read(at, found[at], until) for at in changed))
-            # Nothing is awaited from here on: a look that is called off may have read, but what it read is not known.
+            # Nothing is awaited from here on: a look that is called off may have read, but what it
+            # read is not known.
             for at, answer in zip(changed, said, strict=True):
                 if answer["status"] not in UNKNOWN:
                     self._known[at] = found[at]
                 if answer["status"] != "unsettled" or when == "close":
-                    self._tell(at, {**moment, **answer} | ({"baseline": True} if when == "start" else {}))
+                    self._tell(
+                        at, {**moment, **answer} | ({"baseline": True} if when == "start" else {})
+                    )
 
-    def _mind(self, seen: Seen) -> None:
-        """What may not be looked at is not gone: nobody knows, until it is looked at and read again."""
+    def _mind(self, seen: FolderLook) -> None:
+        """What may not be looked at is not gone: nobody knows, until it is looked at and read
+        again."""
         for at, reason in seen.closed.items():
             self._known.pop(at, None)
             self._lose(at.wish, at, reason)
@@ -136,13 +150,17 @@ class ReaderSource:
                     return {"status": "unsettled", "reason": "it went while it was read"}
                 return {"status": "denied", "reason": error.strerror or str(error)}
 
-    async def _ask(self, at: Spot, stamp: Stamp, fd: int, head: bytes, size: int, left: float) -> dict[str, Any]:
+    async def _ask(
+        self, at: Spot, stamp: Stamp, fd: int, head: bytes, size: int, left: float
+    ) -> dict[str, Any]:
         name = at.path.rpartition("/")[2]
         format_ = at.wish.format or format_of(mime_of(head, name), name)
         about = {"format": format_, "size": size}
         with self._beside(at, format_) as wal:
             answer = await self._answer(format_, fd, size, left, at.wish.query, wal)
-            if not stands(stamp if format_ == "sqlite" else stamp[:1], (fd,) if wal is None else (fd, wal)):
+            if not stands(
+                stamp if format_ == "sqlite" else stamp[:1], (fd,) if wal is None else (fd, wal)
+            ):
                 return {**about, "status": "unsettled", "reason": "it changed while it was read"}
         if "facts" in answer and format_ != "image":  # a picture's facts hold no word
             answer["facts"] = self._masker.mask_json(answer["facts"])
@@ -158,7 +176,8 @@ class ReaderSource:
 
     @contextlib.contextmanager
     def _opened(self, root: Root, path: str) -> Iterator[tuple[int, bytes, int]]:
-        """A descriptor for reading, the file's first bytes, its size; no link followed, no time changed."""
+        """A descriptor for reading, the file's first bytes, its size; no link followed, no time
+        changed."""
         with spot(root, path) as named:
             if Found.from_stat(path, os.fstat(named)).what != "file":
                 raise FileNotFoundError(errno.ENOENT, "is no plain file", path)
@@ -170,12 +189,15 @@ class ReaderSource:
 
     @contextlib.contextmanager
     def _beside(self, at: Spot, format_: str) -> Iterator[int | None]:
-        """The write-ahead log of a database that some program has open; None where there is none."""
+        """The write-ahead log of a database that some program has open; None where there is
+        none."""
         with contextlib.ExitStack() as stack:
             wal = None
             if format_ == "sqlite":
                 try:
-                    wal, _, _ = stack.enter_context(self._opened(self._roots[at.root], at.path + "-wal"))
+                    wal, _, _ = stack.enter_context(
+                        self._opened(self._roots[at.root], at.path + "-wal")
+                    )
                 except OSError as error:
                     if isinstance(error, RootGoneError) or error.errno not in ABSENT:
                         raise
@@ -187,7 +209,13 @@ class ReaderSource:
         if self._sink is None:
             return
         path = spoken(at.path)
-        data = {"root": at.root, "path": path, "name": path.rpartition("/")[2], "as": at.wish.format or "auto", **said}
+        data = {
+            "root": at.root,
+            "path": path,
+            "name": path.rpartition("/")[2],
+            "as": at.wish.format or "auto",
+            **said,
+        }
         if at.wish.query is not None:
             data["query"] = at.wish.query
         if "reason" in data:

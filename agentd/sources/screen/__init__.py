@@ -21,9 +21,13 @@ def screen_source(settings: Settings) -> ScreenSource:
     """The source that ``--screen`` asks for; raises `UsageError`."""
     folder = _folder(settings)
     if settings.screen == "cdp":
-        return ScreenSource(lambda: _tab(settings), folder, settings.screens_max, tells=settings.visual)
+        return ScreenSource(
+            lambda: _tab(settings), folder, settings.screens_max, tells=settings.visual
+        )
     display = display_for("--screen x11")
-    return ScreenSource(lambda: _desktop(display), folder, settings.screens_max, tells=settings.visual)
+    return ScreenSource(
+        lambda: _desktop(display), folder, settings.screens_max, tells=settings.visual
+    )
 
 
 def _tab(settings: Settings) -> Camera:

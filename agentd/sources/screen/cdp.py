@@ -1,7 +1,8 @@
 """A camera for the browser's tab in front, over a connection of its own.
 
-Only a tab that is shown is taken: Chromium shows a hidden one to itself to take it, which its page can see. Nothing is
-brought to front, no viewport is changed, no domain is enabled. A page that stands in a dialog gives no picture.
+Only a tab that is shown is taken: Chromium shows a hidden one to itself to take it, which its page
+can see. Nothing is brought to front, no viewport is changed, no domain is enabled. A page that
+stands in a dialog gives no picture.
 """
 
 from __future__ import annotations
@@ -65,13 +66,16 @@ class CdpCamera:
                     async with asyncio.timeout(TAKE_S):
                         return await self._shoot(connection, tab)
         except TimeoutError:
-            raise NoShotError("the tab in front does not answer: it hangs, or a dialog is open") from None
+            raise NoShotError(
+                "the tab in front does not answer: it hangs, or a dialog is open"
+            ) from None
         except (CdpError, SourceLostError) as error:
             raise NoShotError(f"the tab in front gives no picture: {error}") from None
         raise NoShotError("no tab is shown")
 
     async def _tabs(self) -> list[str]:
-        """The tabs, the one that was active last before all others; the browser's list has this order."""
+        """The tabs, the one that was active last before all others; the browser's list has this
+        order."""
         try:
             listed = (await self._http.get("/json/list")).json()
         except (httpx.HTTPError, ValueError) as error:
@@ -80,7 +84,9 @@ class CdpCamera:
 
     async def _shoot(self, connection: Connection, tab: str) -> Shot:
         session = await self._tab.session(connection, tab)
-        reply = await connection.send("Page.captureScreenshot", {"format": FORMAT, "quality": QUALITY}, session)
+        reply = await connection.send(
+            "Page.captureScreenshot", {"format": FORMAT, "quality": QUALITY}, session
+        )
         try:
             data = base64.b64decode(reply["data"])
             return Shot(Image.open(io.BytesIO(data)), data, tab)

@@ -1,7 +1,7 @@
 """The screen source: a picture after every seal. Nobody waits for one but the episode's close.
 
-A picture shows the screen at the time when it is taken, which is told (``ms`` after the seal): if the harness began the
-next step before, ``step.began`` stands before it in the log.
+A picture shows the screen at the time when it is taken, which is told (``ms`` after the seal): if
+the harness began the next step before, ``step.began`` stands before it in the log.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import structlog
 from PIL import Image
 
 from agentd.core.source import Sink
-from agentd.readers.picture_measures import FORMAT, Camera, Facts, NoShotError, Shot, develop
-from agentd.sources.screen.store import Store
+from agentd.readers.picture_measures import FORMAT, Camera, NoShotError, Shot, ShotFacts, develop
+from agentd.sources.screen.store import ShotStore
 
 CLOSE_S = 4.0
 """How long the close waits for the last picture, in seconds."""
@@ -31,14 +31,17 @@ class _Due(NamedTuple):
 
 
 class ScreenSource:
-    """``camera`` makes one for each life of the source; pictures go to ``folder``, at most ``max_bytes`` of them.
+    """``camera`` makes one for each life of the source; pictures go to ``folder``, at most
+    ``max_bytes`` of them.
 
     ``tells``: each picture that is kept goes into the log too, once.
     """
 
     name = "screen"
 
-    def __init__(self, camera: Callable[[], Camera], folder: Path, max_bytes: int, *, tells: bool = False) -> None:
+    def __init__(
+        self, camera: Callable[[], Camera], folder: Path, max_bytes: int, *, tells: bool = False
+    ) -> None:
         self._camera = camera
         self._folder = folder
         self._max_bytes = max_bytes
@@ -46,9 +49,10 @@ class ScreenSource:
         self._live: _Roll | None = None
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
-        """Take one picture as the baseline, then one after each seal; raises `SourceLostError` with the camera."""
+        """Take one picture as the baseline, then one after each seal; raises `SourceLostError` with
+        the camera."""
         camera = self._camera()
-        roll = _Roll(camera, Store(self._folder, self._max_bytes), sink, self._told)
+        roll = _Roll(camera, ShotStore(self._folder, self._max_bytes), sink, self._told)
         tasks = [asyncio.create_task(camera.run()), asyncio.create_task(roll.run(ready))]
         self._live = roll
         try:
@@ -66,7 +70,8 @@ class ScreenSource:
         """Nothing: a picture is of its own moment, and no step waits for it."""
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """At the close, wait for the pictures under way, and for one of a step that was not sealed."""
+        """At the close, wait for the pictures under way, and for one of a step that was not
+        sealed."""
         if closing and self._live is not None:
             await self._live.finish(step)
 
@@ -79,7 +84,7 @@ class ScreenSource:
 class _Roll:
     """One life of the source: what is due, and what the last picture was."""
 
-    def __init__(self, camera: Camera, store: Store, sink: Sink, told: set[str] | None) -> None:
+    def __init__(self, camera: Camera, store: ShotStore, sink: Sink, told: set[str] | None) -> None:
         self._told = told
         self._camera = camera
         self._store = store
@@ -107,7 +112,10 @@ class _Roll:
     def want(self, due: _Due) -> None:
         """Take a picture as soon as the one before is done."""
         if self._due is not None:
-            self._trouble("speed", f"no picture of step {self._due.step}: steps end faster than pictures are taken")
+            self._trouble(
+                "speed",
+                f"no picture of step {self._due.step}: steps end faster than pictures are taken",
+            )
         self._due = due
         self._idle.clear()
         self._news.set()
@@ -144,17 +152,26 @@ class _Roll:
         self._sink("screen.captured", data)
         if self._told is not None and data.get("kept", True) and facts.sha256 not in self._told:
             self._told.add(facts.sha256)
-            picture = {"sha256": facts.sha256, "format": FORMAT, "base64": base64.b64encode(facts.data).decode()}
+            picture = {
+                "sha256": facts.sha256,
+                "format": FORMAT,
+                "base64": base64.b64encode(facts.data).decode(),
+            }
             self._sink("visual.pictured", picture)
 
-    async def _facts(self, shot: Shot) -> Facts:
+    async def _facts(self, shot: Shot) -> ShotFacts:
         facts = await asyncio.to_thread(develop, shot, self._before)
         self._before = facts.cells
         return facts
 
-    async def _described(self, shot: Shot, facts: Facts) -> dict[str, Any]:
+    async def _described(self, shot: Shot, facts: ShotFacts) -> dict[str, Any]:
         width, height = shot.image.size
-        data: dict[str, Any] = {"sha256": facts.sha256, "width": width, "height": height, "phash": facts.phash}
+        data: dict[str, Any] = {
+            "sha256": facts.sha256,
+            "width": width,
+            "height": height,
+            "phash": facts.phash,
+        }
         data |= {"of": self._camera.of, "format": FORMAT, "bytes": len(facts.data)}
         if facts.changed is not None:
             data["changed"] = facts.changed

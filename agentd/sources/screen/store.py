@@ -1,4 +1,5 @@
-"""The pictures' files beside the journal: named by their content, so that a screen that stands still is kept once."""
+"""The pictures' files beside the journal: named by their content, so that a screen that stands
+still is kept once."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ import structlog
 log = structlog.get_logger(__name__)
 
 
-class Store:
-    """``folder`` is made for its owner's eyes alone. At ``max_bytes`` nothing is added, and nothing is ever removed: a
-    log may name every picture in it."""
+class ShotStore:
+    """``folder`` is made for its owner's eyes alone. At ``max_bytes`` nothing is added, and nothing
+    is ever removed: a log may name every picture in it."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder

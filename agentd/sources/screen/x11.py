@@ -46,7 +46,8 @@ class X11Camera:
     # -- in the thread
 
     def _work(self, worker: Worker) -> None:
-        # Held and never used: an X server whose last client goes starts anew, and paints its screen black.
+        # Held and never used: an X server whose last client goes starts anew, and paints its screen
+        # black.
         with self._connected():
             self._grab()
             worker.ready()

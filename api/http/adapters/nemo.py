@@ -1,8 +1,9 @@
-"""NeMo Gym's resources server: `/nemo/seed_session`, `/verify`, `/close_session`, and its step dialect.
+"""NeMo Gym's resources server: `/nemo/seed_session`, `/verify`, `/close_session`, and its step
+dialect.
 
-Its own client puts no path before these, so `milestoned serve --nemo-port` offers them at the root of a port; with
-observability on it puts `/ng-rollout/ID` before them. What can't be scored is `mask_sample`; below `/nemo/strict` it
-is a 503, for clients that ignore the mask (verifiers).
+Its own client puts no path before these, so `milestoned serve --nemo-port` offers them at the root
+of a port; with observability on it puts `/ng-rollout/ID` before them. What can't be scored is
+`mask_sample`; below `/nemo/strict` it is a 503, for clients that ignore the mask (verifiers).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ SHARED_KINDS = {404: "session_lost", 422: "verifier_error", 503: "transport_unre
 
 
 class NemoBody(BaseModel):
-    """A data set's row as NeMo Gym posts it: with `responses_create_params`, and to be scored with `response`."""
+    """A data set's row as NeMo Gym posts it: with `responses_create_params`, and to be scored with
+    `response`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -37,7 +39,10 @@ class NemoBody(BaseModel):
 router = APIRouter(tags=["adapters"])
 dialect = APIRouter()
 _PLACES = ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}")
-_POST: dict[str, Any] = {"responses": problems(401, 403, 404, 409, 413, 422), "openapi_extra": described(NemoBody)}
+_POST: dict[str, Any] = {
+    "responses": problems(401, 403, 404, 409, 413, 422),
+    "openapi_extra": described(NemoBody),
+}
 
 
 async def _received(request: Request, scopes: frozenset[str] = READ) -> tuple[str, dict[str, Any]]:
@@ -47,12 +52,17 @@ async def _received(request: Request, scopes: frozenset[str] = READ) -> tuple[st
 
 
 def _reference_of(request: Request, body: dict[str, Any]) -> Reference:
-    row = {name: value for name, value in body.items() if name not in ("response", "responses_create_params")}
+    row = {
+        name: value
+        for name, value in body.items()
+        if name not in ("response", "responses_create_params")
+    }
     return remembered(request) or reference_of(_ours(row))
 
 
 def _ours(row: dict[str, Any]) -> dict[str, Any]:
-    """The row without an episode id of NeMo Gym's own: a rollout that it named is no episode of ours."""
+    """The row without an episode id of NeMo Gym's own: a rollout that it named is no episode of
+    ours."""
     named = row.get("episode_id")
     rollout = named.get("rollout_id") if isinstance(named, dict) else named
     ours = isinstance(rollout, str) and rollout.startswith("ep_")
@@ -61,7 +71,8 @@ def _ours(row: dict[str, Any]) -> dict[str, Any]:
 
 @dialect.post("/seed_session", summary="NeMo Gym: begin a rollout", **_POST)
 async def seed_session(request: Request) -> Response:
-    """Bind the rollout, by a cookie, to the episode or task that its row names; the same again changes nothing."""
+    """Bind the rollout, by a cookie, to the episode or task that its row names; the same again
+    changes nothing."""
     tenant, body = await _received(request)
     where = reference_of(_ours(body))
     await parts_of(request).turns.check_exists(tenant, where)
@@ -73,7 +84,8 @@ async def seed_session(request: Request) -> Response:
 
 @dialect.post("/verify", summary="NeMo Gym: score a rollout", **_POST)
 async def verify(request: Request) -> Response:
-    """The row and the response again, with `reward`; `mask_sample` and a failure where nobody can know it."""
+    """The row and the response again, with `reward`; `mask_sample` and a failure where nobody can
+    know it."""
     tenant, body = await _received(request)
     asked = asked_of(request)
     if body.get("response") is None:
@@ -90,7 +102,9 @@ async def verify(request: Request) -> Response:
     return answer({**body, **_verdict(request, found, asked.fallback)})
 
 
-def _verdict(request: Request, found: Score | ProblemError, fallback: float | None) -> dict[str, Any]:
+def _verdict(
+    request: Request, found: Score | ProblemError, fallback: float | None
+) -> dict[str, Any]:
     strict = "/strict/" in request.url.path
     if isinstance(found, ProblemError):
         if strict:
@@ -99,9 +113,14 @@ def _verdict(request: Request, found: Score | ProblemError, fallback: float | No
         return _masked(kind, found.detail, {}, fallback)
     if found.reward is None:
         if strict and fallback is None:
-            raise UnavailableError(f"reward: not known ({found.failure_kind}): {found.failure_reason}")
+            raise UnavailableError(
+                f"reward: not known ({found.failure_kind}): {found.failure_reason}"
+            )
         return _masked(
-            found.failure_kind or "verifier_error", found.failure_reason or "", found.reward_components, fallback
+            found.failure_kind or "verifier_error",
+            found.failure_reason or "",
+            found.reward_components,
+            fallback,
         )
     return {
         "reward": found.reward,
@@ -114,20 +133,32 @@ def _verdict(request: Request, found: Score | ProblemError, fallback: float | No
     }
 
 
-def _masked(kind: str, reason: str, components: dict[str, float | None], fallback: float | None) -> dict[str, Any]:
+def _masked(
+    kind: str, reason: str, components: dict[str, float | None], fallback: float | None
+) -> dict[str, Any]:
     failure = {"failure_kind": kind, "failure_reason": reason}
     # Numbers under the same keys are what this dialect takes; the mask says that they are none.
     numbers = {name: part or 0.0 for name, part in components.items()}
     reward = 0.0 if fallback is None else fallback
-    return {"reward": reward, "mask_sample": True, **failure, "reward_components": numbers, "step_rewards": []}
+    return {
+        "reward": reward,
+        "mask_sample": True,
+        **failure,
+        "reward_components": numbers,
+        "step_rewards": [],
+    }
 
 
 @dialect.post("/reset", summary="NeMo Gym: begin a rollout of steps", **_POST)
 async def reset(request: Request) -> Response:
     """The task's instruction; the first step begins, or the one that runs is taken up."""
     tenant, body = await _received(request, TRAINER)
-    where = reference_of(_ours({k: v for k, v in body.items() if k not in ("response", "responses_create_params")}))
-    instruction, step = await parts_of(request).turns.begin(tenant, where, asked_of(request).deadline)
+    where = reference_of(
+        _ours({k: v for k, v in body.items() if k not in ("response", "responses_create_params")})
+    )
+    instruction, step = await parts_of(request).turns.begin(
+        tenant, where, asked_of(request).deadline
+    )
     info = {"episode_id": where.episode, "task_id": where.task, "step": step}
     info |= {"supports_step_idempotency": True, "supports_explicit_close": True}
     response = answer({"observation": instruction, "info": info})
@@ -137,7 +168,8 @@ async def reset(request: Request) -> Response:
 
 @dialect.post("/step", summary="NeMo Gym: a step's reward", **_POST)
 async def step(request: Request) -> Response:
-    """The reward of the step that ends with this response. The same request again gives the same answer."""
+    """The reward of the step that ends with this response. The same request again gives the same
+    answer."""
     tenant, body = await _received(request, TRAINER)
     asked = asked_of(request)
     where = remembered(request)
@@ -146,12 +178,21 @@ async def step(request: Request) -> Response:
     spoken = body.get("response") or {}
     final = where.episode is None or not calls_tools(spoken)
     text = clean(response_text(spoken)) if final else None
-    turn = await parts_of(request).turns.end(tenant, where, where.step or 0, text, final, asked.deadline)
-    # This dialect can't leave a step out: what is not known is the configured fall-back, else a 503.
-    paid = {"reward": value_of(turn.score, asked), "terminated": turn.next_step is None, "truncated": False}
+    turn = await parts_of(request).turns.end(
+        tenant, where, where.step or 0, text, final, asked.deadline
+    )
+    # This dialect can't leave a step out: what is not known is the configured fall-back, else a
+    # 503.
+    paid = {
+        "reward": value_of(turn.score, asked),
+        "terminated": turn.next_step is None,
+        "truncated": False,
+    }
     response = answer({"observation": None, **paid, "info": turn.score.document()})
     if turn.next_step is not None:
-        remember(request, response, Reference(where.episode, turn.next_step, where.task, where.version))
+        remember(
+            request, response, Reference(where.episode, turn.next_step, where.task, where.version)
+        )
     return response
 
 
@@ -191,7 +232,9 @@ async def aggregate_metrics(request: Request) -> Response:
     ]
     mean = {"mean/reward": sum(paid) / len(paid)} if paid else {}
     masked = {"mean/mask_sample": (len(rows) - len(paid)) / len(rows)} if rows else {}
-    return answer({"group_level_metrics": [], "agent_metrics": {**mean, **masked}, "key_metrics": mean})
+    return answer(
+        {"group_level_metrics": [], "agent_metrics": {**mean, **masked}, "key_metrics": mean}
+    )
 
 
 @dialect.get(

@@ -1,7 +1,8 @@
-"""OpenEnv's environment server, as far as one can be that only watches: `/openenv/ws`, `/health`, `/schema`.
+"""OpenEnv's environment server, as far as one can be that only watches: `/openenv/ws`, `/health`,
+`/schema`.
 
-A session is a socket. `reset` binds it to an episode or a task, each `step` gives the reward of the turn that ends with
-it; where a reward can't be known the answer is an `error` frame, never a 0.
+A session is a socket. `reset` binds it to an episode or a task, each `step` gives the reward of the
+turn that ends with it; where a reward can't be known the answer is an `error` frame, never a 0.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ MAX_MESSAGE_BYTES = 1024 * 1024
 
 
 class Action(BaseModel):
-    """One turn. `answer`: the agent's final answer, which ends the episode; `step`: only read that step's reward."""
+    """One turn. `answer`: the agent's final answer, which ends the episode; `step`: only read that
+    step's reward."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -76,24 +78,38 @@ class Session:
             where = self._where or Reference()
             return {
                 "type": "state",
-                "data": State(episode_id=where.episode, task_id=where.task, step_count=self._steps).model_dump(),
+                "data": (
+                    State(
+                        episode_id=where.episode, task_id=where.task, step_count=self._steps
+                    ).model_dump()
+                ),
             }
-        raise InvalidError(f"type: got {str(kind)[:40]!r}, wanted reset, step, state or close", code="UNKNOWN_TYPE")
+        raise InvalidError(
+            f"type: got {str(kind)[:40]!r}, wanted reset, step, state or close", code="UNKNOWN_TYPE"
+        )
 
     async def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
         self._where = reference_of(data)
-        self._instruction, self._step = await self._parts.turns.begin(self._tenant, self._where, Deadline(WAIT_MS))
+        self._instruction, self._step = await self._parts.turns.begin(
+            self._tenant, self._where, Deadline(WAIT_MS)
+        )
         self._steps = 0
         return self._observation(None, done=False, more={})
 
     async def _turn(self, action: Action) -> dict[str, Any]:
         if self._where is None:
-            raise InvalidError("step: nothing was reset; wanted reset with episode_id or task_id first")
+            raise InvalidError(
+                "step: nothing was reset; wanted reset with episode_id or task_id first"
+            )
         if action.step is not None:
             if self._where.episode is None:
-                raise InvalidError("action.step: wanted a session that was reset with an episode_id")
+                raise InvalidError(
+                    "action.step: wanted a session that was reset with an episode_id"
+                )
             sample = Sample(Reference(self._where.episode, action.step))
-            score = await self._parts.scorer.score(self._tenant, sample, Folding(), Deadline(WAIT_MS))
+            score = await self._parts.scorer.score(
+                self._tenant, sample, Folding(), Deadline(WAIT_MS)
+            )
         elif self._step is None:
             raise InvalidError("step: the episode is over; wanted reset", code="SESSION_ERROR")
         else:
@@ -104,15 +120,26 @@ class Session:
             score, self._step = turn.score, turn.next_step
         self._steps += 1
         if score.reward is None:
-            raise UnavailableError(f"reward: not known ({score.failure_kind}): {score.failure_reason}")
-        return self._observation(score.reward, done=score.done or self._step is None, more=score.document())
+            raise UnavailableError(
+                f"reward: not known ({score.failure_kind}): {score.failure_reason}"
+            )
+        return self._observation(
+            score.reward, done=score.done or self._step is None, more=score.document()
+        )
 
-    def _observation(self, reward: float | None, *, done: bool, more: dict[str, Any]) -> dict[str, Any]:
+    def _observation(
+        self, reward: float | None, *, done: bool, more: dict[str, Any]
+    ) -> dict[str, Any]:
         episode = self._where.episode if self._where else None
         seen = Observation(instruction=self._instruction, episode_id=episode, step=self._step)
         return {
             "type": "observation",
-            "data": {"observation": seen.model_dump(), "reward": reward, "done": done, "metadata": more},
+            "data": {
+                "observation": seen.model_dump(),
+                "reward": reward,
+                "done": done,
+                "metadata": more,
+            },
         }
 
 
@@ -137,7 +164,10 @@ async def session(socket: WebSocket) -> None:
     try:
         while (message := await _receive(socket)) is None or message.get("type") != "close":
             if message is None:
-                await _send(socket, _error(InvalidError("message: wanted one JSON object", code="INVALID_JSON")))
+                await _send(
+                    socket,
+                    _error(InvalidError("message: wanted one JSON object", code="INVALID_JSON")),
+                )
                 continue
             try:
                 await _trainer(parts, socket)  # again, for its token may have ended since
@@ -150,8 +180,11 @@ async def session(socket: WebSocket) -> None:
 
 
 async def _trainer(parts: Parts, socket: WebSocket) -> str:
-    """The tenant for whom the socket trains. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`."""
-    return allowed(await authenticate(parts, socket.headers.get("authorization", "")), TRAINER).tenant
+    """The tenant for whom the socket trains. Raises `UnauthorizedError`, `TooManyError`,
+    `ForbiddenError`."""
+    return allowed(
+        await authenticate(parts, socket.headers.get("authorization", "")), TRAINER
+    ).tenant
 
 
 async def _receive(socket: WebSocket) -> dict[str, Any] | None:
@@ -187,12 +220,19 @@ async def health() -> Response:
 @router.get("/metadata", summary="OpenEnv: what this is")
 async def metadata() -> Response:
     """Name, description, version."""
-    says = "Rewards, step by step, for an episode that a milestoned daemon watches, or for an answer on its own."
+    says = (
+        "Rewards, step by step, for an episode that a milestoned daemon watches, or for an answer"
+        " on its own."
+    )
     return answer({"name": "milestoned", "description": says, "version": version("milestoned")})
 
 
 @router.get("/schema", summary="OpenEnv: actions, observations, state")
 async def schema(request: Request) -> Response:
     """JSON Schemas of what a session takes and gives."""
-    models: dict[str, type[BaseModel]] = {"action": Action, "observation": Observation, "state": State}
+    models: dict[str, type[BaseModel]] = {
+        "action": Action,
+        "observation": Observation,
+        "state": State,
+    }
     return answer({name: model.model_json_schema() for name, model in models.items()})

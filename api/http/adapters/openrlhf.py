@@ -1,6 +1,8 @@
-"""OpenRLHF's remote reward model (`--reward.remote_url`): `/get_reward` and `/adapters/openrlhf/score`.
+"""OpenRLHF's remote reward model (`--reward.remote_url`): `/get_reward` and
+`/adapters/openrlhf/score`.
 
-Its client sends one sample a request and wants lists of one in return, numbers only, the same keys always.
+Its client sends one sample a request and wants lists of one in return, numbers only, the same keys
+always.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ router = APIRouter(tags=["adapters"])
 
 
 class ScoreQuery(BaseModel):
-    """`query`: prompt and response as text, special tokens kept; `labels`: the data set's label column, any JSON."""
+    """`query`: prompt and response as text, special tokens kept; `labels`: the data set's label
+    column, any JSON."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -30,7 +33,8 @@ class ScoreQuery(BaseModel):
 
 
 class Scores(BaseModel):
-    """Lists of the query's length; `extra_logs` holds lists of numbers under keys that never change."""
+    """Lists of the query's length; `extra_logs` holds lists of numbers under keys that never
+    change."""
 
     rewards: list[float]
     scores: list[float]
@@ -74,10 +78,16 @@ async def score(request: Request) -> Response:
         "unknown": [float(one.reward is None) for one in scored],
         "known_share": [one.known_share or 0.0 for one in scored],
     }
-    return answer({"rewards": rewards, "scores": [min(1.0, max(0.0, r)) for r in rewards], "extra_logs": logs})
+    return answer(
+        {"rewards": rewards, "scores": [min(1.0, max(0.0, r)) for r in rewards], "extra_logs": logs}
+    )
 
 
 def _completion_of(text: str, prompt: str) -> str:
-    """What the model wrote after its prompt, which comes with special tokens around it in one place and not the other:
-    what the prompt says is no answer."""
-    return text.removeprefix(prompt) if text.startswith(prompt) else clean(text).removeprefix(clean(prompt))
+    """What the model wrote after its prompt, which comes with special tokens around it in one place
+    and not the other: what the prompt says is no answer."""
+    return (
+        text.removeprefix(prompt)
+        if text.startswith(prompt)
+        else clean(text).removeprefix(clean(prompt))
+    )

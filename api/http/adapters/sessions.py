@@ -1,4 +1,5 @@
-"""A rollout's session in a cookie: what it belongs to and which step runs, signed, so that any replica can go on."""
+"""A rollout's session in a cookie: what it belongs to and which step runs, signed, so that any
+replica can go on."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def remember(request: Request, response: Response, where: Reference) -> None:
     """Let the rollout carry ``where`` (its step is the one that runs)."""
     # Without padding: clients differ in whether they quote a value that has an equals sign in it.
     told = base64.urlsafe_b64encode(orjson.dumps(asdict(where))).decode().rstrip("=")
-    response.set_cookie(COOKIE, f"{told}.{parts_of(request).keys.signature(told)}", httponly=True, samesite="lax")
+    response.set_cookie(
+        COOKIE, f"{told}.{parts_of(request).keys.signature(told)}", httponly=True, samesite="lax"
+    )
 
 
 def remembered(request: Request) -> Reference | None:

@@ -29,8 +29,16 @@ def _setting(name: str, says: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 SETTINGS: tuple[dict[str, Any], ...] = (
-    _setting("fold", "How an episode's step rewards become one number.", {"enum": list(FOLDS), "default": "sum"}),
-    _setting("gamma", "The discount of `fold=discounted`.", {"type": "number", "minimum": 0, "maximum": 1}),
+    _setting(
+        "fold",
+        "How an episode's step rewards become one number.",
+        {"enum": list(FOLDS), "default": "sum"},
+    ),
+    _setting(
+        "gamma",
+        "The discount of `fold=discounted`.",
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ),
     _setting(
         "min_known",
         "The share of known steps below which `fold=known` knows no reward.",
@@ -51,23 +59,26 @@ def described(model: type[BaseModel], *more: dict[str, Any]) -> dict[str, Any]:
     return {**takes(model, keyed=False), "parameters": [*SETTINGS, *more]}
 
 
-class Asked(NamedTuple):
-    """What the address says: how to fold, how long to wait, what to pay where nothing is known (None: nothing)."""
+class ScoreOptions(NamedTuple):
+    """What the address says: how to fold, how long to wait, what to pay where nothing is known
+    (None: nothing)."""
 
     folding: Folding
     deadline: Deadline
     fallback: float | None
 
 
-def asked_of(request: Request) -> Asked:
+def asked_of(request: Request) -> ScoreOptions:
     """The settings in the query, those of `SETTINGS`. Raises `InvalidError`."""
     most = parts_of(request).settings.limits.wait_ms
     how = request.query_params.get("fold", "sum")
     if how not in FOLDS:
         raise InvalidError(f"fold: got {how[:40]!r}, wanted one of {', '.join(FOLDS)}")
     gamma, min_known = _number(request, "gamma", 0.0, 1.0), _number(request, "min_known", 0.0, 1.0)
-    return Asked(
-        Folding(how, 1.0 if gamma is None else gamma, MIN_KNOWN if min_known is None else min_known),
+    return ScoreOptions(
+        Folding(
+            how, 1.0 if gamma is None else gamma, MIN_KNOWN if min_known is None else min_known
+        ),
         Deadline(whole_query(request, "wait_ms", WAIT_MS, most)),
         _number(request, "fallback", -1e6, 1e6),
     )
@@ -96,10 +107,11 @@ def clean(text: str) -> str:
     return _SPECIAL.sub("", text).strip()
 
 
-def value_of(found: Score | ProblemError, asked: Asked) -> float:
+def value_of(found: Score | ProblemError, asked: ScoreOptions) -> float:
     """A finite number, always: what is not known is the configured fall-back, else 503.
 
-    Raises `ProblemError`: a 503 is tried again by every trainer, and is what it takes for an outage.
+    Raises `ProblemError`: a 503 is tried again by every trainer, and is what it takes for an
+    outage.
     """
     if isinstance(found, ProblemError):
         raise found

@@ -1,4 +1,5 @@
-"""slime's remote reward model (`--rm-type remote_rm --rm-url URL`): one sample in, one bare number out."""
+"""slime's remote reward model (`--rm-type remote_rm --rm-url URL`): one sample in, one bare number
+out."""
 
 from __future__ import annotations
 

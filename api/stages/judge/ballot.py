@@ -1,4 +1,5 @@
-"""One vote: the question asked once, read, repaired at most once, and held against the evidence by code."""
+"""One vote: the question asked once, read, repaired at most once, and held against the evidence by
+code."""
 
 from __future__ import annotations
 
@@ -7,7 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from api.stages.base import Criterion, Question
-from api.stages.judge.answers import Said, UnreadableError, answer_schema, checked, read_answer
+from api.stages.judge.answers import (
+    CriterionVote,
+    UnreadableError,
+    answer_schema,
+    checked,
+    read_answer,
+)
 from api.stages.judge.endpoint import Endpoint, Reply
 from api.stages.judge.evidence import Evidence, Lines
 from api.stages.judge.pictures import parts_of
@@ -18,7 +25,8 @@ from api.stages.judge.tooling import Desk, consult
 
 @dataclass(slots=True)
 class Bill:
-    """What all calls of one question used; kept by the caller, so that a failure loses none of it."""
+    """What all calls of one question used; kept by the caller, so that a failure loses none of
+    it."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -35,9 +43,10 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """``said`` is what holds of it, None where it can't be read (``why``); ``cited`` are keys of facts by criterion."""
+    """``said`` is what holds of it, None where it can't be read (``why``); ``cited`` are keys of
+    facts by criterion."""
 
-    said: Mapping[str, Said] | None
+    said: Mapping[str, CriterionVote] | None
     why: str = ""
     cited: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trace: Sequence[Mapping[str, Any]] = ()
@@ -82,7 +91,9 @@ async def vote(
     ]
     trace: list[dict[str, Any]] = []
     if settings.tools:
-        trace = await consult(messages, Desk(question, lines, settings), endpoint, settings.turns, bill.add)
+        trace = await consult(
+            messages, Desk(question, lines, settings), endpoint, settings.turns, bill.add
+        )
     schema = answer_schema(asked, options, rationale=settings.tools)
     return await _answer(messages, schema, asked, lines, endpoint, bill, trace)
 
@@ -110,6 +121,9 @@ async def _answer(
             ]
             continue
         said = checked(answer.said, lines.facts)
-        cited = {n: [lines.facts[e].key if e in lines.facts else e for e in one.evidence] for n, one in said.items()}
+        cited = {
+            n: [lines.facts[e].key if e in lines.facts else e for e in one.evidence]
+            for n, one in said.items()
+        }
         return Vote(said, "", cited, trace, repaired, answer.rationale)
     return Vote(None, why, trace=trace, repaired=True)

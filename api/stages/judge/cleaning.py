@@ -1,7 +1,8 @@
 """What of an untrusted text a judge is shown, and every way in which a model could still read it.
 
-In the order of docs/judge.md: compatibility forms (NFKC), invisible and formatting characters, confusables (UTS 39),
-markup, encodings. The first two change what is shown; the others only what `views` gives to `flags`.
+In the order of docs/judge.md: compatibility forms (NFKC), invisible and formatting characters,
+confusables (UTS 39), markup, encodings. The first two change what is shown; the others only what
+`views` gives to `flags`.
 """
 
 from __future__ import annotations
@@ -24,21 +25,26 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}[\s:]?){12,}")
 _SPELLED = re.compile(r"(?:\b\w\b[\s.\-_*]{1,3}){6,}\w\b")
 _LEET = str.maketrans("013457@$!|", "oieastasil")
-_TELLTALE = re.compile(r"instruct|verdict|success|judge|criteri|score|reward|answer|system|ignore|task", re.IGNORECASE)
+_TELLTALE = re.compile(
+    r"instruct|verdict|success|judge|criteri|score|reward|answer|system|ignore|task", re.IGNORECASE
+)
 _PRINTABLE = 0.9
 
 
 def clean(text: str, mark: str = "") -> str:
-    """``text`` as a judge may see it: NFKC, no control, formatting, private or unassigned character, no ``mark``."""
+    """``text`` as a judge may see it: NFKC, no control, formatting, private or unassigned
+    character, no ``mark``."""
     folded = unicodedata.normalize("NFKC", text)
     kept = "".join(c for c in folded if c.isspace() or not unicodedata.category(c).startswith("C"))
     return _SPACE.sub(" ", kept.replace(mark, "") if mark else kept).strip()
 
 
 def views(text: str) -> Iterator[str]:
-    """``text`` in the ways in which it could be read, each in lower case with confusables folded to Latin."""
+    """``text`` in the ways in which it could be read, each in lower case with confusables folded to
+    Latin."""
     shown = clean(text)
-    # Which characters look alike depends on the language: what is told by confusables is read unfolded too.
+    # Which characters look alike depends on the language: what is told by confusables is read
+    # unfolded too.
     yield shown.casefold()
     seen = {shown.casefold()}
     for view in (*_spellings(shown), *_decoded(shown), *_turned(shown)):

@@ -1,4 +1,5 @@
-"""How sure a judge's verdict is that nobody has calibrated yet: of its votes, their criteria and their proof."""
+"""How sure a judge's verdict is that nobody has calibrated yet: of its votes, their criteria and
+their proof."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from api.stages.judge.answers import Met
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What one vote says of one criterion. ``cited``: the keys of the facts that it names as proof."""
+    """What one vote says of one criterion. ``cited``: the keys of the facts that it names as
+    proof."""
 
     met: Met
     cited: frozenset[str] = frozenset()
@@ -21,10 +23,10 @@ class Answered:
 class Support:
     """What stands behind a verdict, each in [0, 1].
 
-    ``agreement``: the chance that one more vote would say the same, of n votes of which k do (k + 1) / (n + 2), the
-    mean over the criteria. ``clear``: the share of criteria that no vote calls unclear. ``grounded``: the share of
-    criteria for which all votes name a common line; a `no` is grounded as well where the record was shown whole, since
-    that something is absent no line shows.
+    ``agreement``: the chance that one more vote would say the same, of n votes of which k do (k +
+    1) / (n + 2), the mean over the criteria. ``clear``: the share of criteria that no vote calls
+    unclear. ``grounded``: the share of criteria for which all votes name a common line; a `no` is
+    grounded as well where the record was shown whole, since that something is absent no line shows.
     """
 
     agreement: float
@@ -38,7 +40,8 @@ class Support:
 
 
 def support_of(votes: Sequence[Mapping[str, Answered]], *, whole: bool) -> Support:
-    """What stands behind ``votes``, each an answer to every criterion. ``whole``: nothing was cut from the record."""
+    """What stands behind ``votes``, each an answer to every criterion. ``whole``: nothing was cut
+    from the record."""
     if not votes or not votes[0]:
         return Support(0.0, 0.0, 0.0)
     by_criterion = [[vote[name] for vote in votes] for name in votes[0]]

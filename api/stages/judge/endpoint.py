@@ -1,8 +1,9 @@
-"""One OpenAI-compatible endpoint: which structured output it takes is found out by asking it once, then kept.
+"""One OpenAI-compatible endpoint: which structured output it takes is found out by asking it once,
+then kept.
 
-Endpoints differ: some take ``json_schema``, some answer it with a 500 and take a schema inside ``json_object``, some
-take neither, some refuse ``seed`` or want ``max_completion_tokens``. The first call goes down the ladder until one
-small question is answered in the asked form.
+Endpoints differ: some take ``json_schema``, some answer it with a 500 and take a schema inside
+``json_object``, some take neither, some refuse ``seed`` or want ``max_completion_tokens``. The
+first call goes down the ladder until one small question is answered in the asked form.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _ASKED: tuple[Message, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one call brought. ``counted``: the endpoint itself told the tokens; else they are estimated."""
+    """What one call brought. ``counted``: the endpoint itself told the tokens; else they are
+    estimated."""
 
     text: Any
     tokens_in: int
@@ -49,7 +51,8 @@ Billed = Callable[[Reply], None]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How this endpoint is asked: the rung, the names of parameters that it takes, and whether it knows them all."""
+    """How this endpoint is asked: the rung, the names of parameters that it takes, and whether it
+    knows them all."""
 
     rung: Rung
     tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -66,10 +69,13 @@ class Endpoint:
         self.probes = 0
         self._probing = asyncio.Lock()
 
-    async def ask(self, messages: Sequence[Message], schema: Mapping[str, Any], billed: Billed) -> Reply:
-        """One reply to ``messages``, in ``schema`` as far as the endpoint can hold it. Raises `UnreachableError`
-        and, where the endpoint refuses what it took before, `RefusedError`. ``billed`` hears of each call that was
-        answered, of those too that only find out how to ask."""
+    async def ask(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], billed: Billed
+    ) -> Reply:
+        """One reply to ``messages``, in ``schema`` as far as the endpoint can hold it. Raises
+        `UnreachableError` and, where the endpoint refuses what it took before, `RefusedError`.
+        ``billed`` hears of each call that was answered, of those too that only find out how to ask.
+        """
         way = self.way or await self._choose_way(billed)
         try:
             reply = await self._call(way, messages, schema, self._settings.max_tokens)
@@ -100,13 +106,16 @@ class Endpoint:
                     last = str(error)
                     billed(REFUSED)
                     if error.status in (401, 403, 404):
-                        raise UnreachableError(f"{self._settings.peer.public_url}: {last}") from None
+                        raise UnreachableError(
+                            f"{self._settings.peer.public_url}: {last}"
+                        ) from None
                     if (without := _without(way, error.text)) is None:
                         break
                     way = without
                     continue
                 except UnreachableError as error:
-                    # Some servers answer an unknown response_format with 500; anything else is a failure.
+                    # Some servers answer an unknown response_format with 500; anything else is a
+                    # failure.
                     if rung == "text" or error.status != 500:
                         raise
                     break
@@ -116,9 +125,15 @@ class Endpoint:
                 break
         raise UnreachableError(f"{self._settings.peer.public_url}: takes no question: {last}")
 
-    async def _call(self, way: Way, messages: Sequence[Message], schema: Mapping[str, Any], most: int) -> Reply:
+    async def _call(
+        self, way: Way, messages: Sequence[Message], schema: Mapping[str, Any], most: int
+    ) -> Reply:
         settings = self._settings
-        body: dict[str, Any] = {"model": settings.model, "messages": list(messages), way.tokens: most}
+        body: dict[str, Any] = {
+            "model": settings.model,
+            "messages": list(messages),
+            way.tokens: most,
+        }
         body |= {"temperature": settings.temperature, "seed": settings.seed}
         if form := _response_format(way.rung, schema):
             body["response_format"] = form
@@ -155,7 +170,9 @@ def _reply(answer: Any, messages: Sequence[Message]) -> Reply:
     try:
         text = answer["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
-        raise RefusedError(200, str(answer)[:2_000], "no choices[0].message.content in it") from None
+        raise RefusedError(
+            200, str(answer)[:2_000], "no choices[0].message.content in it"
+        ) from None
     usage = answer.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
     read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")

@@ -1,4 +1,5 @@
-"""Facts as the lines that one request carries: a nonce in every id, datamarked, head and tail kept, the cut named."""
+"""Facts as the lines that one request carries: a nonce in every id, datamarked, head and tail kept,
+the cut named."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ class Evidence:
     @property
     def canonical(self) -> list[Any]:
         """The same for the same evidence, whatever the nonce."""
-        return [[fact.canonical for fact in self.head], self.cut, [fact.canonical for fact in self.tail]]
+        return [
+            [fact.canonical for fact in self.head],
+            self.cut,
+            [fact.canonical for fact in self.tail],
+        ]
 
     def only(self, keys: Iterable[str]) -> Evidence:
         """The facts with these keys alone."""
@@ -37,13 +42,15 @@ class Evidence:
 
 
 def fitted(facts: Sequence[Fact], most: int) -> Evidence:
-    """As many ``facts`` as ``most`` characters hold, flagged: a third of them from the head, the rest from the tail."""
+    """As many ``facts`` as ``most`` characters hold, flagged: a third of them from the head, the
+    rest from the tail."""
     sizes = [len(orjson.dumps(fact.data)) + 60 for fact in facts]
     if sum(sizes) <= most:
         return Evidence(tuple(flagged(facts)))
     head = _fill(sizes, most // 3)
     tail = _fill(sizes[head:][::-1], most - sum(sizes[:head]))
-    # Flagged once it is cut: what is left out costs nothing, and what the cut brings together is read together.
+    # Flagged once it is cut: what is left out costs nothing, and what the cut brings together is
+    # read together.
     shown = flagged([*facts[:head], *facts[len(facts) - tail :]])
     return Evidence(tuple(shown[:head]), tuple(shown[head:]), len(facts) - head - tail)
 
@@ -91,7 +98,8 @@ class Lines:
 
 
 def marked(value: Any, mark: str) -> Any:
-    """``value`` with ``mark`` for every space in its texts, so that data looks like data (arXiv 2403.14720)."""
+    """``value`` with ``mark`` for every space in its texts, so that data looks like data (arXiv
+    2403.14720)."""
     if not mark:
         return value
     if isinstance(value, str):

@@ -1,7 +1,9 @@
-"""What happened, as facts for a judge: which events it is shown, what of them, and whose word each is.
+"""What happened, as facts for a judge: which events it is shown, what of them, and whose word each
+is.
 
-Never shown is what the agent thought or said of itself: a step's action is the agent's own text, so what it did is told
-by what was observed. What an agent hands in (an answer, a call's arguments) is a claim.
+Never shown is what the agent thought or said of itself: a step's action is the agent's own text, so
+what it did is told by what was observed. What an agent hands in (an answer, a call's arguments) is
+a claim.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from api.stages.judge.flags import STRONG, flags
 from detectors.model.types import Event, Reward
 
 UNSHOWN = frozenset(
-    "step.began step.ended step.sealed edge.computed alarm.raised alarm.ended tab.activated page.parsed page.loaded "
-    "page.idled page.scrolled frame.detached request.sent download.progressed element.focused element.hovered "
-    "element.opaque visual.recorded visual.pictured "
-    "widget.focused process.started process.ended app.appeared app.vanished text.selected".split()
+    "step.began step.ended step.sealed edge.computed alarm.raised alarm.ended tab.activated"
+    " page.parsed page.loaded page.idled page.scrolled frame.detached request.sent"
+    " download.progressed element.focused element.hovered element.opaque visual.recorded"
+    " visual.pictured widget.focused process.started process.ended app.appeared app.vanished"
+    " text.selected".split()
 )
 """Kinds that say nothing of what was reached, or (``step.began``) are the agent's own words."""
 CLAIMS = frozenset({"agent.answered", "agent.tool_called"})
@@ -27,8 +30,8 @@ PICTURE = "screen.captured"
 _STANDING = frozenset({"page.navigated", "page.titled"})
 """Of these the last one before the step is shown too: where it began."""
 _UNSHOWN_FIELDS = frozenset(
-    "frame request loader opener download command window pid parent id path phash form field ms bytes headers "
-    "trusted main commit toolkit sha256 via type hops call".split()
+    "frame request loader opener download command window pid parent id path phash form field ms"
+    " bytes headers trusted main commit toolkit sha256 via type hops call".split()
 )
 _SENDING = frozenset({"request.finished", "request.redirected", "request.failed"})
 _NEAR = 120
@@ -39,8 +42,9 @@ _JOINED = (2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of evidence. ``key`` is its name without the request's nonce; ``seq`` the event, None where there is
-    none. A ``claim`` is somebody's own word; ``flags`` say why its words are withheld; ``picture`` is a sha256."""
+    """One line of evidence. ``key`` is its name without the request's nonce; ``seq`` the event,
+    None where there is none. A ``claim`` is somebody's own word; ``flags`` say why its words are
+    withheld; ``picture`` is a sha256."""
 
     key: str
     seq: int | None
@@ -54,11 +58,20 @@ class Fact:
     @property
     def canonical(self) -> list[Any]:
         """All that a judge's answer can depend on, the same in every request."""
-        return [self.key, self.kind, self.step, self.data, self.claim, list(self.flags), self.picture]
+        return [
+            self.key,
+            self.kind,
+            self.step,
+            self.data,
+            self.claim,
+            list(self.flags),
+            self.picture,
+        ]
 
 
-class Reader:
-    """Turns events into facts. ``most``: characters of one text; ``mark``: what no text may contain."""
+class EventFacts:
+    """Turns events into facts. ``most``: characters of one text; ``mark``: what no text may
+    contain."""
 
     def __init__(self, most: int, mark: str) -> None:
         self._most, self._mark = most, mark
@@ -72,8 +85,16 @@ class Reader:
 
     def fact(self, event: Event, step: int) -> Fact:
         """One event as a fact, its texts cleaned and cut."""
-        data = {name: self._value(name, value) for name, value in event.data.items() if name not in _UNSHOWN_FIELDS}
-        picture = event.data.get("sha256") if event.kind == PICTURE and event.data.get("kept") is not False else None
+        data = {
+            name: self._value(name, value)
+            for name, value in event.data.items()
+            if name not in _UNSHOWN_FIELDS
+        }
+        picture = (
+            event.data.get("sha256")
+            if event.kind == PICTURE and event.data.get("kept") is not False
+            else None
+        )
         claim = event.kind in CLAIMS or event.kind == PICTURE
         return Fact(f"e{event.seq}", event.seq, event.kind, step, data, claim, (), picture)
 
@@ -93,14 +114,19 @@ class Reader:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self._value("", inner) for key, inner in value.items() if key != "path"}
+            return {
+                self.text(str(key)): self._value("", inner)
+                for key, inner in value.items()
+                if key != "path"
+            }
         if isinstance(value, list | tuple):
             return [self._value("", inner) for inner in value[:50]]
         return value
 
 
-def facts_of(question: Question, reader: Reader) -> list[Fact]:
-    """What ``question`` is about, in the log's order; of a step also where it began. `flagged` is the caller's."""
+def facts_of(question: Question, reader: EventFacts) -> list[Fact]:
+    """What ``question`` is about, in the log's order; of a step also where it began. `flagged` is
+    the caller's."""
     reader.know(question.events)
     wanted: list[Fact] = []
     before: dict[tuple[str, Any], tuple[Event, int]] = {}
@@ -111,7 +137,10 @@ def facts_of(question: Question, reader: Reader) -> list[Fact]:
             wanted.append(reader.fact(event, step))
         elif event.kind in _STANDING:
             before[event.kind, event.data.get("tab")] = event, step
-    standing = [reader.fact(event, step) for event, step in sorted(before.values(), key=lambda pair: pair[0].seq)]
+    standing = [
+        reader.fact(event, step)
+        for event, step in sorted(before.values(), key=lambda pair: pair[0].seq)
+    ]
     return [*standing, *wanted, *_earned(question)]
 
 
@@ -125,9 +154,13 @@ def stepped(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
 
 
 def flagged(facts: Sequence[Fact]) -> list[Fact]:
-    """``facts`` with what is suspicious about each, alone and beside its neighbours; what is ours is not looked at."""
+    """``facts`` with what is suspicious about each, alone and beside its neighbours; what is ours
+    is not looked at."""
     words = ["" if fact.seq is None else " \n".join(texts(fact.data)) for fact in facts]
-    found = [dict.fromkeys(_own(fact, word)) if word else {} for fact, word in zip(facts, words, strict=True)]
+    found = [
+        dict.fromkeys(_own(fact, word)) if word else {}
+        for fact, word in zip(facts, words, strict=True)
+    ]
     for width in _JOINED:
         shown = [i for i, names in enumerate(found) if words[i] and not names]
         for window in zip(*(shown[start:] for start in range(width)), strict=False):
@@ -167,12 +200,18 @@ def _own(fact: Fact, joined: str) -> Iterator[str]:
 
 
 def _tells(event: Event) -> bool:
-    return event.data.get("method") != "GET" or event.kind == "request.failed" or "answer" in event.data
+    return (
+        event.data.get("method") != "GET"
+        or event.kind == "request.failed"
+        or "answer" in event.data
+    )
 
 
 def _earned(question: Question) -> Iterator[Fact]:
     rewards: Sequence[Reward] = question.rewards
-    about = [reward for reward in rewards if question.about == "goal" or reward.step == question.step]
+    about = [
+        reward for reward in rewards if question.about == "goal" or reward.step == question.step
+    ]
     for reward in about:
         for milestone in reward.milestones:
             if not milestone.baseline:

@@ -1,7 +1,8 @@
 """Which texts speak to whoever judges, rather than about what happened.
 
-A flag withdraws a line as proof and keeps its words from the judge; it never lowers a score. The words are looked for
-in every view of a text (`api.stages.judge.cleaning`), within bounded distances, so that a long text costs linear time.
+A flag withdraws a line as proof and keeps its words from the judge; it never lowers a score. The
+words are looked for in every view of a text (`api.stages.judge.cleaning`), within bounded
+distances, so that a long text costs linear time.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ from functools import lru_cache
 from api.stages.judge.cleaning import views
 
 _WHO = r"(?:judge|grader|evaluators?|annotators?|reviewers?|graders|judges|verifier|reward model|scorer|auditor|qa bot|assessor|llm)"
-_GOOD = (
-    r"(?:success\w*|succeeded|pass(?:ed)?|yes|true|met|satisfied|complete[d]?|correct|100 ?%|10 ?/ ?10|1\.0|full marks)"
-)
+_GOOD = r"(?:success\w*|succeeded|pass(?:ed)?|yes|true|met|satisfied|complete[d]?|correct|100 ?%|10 ?/ ?10|1\.0|full marks)"
 _BAD = r"(?:fail\w*|no\b|false|unmet|incomplete|incorrect|unsuccessful|0\.0|zero)"
 _RULES = r"(?:instruction|rule|criteri|prompt|rubric|guideline|direction|constraint|told|anweisung|regeln|instrucciones|consignes)"
 
@@ -66,5 +65,7 @@ _COMPILED = {name: re.compile(pattern, re.DOTALL) for name, pattern in PATTERNS.
 @lru_cache(maxsize=65_536)
 def flags(text: str, names: tuple[str, ...] = tuple(PATTERNS)) -> tuple[str, ...]:
     """The names of what ``text`` is suspected of, among ``names``."""
-    found = dict.fromkeys(name for view in views(text) for name in names if _COMPILED[name].search(view))
+    found = dict.fromkeys(
+        name for view in views(text) for name in names if _COMPILED[name].search(view)
+    )
     return tuple(name for name in names if name in found)

@@ -1,4 +1,5 @@
-"""The stage `judge`: votes in both orders must agree, and at an episode's end a third one on the cited facts alone."""
+"""The stage `judge`: votes in both orders must agree, and at an episode's end a third one on the
+cited facts alone."""
 
 from __future__ import annotations
 
@@ -8,31 +9,33 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from api.stages.base import Criterion, Opinion, Question
-from api.stages.judge.answers import SCHEMA, Said, score_of
+from api.stages.judge.answers import SCHEMA, CriterionVote, score_of
 from api.stages.judge.ballot import Bill, Vote, vote
 from api.stages.judge.confidence import Answered, support_of
 from api.stages.judge.endpoint import Endpoint
 from api.stages.judge.evidence import Evidence, fitted
-from api.stages.judge.facts import Reader, facts_of
+from api.stages.judge.facts import EventFacts, facts_of
 from api.stages.judge.prompt import prompt_digest
 from api.stages.judge.settings import JudgeSettings
 from api.stages.peer import RefusedError, UnreachableError
 from detectors.model.codec import canonical, sha256
 from detectors.model.types import Verdict
 
-WHOLE = Criterion("c1", "What the task asks for is done, all of it, and the recorded facts show it.")
+WHOLE = Criterion(
+    "c1", "What the task asks for is done, all of it, and the recorded facts show it."
+)
 """Asked where a question brings no criteria of its own."""
 
 Outcome = Literal["agreed", "disagreed", "unclear", "unreadable", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class VoteTally:
     """What the votes came to. ``said`` is of all of them where they agree."""
 
     outcome: Outcome
     why: str
-    said: Mapping[str, Said] | None = None
+    said: Mapping[str, CriterionVote] | None = None
 
 
 class Judge:
@@ -55,11 +58,13 @@ class Judge:
         return _votes(question) * (2 + turns)
 
     def digest(self, question: Question) -> str:
-        """sha256 of the model, prompt, parameters, criteria and the evidence as it is shown, without the nonce."""
+        """sha256 of the model, prompt, parameters, criteria and the evidence as it is shown,
+        without the nonce."""
         return self._digest(question, self._evidence(question))
 
     async def ask(self, question: Question) -> Opinion:
-        """One opinion; ``record["outcome"]`` says how it came about, for the audit and for counters."""
+        """One opinion; ``record["outcome"]`` says how it came about, for the audit and for
+        counters."""
         # Reading and cleaning a long log is work of some 100 ms: not on the loop that serves.
         evidence = await asyncio.to_thread(self._evidence, question)
         criteria = question.criteria or (WHOLE,)
@@ -68,7 +73,7 @@ class Judge:
         try:
             found = await self._votes(question, criteria, evidence, votes, bill)
         except (UnreachableError, RefusedError) as error:
-            found = Found("unavailable", f"the judge can't be asked: {error}")
+            found = VoteTally("unavailable", f"the judge can't be asked: {error}")
         score = None if found.said is None else score_of(found.said, criteria, question.graded)
         return self._opinion(question, evidence, found, score, votes, bill)
 
@@ -79,21 +84,25 @@ class Judge:
         evidence: Evidence,
         votes: list[Vote],
         bill: Bill,
-    ) -> Found:
-        found = Found("unreadable", "")
+    ) -> VoteTally:
+        found = VoteTally("unreadable", "")
         for number in range(_votes(question)):
             shown = evidence
             if number == 2 and any(one.met == "yes" for one in (found.said or {}).values()):
                 # What is hidden in lines that prove nothing can't speak when they are gone.
-                shown = evidence.only(key for past in votes for keys in past.cited.values() for key in keys)
-            votes.append(await vote(number, question, criteria, shown, self.endpoint, self.settings, bill))
+                shown = evidence.only(
+                    key for past in votes for keys in past.cited.values() for key in keys
+                )
+            votes.append(
+                await vote(number, question, criteria, shown, self.endpoint, self.settings, bill)
+            )
             found = tallied(votes)
             if found.outcome != "agreed":
                 break
         return found
 
     def _evidence(self, question: Question) -> Evidence:
-        reader = Reader(self.settings.text_chars, self.settings.mark)
+        reader = EventFacts(self.settings.text_chars, self.settings.mark)
         return fitted(facts_of(question, reader), self.settings.evidence_chars)
 
     def _digest(self, question: Question, evidence: Evidence) -> str:
@@ -102,8 +111,15 @@ class Judge:
             "model": self.settings.model,
             "prompt": self._prompt,
             "parameters": self.settings.parameters,
-            "question": [question.about, question.terminal, question.graded, question.task.get("instruction")],
-            "criteria": [[criterion.id, criterion.text, criterion.required] for criterion in criteria],
+            "question": [
+                question.about,
+                question.terminal,
+                question.graded,
+                question.task.get("instruction"),
+            ],
+            "criteria": [
+                [criterion.id, criterion.text, criterion.required] for criterion in criteria
+            ],
             "evidence": evidence.canonical,
         }
         if self.settings.tools:
@@ -115,7 +131,7 @@ class Judge:
         self,
         question: Question,
         evidence: Evidence,
-        found: Found,
+        found: VoteTally,
         score: float | None,
         votes: Sequence[Vote],
         bill: Bill,
@@ -151,23 +167,28 @@ class Judge:
 def _answered(vote: Vote) -> dict[str, Answered]:
     """A vote that can be read, as its support is counted."""
     said = vote.said or {}
-    return {name: Answered(one.met, frozenset(vote.cited.get(name, ()))) for name, one in said.items()}
+    return {
+        name: Answered(one.met, frozenset(vote.cited.get(name, ()))) for name, one in said.items()
+    }
 
 
 def _votes(question: Question) -> int:
     return 3 if question.terminal else 2
 
 
-def tallied(votes: Sequence[Vote]) -> Found:
-    """What ``votes`` come to: an abstention unless all can be read, are clear and say the same of every criterion."""
+def tallied(votes: Sequence[Vote]) -> VoteTally:
+    """What ``votes`` come to: an abstention unless all can be read, are clear and say the same of
+    every criterion."""
     last = votes[-1]
     if last.said is None:
-        return Found("unreadable", f"the answer can't be read: {last.why}")
+        return VoteTally("unreadable", f"the answer can't be read: {last.why}")
     first = votes[0].said
     for name, one in last.said.items():
         if one.met == "unclear":
-            return Found("unclear", f"{name} is unclear: {one.why or 'so the judge says'}")
+            return VoteTally("unclear", f"{name} is unclear: {one.why or 'so the judge says'}")
         if first is not None and first[name].met != one.met:
-            return Found("disagreed", f"{name} is {first[name].met} in one vote and {one.met} in another")
+            return VoteTally(
+                "disagreed", f"{name} is {first[name].met} in one vote and {one.met} in another"
+            )
     told = ", ".join(f"{name} {one.met}" for name, one in last.said.items())
-    return Found("agreed", f"{len(votes)} votes agree: {told}", last.said)
+    return VoteTally("agreed", f"{len(votes)} votes agree: {told}", last.said)

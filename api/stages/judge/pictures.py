@@ -21,7 +21,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 def parts_of(facts: Sequence[Fact], names: Mapping[str, str], folder: Path) -> list[dict[str, Any]]:
     """Message parts of the last pictures among ``facts``; ``names`` are the lines' ids by key.
 
-    A picture whose content is not what the log says is left out: its line says so by having no picture.
+    A picture whose content is not what the log says is left out: its line says so by having no
+    picture.
     """
     parts: list[dict[str, Any]] = []
     for fact in [fact for fact in facts if fact.picture and not fact.flags][-MAX_PICTURES:]:

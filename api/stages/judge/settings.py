@@ -16,13 +16,13 @@ from api.stages.peer import PeerSettings
 class JudgeSettings:
     """Which model judges, and how much it is shown.
 
-    ``price_in`` and ``price_out`` are of a million tokens, in the operator's currency. ``accuracy`` is what the judge
-    was measured to have on the operator's own audit set (`milestoned cascade eval`): the confidence of its verdicts;
-    None: it was not measured, and the confidence is derived (confidence.py).
-    ``evidence_chars`` and ``text_chars`` bound the evidence and one text in it. ``mark`` stands in place of every
-    space of untrusted text (spotlighting, arXiv 2403.14720), empty: it does not. ``pictures`` is a folder of
-    screenshots as the daemon keeps them; None: the judge sees text alone. ``tools``: it may ask for more, ``turns``
-    times at most.
+    ``price_in`` and ``price_out`` are of a million tokens, in the operator's currency. ``accuracy``
+    is what the judge was measured to have on the operator's own audit set (`milestoned cascade
+    eval`): the confidence of its verdicts; None: it was not measured, and the confidence is derived
+    (confidence.py). ``evidence_chars`` and ``text_chars`` bound the evidence and one text in it.
+    ``mark`` stands in place of every space of untrusted text (spotlighting, arXiv 2403.14720),
+    empty: it does not. ``pictures`` is a folder of screenshots as the daemon keeps them; None: the
+    judge sees text alone. ``tools``: it may ask for more, ``turns`` times at most.
     """
 
     peer: PeerSettings
@@ -58,7 +58,8 @@ class JudgeSettings:
 
 
 def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
-    """MILESTONED_JUDGE_URL, _MODEL, _KEY or _KEY_FILE, and the optional others of docs/judge.md; None without _URL.
+    """MILESTONED_JUDGE_URL, _MODEL, _KEY or _KEY_FILE, and the optional others of docs/judge.md;
+    None without _URL.
 
     Raises ValueError, which names the variable, its value and what was wanted.
     """
@@ -67,7 +68,9 @@ def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
         return None
     model = env.get("MILESTONED_JUDGE_MODEL", "")
     if not model:
-        raise ValueError("MILESTONED_JUDGE_MODEL: not set, wanted the model's name at MILESTONED_JUDGE_URL")
+        raise ValueError(
+            "MILESTONED_JUDGE_MODEL: not set, wanted the model's name at MILESTONED_JUDGE_URL"
+        )
     pictures = env.get("MILESTONED_JUDGE_PICTURES", "")
     if pictures and not Path(pictures).is_dir():
         raise ValueError(f"MILESTONED_JUDGE_PICTURES: {pictures!r} is no folder")
@@ -76,7 +79,9 @@ def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
         model=model,
         price_in=number(env, "MILESTONED_JUDGE_PRICE_IN", 0.0),
         price_out=number(env, "MILESTONED_JUDGE_PRICE_OUT", 0.0),
-        accuracy=number(env, measured, 0.0, most=1.0) if env.get(measured := "MILESTONED_JUDGE_ACCURACY") else None,
+        accuracy=number(env, measured, 0.0, most=1.0)
+        if env.get(measured := "MILESTONED_JUDGE_ACCURACY")
+        else None,
         evidence_chars=int(number(env, "MILESTONED_JUDGE_EVIDENCE_CHARS", 24_000, least=1_000)),
         pictures=Path(pictures) if pictures else None,
         tools=env.get("MILESTONED_JUDGE_TOOLS", "") == "1",
@@ -84,9 +89,12 @@ def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
 
 
 def peer_settings(prefix: str, url: str, env: Mapping[str, str]) -> PeerSettings:
-    """The endpoint at ``url``; its key comes from PREFIX_KEY, or from the file that PREFIX_KEY_FILE names."""
+    """The endpoint at ``url``; its key comes from PREFIX_KEY, or from the file that PREFIX_KEY_FILE
+    names."""
     if not url.startswith(("http://", "https://")):
-        raise ValueError(f"{prefix}_URL: {url!r}, wanted an address that begins with http:// or https://")
+        raise ValueError(
+            f"{prefix}_URL: {url!r}, wanted an address that begins with http:// or https://"
+        )
     key, file = env.get(f"{prefix}_KEY", ""), env.get(f"{prefix}_KEY_FILE", "")
     if key and file:
         raise ValueError(f"{prefix}_KEY and {prefix}_KEY_FILE: both are set, wanted one")
@@ -105,7 +113,12 @@ def peer_settings(prefix: str, url: str, env: Mapping[str, str]) -> PeerSettings
 
 
 def number(
-    env: Mapping[str, str], name: str, default: float, *, least: float = 0.0, most: float = float("inf")
+    env: Mapping[str, str],
+    name: str,
+    default: float,
+    *,
+    least: float = 0.0,
+    most: float = float("inf"),
 ) -> float:
     """The variable ``name`` as a number within bounds, or ``default``."""
     text = env.get(name, "")

@@ -42,22 +42,35 @@ class ToolError(ValueError):
 def events_between(question: Question, first: int, last: int) -> list[tuple[Event, int]]:
     """The events ``first`` to ``last`` with their steps, at most `MAX_EVENTS`."""
     if not 1 <= first <= last:
-        raise ToolError(f"events {first} to {last}: wanted numbers from 1, the first not above the last")
+        raise ToolError(
+            f"events {first} to {last}: wanted numbers from 1, the first not above the last"
+        )
     # Their neighbours come along: what is suspicious only beside them would be shown alone.
-    found = [(event, step) for event, step in stepped(question.events) if first - 2 <= event.seq <= last + 2]
+    found = [
+        (event, step)
+        for event, step in stepped(question.events)
+        if first - 2 <= event.seq <= last + 2
+    ]
     if not found:
-        raise ToolError(f"events {first} to {last}: the log has none; it ends with {question.events[-1].seq}")
+        raise ToolError(
+            f"events {first} to {last}: the log has none; it ends with {question.events[-1].seq}"
+        )
     return found[:MAX_EVENTS]
 
 
 def file_events(question: Question, path: str) -> list[tuple[Event, int]]:
-    """What the log says of the file ``path``: its last event, and the last one that has content of it."""
+    """What the log says of the file ``path``: its last event, and the last one that has content of
+    it."""
     last: dict[bool, tuple[Event, int]] = {}
     for event, step in stepped(question.events):
         data = event.data
         if path and path in (data.get("path"), data.get("name")):
             last[_CONTENT in data] = event, step
-        elif event.kind == "probe.answered" and path and path == _probed(question.task, data.get("probe")):
+        elif (
+            event.kind == "probe.answered"
+            and path
+            and path == _probed(question.task, data.get("probe"))
+        ):
             last[True] = event, step
     if not last:
         raise ToolError(f"file {path!r}: the log has no event of it")
@@ -65,7 +78,9 @@ def file_events(question: Question, path: str) -> list[tuple[Event, int]]:
 
 
 def _probed(task: Mapping[str, Any], probe: Any) -> Any:
-    file = next((spec.get("file") for spec in task.get("probes", ()) if spec.get("id") == probe), None)
+    file = next(
+        (spec.get("file") for spec in task.get("probes", ()) if spec.get("id") == probe), None
+    )
     return file.get("path") if file else None
 
 
@@ -82,7 +97,9 @@ def text_at(question: Question, step: int) -> list[tuple[Event, int]]:
         elif event.kind == "text.disappeared":
             standing.pop(key, None)
         elif event.kind == "page.navigated" and not data.get("same_document"):
-            for old in [k for k in standing if k[0] == key[0] and (data.get("main") or k[1] == key[1])]:
+            for old in [
+                k for k in standing if k[0] == key[0] and (data.get("main") or k[1] == key[1])
+            ]:
                 del standing[old]
         elif event.kind in ("tab.closed", "tab.crashed"):
             for old in [k for k in standing if k[0] == key[0]]:
@@ -93,7 +110,8 @@ def text_at(question: Question, step: int) -> list[tuple[Event, int]]:
 
 
 def calculated(expression: str) -> str:
-    """The value of an arithmetic ``expression`` of numbers, in decimals; a comparison gives true or false."""
+    """The value of an arithmetic ``expression`` of numbers, in decimals; a comparison gives true or
+    false."""
     if len(expression) > 200:
         raise ToolError("calculate: longer than 200 characters")
     try:
@@ -102,14 +120,18 @@ def calculated(expression: str) -> str:
             context.prec = MAX_DIGITS
             value = _value(tree.body, expression)
     except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
-        raise ToolError(f"calculate {expression[:80]!r}: {str(error) or type(error).__name__}") from None
+        raise ToolError(
+            f"calculate {expression[:80]!r}: {str(error) or type(error).__name__}"
+        ) from None
     return str(value).lower() if isinstance(value, bool) else format(value.normalize(), "f")
 
 
 def _value(node: ast.AST, source: str) -> Any:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         # From the source, not from the float that Python read: 0.1 is 0.1.
-        return _bounded(Decimal((ast.get_source_segment(source.strip(), node) or "").replace("_", "")))
+        return _bounded(
+            Decimal((ast.get_source_segment(source.strip(), node) or "").replace("_", ""))
+        )
     parts: Iterator[ast.AST]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         base, power = _value(node.left, source), _value(node.right, source)
@@ -121,13 +143,21 @@ def _value(node: ast.AST, source: str) -> Any:
     elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
         parts = iter((node.operand,))
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATIONS:
-        return bool(_OPERATIONS[type(node.ops[0])](_value(node.left, source), _value(node.comparators[0], source)))
+        return bool(
+            _OPERATIONS[type(node.ops[0])](
+                _value(node.left, source), _value(node.comparators[0], source)
+            )
+        )
     else:
         raise ToolError(f"calculate: {type(node).__name__} is not arithmetic of numbers")
     return _bounded(_OPERATIONS[type(node.op)](*(_value(part, source) for part in parts)))
 
 
 def _bounded(value: Any) -> Any:
-    if not isinstance(value, Decimal) or not value.is_finite() or abs(value.adjusted()) > MAX_DIGITS:
+    if (
+        not isinstance(value, Decimal)
+        or not value.is_finite()
+        or abs(value.adjusted()) > MAX_DIGITS
+    ):
         raise ToolError("calculate: the value is out of bounds")
     return value

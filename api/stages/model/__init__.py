@@ -1,1 +1,2 @@
-"""The learned reward model: features of the log, trees read by numpy, a calibrated verdict or none."""
+"""The learned reward model: features of the log, trees read by numpy, a calibrated verdict or
+none."""

@@ -1,9 +1,11 @@
-"""From a score to a probability, and from there to an answer or none, by cases of groups that were left out.
+"""From a score to a probability, and from there to an answer or none, by cases of groups that were
+left out.
 
-What is kept are the cases themselves: the score that a model gave which had never seen the case's group, whether it
-was a success, and how unlike its training it was. So the operator's risk chooses the thresholds when the model is
-loaded, not when it is trained. Sources: Platt 1999; Mondrian inductive conformal prediction (Vovk 2005, ch. 4); the
-finite-sample correction (errors + 1) / (answers + 1) of conformal risk control (Angelopoulos et al. 2022).
+What is kept are the cases themselves: the score that a model gave which had never seen the case's
+group, whether it was a success, and how unlike its training it was. So the operator's risk chooses
+the thresholds when the model is loaded, not when it is trained. Sources: Platt 1999; Mondrian
+inductive conformal prediction (Vovk 2005, ch. 4); the finite-sample correction (errors + 1) /
+(answers + 1) of conformal risk control (Angelopoulos et al. 2022).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from api.stages.model.isotonic import Curve, isotonic
+from api.stages.model.isotonic import IsotonicCurve, isotonic
 
 Floats = NDArray[np.float64]
 MIN_CASES = 30
@@ -23,7 +25,8 @@ MIN_CASES = 30
 
 
 class Chances(NamedTuple):
-    """``p`` of success; ``set`` what conformal prediction can't exclude; ``answers``: the success that is said."""
+    """``p`` of success; ``set`` what conformal prediction can't exclude; ``answers``: the success
+    that is said."""
 
     p: float
     possible: frozenset[bool]
@@ -35,8 +38,8 @@ class Chances(NamedTuple):
 class Calibration:
     """Cases [n] that were scored by models without their group.
 
-    p is the mean of two curves: σ(``slope``·s + ``offset``), which is too stiff where the truth has steps, and the
-    isotonic one, which is too sure between few cases.
+    p is the mean of two curves: σ(``slope``·s + ``offset``), which is too stiff where the truth has
+    steps, and the isotonic one, which is too sure between few cases.
     """
 
     slope: float
@@ -45,7 +48,7 @@ class Calibration:
     success: NDArray[np.bool_]
     novelty: Floats
     _sorted: dict[bool, Floats] = field(default_factory=dict)
-    _steps: list[Curve] = field(default_factory=list)
+    _steps: list[IsotonicCurve] = field(default_factory=list)
 
     def chance(self, scores: Floats) -> Floats:
         """The probability of success of each score."""
@@ -54,12 +57,15 @@ class Calibration:
         return (sigmoid(self.slope * scores + self.offset) + self._steps[0].evaluate(scores)) / 2
 
     def p_values(self, score: float) -> dict[bool, float]:
-        """How usual the score would be among the cases of each outcome: (1 + #{as unusual}) / (1 + n)."""
+        """How usual the score would be among the cases of each outcome: (1 + #{as unusual}) / (1 +
+        n)."""
         if not self._sorted:
             self._sorted[True] = np.sort(-self.scores[self.success])
             self._sorted[False] = np.sort(self.scores[~self.success])
         return {
-            outcome: (1 + len(known) - int(np.searchsorted(known, -score if outcome else score, "left")))
+            outcome: (
+                1 + len(known) - int(np.searchsorted(known, -score if outcome else score, "left"))
+            )
             / (1 + len(known))
             for outcome, known in self._sorted.items()
         }
@@ -87,7 +93,7 @@ def from_json(said: Mapping[str, Any]) -> Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class ConfidenceGate:
     """Who is answered at one risk: so sure (each way), so usual. None: nobody can be, that way."""
 
     risk: float
@@ -102,15 +108,25 @@ class Gate:
         says = p >= 0.5
         sure = self.sure[says]
         if novelty > self.usual:
-            return Chances(p, possible, None, f"unlike what it was trained on: {novelty:.2f}, wanted {self.usual:.2f}")
+            return Chances(
+                p,
+                possible,
+                None,
+                f"unlike what it was trained on: {novelty:.2f}, wanted {self.usual:.2f}",
+            )
         if sure is None or max(p, 1 - p) < sure:
             wanted = "more than there is" if sure is None else f"{sure:.2f}"
-            return Chances(p, possible, None, f"not sure enough: {max(p, 1 - p):.2f}, wanted {wanted}")
-        return Chances(p, possible, says, f"p {p:.2f} of success, at a stated risk of {self.risk:.2g}")
+            return Chances(
+                p, possible, None, f"not sure enough: {max(p, 1 - p):.2f}, wanted {wanted}"
+            )
+        return Chances(
+            p, possible, says, f"p {p:.2f} of success, at a stated risk of {self.risk:.2g}"
+        )
 
 
-def gate(calibration: Calibration, risk: float) -> Gate:
-    """The widest gate that keeps the operator's ``risk`` on the cases that were left out; a threshold each way."""
+def gate(calibration: Calibration, risk: float) -> ConfidenceGate:
+    """The widest gate that keeps the operator's ``risk`` on the cases that were left out; a
+    threshold each way."""
     usual = float(np.quantile(calibration.novelty, 0.98)) if len(calibration.novelty) else 0.0
     p = calibration.chance(calibration.scores)
     kept = calibration.novelty <= usual
@@ -119,7 +135,7 @@ def gate(calibration: Calibration, risk: float) -> Gate:
         for says in (True, False)
         for chosen in [kept & ((p >= 0.5) == says)]
     }
-    return Gate(risk, sure, usual)
+    return ConfidenceGate(risk, sure, usual)
 
 
 def _threshold(sure: Floats, right: NDArray[np.bool_], risk: float) -> float | None:
@@ -127,14 +143,16 @@ def _threshold(sure: Floats, right: NDArray[np.bool_], risk: float) -> float | N
     order = np.argsort(-sure, kind="stable")
     errors = np.cumsum(~right[order])
     bound = (errors + 1) / (np.arange(len(order)) + 2)
-    # Who is as sure as the last one is answered as well: a cut falls between confidences, never among equal ones.
+    # Who is as sure as the last one is answered as well: a cut falls between confidences, never
+    # among equal ones.
     ends = np.append(np.diff(sure[order]) != 0, True)
     within = np.flatnonzero((bound <= risk) & ends)
     return float(sure[order[within[-1]]]) if len(within) else None
 
 
 def platt(scores: Floats, success: NDArray[np.bool_], turns: int = 50) -> tuple[float, float]:
-    """Slope (never negative) and offset of σ(slope·s + offset) by Newton's method, with Platt's softened targets."""
+    """Slope (never negative) and offset of σ(slope·s + offset) by Newton's method, with Platt's
+    softened targets."""
     yes, no = int(success.sum()), int((~success).sum())
     target = np.where(success, (yes + 1) / (yes + 2), 1 / (no + 2))
     scale = float(scores.std()) or 1.0
@@ -157,8 +175,11 @@ def sigmoid(values: Floats) -> Floats:
     return made
 
 
-def calibrate(scores: Sequence[float], success: Sequence[bool], novelty: Sequence[float]) -> Calibration | None:
-    """From cases that were scored without their group; None where there are too few, or of one outcome only."""
+def calibrate(
+    scores: Sequence[float], success: Sequence[bool], novelty: Sequence[float]
+) -> Calibration | None:
+    """From cases that were scored without their group; None where there are too few, or of one
+    outcome only."""
     s, y = np.asarray(scores, np.float64), np.asarray(success, np.bool_)
     if len(s) < MIN_CASES or y.all() or not y.any():
         return None

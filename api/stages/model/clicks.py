@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from api.stages.model import looks
-from api.stages.model.compared import AGREES, Compared
+from api.stages.model.compared import AGREES, GoalComparison
 from api.stages.model.screen import shown_element
 from api.stages.model.step import Step
 from api.stages.model.target import Target, target_of
@@ -17,24 +17,29 @@ PART = 0.5
 
 
 class Clicks:
-    """The clicks so far. ``found``: slots that were clicked, ``names``: names that agree; ``wrong``: clicks of what
-    the goal does not name, where it names others of their kind; ``hits``: that agree and end
-    nothing; ``ends``: words of endings; ``counts``: features."""
+    """The clicks so far. ``found``: slots that were clicked, ``names``: names that agree;
+    ``wrong``: clicks of what the goal does not name, where it names others of their kind; ``hits``:
+    that agree and end nothing; ``ends``: words of endings; ``counts``: features."""
 
-    def __init__(self, seen: Compared) -> None:
+    def __init__(self, seen: GoalComparison) -> None:
         self.found: dict[str, None] = {}
         self.names: set[str] = set()
         self.wrong = 0
         self.hits = 0
         self.ends: set[str] = set()
-        self.counts = dict.fromkeys(("strays", "others", "matched", "unlike", "orders", "offs", "drags"), 0.0)
+        self.counts = dict.fromkeys(
+            ("strays", "others", "matched", "unlike", "orders", "offs", "drags"), 0.0
+        )
         self._seen = seen
         self._best: dict[str, float] = {}
         self._last = (0.0, 0.0, 0.0, 0.0)
 
     def fold_step(self, step: Step, made: dict[str, float]) -> bool:
-        """The step's clicks, the worst of each feature, into ``made``; whether one ended something."""
-        named = "goal exact regret submit refusal field bare stray near kind hint off missed".split()
+        """The step's clicks, the worst of each feature, into ``made``; whether one ended
+        something."""
+        named = (
+            "goal exact regret submit refusal field bare stray near kind hint off missed".split()
+        )
         worst = dict.fromkeys((f"click_{name}" for name in named), 0.0)
         ended = False
         good = {"click_order": 0.0, "click_around": 0.0}
@@ -53,7 +58,8 @@ class Clicks:
         return ended
 
     def _drops(self, step: Step, made: dict[str, float]) -> None:
-        """What was dragged and dropped: the least agreement of what, and of onto what; whether the place is asked."""
+        """What was dragged and dropped: the least agreement of what, and of onto what; whether the
+        place is asked."""
         goal, agrees, carried, onto, placed = self._seen.goal, self._seen.agrees, [], [], 0.0
         for drop in step.drops:
             what = shown_element(drop["element"]).name
@@ -68,7 +74,9 @@ class Clicks:
         made["drag_onto"] = min(onto, default=0.0)
         made["drag_place"] = placed
 
-    def _target(self, click: Mapping[str, Any], good: dict[str, float], *, quiet: bool) -> dict[str, float]:
+    def _target(
+        self, click: Mapping[str, Any], good: dict[str, float], *, quiet: bool
+    ) -> dict[str, float]:
         """One click's features; what of it adds up is noted."""
         one = target_of(click, self._seen)
         self.found |= dict.fromkeys(one.slots)
@@ -93,19 +101,24 @@ class Clicks:
         }
 
     def _around(self, click: Mapping[str, Any], one: Target) -> tuple[float, float]:
-        """How well what it stands in is what the goal points at, and what of that it lacks; 0 where nothing is told."""
+        """How well what it stands in is what the goal points at, and what of that it lacks; 0 where
+        nothing is told."""
         around = looks.around(click, self._seen.goal)
         if around is None:
             return 0.0, 0.0
         hit, miss = self._seen.pointed(around)
         page = len(self._seen.screen.places.keys() - set(self._seen.goal.text.split()))
         if one.alike or (one.regret == 0 and len(around) < PART * page):
-            self.found |= dict.fromkeys(slot for slot in self._seen.goal.slots if around.issuperset(slot.split()))
+            self.found |= dict.fromkeys(
+                slot for slot in self._seen.goal.slots if around.issuperset(slot.split())
+            )
         return hit / (hit + miss) if hit + miss else 0.0, float(min(5, miss))
 
     def _note(self, one: Target, pointed: float, *, quiet: bool) -> None:
         sofar, role, fits = self.counts, one.shown.role, one.agrees >= AGREES
-        self.ends |= {part for part in one.name.split() if part in ENDS} | ({"submit"} if one.ends else set())
+        self.ends |= {part for part in one.name.split() if part in ENDS} | (
+            {"submit"} if one.ends else set()
+        )
         sofar["orders"] += one.placed
         sofar["offs"] += one.off
         sofar["strays"] += one.stray
@@ -120,9 +133,15 @@ class Clicks:
         self._best[role] = max(one.agrees, self._best.get(role, 0.0))
         if not one.ends:
             self._last = (one.agrees, one.regret, pointed, float(one.hint))
-        self.found |= dict.fromkeys(slot for slot in self._seen.goal.slots if not one.native and names(one.name, slot))
+        self.found |= dict.fromkeys(
+            slot for slot in self._seen.goal.slots if not one.native and names(one.name, slot)
+        )
 
 
 def names(name: str, slot: str) -> bool:
     """Whether a name is the slot or has it whole; a cross on a button is called Close."""
-    return name == slot or (slot == "x" and name == "close") or (len(slot) >= WHOLE and f" {slot} " in f" {name} ")
+    return (
+        name == slot
+        or (slot == "x" and name == "close")
+        or (len(slot) >= WHOLE and f" {slot} " in f" {name} ")
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from api.stages.model.screen import BOXES, MAX_ELEMENTS, Filled, Screen, Shown
+from api.stages.model.screen import BOXES, MAX_ELEMENTS, Filled, Screen, ScreenElement
 from api.stages.model.words import DEEDS, in_goal, plain, read_goal, value_agrees, wanted_places
 
 CONTROLS = BOXES | frozenset(
-    "button link tab menuitem textbox searchbox combobox listbox slider spinbutton treeitem gridcell".split()
+    "button link tab menuitem textbox searchbox combobox listbox slider spinbutton treeitem"
+    " gridcell".split()
 )
 NEAR = 12
 """Words of text within which a value counts as standing near a word of the goal."""
@@ -25,7 +26,7 @@ AGREES = 0.85
 """From here on a name or a value agrees with the goal."""
 
 
-class Compared:
+class GoalComparison:
     """A goal and a screen; each name is compared once."""
 
     def __init__(self, instruction: str) -> None:
@@ -43,7 +44,8 @@ class Compared:
         return found
 
     def nearness(self, text: str) -> float:
-        """1 beside a rare word of the goal in one line of the page, falling to 0 at `NEAR` words away."""
+        """1 beside a rare word of the goal in one line of the page, falling to 0 at `NEAR` words
+        away."""
         if not text:
             return 0.0
         best, first = 0.0, text.split(maxsplit=1)[0]
@@ -60,11 +62,20 @@ class Compared:
     def beside(self, value: str) -> list[str]:
         """Slots that stand on the page in one line with a value, such as what a table calls it."""
         first = value.split(maxsplit=1)[:1]
-        lines = [f" {line} " for word in first for line in self.screen.places.get(word, ()) if len(line) <= LINE]
+        lines = [
+            f" {line} "
+            for word in first
+            for line in self.screen.places.get(word, ())
+            if len(line) <= LINE
+        ]
         told = [line for line in lines if f" {value} " in line and line not in self.goal.text]
-        return [slot for slot in self.goal.slots if slot != value and any(f" {slot} " in line for line in told)]
+        return [
+            slot
+            for slot in self.goal.slots
+            if slot != value and any(f" {slot} " in line for line in told)
+        ]
 
-    def regret(self, target: Shown, agrees: float) -> float:
+    def regret(self, target: ScreenElement, agrees: float) -> float:
         """How much better another visible element with the same role and tag agrees."""
         best = 0.0
         for one in self.screen.elements:
@@ -73,11 +84,13 @@ class Compared:
         return max(0.0, best - agrees)
 
     def pointed(self, around: frozenset[str]) -> tuple[int, int]:
-        """Of the goal's rare words that stand in few lines of the page, beside the instruction: how many are in
-        ``around``, and how many are not."""
+        """Of the goal's rare words that stand in few lines of the page, beside the instruction: how
+        many are in ``around``, and how many are not."""
         hit = miss = 0
         for word in self.goal.words:
-            lines = sum(f" {line} " not in self.goal.text for line in self.screen.places.get(word, ()))
+            lines = sum(
+                f" {line} " not in self.goal.text for line in self.screen.places.get(word, ())
+            )
             if 0 < lines <= FEW:
                 hit += word in around
                 miss += word not in around
@@ -97,7 +110,11 @@ class Compared:
         """Whether the slot is on the page, beside the instruction."""
         for line in self.screen.places.get(slot.split(maxsplit=1)[0], ()):
             spaced = f" {line} "
-            if f" {slot} " in spaced and spaced not in self.goal.text and self.goal.text not in spaced:
+            if (
+                f" {slot} " in spaced
+                and spaced not in self.goal.text
+                and self.goal.text not in spaced
+            ):
                 return True
         return False
 
@@ -116,13 +133,19 @@ class Compared:
         return agrees if agrees >= AGREES or self.nearness(plain(value)) < BESIDE else AGREES
 
     def paired(self) -> tuple[float, float]:
-        """Of the fields that hold a value of the goal: the share whose name stands nearest to it there, and how many
-        have the name of another field nearer. 1 and 0 where there is nothing to compare."""
+        """Of the fields that hold a value of the goal: the share whose name stands nearest to it
+        there, and how many have the name of another field nearer. 1 and 0 where there is nothing to
+        compare."""
         said = self.goal.text.split()
         fields = [one for one in self.screen.fields.values() if one.values and not is_box(one)]
-        names: dict[Filled | Shown, frozenset[str]] = {one: _stems(one.name) for one in fields}
+        names: dict[Filled | ScreenElement, frozenset[str]] = {
+            one: _stems(one.name) for one in fields
+        }
         names |= {one: _stems(one.name) for one in self.screen.elements if one.role in FIELDS}
-        labels = {stems: [at for at, word in enumerate(said) if word[:STEM] in stems] for stems in names.values()}
+        labels = {
+            stems: [at for at, word in enumerate(said) if word[:STEM] in stems]
+            for stems in names.values()
+        }
         own = crossed = 0
         for one in fields:
             places = _positions(said, one.values[0].split())
@@ -130,18 +153,24 @@ class Compared:
             if not places or len(one.values) > 1:
                 continue
             mine = _nearest(places, labels[stems])
-            other = min((_nearest(places, at) for of, at in labels.items() if not of & stems), default=FAR)
+            other = min(
+                (_nearest(places, at) for of, at in labels.items() if not of & stems), default=FAR
+            )
             own += mine < FAR and mine <= other
             crossed += other < mine
         return own / (own + crossed) if own + crossed else 1.0, float(crossed)
 
     def field_places(self) -> tuple[float, float]:
-        """Of the fields that hold something and of whose kind the goal says an ordinal: how many stand there, how
-        many elsewhere."""
+        """Of the fields that hold something and of whose kind the goal says an ordinal: how many
+        stand there, how many elsewhere."""
         right = wrong = 0
         for one in self.screen.fields.values():
             kinds = frozenset((one.role, one.tag, one.type))
-            asked = wanted_places(self.goal, kinds) if one.place and (one.values or one.checked) else frozenset()
+            asked = (
+                wanted_places(self.goal, kinds)
+                if one.place and (one.values or one.checked)
+                else frozenset()
+            )
             right += one.place in asked
             wrong += bool(asked) and one.place not in asked
         return float(right), float(wrong)
@@ -151,9 +180,12 @@ class Compared:
         return one.place in wanted_places(self.goal, frozenset((one.role, one.tag, one.type)))
 
     def boxes(self) -> tuple[int, int, float]:
-        """Boxes checked that the goal does not name, boxes that it names and that are not, the share that is."""
+        """Boxes checked that the goal does not name, boxes that it names and that are not, the
+        share that is."""
         fields = self.screen.fields.values()
-        boxes = {one.name: bool(one.checked) for one in fields if is_box(one) and not self._placed(one)}
+        boxes = {
+            one.name: bool(one.checked) for one in fields if is_box(one) and not self._placed(one)
+        }
         boxes |= {value: True for one in fields if one.role == "listbox" for value in one.values}
         for one in self.screen.elements:
             if one.role in BOXES and one.name:
@@ -162,9 +194,11 @@ class Compared:
         wrong = sum(checked and self.agrees(name) < AGREES for name, checked in boxes.items())
         return wrong, meant.count(False), meant.count(True) / len(meant) if meant else 1.0
 
-    def empty(self) -> list[Shown]:
+    def empty(self) -> list[ScreenElement]:
         """Visible fields that hold nothing."""
-        full = {one.name for one in self.screen.fields.values() if one.text or one.secret or one.checked}
+        full = {
+            one.name for one in self.screen.fields.values() if one.text or one.secret or one.checked
+        }
         return [one for one in self.screen.elements if one.name not in full]
 
 

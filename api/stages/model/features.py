@@ -1,7 +1,9 @@
-"""One pure function from an episode's log to numbers, a row a step: the same in training and in serving.
+"""One pure function from an episode's log to numbers, a row a step: the same in training and in
+serving.
 
-`extract` reads a whole log; `Reader` does the same event by event, so that a service pays for what is new. A row holds
-what was known at the step's seal, nothing later. Words of page and agent are compared, never obeyed.
+`extract` reads a whole log; `FeatureReader` does the same event by event, so that a service pays
+for what is new. A row holds what was known at the step's seal, nothing later. Words of page and
+agent are compared, never obeyed.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from api.stages.model.clicks import Clicks
-from api.stages.model.compared import AGREES, CONTROLS, Compared, is_box
+from api.stages.model.compared import AGREES, CONTROLS, GoalComparison, is_box
 from api.stages.model.schema import NAMES
 from api.stages.model.screen import shown_element
 from api.stages.model.step import Step, typed_text, types_keys
@@ -35,8 +37,9 @@ Row = list[float]
 
 
 def extract(instruction: str, events: Iterable[Event], rewards: Sequence[Reward] = ()) -> list[Row]:
-    """The rows of all steps that were sealed, in order; each has ``len(NAMES)`` numbers, NaN where nobody can know."""
-    reader = Reader(instruction)
+    """The rows of all steps that were sealed, in order; each has ``len(NAMES)`` numbers, NaN where
+    nobody can know."""
+    reader = FeatureReader(instruction)
     reader.feed(events)
     return with_rewards(reader.rows, rewards)
 
@@ -50,20 +53,22 @@ def with_rewards(rows: Sequence[Row], rewards: Sequence[Reward]) -> list[Row]:
         told = (math.nan, math.nan, math.nan)
         if reward is not None and reward.reward is not None:
             sofar += reward.reward
-            fined += -min(0.0, sum(milestone.worth for milestone in reward.milestones if milestone.worth < 0))
+            fined += -min(
+                0.0, sum(milestone.worth for milestone in reward.milestones if milestone.worth < 0)
+            )
             told = (reward.reward, sofar, fined)
         out.append([*row[:-3], *told])
     return out
 
 
-class Reader:
+class FeatureReader:
     """Folds a log. ``rows``: of the steps that are over."""
 
     def __init__(self, instruction: str) -> None:
         self.rows: list[Row] = []
         self.seq = 0
         """The number of the last event that was read."""
-        self._seen = Compared(instruction)
+        self._seen = GoalComparison(instruction)
         self._clicks = Clicks(self._seen)
         self._step: Step | None = None
         self._states: set[int] = set()
@@ -134,7 +139,10 @@ class Reader:
         won = len(came & SUCCESS)
         alike = self._state()
         nothing = step.quiet
-        acted = tuple(shown_element(one["element"]) for one in step.clicks), tuple(after for _, after in step.changed)
+        acted = (
+            tuple(shown_element(one["element"]) for one in step.clicks),
+            tuple(after for _, after in step.changed),
+        )
         repeated = any(acted) and acted == self._acted
         self._acted = acted if any(acted) else self._acted
         undone = sum(
@@ -170,7 +178,9 @@ class Reader:
         sofar["errors"] += made["failed"]
         sofar["repeats"] += repeated
         self._kinds |= {
-            name for name in ("clicks", "fills", "typed", "navigated", "dialog", "downloaded") if made[name]
+            name
+            for name in ("clicks", "fills", "typed", "navigated", "dialog", "downloaded")
+            if made[name]
         }
 
     def _state(self) -> int:
@@ -182,9 +192,13 @@ class Reader:
     def _slots(self, step: Step, made: dict[str, float], *, ended: bool) -> None:
         goal, fields = self.goal, self._seen.screen.fields.values()
         agreeing = [self._seen.agreement(one) for one in fields]
-        held = {value for one in fields for value in one.values} | {one.name for one in fields if one.checked}
+        held = {value for one in fields for value in one.values} | {
+            one.name for one in fields if one.checked
+        }
         for _, after in step.changed:
-            self._clicks.found |= dict.fromkeys(slot for value in after.values for slot in self._seen.beside(value))
+            self._clicks.found |= dict.fromkeys(
+                slot for value in after.values for slot in self._seen.beside(value)
+            )
         in_fields = [slot for slot in goal.slots if slot in held]
         for slot in in_fields:
             self._clicks.found.setdefault(slot)
@@ -207,8 +221,12 @@ class Reader:
             "crossed": crossed,
             "fields_placed": placed,
             "fields_off": off,
-            "fill_line": float(any(plain(one.text or "") in self._seen.screen.lines for _, one in step.changed)),
-            "fill_near": max((self._seen.nearness(plain(one.text or "")) for _, one in step.changed), default=0.0),
+            "fill_line": float(
+                any(plain(one.text or "") in self._seen.screen.lines for _, one in step.changed)
+            ),
+            "fill_near": max(
+                (self._seen.nearness(plain(one.text or "")) for _, one in step.changed), default=0.0
+            ),
             "slots_gained": max(0.0, recall - had),
             "wrong_gained": float(sum(value < AGREES for value in now)),
             "slots": math.log1p(len(goal.slots)),
@@ -243,7 +261,11 @@ class Reader:
         held = texts | checked | entered | self._clicks.names
         boxes = {one.name for one in fields if is_box(one) and not one.checked}
         wanted = self._named | set(goal.slots)
-        done = {one for one in wanted if one not in boxes and any(fulfils(value, one, goal) for value in held)}
+        done = {
+            one
+            for one in wanted
+            if one not in boxes and any(fulfils(value, one, goal) for value in held)
+        }
         if goal.numbers and any(value in goal.numbers for value in map(numbers, texts)):
             done |= {slot for slot in goal.slots if numbers(slot) in goal.numbers}
         done |= wanted.intersection(self._clicks.found) - boxes
@@ -254,7 +276,15 @@ class Reader:
         left = len(wanted) - len(done) + len(set(asked) - self._deeds)
         share_done = len(done) / len(wanted) if wanted else 1.0
         case = float(sum(case_off(one.text, goal) for one in fields if one.text))
-        wrong = made["wrong_now"] + self._clicks.wrong + made["fields_off"] + made["crossed"] + case + 1 - made["order"]
+        wrong = (
+            made["wrong_now"]
+            + self._clicks.wrong
+            + made["fields_off"]
+            + made["crossed"]
+            + case
+            + 1
+            - made["order"]
+        )
         unended = float(len(goal.ends - self._clicks.ends) > 0)
         made |= {
             "in_view": step.in_view,
@@ -279,7 +309,9 @@ class Reader:
         goal = self.goal
         made |= self._sofar | self._clicks.counts
         made |= {
-            "goal_text": share((word for word in goal.words if self._seen.screen.places.get(word)), goal.words),
+            "goal_text": share(
+                (word for word in goal.words if self._seen.screen.places.get(word)), goal.words
+            ),
             "kinds": float(len(self._kinds)),
             "words_goal": math.log1p(len(goal.words)),
             "asks_end": float(any(f" {word} " in goal.text for word in SUBMITS)),

@@ -1,9 +1,10 @@
-"""A model is a folder: trees, calibration, the features that it was trained on, the data's digest, a card of metrics.
+"""A model is a folder: trees, calibration, the features that it was trained on, the data's digest,
+a card of metrics.
 
-model.npz          the trees of every head, and known rows for novelty
-calibration.json   the cases that were left out, a level (trajectory, step)
-features.json      names, order, signs and the digest of the code that makes them
-card.json          how it was trained, on what, what was measured; the heads' weights; the digests of the others
+model.npz          the trees of every head, and known rows for novelty calibration.json   the cases
+that were left out, a level (trajectory, step) features.json      names, order, signs and the digest
+of the code that makes them card.json          how it was trained, on what, what was measured; the
+heads' weights; the digests of the others
 
 It is loaded by name and refused where a digest or the features differ.
 """
@@ -38,7 +39,8 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """``heads``: aspect → trees, "success" among them; ``weights``: of the other heads beside success's 1."""
+    """``heads``: aspect → trees, "success" among them; ``weights``: of the other heads beside
+    success's 1."""
 
     name: str
     digest: str
@@ -57,16 +59,23 @@ def features_json() -> dict[str, Any]:
 
 
 def save(folder: Path, model: Model) -> str:
-    """Write the folder, which must not be there; gives the model's digest. Raises FileExistsError."""
+    """Write the folder, which must not be there; gives the model's digest. Raises
+    FileExistsError."""
     folder.mkdir(parents=True)
-    arrays = {f"{head}.{name}": value for head, trees in model.heads.items() for name, value in trees.arrays().items()}
+    arrays = {
+        f"{head}.{name}": value
+        for head, trees in model.heads.items()
+        for name, value in trees.arrays().items()
+    }
     arrays |= {f"known.{name}": value for name, value in model.known._asdict().items()}
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)
     (folder / "model.npz").write_bytes(packed.getvalue())
     calibration = {level: one.to_json() for level, one in model.calibration.items()}
     (folder / "calibration.json").write_bytes(orjson.dumps(calibration))
-    (folder / "features.json").write_bytes(orjson.dumps(features_json(), option=orjson.OPT_INDENT_2))
+    (folder / "features.json").write_bytes(
+        orjson.dumps(features_json(), option=orjson.OPT_INDENT_2)
+    )
     card = {
         **model.card,
         "form": FORM,
@@ -75,7 +84,9 @@ def save(folder: Path, model: Model) -> str:
         "scales": dict(model.scales),
         "digests": {name: _sha(folder / name) for name in PARTS},
     }
-    (folder / "card.json").write_bytes(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+    (folder / "card.json").write_bytes(
+        orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+    )
     return _sha(folder / "card.json")
 
 
@@ -114,7 +125,9 @@ def load(folder: Path) -> Model:
 
 def _part(arrays: Any, head: str) -> dict[str, Any]:
     prefix = head + "."
-    return {name.removeprefix(prefix): arrays[name] for name in arrays.files if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): arrays[name] for name in arrays.files if name.startswith(prefix)
+    }
 
 
 def _must_be_whole(folder: Path, card: Any) -> None:
@@ -123,7 +136,9 @@ def _must_be_whole(folder: Path, card: Any) -> None:
     for name in PARTS:
         wanted, found = card["digests"][name], _sha(folder / name)
         if found != wanted:
-            raise ModelError(f"{folder / name}: sha256 is {found}, but the card says {wanted}: it was changed")
+            raise ModelError(
+                f"{folder / name}: sha256 is {found}, but the card says {wanted}: it was changed"
+            )
 
 
 def _must_fit(folder: Path, features: Any) -> None:
@@ -131,8 +146,9 @@ def _must_fit(folder: Path, features: Any) -> None:
     for name in ("names", "signs", "digest"):
         if features.get(name) != ours[name]:
             raise ModelError(
-                f"{folder / 'features.json'}: {name} differ from this build's ({str(features.get(name))[:80]}, wanted "
-                f"{str(ours[name])[:80]}): train the model again with this build"
+                f"{folder / 'features.json'}: {name} differ from this build's"
+                f" ({str(features.get(name))[:80]}, wanted {str(ours[name])[:80]}): train the model"
+                " again with this build"
             )
 
 

@@ -1,4 +1,5 @@
-"""Isotonic regression: the nondecreasing curve nearest to 0/1 outcomes, by pooling adjacent violators.
+"""Isotonic regression: the nondecreasing curve nearest to 0/1 outcomes, by pooling adjacent
+violators.
 
 Ayer et al. 1955; as a calibrator Zadrozny and Elkan 2002. Between cases it goes straight.
 """
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Curve(NamedTuple):
+class IsotonicCurve(NamedTuple):
     """Chances [k] at scores [k], both nondecreasing."""
 
     scores: Floats
@@ -25,7 +26,7 @@ class Curve(NamedTuple):
         return found
 
 
-def isotonic(scores: Floats, success: NDArray[np.bool_]) -> Curve:
+def isotonic(scores: Floats, success: NDArray[np.bool_]) -> IsotonicCurve:
     """Fit it; equal scores have one chance. At least one case is wanted."""
     knots, place = np.unique(scores, return_inverse=True)
     count = np.bincount(place).astype(np.float64)
@@ -35,6 +36,12 @@ def isotonic(scores: Floats, success: NDArray[np.bool_]) -> Curve:
         while blocks and blocks[-1][0] >= block[0]:
             before = blocks.pop()
             both = before[1] + block[1]
-            block = ((before[0] * before[1] + block[0] * block[1]) / both, both, before[2] + block[2])
+            block = (
+                (before[0] * before[1] + block[0] * block[1]) / both,
+                both,
+                before[2] + block[2],
+            )
         blocks.append(block)
-    return Curve(knots, np.repeat([mean for mean, _, _ in blocks], [width for _, _, width in blocks]))
+    return IsotonicCurve(
+        knots, np.repeat([mean for mean, _, _ in blocks], [width for _, _, width in blocks])
+    )

@@ -1,4 +1,5 @@
-"""What a click tells of an element beside its name: its class, its colour, what it stands in; as words of the goal."""
+"""What a click tells of an element beside its name: its class, its colour, what it stands in; as
+words of the goal."""
 
 from __future__ import annotations
 
@@ -36,7 +37,10 @@ def _names(color: str) -> frozenset[str]:
     if not re.fullmatch(r"#[0-9a-f]{6}", color):
         return frozenset()
     own = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
-    apart = {name: sum((a - b) ** 2 for a, b in zip(own, other, strict=True)) for name, other in COLORS.items()}
+    apart = {
+        name: sum((a - b) ** 2 for a, b in zip(own, other, strict=True))
+        for name, other in COLORS.items()
+    }
     least = min(apart.values())
     return frozenset(name for name, value in apart.items() if value == least)
 

@@ -1,4 +1,5 @@
-"""How unlike an episode is to those of training: the distance of its last row to the nearest that was seen."""
+"""How unlike an episode is to those of training: the distance of its last row to the nearest that
+was seen."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ class Known(NamedTuple):
     spread: Floats
 
     def distance(self, row: Floats) -> float:
-        """Root mean square over the features, to the nearest; in standard deviations of training."""
+        """Root mean square over the features, to the nearest; in standard deviations of
+        training."""
         apart = self.rows - (np.nan_to_num(row) - self.middle) / self.spread
         return float(np.sqrt(np.einsum("ij,ij->i", apart, apart).min() / apart.shape[1]))
 

@@ -1,4 +1,5 @@
-"""The features of a step by name, their direction and their meaning: what a model is trained on and refused without."""
+"""The features of a step by name, their direction and their meaning: what a model is trained on and
+refused without."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ class Feature(NamedTuple):
 
 def _table(text: str) -> tuple[Feature, ...]:
     rows = (line.split(None, 2) for line in text.strip().splitlines())
-    return tuple(Feature(name, {"+": 1, "-": -1, "0": 0}[sign], about) for sign, name, about in rows)
+    return tuple(
+        Feature(name, {"+": 1, "-": -1, "0": 0}[sign], about) for sign, name, about in rows
+    )
 
 
-FEATURES = _table(
-    """
+FEATURES = _table("""
 0 last              the episode ends with this step
 0 index             steps before, log(1 + n)
 0 clicks            clicks in the step, at most 3
@@ -127,20 +129,31 @@ FEATURES = _table(
 + paid              what the rules paid in this step; missing where no rule scores
 + paid_so_far       what they paid up to here; missing where no rule scores
 - fined             what they took up to here
-"""
-)
+""")
 NAMES = tuple(feature.name for feature in FEATURES)
 SIGNS = tuple(feature.sign for feature in FEATURES)
 VERSION = "log_features/1"
 
 _FILES = tuple(
     f"{name}.py"
-    for name in ("schema", "words", "screen", "step", "compared", "looks", "target", "clicks", "features", "summing")
+    for name in (
+        "schema",
+        "words",
+        "screen",
+        "step",
+        "compared",
+        "looks",
+        "target",
+        "clicks",
+        "features",
+        "summing",
+    )
 )
 
 
 @lru_cache(maxsize=1)
 def digest() -> str:
-    """sha256 of the code that makes the features: another line of it is another digest, and old models are refused."""
+    """sha256 of the code that makes the features: another line of it is another digest, and old
+    models are refused."""
     sources = [Path(__file__).with_name(name).read_bytes() for name in _FILES]
     return hashlib.sha256(b"\0".join([VERSION.encode(), *sources])).hexdigest()

@@ -1,4 +1,5 @@
-"""What is on the screen and in the fields after each event: the small state that features are differences of."""
+"""What is on the screen and in the fields after each event: the small state that features are
+differences of."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ MAX_ELEMENTS = 4_000
 """Elements and lines of text that are kept; a page with more of them is told by what came first."""
 
 
-class Shown(NamedTuple):
+class ScreenElement(NamedTuple):
     """An element as it is told."""
 
     role: str
@@ -25,7 +26,8 @@ class Shown(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What a field holds: its name, its role, text (None: a secret or a box), whether it is checked."""
+    """What a field holds: its name, its role, text (None: a secret or a box), whether it is
+    checked."""
 
     name: str
     role: str
@@ -46,27 +48,29 @@ class Filled(NamedTuple):
 
 def standing(element: Mapping[str, Any]) -> str:
     """What tells an element from others like it."""
-    return "|".join(str(element.get(part) or "") for part in ("id", "path", "attr_name", "name", "text"))
+    return "|".join(
+        str(element.get(part) or "") for part in ("id", "path", "attr_name", "name", "text")
+    )
 
 
-def shown_element(element: Mapping[str, Any]) -> Shown:
+def shown_element(element: Mapping[str, Any]) -> ScreenElement:
     """The element of an event."""
     name = str(element.get("name") or element.get("text") or element.get("id") or "")
-    return Shown(str(element.get("role") or ""), plain(name), str(element.get("tag") or ""))
+    return ScreenElement(str(element.get("role") or ""), plain(name), str(element.get("tag") or ""))
 
 
 @dataclass(slots=True)
 class Screen:
     """Folded from events, in order. Its size does not grow with the length of the episode."""
 
-    elements: Counter[Shown] = field(default_factory=Counter)
+    elements: Counter[ScreenElement] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     fields: dict[tuple[str, str], Filled] = field(default_factory=dict)
     places: dict[str, set[str]] = field(default_factory=dict)
     """Of each word the lines that have it."""
     order: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     """Of each role and tag what stands there, in the order in which it came, with how many are the same."""
-    fresh: list[Shown] = field(default_factory=list)
+    fresh: list[ScreenElement] = field(default_factory=list)
     """Elements that came since somebody last looked; it is theirs to clear."""
     size: int = 0
     """Elements and lines."""
@@ -109,7 +113,8 @@ class Screen:
                 row.pop(name, None)
 
     def place(self, element: Mapping[str, Any]) -> tuple[int, int]:
-        """Its place among those of its role and tag, from 1, and how many they are; (0, 0) where it is not known."""
+        """Its place among those of its role and tag, from 1, and how many they are; (0, 0) where it
+        is not known."""
         one, name = shown_element(element), standing(element)
         at = 0
         row = self.order.get((one.role, one.tag), {})
@@ -149,7 +154,13 @@ class Screen:
         element = data["element"]
         one, key = shown_element(element), (str(data.get("frame")), str(data["field"]))
         value, checked = data.get("value"), data.get("checked")
-        parts = list(map(str, value)) if isinstance(value, list) else [] if value is None else [str(value)]
+        parts = (
+            list(map(str, value))
+            if isinstance(value, list)
+            else []
+            if value is None
+            else [str(value)]
+        )
         secret = value is None and checked is None and bool(data.get("filled"))
         known = self.fields.get(key)
         if secret:
@@ -158,7 +169,12 @@ class Screen:
         name, place = one.name or plain(str(data["field"])), self.place(element)[0]
         values = tuple(filter(None, map(plain, parts)))
         kind = str(element.get("type") or "")
-        same = known is not None and known.given and known.parts == tuple(parts) and known.checked == checked
+        same = (
+            known is not None
+            and known.given
+            and known.parts == tuple(parts)
+            and known.checked == checked
+        )
         given = same or bool(data.get("baseline"))
         self.fields[key] = Filled(
             name, one.role, text, checked, secret, tuple(parts), values, place, one.tag, kind, given

@@ -1,4 +1,5 @@
-"""The reward model as a stage of the cascade: a question in, a verdict with its confidence or an abstention out."""
+"""The reward model as a stage of the cascade: a question in, a verdict with its confidence or an
+abstention out."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from api.stages.base import Opinion, Question
 from api.stages.model.calibration import gate, sigmoid
-from api.stages.model.features import Reader, Row, with_rewards
+from api.stages.model.features import FeatureReader, Row, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.summing import summed
 from detectors.model.types import Event, Verdict
@@ -24,7 +25,8 @@ READERS = 256
 
 
 class ModelStage:
-    """One loaded model at one risk. Holds no state that an answer depends on; what it keeps only saves time."""
+    """One loaded model at one risk. Holds no state that an answer depends on; what it keeps only
+    saves time."""
 
     name: Literal["model"] = "model"
     one_thread = True
@@ -35,8 +37,12 @@ class ModelStage:
             raise ModelError(f"risk is {risk}, wanted more than 0 and less than 0.5")
         self.model = model
         self.risk = risk
-        self._gates = {level: gate(calibration, risk) for level, calibration in model.calibration.items()}
-        self._readers: OrderedDict[tuple[str, str], tuple[Reader, Event | None]] = OrderedDict()
+        self._gates = {
+            level: gate(calibration, risk) for level, calibration in model.calibration.items()
+        }
+        self._readers: OrderedDict[tuple[str, str], tuple[FeatureReader, Event | None]] = (
+            OrderedDict()
+        )
 
     @property
     def by(self) -> str:
@@ -79,7 +85,9 @@ class ModelStage:
         if said.answers is None:
             return self._abstains(said.why, record)
         confidence = abs(2 * said.p - 1)
-        return Opinion(Verdict("model", self._blended(said.p, scores), confidence, said.why, self.by), record)
+        return Opinion(
+            Verdict("model", self._blended(said.p, scores), confidence, said.why, self.by), record
+        )
 
     def _blended(self, p: float, scores: dict[str, float]) -> float:
         """Success's chance and the other heads', by their weights; in [0, 1]."""
@@ -98,16 +106,17 @@ class ModelStage:
         rows = reader.ended() if question.terminal or question.about == "goal" else reader.rows
         return with_rewards(rows[: question.step + 1], question.rewards)
 
-    def _reader(self, question: Question) -> Reader:
+    def _reader(self, question: Question) -> FeatureReader:
         events = question.events
         instruction = str(question.task.get("instruction", ""))
         key = (question.episode, instruction)
         reader, last = self._readers.pop(key, (None, None))
         at = reader.seq if reader is not None else 0
-        # A log only grows: where the event that was read last stands at its place, what was read is its start.
+        # A log only grows: where the event that was read last stands at its place, what was read is
+        # its start.
         known = 0 < at <= len(events) and events[at - 1] == last
         if reader is None or not known:
-            reader, at = Reader(instruction), 0
+            reader, at = FeatureReader(instruction), 0
         reader.feed(events[at:])
         self._readers[key] = reader, events[-1] if events else None
         if len(self._readers) > READERS:

@@ -37,7 +37,9 @@ class Step:
     @property
     def quiet(self) -> bool:
         """Nothing on screen, in fields or in addresses changed."""
-        return not (self.added or self.removed or self.changed or self.navigated or self.tabs or self.dialog)
+        return not (
+            self.added or self.removed or self.changed or self.navigated or self.tabs or self.dialog
+        )
 
     def hear(self, event: Event, screen: Screen) -> None:
         """One more event of it, before the screen takes it."""
@@ -56,14 +58,28 @@ def typed_text(action: Any) -> str:
     """The text that the harness says is typed; nothing where it says none."""
     if not isinstance(action, Mapping):
         return ""
-    return next((str(action[name])[:200] for name in ("text", "value") if isinstance(action.get(name), str)), "")
+    return next(
+        (
+            str(action[name])[:200]
+            for name in ("text", "value")
+            if isinstance(action.get(name), str)
+        ),
+        "",
+    )
 
 
 def _clicked(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
     if data.get("trusted"):
         element = data["element"]
-        if step.focused is not None and element.get("role") == "generic" and not element.get("name"):
-            data = {**data, "element": step.focused}  # the press went to it, and then the page changed
+        if (
+            step.focused is not None
+            and element.get("role") == "generic"
+            and not element.get("name")
+        ):
+            data = {
+                **data,
+                "element": step.focused,
+            }  # the press went to it, and then the page changed
         step.clicks.append(data)
 
 

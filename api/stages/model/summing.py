@@ -1,6 +1,8 @@
-"""How the scores of steps become one of a trajectory: the last one whole, and a part of the mean of those before it.
+"""How the scores of steps become one of a trajectory: the last one whole, and a part of the mean of
+those before it.
 
-A plain sum lets a long way outvote how it ended, and on groups that were left out it is worse (docs/reward-model.md).
+A plain sum lets a long way outvote how it ended, and on groups that were left out it is worse
+(docs/reward-model.md).
 """
 
 from __future__ import annotations

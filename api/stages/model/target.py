@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from api.stages.model import looks
-from api.stages.model.compared import AGREES, CONTROLS, FIELDS, Compared
-from api.stages.model.screen import BOXES, Shown, shown_element
+from api.stages.model.compared import AGREES, CONTROLS, FIELDS, GoalComparison
+from api.stages.model.screen import BOXES, ScreenElement, shown_element
 from api.stages.model.words import REFUSALS, SUBMITS, wanted_places
 
 HINTED = 0.9
@@ -18,10 +18,11 @@ TAGS = frozenset("button input select textarea option a".split())
 
 
 class Target(NamedTuple):
-    """``told``: its name says something; ``alike``: it does not tell it from others; ``slots``: of the goal, that its
-    kind or its looks are; ``placed``: it stands where an ordinal of the goal says, ``off``: elsewhere."""
+    """``told``: its name says something; ``alike``: it does not tell it from others; ``slots``: of
+    the goal, that its kind or its looks are; ``placed``: it stands where an ordinal of the goal
+    says, ``off``: elsewhere."""
 
-    shown: Shown
+    shown: ScreenElement
     name: str
     told: bool
     alike: bool
@@ -51,7 +52,7 @@ class Target(NamedTuple):
         return self.agrees < AGREES and any(part in REFUSALS for part in self.name.split())
 
 
-def target_of(click: Mapping[str, Any], seen: Compared) -> Target:
+def target_of(click: Mapping[str, Any], seen: GoalComparison) -> Target:
     """Read one click."""
     element, goal = click["element"], seen.goal
     one, named = shown_element(element), bool(element.get("name") or element.get("text"))
@@ -65,7 +66,11 @@ def target_of(click: Mapping[str, Any], seen: Compared) -> Target:
     hint = not told and looks.agrees(click, goal)
     agrees = 1.0 if kinds & set(slots) else max(seen.agrees(name), HINTED * hint)
     ends = one.role == "button" and any(part in SUBMITS for part in parts)
-    ends = ends or element.get("type") == "submit" or (not told and bool(SUBMITS & (look | set(parts))))
+    ends = (
+        ends
+        or element.get("type") == "submit"
+        or (not told and bool(SUBMITS & (look | set(parts))))
+    )
     place, count = seen.screen.place(element)
     wanted = wanted_places(goal, kinds) if place else frozenset()
     placed = bool(wanted & {place, -1 if place == count else 0})

@@ -1,7 +1,9 @@
-"""Boosted trees as arrays, walked by numpy alone: what LightGBM trained, with no LightGBM where it serves.
+"""Boosted trees as arrays, walked by numpy alone: what LightGBM trained, with no LightGBM where it
+serves.
 
-All trees lie one after the other in flat arrays; a leaf points to itself, so that a walk of ``depth`` turns ends in
-leaves. A missing number (NaN) goes where training sent it; where training saw none, it counts as 0, as LightGBM's does.
+All trees lie one after the other in flat arrays; a leaf points to itself, so that a walk of
+``depth`` turns ends in leaves. A missing number (NaN) goes where training sent it; where training
+saw none, it counts as 0, as LightGBM's does.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ BATCH = 512
 
 
 class Trees(NamedTuple):
-    """``feature``, ``threshold``, ``left``, ``right``, ``value``, ``missing`` a node; ``roots`` a tree.
+    """``feature``, ``threshold``, ``left``, ``right``, ``value``, ``missing`` a node; ``roots`` a
+    tree.
 
-    ``missing``: 0 NaN counts as 0, 1 it goes left, 2 it goes right. ``value`` is a leaf's, unitless.
+    ``missing``: 0 NaN counts as 0, 1 it goes left, 2 it goes right. ``value`` is a leaf's,
+    unitless.
     """
 
     feature: NDArray[np.int32]
@@ -60,11 +64,15 @@ class Trees(NamedTuple):
 
 def from_arrays(arrays: Mapping[str, Any]) -> Trees:
     """What `Trees.arrays` gave; raises KeyError where one is missing."""
-    return Trees(**{name: arrays[name] for name in Trees._fields if name != "depth"}, depth=int(arrays["depth"]))
+    return Trees(
+        **{name: arrays[name] for name in Trees._fields if name != "depth"},
+        depth=int(arrays["depth"]),
+    )
 
 
 def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
-    """The trees of ``Booster.dump_model()``. Raises ValueError for splits other than by a number's size."""
+    """The trees of ``Booster.dump_model()``. Raises ValueError for splits other than by a number's
+    size."""
     nodes: list[tuple[int, float, int, int, float, int]] = []
     roots, depth = [], 1
 
@@ -78,13 +86,24 @@ def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
                 raise ValueError(f"trees: a split by {node['decision_type']!r}, wanted '<='")
             missing = 0 if node["missing_type"] == "None" else 1 if node["default_left"] else 2
             left, right = grow(node["left_child"], deep + 1), grow(node["right_child"], deep + 1)
-            nodes[here] = (int(node["split_feature"]), float(node["threshold"]), left, right, 0.0, missing)
+            nodes[here] = (
+                int(node["split_feature"]),
+                float(node["threshold"]),
+                left,
+                right,
+                0.0,
+                missing,
+            )
         return here
 
     for tree in dump["tree_info"]:
         roots.append(grow(tree["tree_structure"], 1))
     columns = list(zip(*nodes, strict=True)) if nodes else [()] * 6
     kinds = (np.int32, np.float64, np.int32, np.int32, np.float64, np.int8)
-    made: list[Any] = [np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    made: list[Any] = [
+        np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True)
+    ]
     feature, threshold, left_of, right_of, value, missing_of = made
-    return Trees(feature, threshold, left_of, right_of, value, missing_of, np.asarray(roots, np.int32), depth)
+    return Trees(
+        feature, threshold, left_of, right_of, value, missing_of, np.asarray(roots, np.int32), depth
+    )

@@ -1,7 +1,8 @@
-"""What a goal asks for, and how well a word of the page or of the agent agrees with it. Pure; compiles nothing given.
+"""What a goal asks for, and how well a word of the page or of the agent agrees with it. Pure;
+compiles nothing given.
 
-A *slot* is a part of the instruction that a page would hold literally: what stands in quotation marks, numbers,
-dates, times, addresses, names. A *phrase* is a run of whole words.
+A *slot* is a part of the instruction that a page would hold literally: what stands in quotation
+marks, numbers, dates, times, addresses, names. A *phrase* is a run of whole words.
 """
 
 from __future__ import annotations
@@ -15,23 +16,30 @@ from typing import NamedTuple
 MAX_CHARACTERS = 2_000
 """Characters of any one text that are looked at."""
 STOP = frozenset(
-    "a an and are as at be by click do field fields find for from given have in into it its of on or press that the "
-    "their them then this to use using which with your you enter select submit button link text".split()
+    "a an and are as at be by click do field fields find for from given have in into it its of on"
+    " or press that the their them then this to use using which with your you enter select submit"
+    " button link text".split()
 )
 ERRORS = frozenset(
-    "error errors failed failure invalid denied wrong incorrect forbidden unavailable exception expired unable "
-    "required missing rejected sorry oops".split()
+    "error errors failed failure invalid denied wrong incorrect forbidden unavailable exception"
+    " expired unable required missing rejected sorry oops".split()
 )
 WHOLE, MORE = 4, 3
 """Letters of a slot that a value may have among other words, and how many others."""
-SUCCESS = frozenset("success successful successfully completed complete confirmed thank thanks saved done".split())
-SUBMITS = frozenset(
-    "submit ok send search login log save confirm done next book buy add apply yes continue go accept finish".split()
+SUCCESS = frozenset(
+    "success successful successfully completed complete confirmed thank thanks saved done".split()
 )
-REFUSALS = frozenset("cancel close no back reset clear delete remove dismiss undo exit quit".split())
+SUBMITS = frozenset(
+    "submit ok send search login log save confirm done next book buy add apply yes continue go"
+    " accept finish".split()
+)
+REFUSALS = frozenset(
+    "cancel close no back reset clear delete remove dismiss undo exit quit".split()
+)
 ORDERS = frozenset(
-    "1st 2nd 3rd first second third last next previous largest smallest biggest greatest least most cheapest longest "
-    "shortest oldest newest latest highest lowest middle odd even ascending descending".split()
+    "1st 2nd 3rd first second third last next previous largest smallest biggest greatest least most"
+    " cheapest longest shortest oldest newest latest highest lowest middle odd even ascending"
+    " descending".split()
 )
 _TO_TEN = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 PLACES = {word: place for place, word in enumerate(_TO_TEN, 1)}
@@ -40,11 +48,13 @@ DEEDS = {
     "pasted": frozenset("paste copy".split()),
 }
 """Deeds that a goal asks for by name."""
-KINDS = frozenset("textbox text input field radio checkbox link button tab option slider list item image".split())
+KINDS = frozenset(
+    "textbox text input field radio checkbox link button tab option slider list item image".split()
+)
 """Words for kinds of things that a goal counts."""
 WORKED = frozenset(
-    "many sum solve count total calculate compute even odd greater less than between side sides shape size sized color "
-    "colored shade shades angle center middle midpoint degrees".split()
+    "many sum solve count total calculate compute even odd greater less than between side sides"
+    " shape size sized color colored shade shades angle center middle midpoint degrees".split()
 )
 """What is asked for must be worked out: no name on the page says it."""
 ENDS = frozenset("submit search send login book buy save ok".split())
@@ -53,14 +63,17 @@ _WORD = re.compile(r"(?:(?<![^\s(\"'])-(?=\d))?[^\W_]+(?:[.:/@'-][^\W_]+)*", re.
 _LABEL = re.compile(r"\"[^\"]{1,200}\"\s*:")
 """The key of an instruction that is written as JSON: no value."""
 _QUOTED = re.compile(r"\"([^\"]{1,200})\"|“([^”]{1,200})”|'([^']{2,200})'(?!\w)")
-_LITERAL = re.compile(r"(?:(?<!\S)-)?\b\d+(?:[/:.-]\d+)*\b(?:\s?[AaPp][Mm]\b)?|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b")
+_LITERAL = re.compile(
+    r"(?:(?<!\S)-)?\b\d+(?:[/:.-]\d+)*\b(?:\s?[AaPp][Mm]\b)?|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b"
+)
 _NAME = re.compile(r"(?:(?<=[a-z,:] )|(?<=\w>))[A-Z][\w-]*(?: [A-Z][\w-]*)*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _NUMBER = re.compile(r"\d+")
 
 
 class Goal(NamedTuple):
-    """An instruction, read once: its words as one text with spaces around, its rare words, its slots in order."""
+    """An instruction, read once: its words as one text with spaces around, its rare words, its
+    slots in order."""
 
     text: str
     words: frozenset[str]
@@ -110,7 +123,16 @@ def read_goal(instruction: str) -> Goal:
     dates = frozenset(filter(None, map(numbers, found)))
     worked = len(said & WORKED)
     return Goal(
-        f" {text} ", rare, tuple(order), dates, instruction, case, said & ENDS, orders, _places(text.split()), worked
+        f" {text} ",
+        rare,
+        tuple(order),
+        dates,
+        instruction,
+        case,
+        said & ENDS,
+        orders,
+        _places(text.split()),
+        worked,
     )
 
 
@@ -126,13 +148,15 @@ def _places(said: list[str]) -> tuple[tuple[int, frozenset[str]], ...]:
 
 
 def wanted_places(goal: Goal, kinds: frozenset[str]) -> frozenset[int]:
-    """The ordinals that are said of such things; all that are said of nothing known where none is."""
+    """The ordinals that are said of such things; all that are said of nothing known where none
+    is."""
     own = frozenset(place for place, words in goal.places if words & kinds)
     return own or frozenset(place for place, words in goal.places if not words & KINDS)
 
 
 def numbers(text: str) -> frozenset[int]:
-    """The numbers of a date or a time, in whatever order and notation it is written; few, else none."""
+    """The numbers of a date or a time, in whatever order and notation it is written; few, else
+    none."""
     found = [int(one) for one in _NUMBER.findall(text[:40])]
     if len(found) < 2:
         return frozenset()
@@ -142,7 +166,8 @@ def numbers(text: str) -> frozenset[int]:
 
 
 def in_goal(name: str, goal: Goal) -> float:
-    """1 if the goal has the whole phrase, else the share of its rare words that the goal has; 0 for nothing."""
+    """1 if the goal has the whole phrase, else the share of its rare words that the goal has; 0 for
+    nothing."""
     text = plain(name)
     if not text:
         return 0.0
@@ -157,7 +182,8 @@ def in_goal(name: str, goal: Goal) -> float:
 
 
 def value_agrees(value: str, goal: Goal) -> float:
-    """How well what a field holds agrees with a slot: 1 the whole of one, less where it is only the start of one."""
+    """How well what a field holds agrees with a slot: 1 the whole of one, less where it is only the
+    start of one."""
     text = plain(value)
     if not text:
         return 0.0
@@ -179,14 +205,24 @@ def holds(value: str, slot: str) -> bool:
 
     A text into which the whole goal was copied holds every slot and answers for none.
     """
-    return len(slot) >= WHOLE and len(value.split()) <= len(slot.split()) + MORE and f" {slot} " in f" {value} "
+    return (
+        len(slot) >= WHOLE
+        and len(value.split()) <= len(slot.split()) + MORE
+        and f" {slot} " in f" {value} "
+    )
 
 
 def fulfils(value: str, slot: str, goal: Goal) -> bool:
-    """Whether a value is the slot; or begins or ends with it, where the goal speaks of beginnings and ends."""
+    """Whether a value is the slot; or begins or ends with it, where the goal speaks of beginnings
+    and ends."""
     if value == slot or holds(value, slot):
         return True
-    if " start" in goal.text or " begin" in goal.text or " end " in goal.text or " ends " in goal.text:
+    if (
+        " start" in goal.text
+        or " begin" in goal.text
+        or " end " in goal.text
+        or " ends " in goal.text
+    ):
         return value.startswith(slot) or value.endswith(slot)
     return False
 

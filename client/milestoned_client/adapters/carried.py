@@ -1,4 +1,5 @@
-"""What a trainer carries along with a sample, made fit to be sent: the reference in it, and the words of the agent."""
+"""What a trainer carries along with a sample, made fit to be sent: the reference in it, and the
+words of the agent."""
 
 from __future__ import annotations
 
@@ -8,7 +9,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 REFERENCE = ("episode_id", "episode", "task_id", "task", "task_version", "version", "step")
-NESTED = ("milestoned", "extra_info", "metadata", "verifier_metadata", "ground_truth", "label", "task_data")
+NESTED = (
+    "milestoned",
+    "extra_info",
+    "metadata",
+    "verifier_metadata",
+    "ground_truth",
+    "label",
+    "task_data",
+)
 """The members that the service reads: rows hold images and arrays too, which stay where they are."""
 MAX_DEPTH = 3
 
@@ -16,7 +25,8 @@ _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|s
 
 
 def label_of(*carried: Any) -> Any:
-    """The first of ``carried`` that may name an episode or a task, as JSON; None where none does."""
+    """The first of ``carried`` that may name an episode or a task, as JSON; None where none
+    does."""
     for one in carried:
         found = _reduced(one, MAX_DEPTH)
         if found:
@@ -39,7 +49,9 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):  # a number of NumPy's
         value = value.item()
     if isinstance(value, Mapping):  # NeMo Gym's ids
-        return {str(name): part for name, part in value.items() if isinstance(part, str | int)} or None
+        return {
+            str(name): part for name, part in value.items() if isinstance(part, str | int)
+        } or None
     return value if isinstance(value, str | int | float) else None
 
 
@@ -55,7 +67,10 @@ def named(label: Any) -> Named:
     """What a label names, wherever in it. Raises `ValueError` where it names nothing."""
     found = _named(label, MAX_DEPTH)
     if found is None:
-        raise ValueError(f"label: got {str(label)[:120]!r}; wanted a task id, or an object with task_id or episode_id")
+        raise ValueError(
+            f"label: got {str(label)[:120]!r}; wanted a task id, or an object with task_id or"
+            " episode_id"
+        )
     return found
 
 
@@ -66,7 +81,11 @@ def _named(label: Any, deeper: int) -> Named | None:
                 return _named(json.loads(label), deeper - 1)
             except ValueError:
                 return None
-        return (Named(episode=label) if label.startswith("ep_") else Named(task=label)) if label else None
+        return (
+            (Named(episode=label) if label.startswith("ep_") else Named(task=label))
+            if label
+            else None
+        )
     if not isinstance(label, Mapping) or deeper < 0:
         return None
     episode, task, version = (
@@ -80,9 +99,11 @@ def _named(label: Any, deeper: int) -> Named | None:
 
 
 def last_text(completion: Any) -> str:
-    """What the agent said last: of a text all of it, of messages the last one that is the assistant's.
+    """What the agent said last: of a text all of it, of messages the last one that is the
+    assistant's.
 
-    Special tokens, which some trainers keep, are taken out, and half characters, which JSON does not know.
+    Special tokens, which some trainers keep, are taken out, and half characters, which JSON does
+    not know.
     """
     if isinstance(completion, str):
         return _SPECIAL.sub("", completion).strip().encode("utf-8", "replace").decode()
@@ -90,10 +111,18 @@ def last_text(completion: Any) -> str:
         return last_text(completion.get("content"))
     if not isinstance(completion, list | tuple):
         return ""
-    blocks = [part["text"] for part in completion if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
+    blocks = [
+        part["text"]
+        for part in completion
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str)
+    ]
     if blocks:
         return last_text("".join(blocks))
-    spoken = [part for part in completion if isinstance(part, Mapping) and part.get("role", "assistant") == "assistant"]
+    spoken = [
+        part
+        for part in completion
+        if isinstance(part, Mapping) and part.get("role", "assistant") == "assistant"
+    ]
     return last_text(spoken[-1].get("content")) if spoken else ""
 
 

@@ -1,7 +1,8 @@
-"""Inspect: `Task(..., scorer=milestoned())`, with `milestoned_client.adapters.inspect_ai.milestoned`.
+"""Inspect: `Task(..., scorer=milestoned())`, with
+`milestoned_client.adapters.inspect_ai.milestoned`.
 
-What is scored is said by the sample's `store` (`store["episode_id"]`, which a solver that opened one leaves there), its
-metadata, or its id.
+What is scored is said by the sample's `store` (`store["episode_id"]`, which a solver that opened
+one leaves there), its metadata, or its id.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from milestoned_client.scores import Sample
 def milestoned(**given: Any) -> Scorer:
     """The sample's reward. ``given``: settings (`milestoned_client.adapters.settings`).
 
-    What nobody can know is `Score.unscored`, which Inspect leaves out of its metrics, unless a fall-back is configured.
+    What nobody can know is `Score.unscored`, which Inspect leaves out of its metrics, unless a
+    fall-back is configured.
     """
     asked = settings(**given)
 
@@ -35,7 +37,9 @@ def milestoned(**given: Any) -> Scorer:
         value, paid = worth(found, asked), payout_of(found)
         told: dict[str, Any] = {**paid.logs(), "components": dict(paid.components)}
         if value is None:
-            return Score.unscored(reason="milestoned", answer=answer, explanation=paid.reason, metadata=told)
+            return Score.unscored(
+                reason="milestoned", answer=answer, explanation=paid.reason, metadata=told
+            )
         return Score(value=value, answer=answer, explanation=paid.reason, metadata=told)
 
     return score

@@ -1,17 +1,23 @@
 """NeMo Gym: a resources server that its command line can launch, and that forwards to the service.
 
-Its `app.py`: `from milestoned_client.adapters.nemo_gym import RewardResourcesServer` and, under `__main__`,
-`RewardResourcesServer.run_webserver()`. The session is the service's own cookie, which agents carry; none is kept here.
+Its `app.py`: `from milestoned_client.adapters.nemo_gym import RewardResourcesServer` and, under
+`__main__`, `RewardResourcesServer.run_webserver()`. The session is the service's own cookie, which
+agents carry; none is kept here.
 """
 
-# No `from __future__ import annotations`: FastAPI reads the parameters' classes through NeMo Gym's own wrappers.
+# No `from __future__ import annotations`: FastAPI reads the parameters' classes through NeMo Gym's
+# own wrappers.
 import json
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, ClassVar
 
 import httpx
 from fastapi import FastAPI, Request, Response
-from nemo_gym.base_resources_server import BaseResourcesServerConfig, ReverifyMode, SimpleResourcesServer
+from nemo_gym.base_resources_server import (
+    BaseResourcesServerConfig,
+    ReverifyMode,
+    SimpleResourcesServer,
+)
 from pydantic import PrivateAttr
 
 from milestoned_client.adapters.settings import Settings, settings
@@ -21,14 +27,16 @@ TIMEOUT = httpx.Timeout(60.0, pool=None)
 
 
 class RewardResourcesServerConfig(BaseResourcesServerConfig):  # type: ignore[misc]  # NeMo Gym is not installed here
-    """The settings of `adapters.settings` may stand in the YAML below ``milestoned``, or in the environment."""
+    """The settings of `adapters.settings` may stand in the YAML below ``milestoned``, or in the
+    environment."""
 
     REVERIFY_MODE: ClassVar[ReverifyMode] = ReverifyMode.STATELESS
     milestoned: dict[str, Any] = {}  # noqa: RUF012  # pydantic copies it
 
 
 class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
-    """Both dialects: `/seed_session`, `/verify`, `/close_session`, and `/reset`, `/step`, `/close`."""
+    """Both dialects: `/seed_session`, `/verify`, `/close_session`, and `/reset`, `/step`,
+    `/close`."""
 
     ray_enabled: ClassVar[bool] = False
     config: RewardResourcesServerConfig
@@ -36,7 +44,8 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
     _settings: Settings | None = PrivateAttr(default=None)
 
     def setup_webserver(self) -> FastAPI:
-        """NeMo Gym's own routes and the step dialect's. Raises `ValueError` for settings that are missing or wrong."""
+        """NeMo Gym's own routes and the step dialect's. Raises `ValueError` for settings that are
+        missing or wrong."""
         self._settings = settings(**self.config.milestoned)
         app: FastAPI = super().setup_webserver()
         for path in ("/reset", "/step", "/close"):
@@ -52,7 +61,8 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         return await self.forward(request)
 
     async def verify(self, request: Request) -> Response:
-        """The reward; while the service can't be reached the sample is masked, and no rollout is lost."""
+        """The reward; while the service can't be reached the sample is masked, and no rollout is
+        lost."""
         answer = await self.forward(request)
         if answer.status_code < 500:
             return answer
@@ -61,7 +71,13 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         reason = bytes(answer.body).decode("utf-8", "replace")[:500]
         # A number, because its wire wants one: the mask says that it is none.
         reward = self._loaded_settings.fallback or 0.0
-        masked = {**row, "reward": reward, **failed, "failure_reason": reason, "reward_components": {}}
+        masked = {
+            **row,
+            "reward": reward,
+            **failed,
+            "failure_reason": reason,
+            "reward_components": {},
+        }
         return Response(json.dumps(masked), media_type="application/json")
 
     @property
@@ -86,13 +102,18 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
             found = await self._http.post(
                 f"{asked.url}/nemo{request.url.path}",
                 params=query if asked.fallback is None else {**query, "fallback": asked.fallback},
-                headers=headers | {name: request.headers[name] for name in ("cookie",) if name in request.headers},
+                headers=headers
+                | {name: request.headers[name] for name in ("cookie",) if name in request.headers},
                 content=await request.body(),
             )
         except httpx.TransportError as error:
-            return Response(f"{asked.url}: {type(error).__name__}: {error}", 503, {"retry-after": "1"})
+            return Response(
+                f"{asked.url}: {type(error).__name__}: {error}", 503, {"retry-after": "1"}
+            )
         kept = [("set-cookie", one) for one in found.headers.get_list("set-cookie")]
-        answer = Response(found.content, found.status_code, media_type=found.headers.get("content-type"))
+        answer = Response(
+            found.content, found.status_code, media_type=found.headers.get("content-type")
+        )
         answer.raw_headers += [(name.encode(), value.encode("latin-1")) for name, value in kept]
         return answer
 

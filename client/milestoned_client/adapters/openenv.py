@@ -1,4 +1,5 @@
-"""OpenEnv: a rubric for environments of one's own; `EnvClient`s need none, they speak to the service's `/openenv`."""
+"""OpenEnv: a rubric for environments of one's own; `EnvClient`s need none, they speak to the
+service's `/openenv`."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ from milestoned_client.scores import Sample, Score
 
 
 class HttpRubric(Rubric):  # type: ignore[misc]  # OpenEnv is not installed where this is checked
-    """The reward of what the observation's metadata or the action names, else of an answer under ``task``.
+    """The reward of what the observation's metadata or the action names, else of an answer under
+    ``task``.
 
-    ``last``: the whole score of the last call. Settings are those of `adapters.settings`. One client serves all
-    sessions of a process.
+    ``last``: the whole score of the last call. Settings are those of `adapters.settings`. One
+    client serves all sessions of a process.
     """
 
     def __init__(self, task: str | None = None, **given: Any) -> None:
@@ -27,7 +29,10 @@ class HttpRubric(Rubric):  # type: ignore[misc]  # OpenEnv is not installed wher
 
     async def forward(self, action: Any, observation: Any) -> float:
         """Raises `UnknownRewardError` where nobody knows and there is no fall-back."""
-        label = label_of(*map(_members, (getattr(observation, "metadata", None), observation, action)), self._task)
+        label = label_of(
+            *map(_members, (getattr(observation, "metadata", None), observation, action)),
+            self._task,
+        )
         answer = _members(action).get("answer")
         sample = Sample(label=label, answer=None if answer is None else last_text(answer))
         found = (await score([sample], self._settings))[0]

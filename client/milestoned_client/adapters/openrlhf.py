@@ -1,5 +1,6 @@
-"""OpenRLHF: `--reward.remote_url` with a file that says `from milestoned_client.adapters.openrlhf import reward_func`,
-`--train.agent_func_path` with one that imports `AgentExecutor`. (A URL, without any file, does for the first.)
+"""OpenRLHF: `--reward.remote_url` with a file that says `from milestoned_client.adapters.openrlhf
+import reward_func`, `--train.agent_func_path` with one that imports `AgentExecutor`. (A URL,
+without any file, does for the first.)
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from milestoned_client.adapters.settings import settings
 from milestoned_client.scores import Sample
 
 
-def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> dict[str, Any]:
-    """Lists of the queries' length, always, and in `extra_logs` numbers under keys that never change.
+def reward_func(
+    queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
+) -> dict[str, Any]:
+    """Lists of the queries' length, always, and in `extra_logs` numbers under keys that never
+    change.
 
-    Raises `ValueError` for lists of unlike length, and `UnknownRewardError` where nobody knows and there is no
-    fall-back: OpenRLHF logs it, leaves the reward None and stops at the next batch.
+    Raises `ValueError` for lists of unlike length, and `UnknownRewardError` where nobody knows and
+    there is no fall-back: OpenRLHF logs it, leaves the reward None and stops at the next batch.
     """
     asked = settings()
     samples = [

@@ -26,8 +26,8 @@ class Number(float):
 class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF is not installed where this is checked
     """As it is: one turn, whose text is scored by the task (or episode) that the label names.
 
-    A subclass with a sandbox overrides `opened` and `act`: then each rollout opens an episode of the label's task,
-    since all rollouts of a prompt share its label, and each turn is a step.
+    A subclass with a sandbox overrides `opened` and `act`: then each rollout opens an episode of
+    the label's task, since all rollouts of a prompt share its label, and each turn is a step.
     """
 
     def __init__(self, *_args: Any, **_more: Any) -> None:
@@ -40,14 +40,19 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         return ""
 
     async def act(self, action: str) -> tuple[str, bool]:
-        """To be overridden: do what the text says; gives the text that answers it, and whether it was the last."""
+        """To be overridden: do what the text says; gives the text that answers it, and whether it
+        was the last."""
         raise NotImplementedError
 
     async def reset(self, states: dict[str, Any], **_more: Any) -> dict[str, Any]:
-        """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the label names none."""
+        """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the label
+        names none."""
         seen = states["observation"]
         if type(self).act is not RewardAgentInstance.act:
-            where, client = named(label_of(states.get("label"))), shared_async(self._settings).client
+            where, client = (
+                named(label_of(states.get("label"))),
+                shared_async(self._settings).client,
+            )
             if where.episode:
                 self._episode = client.episode(where.episode)
             else:
@@ -56,7 +61,8 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         return {"observation": seen}
 
     async def step(self, state_dict: dict[str, Any], **_more: Any) -> dict[str, Any]:
-        """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no fall-back."""
+        """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no
+        fall-back."""
         text = last_text(state_dict["action_text"])
         if self._episode is None:
             sample = Sample(label=label_of(state_dict.get("label")), answer=text)
@@ -69,18 +75,23 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
             return await self._fold_known(self._episode, paid, feedback, done)
         return self._result(paid, feedback, done)
 
-    async def _fold_known(self, episode: AsyncEpisode, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
-        """A turn under `fold=known`. OpenRLHF adds all turns up: the last one pays what makes the sum that of the whole
-        rollout, so that a turn that is not known adds nothing."""
+    async def _fold_known(
+        self, episode: AsyncEpisode, paid: Paid, feedback: str, done: bool
+    ) -> dict[str, Any]:
+        """A turn under `fold=known`. OpenRLHF adds all turns up: the last one pays what makes the
+        sum that of the whole rollout, so that a turn that is not known adds nothing."""
         if not done:
             return self._turn_result(paid.reward or 0.0, paid, feedback, done)
         whole = payout_of((await score([Sample(episode=episode.id)], self._settings))[0])
         return self._turn_result(whole.amount(self._settings) - self._total, whole, feedback, done)
 
     async def _paid(self, episode: AsyncEpisode, done: bool) -> Paid:
-        """The step's worth; of the last one with what the close decides: what was paid before is not paid again."""
+        """The step's worth; of the last one with what the close decides: what was paid before is
+        not paid again."""
         try:
-            sealed = await episode.reward(self._step, wait_s=self._settings.wait_s)  # a close would seal at once
+            sealed = await episode.reward(
+                self._step, wait_s=self._settings.wait_s
+            )  # a close would seal at once
             if not done:
                 return together([sealed])
             closing = await episode.close("the rollout ended", wait_s=self._settings.wait_s)
@@ -105,7 +116,8 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
 
 
 class AgentExecutor(MultiTurnAgentExecutor):  # type: ignore[misc]
-    """What OpenRLHF looks for in the file of `--train.agent_func_path`; a subclass names its own ``instance``."""
+    """What OpenRLHF looks for in the file of `--train.agent_func_path`; a subclass names its own
+    ``instance``."""
 
     instance: type[RewardAgentInstance] = RewardAgentInstance
 

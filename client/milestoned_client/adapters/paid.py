@@ -1,4 +1,5 @@
-"""What a sample, a step or a whole rollout paid, as all adapters tell it on: one amount, numbers for logs, a reason."""
+"""What a sample, a step or a whole rollout paid, as all adapters tell it on: one amount, numbers
+for logs, a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from milestoned_client.scores import Score
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """``reward`` None: not known, and ``reason`` says why. ``known_share``: of the steps, 0 to 1."""
+    """``reward`` None: not known, and ``reason`` says why. ``known_share``: of the steps, 0 to
+    1."""
 
     reward: float | None
     reason: str | None = None
@@ -24,7 +26,8 @@ class Paid:
     known_share: float = 0.0
 
     def amount(self, settings: Settings) -> float:
-        """The reward, or the configured fall-back. Raises `UnknownRewardError` where there is neither."""
+        """The reward, or the configured fall-back. Raises `UnknownRewardError` where there is
+        neither."""
         value = self.reward if self.reward is not None else unknown(str(self.reason), settings)
         return certain(value, self.reason)
 
@@ -47,7 +50,9 @@ def payout_of(found: Found) -> Paid:
     reason = None if found.reward is not None else unknown_reason(found)
     steps = len(found.step_rewards)
     share = found.known_share or 0.0
-    return Paid(found.reward, reason, found.reward_components, found.milestones, steps, found.success, share)
+    return Paid(
+        found.reward, reason, found.reward_components, found.milestones, steps, found.success, share
+    )
 
 
 def together(rewards: Sequence[Reward]) -> Paid:

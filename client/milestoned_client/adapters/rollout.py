@@ -66,13 +66,19 @@ class Rollout:
         return self._episode
 
     def begin(self, label: Any) -> Episode:
-        """Go on with the episode that a label names, or open one of its task. Raises `ValueError` for neither."""
+        """Go on with the episode that a label names, or open one of its task. Raises `ValueError`
+        for neither."""
         where = named(label)
-        return self.attach(where.episode) if where.episode else self.open(where.task or "", version=where.version)
+        return (
+            self.attach(where.episode)
+            if where.episode
+            else self.open(where.task or "", version=where.version)
+        )
 
     @contextmanager
     def acting(self, action: Any) -> Iterator[int]:
-        """A step: it begins here and ends with the block. One whose action raised is left to the close.
+        """A step: it begins here and ends with the block. One whose action raised is left to the
+        close.
 
         Raises `PeerUnreachableError`, before anything is done, where no daemon takes note of it.
         """
@@ -109,7 +115,8 @@ class Rollout:
         return score_now([Sample(episode=id)], self._settings)[0]
 
     def _close(self, reason: str, truncated: bool = False) -> Closing:
-        """A close seals at once, so the last step is first given the time that any step has to settle."""
+        """A close seals at once, so the last step is first given the time that any step has to
+        settle."""
         episode = self._now
         try:
             if self._step is not None:
@@ -133,7 +140,8 @@ class Rollout:
 
 
 def begun(noted: Noted) -> int:
-    """The step that began, as the journal has it: what is done before its begin would be nobody's."""
+    """The step that began, as the journal has it: what is done before its begin would be
+    nobody's."""
     if noted.step is None or noted.queued:
         raise PeerUnreachableError("step: no daemon of the episode took note of its begin in time")
     return noted.step

@@ -1,8 +1,10 @@
-"""How adapters ask for scores: a client for all of a process, few sockets, one rule for what is not known.
+"""How adapters ask for scores: a client for all of a process, few sockets, one rule for what is not
+known.
 
-What is not known (masked by the service, or the service gone for longer than the client tries) is paid with the
-configured fall-back, or is None, and each adapter then does what its trainer takes for an abstention. A refusal (a
-wrong token, a label that names nothing, an episode that there is not) is a mistake in the set-up: it is raised.
+What is not known (masked by the service, or the service gone for longer than the client tries) is
+paid with the configured fall-back, or is None, and each adapter then does what its trainer takes
+for an abstention. A refusal (a wrong token, a label that names nothing, an episode that there is
+not) is a mistake in the set-up: it is raised.
 """
 
 from __future__ import annotations
@@ -145,15 +147,22 @@ def number(found: Found, settings: Settings) -> float:
 
 def unknown(reason: str, settings: Settings) -> float | None:
     """What is paid where nobody knows; said in the log, each time."""
-    paid = "left out" if settings.fallback is None else f"paid as {settings.fallback:g}, the configured fall-back"
+    paid = (
+        "left out"
+        if settings.fallback is None
+        else f"paid as {settings.fallback:g}, the configured fall-back"
+    )
     logger.warning("a reward is not known, %s: %s", paid, reason)
     return settings.fallback
 
 
 def certain(value: float | None, reason: object) -> float:
-    """``value``, or an `UnknownRewardError` with the reason (a text, or a function that gives it)."""
+    """``value``, or an `UnknownRewardError` with the reason (a text, or a function that gives
+    it)."""
     if value is None:
-        raise UnknownRewardError(f"the reward is not known: {reason() if callable(reason) else reason}")
+        raise UnknownRewardError(
+            f"the reward is not known: {reason() if callable(reason) else reason}"
+        )
     return value
 
 

@@ -3,9 +3,9 @@
 MILESTONED_URL       where the service is; a password in it is the token (http://any:TOKEN@host)
 MILESTONED_TOKEN     a token of scope trainer; read is enough where nothing is opened or stepped
 MILESTONED_FOLD      how step rewards become one number: sum (default), last, discounted, known
-MILESTONED_GAMMA     the discount of `discounted`, 0 to 1 (default 1)
-MILESTONED_MIN_KNOWN the share of known steps below which `known` knows no reward, 0 to 1 (default 0.5)
-MILESTONED_FALLBACK  what is paid where nothing can be known; unset: the trainer's own way to leave a sample out, or an
+MILESTONED_GAMMA     the discount of `discounted`, 0 to 1 (default 1) MILESTONED_MIN_KNOWN the share
+of known steps below which `known` knows no reward, 0 to 1 (default 0.5) MILESTONED_FALLBACK  what
+is paid where nothing can be known; unset: the trainer's own way to leave a sample out, or an
                      error
 MILESTONED_WAIT_S    seconds to wait for a reward that is still settling (default 10)
 """
@@ -33,7 +33,8 @@ class Folding(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the service is, and how its rewards become what a trainer takes. ``fallback`` None: there is none."""
+    """Where the service is, and how its rewards become what a trainer takes. ``fallback`` None:
+    there is none."""
 
     url: str
     token: str = field(repr=False)
@@ -64,7 +65,9 @@ def settings(**given: Any) -> Settings:
     url, password = _address(str(read_setting("url") or ""))
     token = str(read_setting("token") or password)
     if not token:
-        raise ValueError("token: got none; wanted MILESTONED_TOKEN, token=, or a password in the address")
+        raise ValueError(
+            "token: got none; wanted MILESTONED_TOKEN, token=, or a password in the address"
+        )
     fold = read_setting("fold") or "sum"
     if fold not in get_args(Fold):
         raise ValueError(f"fold: got {fold!r}; wanted one of {', '.join(get_args(Fold))}")
@@ -87,9 +90,14 @@ def _address(url: str) -> tuple[str, str]:
     """The address without its user, and the password that was in it."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"url: got {parts.scheme + ':…' if parts.scheme else 'none'}; wanted MILESTONED_URL or url=")
+        raise ValueError(
+            f"url: got {parts.scheme + ':…' if parts.scheme else 'none'}; wanted MILESTONED_URL or"
+            " url="
+        )
     host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")), unquote(parts.password or "")
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")), unquote(
+        parts.password or ""
+    )
 
 
 def _share(name: str, value: Any) -> float | None:

@@ -1,4 +1,5 @@
-"""SkyRL: an environment whose step rewards are ours. SkyRL keeps them: each lands on its turn's last token."""
+"""SkyRL: an environment whose step rewards are ours. SkyRL keeps them: each lands on its turn's
+last token."""
 
 from __future__ import annotations
 
@@ -19,11 +20,14 @@ from milestoned_client.sync_client import Episode
 class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installed where this is checked
     """As it is: one turn, whose text is scored by the task (or episode) that `extras` name.
 
-    A subclass with a sandbox overrides `opened` and `act`: then each rollout opens an episode of the task, since SkyRL
-    tells an environment nothing that would tell rollouts of one prompt apart, and each turn is a step.
+    A subclass with a sandbox overrides `opened` and `act`: then each rollout opens an episode of
+    the task, since SkyRL tells an environment nothing that would tell rollouts of one prompt apart,
+    and each turn is a step.
     """
 
-    def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None, **given: Any) -> None:
+    def __init__(
+        self, env_config: Any = None, extras: Mapping[str, Any] | None = None, **given: Any
+    ) -> None:
         super().__init__()
         extras = extras or {}
         self._settings = settings(**given)
@@ -37,7 +41,8 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         return []
 
     def act(self, action: str) -> tuple[list[dict[str, str]], bool]:
-        """To be overridden: do what the text says; gives the messages that answer it, and whether it was the last."""
+        """To be overridden: do what the text says; gives the messages that answer it, and whether
+        it was the last."""
         raise NotImplementedError
 
     @property
@@ -45,14 +50,16 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         return type(self).act is not RewardTextEnv.act
 
     def init(self, prompt: Any) -> tuple[Any, dict[str, Any]]:
-        """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the extras name none."""
+        """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the extras
+        name none."""
         if not self._acts:
             return prompt, {}
         episode = self._rollout.begin(self._label)
         return [*prompt, *self.opened(episode)], {"episode_id": episode.id}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no fall-back."""
+        """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no
+        fall-back."""
         self.turns += 1
         if not self._acts:
             sample = Sample(label=self._label, answer=last_text(action))
@@ -69,4 +76,6 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
 
     def _output(self, paid: Paid, seen: list[dict[str, str]], done: bool) -> BaseTextEnvStepOutput:
         told = {**paid.logs(), "reward_components": dict(paid.components)}
-        return BaseTextEnvStepOutput(observations=seen, reward=paid.amount(self._settings), done=done, metadata=told)
+        return BaseTextEnvStepOutput(
+            observations=seen, reward=paid.amount(self._settings), done=done, metadata=told
+        )

@@ -1,6 +1,7 @@
 """slime: `--custom-rm-path milestoned_client.adapters.slime.custom_rm`.
 
-The sample's `metadata` (where a custom generate function puts its `episode_id`) or its `label` says what is scored.
+The sample's `metadata` (where a custom generate function puts its `episode_id`) or its `label` says
+what is scored.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from milestoned_client.scores import Sample
 
 
 async def custom_rm(args: Any, sample: Any, **_more: Any) -> Any:
-    """One sample's reward, or a list of them for a list (slime's group mode). With `--reward-key` an object each.
+    """One sample's reward, or a list of them for a list (slime's group mode). With `--reward-key`
+    an object each.
 
-    Raises `UnknownRewardError` where nobody knows and there is no fall-back; slime then fails the rollout.
+    Raises `UnknownRewardError` where nobody knows and there is no fall-back; slime then fails the
+    rollout.
     """
     asked = settings()
     samples = sample if isinstance(sample, list) else [sample]

@@ -1,4 +1,5 @@
-"""verifiers v1: `[task.rewards.milestoned] fn = "milestoned_client.adapters.verifiers:reward"` in the run's TOML.
+"""verifiers v1: `[task.rewards.milestoned] fn = "milestoned_client.adapters.verifiers:reward"` in
+the run's TOML.
 
 `trace.info`, the task's own fields, a NeMo Gym row, or at last the task's `id` says what is scored.
 """
@@ -15,7 +16,8 @@ from milestoned_client.scores import Sample
 
 
 async def reward(task: Any, trace: Any) -> float:
-    """The rollout's reward. Raises `UnknownRewardError`: verifiers notes it on the trace, and no reward is 0."""
+    """The rollout's reward. Raises `UnknownRewardError`: verifiers notes it on the trace, and no
+    reward is 0."""
     asked = settings()
     fields = {name: getattr(task, name, None) for name in (*REFERENCE, *NESTED)}
     label = label_of(trace.info, fields, getattr(task, "row", None), getattr(task, "id", None))

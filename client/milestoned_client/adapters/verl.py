@@ -1,7 +1,8 @@
-"""verl: `reward.custom_reward_function.path=pkg://milestoned_client.adapters.verl`, and nothing else.
+"""verl: `reward.custom_reward_function.path=pkg://milestoned_client.adapters.verl`, and nothing
+else.
 
-`extra_info` (the data set's column, and what an agent loop put into `extra_fields`) or the ground truth says what is
-scored. Settings may be given as `reward.custom_reward_function.reward_kwargs`.
+`extra_info` (the data set's column, and what an agent loop put into `extra_fields`) or the ground
+truth says what is scored. Settings may be given as `reward.custom_reward_function.reward_kwargs`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ async def compute_score(
 ) -> dict[str, float]:
     """One sample's `score`, and numbers for verl's metrics under keys that never change.
 
-    Raises `UnknownRewardError` where nobody knows and there is no fall-back; verl then drops the prompt's group.
+    Raises `UnknownRewardError` where nobody knows and there is no fall-back; verl then drops the
+    prompt's group.
     """
     asked = settings(**given)
     sample = Sample(label=label_of(extra_info, ground_truth), answer=last_text(solution_str))

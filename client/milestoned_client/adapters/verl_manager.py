@@ -1,4 +1,5 @@
-"""verl's reward manager for episodes: it sees all outputs of a trajectory, so whichever names the episode counts."""
+"""verl's reward manager for episodes: it sees all outputs of a trajectory, so whichever names the
+episode counts."""
 
 from __future__ import annotations
 
@@ -24,10 +25,18 @@ class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is 
         """The trajectory's score. Raises what `compute_score` raises."""
         function = self.config.reward.get("custom_reward_function") or {}
         given = dict(function.get("reward_kwargs") or {})
-        carried = [label for item in reversed(range(len(data))) if (label := label_of(*_carried(data[item])))]
+        carried = [
+            label
+            for item in reversed(range(len(data)))
+            if (label := label_of(*_carried(data[item])))
+        ]
         episodes = [label for label in carried if named(label).episode]
         label = (episodes or carried or [None])[0]
-        text = "" if episodes else await self.loop.run_in_executor(None, self._text, data[len(data) - 1])
+        text = (
+            ""
+            if episodes
+            else await self.loop.run_in_executor(None, self._text, data[len(data) - 1])
+        )
         paid = await compute_score(solution_str=text, extra_info=label, **given)
         return {"reward_score": paid["score"], "reward_extra_info": paid}
 

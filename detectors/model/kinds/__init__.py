@@ -1,8 +1,9 @@
 """Every kind of event that can stand in a log: its source, its fields, what it says.
 
-`noun.participle`, as in ``page.navigated``. A field marked ``?`` may be missing. ``baseline: true`` on any
-event means: this was so already when the source attached; nobody did it now, so it earns nothing.
-Common fields of the browser's kinds: ``tab`` (CDP target id of the tab), ``frame`` (CDP frame id).
+`noun.participle`, as in ``page.navigated``. A field marked ``?`` may be missing. ``baseline: true``
+on any event means: this was so already when the source attached; nobody did it now, so it earns
+nothing. Common fields of the browser's kinds: ``tab`` (CDP target id of the tab), ``frame`` (CDP
+frame id).
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from detectors.model.kinds.browser import BROWSER
 from detectors.model.kinds.desktop import DESKTOP, MACHINE
 from detectors.model.kinds.files import FILES, READER
 from detectors.model.kinds.harness import JOURNAL, PROBES, STEPS
-from detectors.model.kinds.kind import Kind
+from detectors.model.kinds.kind import EventKind
 from detectors.model.kinds.looks import LOOKS
 from detectors.model.kinds.network import NETWORK
 from detectors.model.kinds.page import PAGE
 
-KINDS: dict[str, Kind] = (
+KINDS: dict[str, EventKind] = (
     JOURNAL | STEPS | BROWSER | NETWORK | PAGE | FILES | DESKTOP | MACHINE | PROBES | READER | LOOKS
 )
 
@@ -31,8 +32,9 @@ UNHEARD = frozenset(("journal", "steps", "visual"))
 
 
 def reported_kinds(plan: Mapping[str, Any]) -> frozenset[str]:
-    """The kinds that the daemon's sources report under ``plan``: all that need not be asked for, and of the others
-    those that a rule hears (``hears``) or the daemon's operator named (``also``)."""
+    """The kinds that the daemon's sources report under ``plan``: all that need not be asked for,
+    and of the others those that a rule hears (``hears``) or the daemon's operator named (``also``).
+    """
     asked = {*(plan.get("hears") or ()), *(plan.get("also") or ())}
     return frozenset(name for name, kind in KINDS.items() if not kind.asked or name in asked)
 

@@ -1,32 +1,37 @@
-"""Kinds of the journal itself and of the harness: the life of the episode, its sources, its steps."""
+"""Kinds of the journal itself and of the harness: the life of the episode, its sources, its
+steps."""
 
 from __future__ import annotations
 
-from detectors.model.kinds.kind import Kind, kind
+from detectors.model.kinds.kind import EventKind, kind
 
-JOURNAL: dict[str, Kind] = {
+JOURNAL: dict[str, EventKind] = {
     "episode.opened": kind(
         "journal",
         "task digest converted?",
-        "The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes, vouched?}, where the "
-        "recording was made of another program's file.",
+        "The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes,"
+        " vouched?}, where the recording was made of another program's file.",
     ),
     "episode.closed": kind(
         "journal",
         "reason truncated?",
-        "Nothing follows; end-of-episode milestones are decided. `truncated`: the harness cut it off, as at a limit of "
-        "steps, so that its last state is no end of the task.",
+        "Nothing follows; end-of-episode milestones are decided. `truncated`: the harness cut it"
+        " off, as at a limit of steps, so that its last state is no end of the task.",
     ),
     "gap.began": kind(
         "journal",
         "source of? reason",
-        "From here on the named source sees nothing; with `of` only of this part: a kind such as `page.titled`, a "
-        "noun such as `request` (cdp), an application (ax), a probe, a path that is read (reader), the `text` copied "
-        "(clipboard).",
+        "From here on the named source sees nothing; with `of` only of this part: a kind such as"
+        " `page.titled`, a noun such as `request` (cdp), an application (ax), a probe, a path that"
+        " is read (reader), the `text` copied (clipboard).",
     ),
-    "gap.ended": kind("journal", "source of?", "The named source sees again, its baseline reported."),
+    "gap.ended": kind(
+        "journal", "source of?", "The named source sees again, its baseline reported."
+    ),
     "alarm.raised": kind(
-        "journal", "source of? reason", "A source works worse than it should; a person should look. Blinds nothing."
+        "journal",
+        "source of? reason",
+        "A source works worse than it should; a person should look. Blinds nothing.",
     ),
     "alarm.ended": kind("journal", "source of?", "What raised the alarm is over."),
     "journal.dropped": kind(
@@ -35,27 +40,33 @@ JOURNAL: dict[str, Kind] = {
         "Observations were lost, and this says how many; without `count` nobody knows.",
     ),
     "edge.computed": kind(
-        "journal", "step reward digest", "What the daemon itself computed of a step: a hint that pays nothing."
+        "journal",
+        "step reward digest",
+        "What the daemon itself computed of a step: a hint that pays nothing.",
     ),
 }
 
-STEPS: dict[str, Kind] = {
+STEPS: dict[str, EventKind] = {
     "step.began": kind("steps", "step action? command?", "The harness begins step number `step`."),
     "step.ended": kind("steps", "step command?", "The harness is done with the step's action."),
-    "step.sealed": kind("steps", "step why", "All of the step's effects are in (`quiet`, `settle_ms` passed)."),
+    "step.sealed": kind(
+        "steps", "step why", "All of the step's effects are in (`quiet`, `settle_ms` passed)."
+    ),
     "agent.answered": kind("steps", "text command?", "The agent gave a final answer."),
     "agent.tool_called": kind("steps", "call tool arguments command?", "The agent called a tool."),
     "agent.tool_returned": kind("steps", "call ok result? error? command?", "The tool came back."),
 }
 
-PROBES: dict[str, Kind] = {
+PROBES: dict[str, EventKind] = {
     "probe.answered": kind(
         "probe",
         "probe when step? value ms cut? baseline?",
-        "A fact that the task asked for, read by the daemon: `when` is start, step or close; `value` any JSON, with "
-        "`cut` not all of it. The one of the start is the baseline.",
+        "A fact that the task asked for, read by the daemon: `when` is start, step or close;"
+        " `value` any JSON, with `cut` not all of it. The one of the start is the baseline.",
     ),
     "probe.failed": kind(
-        "probe", "probe when step? reason ms", "The fact could not be read; what leans on it is not known."
+        "probe",
+        "probe when step? reason ms",
+        "The fact could not be read; what leans on it is not known.",
     ),
 }

@@ -1,8 +1,9 @@
-"""What stands inside the fields of an event that are no plain value, and which fields are told only where asked for.
+"""What stands inside the fields of an event that are no plain value, and which fields are told only
+where asked for.
 
-A shape is `LEAF` (a text, a number, true, false, null), `ANY` (whatever somebody else put there), a list of one shape
-(its items), or a mapping of names to shapes; ``"*"`` as its only name stands for any name. A field that is not listed
-here is a leaf.
+A shape is `LEAF` (a text, a number, true, false, null), `ANY` (whatever somebody else put there), a
+list of one shape (its items), or a mapping of names to shapes; ``"*"`` as its only name stands for
+any name. A field that is not listed here is a leaf.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from detectors.model.kinds.browser import BROWSER
 from detectors.model.kinds.desktop import DESKTOP, MACHINE
 from detectors.model.kinds.files import FILES, READER
 from detectors.model.kinds.harness import PROBES, STEPS
-from detectors.model.kinds.kind import Kind
+from detectors.model.kinds.kind import EventKind
 from detectors.model.kinds.network import NETWORK
 from detectors.model.kinds.page import PAGE
 
@@ -24,11 +25,18 @@ Shape = Any
 Path = tuple[str, ...]
 """Names and indices from an event's data on; ``*`` is any item of a list."""
 
-_TOLD: dict[str, Kind] = STEPS | BROWSER | NETWORK | PAGE | FILES | READER | DESKTOP | MACHINE | PROBES
+_TOLD: dict[str, EventKind] = (
+    STEPS | BROWSER | NETWORK | PAGE | FILES | READER | DESKTOP | MACHINE | PROBES
+)
 _NAMES = dict.fromkeys
 _ELEMENT = _NAMES(("role", "name", "tag", "id", "attr_name", "type", "text", "path"))
-_WIDGET = _NAMES(("role", "name", "app", "id", "text", "value")) | {"path": [LEAF], "states": [LEAF]}
-_BODY = _NAMES(("text", "base64", "mime", "cut", "lost")) | {"files": [_NAMES(("name", "filename", "mime", "size"))]}
+_WIDGET = _NAMES(("role", "name", "app", "id", "text", "value")) | {
+    "path": [LEAF],
+    "states": [LEAF],
+}
+_BODY = _NAMES(("text", "base64", "mime", "cut", "lost")) | {
+    "files": [_NAMES(("name", "filename", "mime", "size"))]
+}
 _HEADERS = {"*": LEAF}
 _ANSWER = {"headers": _HEADERS, "body": _BODY}
 _REQUEST = {"body": _BODY, "headers": _HEADERS, "answer": _ANSWER}
@@ -40,7 +48,10 @@ _OF_KIND: dict[str, dict[str, Shape]] = {
     "element.pressed": {"at": [LEAF], "moved": [LEAF]},
     "element.dropped": {"files": [LEAF], "moved": [LEAF], "within": [LEAF]},
     "field.filled": {"value": [LEAF], "files": [[LEAF]]},
-    "form.submitted": {"form": _NAMES(("id", "attr_name", "name", "action", "method")), "fields": [[ANY]]},
+    "form.submitted": {
+        "form": _NAMES(("id", "attr_name", "name", "action", "method")),
+        "fields": [[ANY]],
+    },
     "request.finished": _REQUEST | {"hops": [_HOP]},
     "request.redirected": _REQUEST,
     "process.started": {"arguments": [LEAF]},
@@ -57,8 +68,8 @@ _HEADS = {("headers",): "request_headers", ("answer", "headers"): "response_head
 
 
 class OnRequest(NamedTuple):
-    """A fact that is told only where a plan asks for it by ``ask``; ``named``: what is asked for are the names of what
-    stands at ``path``, not all of it."""
+    """A fact that is told only where a plan asks for it by ``ask``; ``named``: what is asked for
+    are the names of what stands at ``path``, not all of it."""
 
     path: Path
     ask: str
@@ -72,17 +83,22 @@ def _of_requests(kind: str) -> Iterator[OnRequest]:
 
 
 ON_REQUEST: Mapping[str, tuple[OnRequest, ...]] = {
-    **{kind: tuple(OnRequest((name,), "around") for name in ("around", "class", "color")) for kind in _CLICKS},
+    **{
+        kind: tuple(OnRequest((name,), "around") for name in ("around", "class", "color"))
+        for kind in _CLICKS
+    },
     **{kind: tuple(_of_requests(kind)) for kind in ("request.finished", "request.redirected")},
 }
 """The facts of each kind that no source tells unasked."""
 
 
 def shape_at(kind: str, path: Path) -> Shape:
-    """The shape of what an event of the kind can have at ``path``. Raises `LookupError` with a sentence for a path that
-    leads nowhere in any event of the kind."""
+    """The shape of what an event of the kind can have at ``path``. Raises `LookupError` with a
+    sentence for a path that leads nowhere in any event of the kind."""
     names = [name.removesuffix("?") for name in _TOLD[kind].fields]
-    shape: Shape = {name: _OF_KIND.get(kind, {}).get(name, _FIELDS.get(name, LEAF)) for name in names}
+    shape: Shape = {
+        name: _OF_KIND.get(kind, {}).get(name, _FIELDS.get(name, LEAF)) for name in names
+    }
     for n, step in enumerate(path):
         where = f"{'.'.join(path)}: "
         holder = ".".join(path[:n]) or kind
@@ -92,7 +108,9 @@ def shape_at(kind: str, path: Path) -> Shape:
             raise LookupError(f"{where}{holder} is a plain value of {kind}, with nothing in it")
         if isinstance(shape, list):
             if not step.isdecimal() and step != "*":
-                raise LookupError(f"{where}{holder} of {kind} is a list: its items by number, as in {holder}.0")
+                raise LookupError(
+                    f"{where}{holder} of {kind} is a list: its items by number, as in {holder}.0"
+                )
             shape = shape[0]
         elif "*" in shape:
             shape = shape["*"]

@@ -1,7 +1,8 @@
 """MiniWoB++: a task of ours for each instance of its pages, from what the environment says of it.
 
-A source is a file of JSON lines, an instance a line: {"page", "utterance", "html"?, "fields"?, "seed"?, "runs"?};
-``runs`` are outcomes of scripted episodes, of which the coverage table is made. docs/coverage.md says how to get one.
+A source is a file of JSON lines, an instance a line: {"page", "utterance", "html"?, "fields"?,
+"seed"?, "runs"?}; ``runs`` are outcomes of scripted episodes, of which the coverage table is made.
+docs/coverage.md says how to get one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from api.core.regular_file import read_regular
-from lab.benchmarks.base import BadSourceError, Imported, Table
+from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.miniwob import pages
 from lab.benchmarks.miniwob.instance import Instance
 from lab.benchmarks.miniwob.plan import UnobservableError, document
@@ -23,11 +24,14 @@ __all__ = ["coverage", "pages", "task_of", "tasks"]
 
 
 def task_of(instance: Instance) -> dict[str, Any]:
-    """The task of one instance. Raises `BadSourceError`, and `UnobservableError` where nobody can judge the page."""
+    """The task of one instance. Raises `BadSourceError`, and `UnobservableError` where nobody can
+    judge the page."""
     if instance.page in UNOBSERVABLE:
         raise UnobservableError(UNOBSERVABLE[instance.page])
     if instance.page not in GENERATORS:
-        raise BadSourceError(f"page: got {instance.page!r}, wanted one of MiniWoB++ that is known here")
+        raise BadSourceError(
+            f"page: got {instance.page!r}, wanted one of MiniWoB++ that is known here"
+        )
     try:
         return document(GENERATORS[instance.page](instance), instance)
     except BadSourceError:
@@ -53,7 +57,7 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
             raise BadSourceError(f"{source}, line {number}: {error}") from error
 
 
-def coverage(source: Path) -> Table:
+def coverage(source: Path) -> CoverageTable:
     """The table of pages, by the runs that stand in the source."""
     lines = []
     for number, line in _lines(source):

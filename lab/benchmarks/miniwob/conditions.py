@@ -57,7 +57,7 @@ def then(*parts: Condition) -> Condition:
 
 
 def first(press: Condition, condition: Condition) -> Condition:
-    """The condition, and the press came once: a page takes the first one, whatever follows. The count stands before
-    the condition, so that of one event it is told first."""
+    """The condition, and the press came once: a page takes the first one, whatever follows. The
+    count stands before the condition, so that of one event it is told first."""
     once = {"count": {"at_least": 1, "at_most": 1, "distinct": False, "of": [press]}}
     return together(once, condition)

@@ -1,4 +1,5 @@
-"""What the environment says of one instance of a page: its utterance, its fields, and what stands there at the start.
+"""What the environment says of one instance of a page: its utterance, its fields, and what stands
+there at the start.
 
 All of it is trusted: it is taken before the agent acts, by who runs the environment.
 """
@@ -21,7 +22,8 @@ CLOSING = {"[": "]", "{": "}"}
 
 @dataclass(frozen=True)
 class Instance:
-    """One instance: ``html`` is the document at the start, ``fields`` what the environment itself names beside it."""
+    """One instance: ``html`` is the document at the start, ``fields`` what the environment itself
+    names beside it."""
 
     page: str
     utterance: str
@@ -35,14 +37,26 @@ class Instance:
         """Read one instance. Raises `BadSourceError` naming what is wrong with it."""
         if not isinstance(value, dict):
             raise BadSourceError(f"an instance of a MiniWoB++ page is an object, got {value!r:.80}")
-        for name, kind in (("page", str), ("utterance", str), ("html", str), ("fields", dict), ("seed", str)):
+        for name, kind in (
+            ("page", str),
+            ("utterance", str),
+            ("html", str),
+            ("fields", dict),
+            ("seed", str),
+        ):
             given = value.get(name, kind())
             if not isinstance(given, kind):
-                raise BadSourceError(f"{name}: got {given!r:.80}, wanted {'a text' if kind is str else 'an object'}")
+                raise BadSourceError(
+                    f"{name}: got {given!r:.80}, wanted {'a text' if kind is str else 'an object'}"
+                )
         if not value.get("page") or not value.get("utterance"):
-            raise BadSourceError("an instance needs page and utterance, each a text that is not empty")
+            raise BadSourceError(
+                "an instance needs page and utterance, each a text that is not empty"
+            )
         own = {name: value[name] for name in ("html", "fields", "seed") if name in value}
-        return cls(value["page"], value["utterance"], origin=origin or value.get("origin") or ORIGIN, **own)
+        return cls(
+            value["page"], value["utterance"], origin=origin or value.get("origin") or ORIGIN, **own
+        )
 
     @cached_property
     def quoted(self) -> list[str]:
@@ -54,10 +68,13 @@ class Instance:
         return LexborHTMLParser(self.html)
 
     def find(self, pattern: str) -> tuple[str, ...]:
-        """The groups of our own ``pattern`` in the utterance. Raises `BadSourceError` where it is not so worded."""
+        """The groups of our own ``pattern`` in the utterance. Raises `BadSourceError` where it is
+        not so worded."""
         found = re.search(pattern, self.utterance)
         if found is None:
-            raise BadSourceError(f"utterance: got {self.utterance!r:.200}, wanted words like {pattern!r}")
+            raise BadSourceError(
+                f"utterance: got {self.utterance!r:.200}, wanted words like {pattern!r}"
+            )
         return tuple(group or "" for group in found.groups())
 
     def all(self, css: str) -> list[LexborNode]:
@@ -72,9 +89,11 @@ class Instance:
         return found
 
     def source(self, name: str, opening: str) -> str:
-        """What the document's own script assigns to ``name``: from its ``opening`` bracket to the one
-        that closes it, which begins a line that is indented no more than the assignment."""
-        found = re.search(rf"var {name}\s*=\s*(\{opening}.*?\n\{CLOSING[opening]})", self.html, re.DOTALL)
+        """What the document's own script assigns to ``name``: from its ``opening`` bracket to the
+        one that closes it, which begins a line that is indented no more than the assignment."""
+        found = re.search(
+            rf"var {name}\s*=\s*(\{opening}.*?\n\{CLOSING[opening]})", self.html, re.DOTALL
+        )
         if found is None:
             raise BadSourceError(f"html: {self.page} has no {name} in its source")
         return found[1]
@@ -96,7 +115,8 @@ def inside(node: LexborNode, css: str) -> LexborNode | None:
 
 
 def path(node: LexborNode) -> str:
-    """Where a nameless element stands, as the daemon's page script says it: `#area>div:2>span:1`."""
+    """Where a nameless element stands, as the daemon's page script says it:
+    `#area>div:2>span:1`."""
     steps: list[str] = []
     here: LexborNode | None = node
     while here is not None and here.tag not in ("body", "html"):

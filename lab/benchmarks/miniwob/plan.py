@@ -20,9 +20,10 @@ class UnobservableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``steps``: (id, condition) of what is right on the way. ``goal``: the condition that the page pays for, or
-    several as (what it has paid for by then, condition), the last of them 1. ``once``: the press that ends the round,
-    of which only the first counts. ``probes``: expressions that read the page's document.
+    """``steps``: (id, condition) of what is right on the way. ``goal``: the condition that the page
+    pays for, or several as (what it has paid for by then, condition), the last of them 1. ``once``:
+    the press that ends the round, of which only the first counts. ``probes``: expressions that read
+    the page's document.
     """
 
     goal: Condition | Sequence[tuple[float, Condition]]
@@ -32,7 +33,8 @@ class Plan:
 
 
 def document(plan: Plan, instance: Instance) -> dict[str, Any]:
-    """The task: its steps are worth 0.4, its goal 0.6; all of it is the goal's where there are no steps."""
+    """The task: its steps are worth 0.4, its goal 0.6; all of it is the goal's where there are no
+    steps."""
     milestones: list[dict[str, Any]] = [
         {"id": name, "component": "ui", "when": condition} for name, condition in plan.steps
     ]
@@ -54,7 +56,8 @@ def document(plan: Plan, instance: Instance) -> dict[str, Any]:
         "milestones": milestones,
     }
     if plan.probes:
-        # What a step did is there when it ends; what stood there before the agent came is the baseline.
+        # What a step did is there when it ends; what stood there before the agent came is the
+        # baseline.
         found["probes"] = [
             {
                 "id": name,

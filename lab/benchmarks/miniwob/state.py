@@ -1,8 +1,10 @@
-"""Pages that are decided by how they stand when their button is pressed: a probe of the document says it.
+"""Pages that are decided by how they stand when their button is pressed: a probe of the document
+says it.
 
-The expression runs in a world of its own: it sees the document, never the page's variables. The document alone could
-be set up by page script, so a trusted press is part of every goal. What the page paid stands in the document too, in
-its own display; `tests/importing/test_miniwob.py` holds that no expression goes near it.
+The expression runs in a world of its own: it sees the document, never the page's variables. The
+document alone could be set up by page script, so a trusted press is part of every goal. What the
+page paid stands in the document too, in its own display; `tests/importing/test_miniwob.py` holds
+that no expression goes near it.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ def state_plan(
     tiers: Sequence[tuple[float, float]] = FULL,
     before: Sequence[tuple[str, Condition]] = (),
 ) -> Plan:
-    """The plan of such a page. ``steps``: names of facts in the state that are true on the way. ``tiers``: (credit,
-    least score)."""
+    """The plan of such a page. ``steps``: names of facts in the state that are true on the way.
+    ``tiers``: (credit, least score)."""
     goal = [(credit, scored(press, least)) for credit, least in tiers]
     on_the_way = [*before, *((name, reads(f"state.{name}")) for name in steps)]
     return Plan(goal, on_the_way, press, {PROBE: expression(body, given)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.benchmarks.base import Table
+from lab.benchmarks.base import CoverageTable
 from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
 
 NEAR = 0.026
@@ -16,7 +16,8 @@ Line = Mapping[str, Any]
 
 
 def agrees(run: Mapping[str, Any]) -> bool:
-    """Whether the goal's credit, of 1, is what the page paid, and success said where the credit is whole."""
+    """Whether the goal's credit, of 1, is what the page paid, and success said where the credit is
+    whole."""
     credit = run["credit"]
     if credit is None:
         return False
@@ -33,7 +34,10 @@ def unfit(line: Any) -> str | None:
         if not isinstance(run, Mapping) or not {"way", "raw", "credit", "success"} <= run.keys():
             return f"runs[{n}]: got {run!r:.80}, wanted an object with way, raw, credit and success"
         if not _is_number(run["raw"]) or not (run["credit"] is None or _is_number(run["credit"])):
-            return f"runs[{n}]: got raw {run['raw']!r:.40}, credit {run['credit']!r:.40}, wanted numbers"
+            return (
+                f"runs[{n}]: got raw {run['raw']!r:.40}, credit {run['credit']!r:.40}, wanted"
+                " numbers"
+            )
     return None
 
 
@@ -41,7 +45,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def table(lines: Sequence[Line]) -> Table:
+def table(lines: Sequence[Line]) -> CoverageTable:
     """One row a page that is known here; the last line of an instance counts."""
     own: dict[str, dict[str, Line]] = {}
     for line in lines:
@@ -50,13 +54,19 @@ def table(lines: Sequence[Line]) -> Table:
     rows = [_row(name, list(own.get(name, {}).values())) for name in names]
     whole = sum(_whole(list(found.values())) for found in own.values())
     seeds = sorted({seed for found in own.values() for seed in found})
-    by_seed = [(seed, sum(_whole([found[seed]]) for found in own.values() if seed in found)) for seed in seeds]
+    by_seed = [
+        (seed, sum(_whole([found[seed]]) for found in own.values() if seed in found))
+        for seed in seeds
+    ]
     note = (
         f"{len(rows)} pages: {whole} agree on every run of every instance ("
         + ", ".join(f"{count} of seed {seed}" for seed, count in by_seed)
-        + f"), {len(UNOBSERVABLE)} are unobservable, {len(names) - len(own) - len(UNOBSERVABLE)} were not run."
+        + f"), {len(UNOBSERVABLE)} are unobservable, {len(names) - len(own) - len(UNOBSERVABLE)}"
+        " were not run."
     )
-    return Table("MiniWoB++", ("page", "runs that agree", "steps before the goal", "why not"), rows, (note,))
+    return CoverageTable(
+        "MiniWoB++", ("page", "runs that agree", "steps before the goal", "why not"), rows, (note,)
+    )
 
 
 def _whole(lines: Sequence[Line]) -> bool:
@@ -71,4 +81,9 @@ def _row(name: str, lines: Sequence[Line]) -> tuple[object, ...]:
     off = [f"seed {line.get('seed')}, {run['way']}: page {run['raw']:.2f}, goal {run['credit']}" for line in lines
            for run in line.get("runs", []) if not agrees(run)]  # fmt: skip
     said = f"{sum(map(agrees, runs))} of {len(runs)}" if runs else "not run"
-    return name, said, " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "", "; ".join(off)
+    return (
+        name,
+        said,
+        " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "",
+        "; ".join(off),
+    )

@@ -1,4 +1,5 @@
-"""What one function of an OSWorld evaluator becomes here: a condition, what it needs, and its kind."""
+"""What one function of an OSWorld evaluator becomes here: a condition, what it needs, and its
+kind."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class ExternalError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EvaluatorPart:
     """One function's condition. ``probe``: what must be asked for it, without its id."""
 
     kind: str
@@ -29,9 +30,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One function with its getters, as the evaluator has them. ``gold``: facts of expected files by their name, as
-    `agentd read` prints them; ``probe``: the id that a probe of this call gets."""
+class EvaluatorCall:
+    """One function with its getters, as the evaluator has them. ``gold``: facts of expected files
+    by their name, as `agentd read` prints them; ``probe``: the id that a probe of this call gets.
+    """
 
     function: str
     result: Mapping[str, Any]
@@ -97,8 +99,11 @@ def none_of(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [{"none_of": list(parts)}] if parts else []
 
 
-def refused(parts: Sequence[Mapping[str, Any]], path: str, format: str | None = None) -> list[Mapping[str, Any]]:
-    """None of these facts of a file, which must be there and be read whole: what was not read may say them."""
+def refused(
+    parts: Sequence[Mapping[str, Any]], path: str, format: str | None = None
+) -> list[Mapping[str, Any]]:
+    """None of these facts of a file, which must be there and be read whole: what was not read may
+    say them."""
     more = {} if format is None else {"format": format}
     return [*none_of(parts), read("file_is", path, whole=True, **more)] if parts else []
 

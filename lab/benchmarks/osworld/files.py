@@ -1,4 +1,5 @@
-"""Functions about files: settings, tables, texts, pictures; with what the task carries or with an expected file."""
+"""Functions about files: settings, tables, texts, pictures; with what the task carries or with an
+expected file."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from typing import Any
 
 from detectors.sdk.file_reads import value_text
 from lab.benchmarks.osworld.base import (
-    Call,
+    EvaluatorCall,
+    EvaluatorPart,
     ExternalError,
-    Part,
     all_of,
     begins,
     below,
@@ -26,26 +27,35 @@ VLC: dict[str, tuple[str, str, str]] = {
     "check_qt_max_volume": ("qt", "qt-max-volume", "125"),
     "check_qt_minimal_view": ("qt", "qt-minimal-view", "0"),
     "check_play_and_exit": ("core", "play-and-exit", "0"),
-    "check_one_instance_when_started_from_file": ("core", "one-instance-when-started-from-file", "1"),
+    "check_one_instance_when_started_from_file": (
+        "core",
+        "one-instance-when-started-from-file",
+        "1",
+    ),
     "check_global_key_play_pause": ("core", "global-key-play-pause", ""),
     "is_vlc_recordings_folder": ("core", "input-record-path", ""),
 }
 """Function → where vlcrc says it, and what VLC takes where it says nothing."""
 BLACKISH = {"regex": r"^[0-9]{1,2}(;[0-9]{1,2}){11}$"}
 """Four colours of which each part is below 100."""
-NO_GOLD = "its expected file is needed: gold/<task>/<name>.json beside the tasks, as `agentd read` prints it"
+NO_GOLD = (
+    "its expected file is needed: gold/<task>/<name>.json beside the tasks, as `agentd read`"
+    " prints it"
+)
 
 
-def _file(when: Mapping[str, Any], *remarks: str) -> Part:
-    return Part("file", when, remarks=remarks)
+def _file(when: Mapping[str, Any], *remarks: str) -> EvaluatorPart:
+    return EvaluatorPart("file", when, remarks=remarks)
 
 
-def vlc_setting(call: Call) -> Part:
+def vlc_setting(call: EvaluatorCall) -> EvaluatorPart:
     """One value of vlcrc."""
     call.require_getter("vlc_config")
     section, key, default = VLC[call.function]
     wanted = str(next(iter(call.rules.values())))
-    return _file(_ini(section, key, _hotkey(wanted) if default == "" and wanted in "01" else wanted, default))
+    return _file(
+        _ini(section, key, _hotkey(wanted) if default == "" and wanted in "01" else wanted, default)
+    )
 
 
 def _hotkey(wanted: str) -> Any:
@@ -58,14 +68,20 @@ def _ini(section: str, key: str, wanted: Any, default: str) -> Mapping[str, Any]
     return {"any_of": [said, unsaid]} if wanted == default else said
 
 
-def vlc_colours(call: Call) -> Part:
+def vlc_colours(call: EvaluatorCall) -> EvaluatorPart:
     """The colours of VLC's volume slider."""
     call.require_getter("vlc_config")
-    wanted = call.rules.get("expected_qt_slider_colours") if call.rules.get("type") == "match" else BLACKISH
-    return _file(read("file_value", VLCRC, format="ini", at=["qt", "qt-slider-colours"], value=wanted))
+    wanted = (
+        call.rules.get("expected_qt_slider_colours")
+        if call.rules.get("type") == "match"
+        else BLACKISH
+    )
+    return _file(
+        read("file_value", VLCRC, format="ini", at=["qt", "qt-slider-colours"], value=wanted)
+    )
 
 
-def gimp_setting(call: Call) -> Part:
+def gimp_setting(call: EvaluatorCall) -> EvaluatorPart:
     """One entry of gimprc."""
     call.require_getter("gimp_config_file")
     name = str(call.result.get("file_name"))
@@ -76,23 +92,29 @@ def gimp_setting(call: Call) -> Part:
     return _file(read("file_value", GIMP + name, format="gimprc", at=keys, value=wanted))
 
 
-def contains(call: Call) -> Part:
+def contains(call: EvaluatorCall) -> EvaluatorPart:
     """Texts that stand in a file."""
-    wanted = [one for one in call.rules.get("expected", []) if one != ""]  # which stands in every file
+    wanted = [
+        one for one in call.rules.get("expected", []) if one != ""
+    ]  # which stands in every file
     path = call.file()
     return _file(all_of([read("file_text", path, text={"contains": str(one)}) for one in wanted]))
 
 
-def is_config(call: Call) -> Part:
+def is_config(call: EvaluatorCall) -> EvaluatorPart:
     """A file whose whole text the task carries."""
     return _file(read("file_text", call.file(), text=str(call.rules.get("expected")).strip()))
 
 
-def lines(call: Call) -> Part:
+def lines(call: EvaluatorCall) -> EvaluatorPart:
     """Patterns of lines that a file has, and of those that it has not."""
     path, rules = call.file(), call.rules
-    has = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("expect", [])]
-    not_ = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("unexpect", [])]
+    has = [
+        read("file_text", path, unit="line", text=begins(one)) for one in rules.get("expect", [])
+    ]
+    not_ = [
+        read("file_text", path, unit="line", text=begins(one)) for one in rules.get("unexpect", [])
+    ]
     return _file(all_of([*has, *refused(not_, path)]))
 
 
@@ -112,19 +134,30 @@ def _method(spec: Any) -> Any:
     raise ExternalError(f"the comparison {method}")
 
 
-def keys(call: Call) -> Part:
+def keys(call: EvaluatorCall) -> EvaluatorPart:
     """Values in JSON or YAML by their keys."""
     path, rules = call.file(), call.rules
     more = {"format": "yaml"} if call.options.get("is_yaml") else {}
 
     def value(one: Mapping[str, Any]) -> dict[str, Any]:
-        return read("file_value", path, at=[str(key) for key in one["key"]], value=_method(one), **more)
+        return read(
+            "file_value", path, at=[str(key) for key in one["key"]], value=_method(one), **more
+        )
 
     has = [value(one) for one in rules.get("expect", [])]
-    return _file(all_of([*has, *refused([value(one) for one in rules.get("unexpect", [])], path, more.get("format"))]))
+    return _file(
+        all_of(
+            [
+                *has,
+                *refused(
+                    [value(one) for one in rules.get("unexpect", [])], path, more.get("format")
+                ),
+            ]
+        )
+    )
 
 
-def settings(call: Call) -> Part:
+def settings(call: EvaluatorCall) -> EvaluatorPart:
     """VS Code's settings: every one that the task carries."""
     path = call.file()
     wanted = call.rules.get("expected", {})
@@ -138,7 +171,7 @@ def _scalar(value: Any) -> Any:
     return value
 
 
-def prefs(call: Call) -> Part:
+def prefs(call: EvaluatorCall) -> EvaluatorPart:
     """Thunderbird's preferences."""
     path, rules = call.file(), call.rules
 
@@ -150,18 +183,25 @@ def prefs(call: Call) -> Part:
     return _file(all_of([*has, *refused(not_, path, "prefs")]))
 
 
-def rows(call: Call) -> Part:
+def rows(call: EvaluatorCall) -> EvaluatorPart:
     """Rows that a CSV file has."""
     path, rules = call.file(), call.rules
 
     def row(one: Mapping[str, Any]) -> dict[str, Any]:
-        return read("table_cells", path, format="csv", row={name: _method(spec) for name, spec in one.items()})
+        return read(
+            "table_cells",
+            path,
+            format="csv",
+            row={name: _method(spec) for name, spec in one.items()},
+        )
 
     has = [row(one) for one in rules.get("expect", [])]
-    return _file(all_of([*has, *refused([row(one) for one in rules.get("unexpect", [])], path, "csv")]))
+    return _file(
+        all_of([*has, *refused([row(one) for one in rules.get("unexpect", [])], path, "csv")])
+    )
 
 
-def query(call: Call) -> Part:
+def query(call: EvaluatorCall) -> EvaluatorPart:
     """A query of the task over a database: its first value is 1."""
     return _file(_cell(call.file(), str(call.rules.get("sql")), 1))
 
@@ -170,28 +210,38 @@ def _cell(path: str, sql: str, wanted: Any) -> dict[str, Any]:
     return read("table_cells", path, format="sqlite", query=sql, cells={"A2": wanted})
 
 
-def picture_size(call: Call) -> Part:
+def picture_size(call: EvaluatorCall) -> EvaluatorPart:
     """A picture's width and height."""
-    wanted = {name: call.rules[name] for name in ("width", "height") if isinstance(call.rules.get(name), int)}
+    wanted = {
+        name: call.rules[name]
+        for name in ("width", "height")
+        if isinstance(call.rules.get(name), int)
+    }
     if not wanted:
         raise ExternalError("it asks for nothing")
     return _file(read("file_is", call.file(), format="image", facts=wanted))
 
 
-def file_size(call: Call) -> Part:
+def file_size(call: EvaluatorCall) -> EvaluatorPart:
     """A file's size in bytes: nothing in it is read."""
     most = call.rules.get("max_size", 0)
     if isinstance(most, bool) or not isinstance(most, int):
         raise ExternalError(f"the size {most!r}")
-    return Part("event", {"file_matches": {"path": call.file(), "root": "home", "size": {"max": most}}})
+    return EvaluatorPart(
+        "event", {"file_matches": {"path": call.file(), "root": "home", "size": {"max": most}}}
+    )
 
 
-def listed(call: Call) -> Part:
-    """Files that a folder holds: seen as they come, none is read. That there are no others is not asked for."""
+def listed(call: EvaluatorCall) -> EvaluatorPart:
+    """Files that a folder holds: seen as they come, none is read. That there are no others is not
+    asked for."""
     call.require_getter("list_directory")
     folder = below(call.result.get("path"))
-    wanted = [{"file_created": {"path": f"{folder}/{one}", "root": "home"}} for one in call.rules.get("expected", [])]
-    return Part("event", all_of(wanted))
+    wanted = [
+        {"file_created": {"path": f"{folder}/{one}", "root": "home"}}
+        for one in call.rules.get("expected", [])
+    ]
+    return EvaluatorPart("event", all_of(wanted))
 
 
 # -- Chrome's own files
@@ -205,7 +255,7 @@ _PREFERENCES: dict[str, list[str]] = {
 }
 
 
-def preference(call: Call) -> Part:
+def preference(call: EvaluatorCall) -> EvaluatorPart:
     """One value of Chrome's Preferences."""
     call.require_getter(*_PREFERENCES)
     rules = call.rules
@@ -220,7 +270,7 @@ def preference(call: Call) -> Part:
     return _file(read("file_value", CHROME + "Preferences", format="json", at=at, value=wanted))
 
 
-def bookmarks(call: Call) -> Part:
+def bookmarks(call: EvaluatorCall) -> EvaluatorPart:
     """Folders or addresses on Chrome's bookmark bar."""
     call.require_getter("bookmarks")
     types = {
@@ -232,23 +282,40 @@ def bookmarks(call: Call) -> Part:
     kind, key, wanted = types[call.rules["type"]]
     path, at = f"$[?@.type=='{kind}'].{key}", ["roots", "bookmark_bar", "children"]
     parts = [
-        read("file_value", CHROME + "Bookmarks", format="json", at=at, value={"json": path, "value": one})
+        read(
+            "file_value",
+            CHROME + "Bookmarks",
+            format="json",
+            at=at,
+            value={"json": path, "value": one},
+        )
         for one in call.rules[wanted]
     ]
     return _file(all_of(parts), "other bookmarks beside these are not refused")
 
 
-def history(call: Call) -> Part:
+def history(call: EvaluatorCall) -> EvaluatorPart:
     """Addresses that are no longer in Chrome's history."""
     call.require_getter("history")
-    return _file(all_of([_cell(CHROME + "History", _counted("urls", "url", one), 0) for one in call.rules["keywords"]]))
+    return _file(
+        all_of(
+            [
+                _cell(CHROME + "History", _counted("urls", "url", one), 0)
+                for one in call.rules["keywords"]
+            ]
+        )
+    )
 
 
-def cookies(call: Call) -> Part:
+def cookies(call: EvaluatorCall) -> EvaluatorPart:
     """Sites of which Chrome has no cookie."""
     call.require_getter("cookie_data")
     sites = call.rules.get("domains", [])
-    return _file(all_of([_cell(CHROME + "Cookies", _counted("cookies", "host_key", one), 0) for one in sites]))
+    return _file(
+        all_of(
+            [_cell(CHROME + "Cookies", _counted("cookies", "host_key", one), 0) for one in sites]
+        )
+    )
 
 
 def _counted(table: str, column: str, part: str) -> str:
@@ -259,7 +326,7 @@ def _counted(table: str, column: str, part: str) -> str:
 # -- with an expected file
 
 
-def _gold(call: Call) -> Mapping[str, Any]:
+def _gold(call: EvaluatorCall) -> Mapping[str, Any]:
     found = call.reference()
     if found is None:
         raise NeedsGoldError(NO_GOLD)
@@ -275,7 +342,7 @@ TEXT_OPTIONS = ("ignore_blanks", "ignore_case", "delete_empty_lines")
 """What can be said of a text here: white space is folded anyway."""
 
 
-def same_text(call: Call) -> Part:
+def same_text(call: EvaluatorCall) -> EvaluatorPart:
     """The same text, white space folded: of a plain file, a document, a PDF."""
     path, options = call.file(), call.options
     if other := sorted(name for name, on in options.items() if on and name not in TEXT_OPTIONS):
@@ -287,7 +354,7 @@ def same_text(call: Call) -> Part:
     return _file(read("file_text", path, text=text), *remarks)
 
 
-def same_table(call: Call) -> Part:
+def same_table(call: EvaluatorCall) -> EvaluatorPart:
     """The same cells of the first sheet, empty ones too; how they look is not compared."""
     path = call.file()
     _first_sheet(call.options)
@@ -314,8 +381,14 @@ def _first_sheet(options: Mapping[str, Any]) -> None:
         raise ExternalError(f"a table compared with {other[0]}")
     for rule in options.get("rules") or ():
         first = rule.get("sheet_idx0", 0) in (0, "RI0") and rule.get("sheet_idx1", "EI0") == "EI0"
-        if rule.get("type") != "sheet_data" or not first or set(rule) - {"type", "sheet_idx0", "sheet_idx1"}:
-            raise ExternalError(f"a table compared by {rule.get('type')} and not by its first sheet's values alone")
+        if (
+            rule.get("type") != "sheet_data"
+            or not first
+            or set(rule) - {"type", "sheet_idx0", "sheet_idx1"}
+        ):
+            raise ExternalError(
+                f"a table compared by {rule.get('type')} and not by its first sheet's values alone"
+            )
 
 
 def _letters(column: int) -> str:
@@ -326,19 +399,27 @@ def _letters(column: int) -> str:
     return out
 
 
-def same_archive(call: Call) -> Part:
+def same_archive(call: EvaluatorCall) -> EvaluatorPart:
     """The same files in an archive, by name; not their content."""
     path = call.file()
     names = [one["name"] for one in _gold(call)["entries"] if not one.get("folder")]
-    return _file(read("archive_lists", path, names=names, only=True), "what is in the files does not count")
+    return _file(
+        read("archive_lists", path, names=names, only=True), "what is in the files does not count"
+    )
 
 
-def same_slides(call: Call) -> Part:
+def same_slides(call: EvaluatorCall) -> EvaluatorPart:
     """The same texts on each slide, and no slide more."""
     path = call.file()
     gold = _gold(call)
     parts = [
-        read("file_text", path, unit="slide", number=n, text=re.sub(r"\s+", " ", "\n".join(one["texts"])).strip())
+        read(
+            "file_text",
+            path,
+            unit="slide",
+            number=n,
+            text=re.sub(r"\s+", " ", "\n".join(one["texts"])).strip(),
+        )
         for n, one in enumerate(gold["slides"], 1)
     ]
     parts.append(read("file_is", path, facts={"count": gold["count"]}))
@@ -364,14 +445,14 @@ _PICTURES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def picture(call: Call) -> Part:
+def picture(call: EvaluatorCall) -> EvaluatorPart:
     """Likeness to a picture, and how it differs from it."""
     path = call.file()
     gold = _gold(call)
     return _file(read("image_like", path, to=gold["gray"], **_PICTURES[call.function](gold)))
 
 
-FUNCTIONS: dict[str, Callable[[Call], Part]] = {
+FUNCTIONS: dict[str, Callable[[EvaluatorCall], EvaluatorPart]] = {
     **dict.fromkeys(VLC, vlc_setting),
     "check_qt_slider_colours": vlc_colours,
     "check_config_status": gimp_setting,

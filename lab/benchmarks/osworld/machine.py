@@ -1,4 +1,5 @@
-"""Functions about the machine: what a command says, what VLC plays, which tabs are open, that a task can't be done."""
+"""Functions about the machine: what a command says, what VLC plays, which tabs are open, that a
+task can't be done."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from typing import Any
 
 from lab.benchmarks.osworld.base import (
     BUDGET_MS,
-    Call,
+    EvaluatorCall,
+    EvaluatorPart,
     ExternalError,
-    Part,
     all_of,
     none_of,
     somewhere,
@@ -24,114 +25,142 @@ STATUS = "http://:password@127.0.0.1:8080/requests/status.xml"
 _COMMANDS = ("vm_command_line", "vm_command_error")
 
 
-def _command_probe(call: Call) -> dict[str, Any]:
+def _command_probe(call: EvaluatorCall) -> dict[str, Any]:
     """The command as a probe, at the close alone. Raises `ExternalError`."""
     call.require_getter(*_COMMANDS)
     command = call.result.get("command")
     if isinstance(command, list) and not call.result.get("shell"):
         argv = [str(one) for one in command]
     else:  # upstream's server runs in the home
-        argv = ["bash", "-c", "cd\n" + (command if isinstance(command, str) else shlex.join(map(str, command or ())))]
+        argv = [
+            "bash",
+            "-c",
+            "cd\n" + (command if isinstance(command, str) else shlex.join(map(str, command or ()))),
+        ]
     if call.result["type"] == "vm_command_error":
         argv = ["bash", "-c", f"{shlex.join(argv)} 2>&1 >/dev/null"]
     return {"command": {"argv": argv}, "when": ["close"], "budget_ms": BUDGET_MS}
 
 
-def _out(call: Call, value: Any) -> dict[str, Any]:
+def _out(call: EvaluatorCall, value: Any) -> dict[str, Any]:
     return {"probe_answers": {"probe": call.probe, "path": "out", "value": value}}
 
 
-def included(call: Call) -> Part:
+def included(call: EvaluatorCall) -> EvaluatorPart:
     """Texts that a command or a terminal says, and such that it does not."""
     rules = call.rules
     include, exclude = list(rules.get("include", [])), list(rules.get("exclude", []))
     if call.result.get("type") == "vm_terminal_output":
         said = [{"widget_text": {"role": "terminal", "text": {"contains": one}}} for one in include]
-        not_said = [{"widget_text": {"role": "terminal", "text": {"contains": one}}} for one in exclude]
-        return Part("event", all_of([*said, *none_of(not_said)]))
+        not_said = [
+            {"widget_text": {"role": "terminal", "text": {"contains": one}}} for one in exclude
+        ]
+        return EvaluatorPart("event", all_of([*said, *none_of(not_said)]))
     probe = _command_probe(call)
     has = [_out(call, {"contains": one}) for one in include if one.strip()]
     not_ = [_out(call, {"contains": one}) for one in exclude]
-    return Part("probe", all_of([*(has or ran(call, not_)), *none_of(not_)]), probe)
+    return EvaluatorPart("probe", all_of([*(has or ran(call, not_)), *none_of(not_)]), probe)
 
 
-def ran(call: Call, without: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def ran(call: EvaluatorCall, without: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """That the command came to its end, for a task that only says what it must not say."""
-    return [{"probe_answers": {"probe": call.probe, "path": "exit", "value": {"min": -255}}}] if without else []
+    return (
+        [{"probe_answers": {"probe": call.probe, "path": "exit", "value": {"min": -255}}}]
+        if without
+        else []
+    )
 
 
-def exact(call: Call) -> Part:
+def exact(call: EvaluatorCall) -> EvaluatorPart:
     """All that a command says, but for the white space around it; or a setting of Chrome's."""
     if call.result.get("type") not in _COMMANDS:
         return preference(call)
-    return Part("probe", _out(call, text(call.rules.get("expected"))), _command_probe(call))
+    return EvaluatorPart(
+        "probe", _out(call, text(call.rules.get("expected"))), _command_probe(call)
+    )
 
 
-def utc_0(call: Call) -> Part:
+def utc_0(call: EvaluatorCall) -> EvaluatorPart:
     """The time zone that timedatectl names."""
-    return Part("probe", _out(call, {"contains": "+0000)"}), _command_probe(call))
+    return EvaluatorPart("probe", _out(call, {"contains": "+0000)"}), _command_probe(call))
 
 
-def favourites(call: Call) -> Part:
+def favourites(call: EvaluatorCall) -> EvaluatorPart:
     """GNOME's favourite programs: these, in any order."""
     wanted = call.rules.get("expected", [])
     parts = [_out(call, {"contains": f"'{one}'"}) for one in wanted]
     if not wanted:
         raise ExternalError("it asks for nothing")
     commas = {"regex": r"^[^,]+" + r"(,[^,]+)" * (len(wanted) - 1) + "$"}
-    return Part("probe", all_of([*parts, _out(call, commas)]), _command_probe(call))
+    return EvaluatorPart("probe", all_of([*parts, _out(call, commas)]), _command_probe(call))
 
 
-def extension(call: Call) -> Part:
+def extension(call: EvaluatorCall) -> EvaluatorPart:
     """Whether a command lists an extension."""
     has = _out(call, {"contains": str(call.rules.get("expected"))})
-    when = has if call.rules.get("type") == "contain" else all_of([*ran(call, [has]), *none_of([has])])
-    return Part("probe", when, _command_probe(call))
+    when = (
+        has if call.rules.get("type") == "contain" else all_of([*ran(call, [has]), *none_of([has])])
+    )
+    return EvaluatorPart("probe", when, _command_probe(call))
 
 
-def playing(call: Call) -> Part:
+def playing(call: EvaluatorCall) -> EvaluatorPart:
     """What VLC plays, by its own interface."""
     call.require_getter("vlc_playing_info")
     rules = call.rules
-    said = str(rules.get("file_name") if rules.get("type") == "file_name" else rules.get("url", "")).rpartition("/")[2]
+    said = str(
+        rules.get("file_name") if rules.get("type") == "file_name" else rules.get("url", "")
+    ).rpartition("/")[2]
     probe = {"get": {"url": STATUS}, "when": ["step", "close"], "budget_ms": BUDGET_MS}
     values = ("<state>playing</state>", html.escape(said, quote=False))
     parts = [
         {"probe_answers": {"probe": call.probe, "path": "body", "value": {"contains": one}}} for one in values
     ]  # fmt: skip
-    return Part("probe", all_of(parts), probe)
+    return EvaluatorPart("probe", all_of(parts), probe)
 
 
-def fullscreen(call: Call) -> Part:
+def fullscreen(call: EvaluatorCall) -> EvaluatorPart:
     """Whether a program's window is as large as the screen."""
     call.require_getter("vm_screen_size", "vm_window_size")
     name = call.expected.get("app_class_name") or call.result.get("app_class_name")
-    window = f"xdotool search --onlyvisible --class {shlex.quote(str(name))} getwindowgeometry --shell %@"
+    window = (
+        f"xdotool search --onlyvisible --class {shlex.quote(str(name))} getwindowgeometry"
+        " --shell %@"
+    )
     size = f"{window} | sed -n 's/^\\(WIDTH\\|HEIGHT\\)=//p' | tail -2 | xargs"
     argv = ["bash", "-c", f'[ "$({size})" = "$(xdotool getdisplaygeometry)" ] && echo full']
     probe = {"command": {"argv": argv}, "when": ["step", "close"], "budget_ms": BUDGET_MS}
-    return Part("probe", _out(call, "full"), probe)
+    return EvaluatorPart("probe", _out(call, "full"), probe)
 
 
-def infeasible(call: Call) -> Part:
+def infeasible(call: EvaluatorCall) -> EvaluatorPart:
     """A task that can't be done: the agent must say so."""
-    return Part("event", {"answer_matches": {"text": {"one_of": ["FAIL", "infeasible"], "ignore_case": True}}})
+    return EvaluatorPart(
+        "event",
+        {"answer_matches": {"text": {"one_of": ["FAIL", "infeasible"], "ignore_case": True}}},
+    )
 
 
 BEHIND = "a tab counts while it stands there, in front or not"
 
 
-def tabs(call: Call) -> Part:
+def tabs(call: EvaluatorCall) -> EvaluatorPart:
     """Tabs that are open at these addresses."""
     call.require_getter("open_tabs_info", "active_tab_info", "active_url_from_accessTree")
     rules = call.rules
     urls = rules.get("urls") or ([rules["url"]] if "url" in rules else [])
     urls = [one if "://" in str(one) else f"https://{one}" for one in urls]
-    remark = "other tabs beside these are not refused" if call.result["type"] == "open_tabs_info" else BEHIND
-    return Part("event", all_of([{"url_reached": {"url": one}} for one in urls]), remarks=(remark,))
+    remark = (
+        "other tabs beside these are not refused"
+        if call.result["type"] == "open_tabs_info"
+        else BEHIND
+    )
+    return EvaluatorPart(
+        "event", all_of([{"url_reached": {"url": one}} for one in urls]), remarks=(remark,)
+    )
 
 
-def address(call: Call) -> Part:
+def address(call: EvaluatorCall) -> EvaluatorPart:
     """Patterns that the address of one tab has, all of them, as it stands at the end."""
     call.require_getter("active_url_from_accessTree", "active_tab_info")
     wanted = call.rules.get("expected", [])
@@ -140,10 +169,10 @@ def address(call: Call) -> Part:
     if not wanted:
         raise ExternalError("it asks for nothing")
     said = {"all_of": [somewhere(one) for one in wanted]}
-    return Part("event", {"address_says": {"text": said}}, remarks=(BEHIND,))
+    return EvaluatorPart("event", {"address_says": {"text": said}}, remarks=(BEHIND,))
 
 
-FUNCTIONS: dict[str, Callable[[Call], Part]] = {
+FUNCTIONS: dict[str, Callable[[EvaluatorCall], EvaluatorPart]] = {
     "infeasible": infeasible,
     "check_include_exclude": included,
     "exact_match": exact,

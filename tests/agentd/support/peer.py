@@ -1,4 +1,5 @@
-"""A small service for the daemon's tests: real HTTP, the real chain check, and told to fail at will."""
+"""A small service for the daemon's tests: real HTTP, the real chain check, and told to fail at
+will."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class _Server(uvicorn.Server):
 
 
 class Peer:
-    """One episode, ``E``, with token ``secret``. ``fail`` holds statuses to answer segments with first."""
+    """One episode, ``E``, with token ``secret``. ``fail`` holds statuses to answer segments with
+    first."""
 
     def __init__(self, **plan: Any) -> None:
         self.plan = {"episode": "E", "task": "t", "digest": "d", **PLAN, **plan}
@@ -108,7 +110,9 @@ class Peer:
             return problem(404, "no such episode")
         if self.strange:
             self.strange -= 1
-            return Response("<html>Sign in to the guest network", self.strange_status, media_type="text/html")
+            return Response(
+                "<html>Sign in to the guest network", self.strange_status, media_type="text/html"
+            )
         return None
 
     async def _episode(self, request: Request) -> Response:
@@ -189,7 +193,9 @@ class Peer:
         listener.bind(("127.0.0.1", self._port))
         listener.listen()
         self._port = listener.getsockname()[1]
-        config = uvicorn.Config(self.app(), lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1)
+        config = uvicorn.Config(
+            self.app(), lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1
+        )
         self._server = _Server(config)
         self._task = asyncio.create_task(self._server.serve([listener]))
 
@@ -206,7 +212,10 @@ class Peer:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.stop()
 

@@ -18,9 +18,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class DaemonProcess:
-    """``async with DaemonProcess(peer.url, tmp_path) as daemon``: started, listening, and ended at the end."""
+    """``async with DaemonProcess(peer.url, tmp_path) as daemon``: started, listening, and ended at
+    the end."""
 
-    def __init__(self, service: str, folder: Path, *args: str, token: str = "secret", episode: str = "E") -> None:
+    def __init__(
+        self, service: str, folder: Path, *args: str, token: str = "secret", episode: str = "E"
+    ) -> None:
         self.state = folder / "state"
         self._token_file = folder / "token"
         self._token_file.write_text(token)
@@ -51,7 +54,9 @@ class DaemonProcess:
         where = orjson.loads((self.state / "agentd.json").read_bytes())
         token = (self.state / "control.token").read_text().strip()
         self.http = httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{where['port']}", headers={"authorization": f"Bearer {token}"}, trust_env=False
+            base_url=f"http://127.0.0.1:{where['port']}",
+            headers={"authorization": f"Bearer {token}"},
+            trust_env=False,
         )
 
     async def post(self, path: str, body: Any = None, status: int = 200) -> dict[str, Any]:
@@ -98,7 +103,10 @@ class DaemonProcess:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self.process is not None and self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,5 @@
-"""An audited service in few words: episodes that are told whole, what was signed, what verification finds."""
+"""An audited service in few words: episodes that are told whole, what was signed, what verification
+finds."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ async def sign(service: Service) -> None:
     await service.app.state.parts.checkpointer.turn(head=True)
 
 
-async def differences(service: Service, outside: Path | None = None, episode: str | None = None) -> list[Difference]:
+async def differences(
+    service: Service, outside: Path | None = None, episode: str | None = None
+) -> list[Difference]:
     """What verification names."""
     parts = service.app.state.parts
     key = PublicKey(parts.signer.name, parts.signer.public)

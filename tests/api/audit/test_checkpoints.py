@@ -26,14 +26,21 @@ from tests.support.logs import Said, went
 def heads(service: Service, file: Path) -> list[tuple[str, int]]:
     """Origin and size of each note in the file, checked with the service's key."""
     signer = service.app.state.parts.signer
-    found = [parse_checkpoint(opened(n, PublicKey(signer.name, signer.public))) for n in split(file.read_text())]
+    found = [
+        parse_checkpoint(opened(n, PublicKey(signer.name, signer.public)))
+        for n in split(file.read_text())
+    ]
     return [(one.origin, one.size) for one in found]
 
 
-async def test_each_closed_episode_is_signed_and_then_the_head_over_all(store: Store, tmp_path: Path) -> None:
+async def test_each_closed_episode_is_signed_and_then_the_head_over_all(
+    store: Store, tmp_path: Path
+) -> None:
     file = tmp_path / "outside" / "checkpoints"
     async with running(store, checkpoints=str(file)) as service:
-        await service.app.state.parts.checkpointer.stop()  # it would sign the first head before the last episode
+        await (
+            service.app.state.parts.checkpointer.stop()
+        )  # it would sign the first head before the last episode
         closed = [await told(service) for _ in range(3)]
         await told(service, close=False)
         await sign(service)
@@ -45,21 +52,30 @@ async def test_each_closed_episode_is_signed_and_then_the_head_over_all(store: S
         assert await service.rows("closings") == 0
 
 
-async def test_a_leaf_says_what_was_signed_and_the_root_is_over_these_leaves(service: Service) -> None:
+async def test_a_leaf_says_what_was_signed_and_the_root_is_over_these_leaves(
+    service: Service,
+) -> None:
     id = await told(service)
     await sign(service)
     parts = service.app.state.parts
     leaves = [leaf async for leaf in parts.audits.leaves()]
     said = orjson.loads(leaves[0].body)
     row = await parts.episodes.get(id)
-    assert (said["episode"], said["head"], said["through"], said["total"]) == (id, row.head, row.through, row.total)
+    assert (said["episode"], said["head"], said["through"], said["total"]) == (
+        id,
+        row.head,
+        row.through,
+        row.total,
+    )
     assert said["opened_by"] == row.opened_by
     note = (await parts.audits.notes("milestoned"))[0].note
     head = parse_checkpoint(opened(note, PublicKey(parts.signer.name, parts.signer.public)))
     assert (head.size, head.root) == root_of(bytes(leaf.body) for leaf in leaves)
 
 
-async def test_what_was_closed_before_a_crash_is_signed_after_it(store: Store, tmp_path: Path) -> None:
+async def test_what_was_closed_before_a_crash_is_signed_after_it(
+    store: Store, tmp_path: Path
+) -> None:
     async with running(store) as service:
         await service.app.state.parts.checkpointer.stop()
         id = await told(service)
@@ -78,7 +94,10 @@ async def test_replicas_sign_each_episode_once(store: Store, tmp_path: Path) -> 
     replica = Store(tmp_path / "replica", store.url)
     (tmp_path / "replica").mkdir()
     (tmp_path / "replica" / "signing.key").write_text(_key(store))
-    async with running(store, checkpoints=str(file)) as one, running(replica, checkpoints=str(file)) as other:
+    async with (
+        running(store, checkpoints=str(file)) as one,
+        running(replica, checkpoints=str(file)) as other,
+    ):
         for _ in range(12):
             await told(one)
         for _ in range(5):
@@ -154,10 +173,17 @@ async def test_an_endpoint_gets_each_note_until_it_acknowledges() -> None:
     assert _Endpoint.took == [("text/plain; charset=utf-8", "note\n")] * 2
 
 
-async def test_an_episode_that_was_broken_before_it_was_signed_holds_up_no_other(service: Service) -> None:
+async def test_an_episode_that_was_broken_before_it_was_signed_holds_up_no_other(
+    service: Service,
+) -> None:
     await service.app.state.parts.checkpointer.stop()
     broken = await told(service)
-    await tamper(service, "UPDATE segments SET frame = :f WHERE episode = :id AND first = 4", f=b"broken", id=broken)
+    await tamper(
+        service,
+        "UPDATE segments SET frame = :f WHERE episode = :id AND first = 4",
+        f=b"broken",
+        id=broken,
+    )
     whole = await told(service)
     await sign(service)
     assert [leaf.episode async for leaf in service.app.state.parts.audits.leaves()] == [whole]
@@ -166,9 +192,14 @@ async def test_an_episode_that_was_broken_before_it_was_signed_holds_up_no_other
     assert {episode for episode, _ in named} == {broken}
 
 
-async def test_whatever_a_daemon_says_of_a_gap_its_episode_is_signed_and_reported(service: Service) -> None:
+async def test_whatever_a_daemon_says_of_a_gap_its_episode_is_signed_and_reported(
+    service: Service,
+) -> None:
     reason = f"x; event {'9' * 5_000}: y"
-    blind: list[Said] = [("gap.began", {"source": "cdp", "reason": reason}), went("file:///srv/gold.json")]
+    blind: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": reason}),
+        went("file:///srv/gold.json"),
+    ]
     id = await told(service, blind, *STEPS)
     await sign(service)
     assert [leaf.episode async for leaf in service.app.state.parts.audits.leaves()] == [id]
@@ -192,10 +223,15 @@ async def test_what_can_not_be_counted_is_signed_all_the_same(
     await service.app.state.parts.checkpointer.stop()
     ids = [await told(service, [went("/stumble")]), await told(service)]
     await sign(service)
-    assert sorted([leaf.episode async for leaf in service.app.state.parts.audits.leaves()]) == sorted(ids)
+    assert sorted(
+        [leaf.episode async for leaf in service.app.state.parts.audits.leaves()]
+    ) == sorted(ids)
     assert await differences(service) == []
     report = (await service.get("/v1/audit/report")).json()
-    assert (report["episodes"], [task["closed"] for task in report["tasks"]]) == ({"closed": 2}, [1])
+    assert (report["episodes"], [task["closed"] for task in report["tasks"]]) == (
+        {"closed": 2},
+        [1],
+    )
 
 
 async def test_a_fault_ends_no_signing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

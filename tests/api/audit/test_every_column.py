@@ -1,4 +1,5 @@
-"""Every column of every table: verification proves it, or it is said here why nobody needs to believe it.
+"""Every column of every table: verification proves it, or it is said here why nobody needs to
+believe it.
 
 The columns come from the schema itself, so that a new one fails until somebody decides.
 """
@@ -72,11 +73,18 @@ PROVEN: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """Table → column → how the finding begins that names an edit of it."""
 _QUEUE = "a queue's: it says what is still to be done, and nothing of what was"
-_RESCORE = "a rescore's result, of which the one that was paid is no part: the same rescore again says whether it is so"
-_PEOPLE = "people's words as they said them; what became of them is a verdict, and those are chained"
+_RESCORE = (
+    "a rescore's result, of which the one that was paid is no part: the same rescore again says"
+    " whether it is so"
+)
+_PEOPLE = (
+    "people's words as they said them; what became of them is a verdict, and those are chained"
+)
 _MONEY = "what calls cost and whether one may be made; what was said stands in the log of verdicts"
 _FLEET = "where a sandbox is, told by its daemon while it lives"
-_VERDICTS = "tests/cascade/test_audit.py: the log of verdicts is a chain, and its head is in the statement"
+_VERDICTS = (
+    "tests/cascade/test_audit.py: the log of verdicts is a chain, and its head is in the statement"
+)
 _KEY = "an idempotency key's digest: whether a repeated request is one"
 _TIME = "the service's own word on its work; what is signed has no time in it"
 _ACCESS = "who may come in, which no report shows: who can write here can make a token"
@@ -143,7 +151,10 @@ def edited(column: Column[Any], value: Any) -> Any:
 def flipped(value: bytes, column: Column[Any]) -> bytes:
     """JSON with another number or letter in it; other bytes with one bit flipped."""
     if value.startswith(b"{"):
-        said = {"engine_states": (b'"step":2', b'"step":3'), "episode_facts": (b'"buy":[1', b'"buy":[2')}
+        said = {
+            "engine_states": (b'"step":2', b'"step":3'),
+            "episode_facts": (b'"buy":[1', b'"buy":[2'),
+        }
         old, new = said.get(column.table.name, (b"i", b"j"))
         assert old in value, (column, value)
         return value.replace(old, new, 1)
@@ -152,7 +163,8 @@ def flipped(value: bytes, column: Column[Any]) -> bytes:
 
 
 class Edited(NamedTuple):
-    """Three episodes: one that is signed, one that was deleted, and one that is open and has no event."""
+    """Three episodes: one that is signed, one that was deleted, and one that is open and has no
+    event."""
 
     id: str
     deleted: str
@@ -168,7 +180,9 @@ async def edit(service: Service, column: Column[Any], of: Edited) -> Any:
     if table.name == "episodes":
         rows = rows.where(table.c.id == whose)
     elif table.name == "tokens":
-        rows = rows.where(table.c.id == (await service.app.state.parts.audits.episode(of.id)).opened_by)
+        rows = rows.where(
+            table.c.id == (await service.app.state.parts.audits.episode(of.id)).opened_by
+        )
     elif "episode" in table.c:
         rows = rows.where(table.c.episode == whose)
     row = (await database.first(rows))._mapping
@@ -176,7 +190,9 @@ async def edit(service: Service, column: Column[Any], of: Edited) -> Any:
     new = of.spare if column.name == "episode" else edited(column, old)
     if column.name == "task_number":
         new = (
-            await database.first(select(table.metadata.tables["tasks"].c.number).where(text("id = 'shop/other'")))
+            await database.first(
+                select(table.metadata.tables["tasks"].c.number).where(text("id = 'shop/other'"))
+            )
         ).number
     keys = {key.name: row[key.name] for key in table.primary_key.columns}
 
@@ -195,18 +211,23 @@ async def edit(service: Service, column: Column[Any], of: Edited) -> Any:
 
 
 async def test_an_edit_of_every_proven_column_is_named(store: Store, tmp_path: Path) -> None:
-    """Column by column, each put back before the next; without what is outside, and with it nothing else is found."""
+    """Column by column, each put back before the next; without what is outside, and with it nothing
+    else is found."""
     file = tmp_path / "notes"
     async with running(store, checkpoints=str(file)) as service:
         parts = service.app.state.parts
         await parts.checkpointer.stop()
         await service.post("/v1/tasks", TASK)
-        opened = (await service.post("/v1/episodes", {"task": TASK["id"], "labels": {"policy": "one"}})).json()
+        opened = (
+            await service.post("/v1/episodes", {"task": TASK["id"], "labels": {"policy": "one"}})
+        ).json()
         await service.tell(opened["episode"], opened["token"], *whole(), sizes=[3] * 9)
         spare, _ = await service.open({**TASK, "id": "shop/other"})
         of = Edited(opened["episode"], await told(service), spare)
         await sign(service)
-        assert (await service.call("DELETE", f"/v1/episodes/{of.deleted}?reason=a+test")).status_code < 300
+        assert (
+            await service.call("DELETE", f"/v1/episodes/{of.deleted}?reason=a+test")
+        ).status_code < 300
         assert await differences(service, file) == []
         missed: list[str] = []
         for name, columns in PROVEN.items():
@@ -214,7 +235,9 @@ async def test_an_edit_of_every_proven_column_is_named(store: Store, tmp_path: P
                 back = await edit(service, metadata.tables[name].c[column], of)
                 found = await differences(service)
                 if not any(one.what.startswith(begins) for one in found):
-                    missed.append(f"{name}.{column}: wanted {begins!r}, found {[one.what for one in found]}")
+                    missed.append(
+                        f"{name}.{column}: wanted {begins!r}, found {[one.what for one in found]}"
+                    )
                 await back()
         assert missed == []
         assert await differences(service, file) == []

@@ -1,4 +1,5 @@
-"""What is counted of an episode's log: tables of addresses, errors and reasons, and one log whole."""
+"""What is counted of an episode's log: tables of addresses, errors and reasons, and one log
+whole."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def facts_of(*said: Said, sizes: tuple[int, ...] = (), rules: Ruleset = RULES) -
     reader = FactReader()
     for text in texts(events, sizes):
         reader.read(text)
-    return reader.finish([reward_to_json(one) for one in Engine(rules, "ep_1").feed(events).rewards])
+    return reader.finish(
+        [reward_to_json(one) for one in Engine(rules, "ep_1").feed(events).rewards]
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,22 +85,45 @@ def test_errors_of_tool_calls(error: Any, syntax: bool) -> None:
 
 
 def test_causes_of_a_masked_step() -> None:
-    reason = "cdp saw nothing from event 12: the browser on port 9222 is gone; ax:app saw nothing from event 3: empty"
+    reason = (
+        "cdp saw nothing from event 12: the browser on port 9222 is gone; ax:app saw nothing from"
+        " event 3: empty"
+    )
     assert causes(reason) == [("cdp: the browser on port N is gone", 12), ("ax:app: empty", 3)]
-    assert causes("event 7: what must hold may have changed") == [("rules: what must hold may have changed", 7)]
+    assert causes("event 7: what must hold may have changed") == [
+        ("rules: what must hold may have changed", 7)
+    ]
     assert causes("the goal may have been reached") == [("the goal may have been reached", 0)]
     # What a daemon was told may look like a number and be none.
     assert causes(f"event {'9' * 5_000}: x") == [("event N: x", 0)]
-    assert causes(f"cdp saw nothing from event 5: event {'9' * 5_000}: x") == [("cdp: event N: x", 5)]
+    assert causes(f"cdp saw nothing from event 5: event {'9' * 5_000}: x") == [
+        ("cdp: event N: x", 5)
+    ]
 
 
 @pytest.mark.parametrize("sizes", [(), (1,) * 20, (3, 4)])
 def test_a_log_is_counted_however_it_was_cut(sizes: tuple[int, ...]) -> None:
-    gap: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+    gap: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": "gone"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
     found = facts_of(
         *episode(
-            [called("1", q="a"), returned("1"), called("2", q="a"), returned("2"), went("/cart"), sealed(0)],
-            [called("3", q="b"), returned("3", "no route"), called("4", q="b"), returned("4", "bad json"), *gap],
+            [
+                called("1", q="a"),
+                returned("1"),
+                called("2", q="a"),
+                returned("2"),
+                went("/cart"),
+                sealed(0),
+            ],
+            [
+                called("3", q="b"),
+                returned("3", "no route"),
+                called("4", q="b"),
+                returned("4", "bad json"),
+                *gap,
+            ],
             [went("file:///srv/gold.json"), went("/"), clicked("Buy"), hint(0, 0.25), hint(1, 0.0)],
         ),
         sizes=sizes,
@@ -111,7 +137,9 @@ def test_a_log_is_counted_however_it_was_cut(sizes: tuple[int, ...]) -> None:
 
 
 def test_a_step_that_several_sources_did_not_see_is_counted_once() -> None:
-    blind: list[Said] = [("gap.began", {"source": source, "reason": "gone"}) for source in ("cdp", "files")]
+    blind: list[Said] = [
+        ("gap.began", {"source": source, "reason": "gone"}) for source in ("cdp", "files")
+    ]
     found = facts_of(*episode([went("/"), sealed(0)], [*blind, clicked("Buy")]), rules=FILES)
     assert found.masks == {"cdp: gone": [1, 1], "files: gone": [1, 1]}
     assert (found.masked, found.masked_while_acting) == (1, 1)
@@ -119,7 +147,10 @@ def test_a_step_that_several_sources_did_not_see_is_counted_once() -> None:
 
 def test_a_step_of_which_only_a_penalty_is_paid_counts_with_those_masked_while_acting() -> None:
     rules = ruleset({"id": "bad", "when": {"element_clicked": {"name": "Buy"}}, "penalty": 0.5})
-    gap: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+    gap: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": "gone"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
     found = facts_of(*episode([went("/"), sealed(0)], [clicked("Buy"), *gap]), rules=rules)
     assert (found.masked, found.masked_while_acting, found.masks) == (0, 1, {"cdp: gone": [1, 1]})
 
@@ -130,4 +161,7 @@ def test_a_hint_that_is_none_is_left_out(data: dict[str, Any]) -> None:
 
 
 def test_text_of_the_agent_that_looks_like_an_event_is_none() -> None:
-    assert facts_of(*episode([("agent.answered", {"text": '"agent.tool_called" "url":"file:'})])).calls == 0
+    assert (
+        facts_of(*episode([("agent.answered", {"text": '"agent.tool_called" "url":"file:'})])).calls
+        == 0
+    )

@@ -38,7 +38,12 @@ def counted(version: str, *parts: tuple[int, dict[str, Any]], **facts: Any) -> C
             # Totals scatter a little, as real ones do.
             total = row.get("total", 0.5)
             scattered = None if total is None else total + 0.02 * (n % 3 - 1)
-            count(found, Row(**{**row, "total": scattered}), {"masks": {}, "milestones": {}, **facts}, TASK)
+            count(
+                found,
+                Row(**{**row, "total": scattered}),
+                {"masks": {}, "milestones": {}, **facts},
+                TASK,
+            )
     return found
 
 
@@ -70,7 +75,11 @@ YES: list[tuple[str, Counts, Counts]] = [
         counted("a", *goals(30, execution_errors=1)),
         counted("b", *goals(30, execution_errors=2)),
     ),
-    ("unnecessary_calls_rise", counted("a", *goals(30, repeated_calls=2)), counted("b", *goals(30, repeated_calls=4))),
+    (
+        "unnecessary_calls_rise",
+        counted("a", *goals(30, repeated_calls=2)),
+        counted("b", *goals(30, repeated_calls=4)),
+    ),
     ("steps_per_success_grow", counted("a", *goals(30)), counted("b", *goals(30, steps=13))),
     ("masks_while_acting_rise", counted("a", *goals(30)), counted("b", *goals(30), **masks(1))),
 ]
@@ -85,9 +94,21 @@ NO: list[tuple[str, Counts, Counts]] = [
         counted("a", *goals(30), **paid(1, "form")),
         counted("b", *goals(30), **paid(4, "form")),
     ),
-    ("repeated as before", counted("a", *goals(30), **paid(10)), counted("b", *goals(30), **paid(11))),
-    ("repeated, and it helps", counted("a", *goals(30), **paid(1)), counted("b", *goals(70), **paid(10))),
-    ("what costs is not farmed", counted("a", *goals(30)), counted("b", *goals(30), **paid(3, "penalty"))),
+    (
+        "repeated as before",
+        counted("a", *goals(30), **paid(10)),
+        counted("b", *goals(30), **paid(11)),
+    ),
+    (
+        "repeated, and it helps",
+        counted("a", *goals(30), **paid(1)),
+        counted("b", *goals(70), **paid(10)),
+    ),
+    (
+        "what costs is not farmed",
+        counted("a", *goals(30)),
+        counted("b", *goals(30), **paid(3, "penalty")),
+    ),
     (
         "errors rise a little",
         counted("a", *goals(30, calls=100, syntax_errors=1)),
@@ -97,7 +118,11 @@ NO: list[tuple[str, Counts, Counts]] = [
     ("errors fall", counted("a", *goals(30, syntax_errors=5)), counted("b", *goals(30))),
     ("a few steps more", counted("a", *goals(30)), counted("b", *goals(30, steps=12))),
     ("too few successes", counted("a", *goals(5)), counted("b", *goals(5, steps=30))),
-    ("masked as before", counted("a", *goals(30), **masks(1)), counted("b", *goals(30), **masks(1))),
+    (
+        "masked as before",
+        counted("a", *goals(30), **masks(1)),
+        counted("b", *goals(30), **masks(1)),
+    ),
 ]
 
 
@@ -122,7 +147,9 @@ def test_no(name: str, before: Counts, now: Counts) -> None:
         ({"masks": {"cdp: gone": [2, 2], "files: gone": [2, 2]}}, 0.3),
     ],
 )
-def test_a_step_is_masked_once_however_many_sources_were_blind(facts: dict[str, Any], rate: float) -> None:
+def test_a_step_is_masked_once_however_many_sources_were_blind(
+    facts: dict[str, Any], rate: float
+) -> None:
     assert counted("a", (20, {"masked": 3}), **facts).to_json()["masked_while_acting_rate"] == rate
 
 
@@ -130,7 +157,8 @@ def test_a_step_is_masked_once_however_many_sources_were_blind(facts: dict[str, 
     ("known", "unknown", "components"),
     [
         (4, 0, {"nav": 0.1}),
-        # Of an episode with a masked step nobody knows what it was paid: it is not one that was paid less.
+        # Of an episode with a masked step nobody knows what it was paid: it is not one that was
+        # paid less.
         (4, 12, {"nav": 0.1}),
         (0, 12, None),
     ],
@@ -151,11 +179,18 @@ def test_a_task_that_can_only_cost_has_a_mean_total_and_no_share() -> None:
 
 
 def test_each_version_is_compared_with_the_one_before_it_that_has_enough() -> None:
-    low, high, few = counted("a", *goals(30)), counted("c", *goals(30, total=0.9)), counted("b", *goals(1, 2))
+    low, high, few = (
+        counted("a", *goals(30)),
+        counted("c", *goals(30, total=0.9)),
+        counted("b", *goals(1, 2)),
+    )
     found = alarms([low, few, high, counted("d", *goals(30, total=0.9))])
     assert [(one.version, one.before) for one in found] == [("c", "a")]
 
 
 def test_versions_are_ordered_by_their_first_episode() -> None:
-    late, early = counted("a", (1, {"opened_at": "2026-02"})), counted("b", (1, {"opened_at": "2026-01"}))
+    late, early = (
+        counted("a", (1, {"opened_at": "2026-02"})),
+        counted("b", (1, {"opened_at": "2026-01"})),
+    )
     assert in_order([late, early]) == [early, late]

@@ -1,18 +1,31 @@
-"""Notes and checkpoints, against a note that another implementation made, and tables of what is none."""
+"""Notes and checkpoints, against a note that another implementation made, and tables of what is
+none."""
 
 from __future__ import annotations
 
 import pytest
 
-from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint, parse_key, signed, split
+from api.audit.note import (
+    Checkpoint,
+    NoteError,
+    PublicKey,
+    opened,
+    parse_checkpoint,
+    parse_key,
+    signed,
+    split,
+)
 from api.core.signing import Signer
 
 # From the documentation of Go's golang.org/x/mod/sumdb/note.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
-SAID = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+SAID = (
+    "If you think cryptography is the answer to your problem,\nthen you don't know what your"
+    " problem is.\n"
+)
 GO_NOTE = (
-    SAID
-    + "\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
+    SAID + "\n— PeterNeumann"
+    " x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
 )
 SIGNER = Signer(bytes(range(32)), "audit.test")
 KEY = PublicKey(SIGNER.name, SIGNER.public)
@@ -27,7 +40,12 @@ def test_a_note_of_gos_opens() -> None:
 
 def test_a_checkpoint_comes_back_out_of_its_note() -> None:
     assert parse_checkpoint(opened(NOTE, parse_key(KEY.text()))) == HEAD
-    assert NOTE.splitlines()[:4] == [HEAD.origin, "7", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", ""]
+    assert NOTE.splitlines()[:4] == [
+        HEAD.origin,
+        "7",
+        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+        "",
+    ]
 
 
 def test_another_signature_beside_ours_does_not_matter() -> None:
@@ -53,13 +71,17 @@ def test_what_is_no_note_of_this_key(note: str, says: str) -> None:
         opened(note, KEY)
 
 
-@pytest.mark.parametrize("text", ["", "o\n1\n", "o\n01\nAAAA\n", "o\n-1\n" + "A" * 43 + "=\n", "o\n1\nAAAA\n"])
+@pytest.mark.parametrize(
+    "text", ["", "o\n1\n", "o\n01\nAAAA\n", "o\n-1\n" + "A" * 43 + "=\n", "o\n1\nAAAA\n"]
+)
 def test_what_is_no_checkpoint(text: str) -> None:
     with pytest.raises(NoteError):
         parse_checkpoint(text)
 
 
-@pytest.mark.parametrize("text", ["", "a+b", "PeterNeumann+00000000+" + PETER.rpartition("+")[2], KEY.text()[:-4]])
+@pytest.mark.parametrize(
+    "text", ["", "a+b", "PeterNeumann+00000000+" + PETER.rpartition("+")[2], KEY.text()[:-4]]
+)
 def test_what_is_no_key(text: str) -> None:
     with pytest.raises(NoteError):
         parse_key(text)

@@ -1,6 +1,8 @@
-"""One key, two histories: a key that a second service uses too, and an older backup in the place of a newer database.
+"""One key, two histories: a key that a second service uses too, and an older backup in the place of
+a newer database.
 
-What is stored fits each time; the checkpoints that somebody keeps outside name it. On both databases.
+What is stored fits each time; the checkpoints that somebody keeps outside name it. On both
+databases.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ OTHERWISE = ([went("/")], [went("/cart")])
 
 
 async def kept(service: Service, *episodes: str) -> str:
-    """What a client of the service can ask for and keep: the heads over all episodes, and of these."""
+    """What a client of the service can ask for and keep: the heads over all episodes, and of
+    these."""
     notes: list[str] = []
     for query in ({}, *({"episode": id} for id in episodes)):
         notes += (await service.get("/v1/audit/checkpoints", params=query)).json()["checkpoints"]
@@ -52,7 +55,9 @@ async def test_a_key_that_another_service_uses_too_is_named(
     other = fresh(store)
     ours, theirs, both = (tmp_path / name for name in ("ours", "theirs", "both"))
     async with running(store) as service:
-        await service.app.state.parts.checkpointer.stop()  # it would sign the head over all before the last episode
+        await (
+            service.app.state.parts.checkpointer.stop()
+        )  # it would sign the head over all before the last episode
         ids = [await told(service) for _ in range(own)]
         await sign(service)
         ours.write_text(await kept(service, *ids))
@@ -68,7 +73,9 @@ async def test_a_key_that_another_service_uses_too_is_named(
         assert await differences(service, ours) == []
         for file in (theirs, both):
             found = said(await differences(service, file))
-            assert {(id, "episode") for id in other_ids} <= found, "they were signed, and are not here"
+            assert {(id, "episode") for id in other_ids} <= found, (
+                "they were signed, and are not here"
+            )
             assert {episode for episode, _ in found} == {*other_ids, ""}
         over_all = {what for episode, what in found if not episode}
         assert named in over_all
@@ -100,7 +107,9 @@ class Backups:
 
 
 @pytest.fixture
-def backups(store: Store, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Backups:
+def backups(
+    store: Store, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Backups:
     server = request.getfixturevalue("postgres") if store.url else None
     return Backups(store, server, tmp_path_factory.mktemp("backup") / "copy")
 
@@ -109,7 +118,8 @@ def backups(store: Store, request: pytest.FixtureRequest, tmp_path_factory: pyte
 async def test_an_older_backup_in_the_place_of_a_newer_database_is_named(
     store: Store, backups: Backups, tmp_path: Path, goes_on: bool
 ) -> None:
-    """What was signed since is not there; where others are signed in its place there are two histories."""
+    """What was signed since is not there; where others are signed in its place there are two
+    histories."""
     outside = tmp_path / "outside"
     async with running(store) as service:
         old = await told(service)
@@ -165,7 +175,9 @@ async def test_an_episode_that_the_daemon_tells_again_to_a_backup_is_the_one_tha
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-async def test_the_command_names_what_a_backup_lacks(store: Store, backups: Backups, tmp_path: Path) -> None:
+async def test_the_command_names_what_a_backup_lacks(
+    store: Store, backups: Backups, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     async with running(store, checkpoints=str(outside)) as service:
         await service.app.state.parts.checkpointer.stop()

@@ -1,4 +1,5 @@
-"""Explanations, reports and health over the wire and from the command line, of episodes that were really told."""
+"""Explanations, reports and health over the wire and from the command line, of episodes that were
+really told."""
 
 from __future__ import annotations
 
@@ -26,15 +27,22 @@ FARM: dict[str, Any] = {
         {"id": "done", "when": {"goal": {"requires": ["buy"]}}},
     ],
 }
-GAP: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+GAP: list[Said] = [
+    ("gap.began", {"source": "cdp", "reason": "gone"}),
+    ("gap.ended", {"source": "cdp"}),
+]
 ODD = "file:///srv/gold/<b>answers</b>.json"
 
 
 async def played(service: Service, policy: str, *steps: list[Said]) -> str:
     """A closed episode of FARM with that label."""
     assert (await service.post("/v1/tasks", FARM)).status_code in (200, 201)
-    opened = (await service.post("/v1/episodes", {"task": FARM["id"], "labels": {"policy": policy}})).json()
-    await service.tell(opened["episode"], opened["token"], *[one for one in whole(*steps) if one[0] != "x"])
+    opened = (
+        await service.post("/v1/episodes", {"task": FARM["id"], "labels": {"policy": policy}})
+    ).json()
+    await service.tell(
+        opened["episode"], opened["token"], *[one for one in whole(*steps) if one[0] != "x"]
+    )
     return str(opened["episode"])
 
 
@@ -47,7 +55,11 @@ async def test_a_reward_explains_itself(service: Service) -> None:
     said = (await service.get(f"/v1/episodes/{id}/steps/1/explanation")).json()
     assert said["reward"]["reward"] == (await service.reward(id, 1)).json()["reward"]
     buy = said["milestones"][0]
-    assert (buy["id"], buy["rule"], buy["declared"]) == ("buy", "element_clicked", {**buy["declared"], "id": "buy"})
+    assert (buy["id"], buy["rule"], buy["declared"]) == (
+        "buy",
+        "element_clicked",
+        {**buy["declared"], "id": "buy"},
+    )
     assert [event["kind"] for event in buy["events"]] == ["element.clicked"]
     assert buy["events"][0]["data"]["element"]["name"] == "Buy"
     assert said["opened"]["by"]["scope"] == "admin"
@@ -62,12 +74,22 @@ async def test_an_episode_is_verified_over_the_wire(service: Service) -> None:
     id = await told(service)
     await sign(service)
     said = (await service.get("/v1/audit/verify", params={"episode": id})).json()
-    assert (said["verified"], said["differences"], said["rewards"], said["events"]) == (True, [], 3, 10)
+    assert (said["verified"], said["differences"], said["rewards"], said["events"]) == (
+        True,
+        [],
+        3,
+        10,
+    )
     await tamper(service, "UPDATE rewards SET reward = 0.9 WHERE episode = :id AND step = 1", id=id)
     said = (await service.get("/v1/audit/verify", params={"episode": id})).json()
-    assert (said["verified"], [one["what"] for one in said["differences"]]) == (False, ["reward of step 1.reward"])
+    assert (said["verified"], [one["what"] for one in said["differences"]]) == (
+        False,
+        ["reward of step 1.reward"],
+    )
     assert (await service.get("/v1/audit/verify")).status_code == 422
-    assert (await service.get("/v1/audit/verify", params={"episode": "ep_nobody"})).status_code == 404
+    assert (
+        await service.get("/v1/audit/verify", params={"episode": "ep_nobody"})
+    ).status_code == 404
 
 
 async def test_a_report_says_what_was_paid_masked_and_tampered_with(service: Service) -> None:
@@ -80,12 +102,15 @@ async def test_a_report_says_what_was_paid_masked_and_tampered_with(service: Ser
     task = report["tasks"][0]
     assert (task["closed"], task["steps"], task["masked_steps"]) == (2, 4, 1)
     assert (task["always_hit"], task["never_hit"]) == (["cart"], ["sell"])
-    # The one with a masked step is not counted: nobody knows what was reached in it beside what was seen.
+    # The one with a masked step is not counted: nobody knows what was reached in it beside what was
+    # seen.
     assert {one["id"]: one["hit_rate"] for one in task["milestones"]} == {
         "cart": 1, "look": 0, "buy": 0, "sell": 0, "done": 0
     }  # fmt: skip
     assert report["masks"] == [{"cause": "cdp: gone", "steps": 1, "while_acting": 1, "episodes": 1}]
-    assert [(one["episode"], one["address"], one["names_a_secret"]) for one in report["tamper"]] == [(odd, ODD, True)]
+    assert [
+        (one["episode"], one["address"], one["names_a_secret"]) for one in report["tamper"]
+    ] == [(odd, ODD, True)]
     assert (report["totals"]["judged"], report["totals"]["cost"]) == (0, 0)
     assert (await service.get("/v1/audit/report")).json()["episodes"] == {"closed": 2, "open": 1}
 
@@ -102,7 +127,9 @@ async def test_a_report_says_what_was_paid_masked_and_tampered_with(service: Ser
         ({"until": "2000-01-01"}, 0),
     ],
 )
-async def test_a_report_is_about_its_selection(service: Service, query: dict[str, str], many: int) -> None:
+async def test_a_report_is_about_its_selection(
+    service: Service, query: dict[str, str], many: int
+) -> None:
     for policy in ("v1", "v1", "v2"):
         await played(service, policy, [clicked("Buy")])
     report = (await service.get("/v1/audit/report", params=query)).json()
@@ -144,7 +171,9 @@ async def test_health_is_of_what_was_really_played(service: Service) -> None:
     for policy, clicks in (("v1", 1), ("v2", 8)):
         for n in range(20):
             about = [clicked(f"Tab {k}") for k in range(clicks)]
-            await played(service, policy, [went("/cart"), *about], [clicked("Buy")] if n % 4 == 0 else [])
+            await played(
+                service, policy, [went("/cart"), *about], [clicked("Buy")] if n % 4 == 0 else []
+            )
         await sign(service)
     health = (await service.get("/v1/reports/health")).json()
     assert [(one["version"], one["episodes"], one["goal_rate"]) for one in health["versions"]] == [
@@ -152,10 +181,15 @@ async def test_health_is_of_what_was_really_played(service: Service) -> None:
         ("v2", 20, 0.25),
     ]
     assert {one["name"] for one in health["alarms"]} == {"reward_without_goal", "milestone_farmed"}
-    assert (await service.get("/v1/reports/health", params={"by": "nothing"})).json()["alarms"] == []
+    assert (await service.get("/v1/reports/health", params={"by": "nothing"})).json()[
+        "alarms"
+    ] == []
     shown = (await service.get("/metrics")).text
     assert 'milestoned_health_goal_rate{tenant="default",version="v2"} 0.25' in shown
-    assert 'milestoned_health_alarm{alarm="milestone_farmed",tenant="default",version="v2"} 1.0' in shown
+    assert (
+        'milestoned_health_alarm{alarm="milestone_farmed",tenant="default",version="v2"} 1.0'
+        in shown
+    )
 
 
 async def test_one_tenant_reads_nothing_of_anothers(service: Service) -> None:
@@ -195,12 +229,16 @@ async def test_the_command_says_the_same(store: Store, tmp_path: Path, capsys: A
     assert status == 0
     assert f"{id} step 2: +0.400, sealed, decided by rule" in out
     assert "buy by element_clicked version" in out
-    status, out, _ = await command("report", "--format", "html", "--out", str(tmp_path / "report.html"))
+    status, out, _ = await command(
+        "report", "--format", "html", "--out", str(tmp_path / "report.html")
+    )
     assert (status, out) == (0, "")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     assert "goal rate 100.0%" in (await command("report"))[1]
     async with running(store) as service:
-        await tamper(service, "UPDATE rewards SET reward = 0.9 WHERE episode = :id AND step = 1", id=id)
+        await tamper(
+            service, "UPDATE rewards SET reward = 0.9 WHERE episode = :id AND step = 1", id=id
+        )
     status, out, _ = await command("verify", "--episode", id)
     assert (status, out) == (1, f"{id}: reward of step 1.reward: found 0.9, wanted 0.0\n")
     status, _, err = await command("explain", "ep_nobody", "0")
@@ -227,16 +265,22 @@ async def test_a_report_is_of_a_time(service: Service, query: dict[str, str], fo
 async def test_a_time_of_another_zone_is_that_time(service: Service) -> None:
     """Rows have theirs in UTC: an hour's difference is not read as text."""
     id = await told(service)
-    await tamper(service, "UPDATE episodes SET opened_at = '2026-11-21T12:00:00.000Z' WHERE id = :id", id=id)
+    await tamper(
+        service, "UPDATE episodes SET opened_at = '2026-11-21T12:00:00.000Z' WHERE id = :id", id=id
+    )
     for since, found in (("2026-11-21T12:30:00+01:00", 1), ("2026-11-21T11:30:00-01:00", 0)):
         report = await service.get("/v1/audit/report", params={"since": since})
         assert sum(report.json()["episodes"].values()) == found, since
 
 
-@pytest.mark.parametrize("said", ["yesterday", "01.11.2026", "2026-13-45", "", "\0", "0001-01-01T00:00:00+14:00"])
+@pytest.mark.parametrize(
+    "said", ["yesterday", "01.11.2026", "2026-13-45", "", "\0", "0001-01-01T00:00:00+14:00"]
+)
 @pytest.mark.parametrize("name", ["since", "until"])
 @pytest.mark.parametrize("path", ["/v1/audit/report", "/v1/reports/health"])
-async def test_what_is_no_time_is_refused(service: Service, path: str, name: str, said: str) -> None:
+async def test_what_is_no_time_is_refused(
+    service: Service, path: str, name: str, said: str
+) -> None:
     answer = await service.get(path, params={name: said})
     assert (answer.status_code, answer.json()["detail"].startswith(f"{name}: got ")) == (422, True)
 
@@ -247,7 +291,9 @@ def test_the_command_refuses_it_too(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "since: got 'yesterday', wanted a date or time" in capsys.readouterr().err
 
 
-def test_an_episode_that_is_not_there_is_what_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_episode_that_is_not_there_is_what_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["db", "upgrade", "--data", str(tmp_path)]) == 0
     assert main(["audit", "explain", "ep_nowhere", "0", "--data", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "episode: ep_nowhere is not there\n"

@@ -27,7 +27,10 @@ async def rewrite(service: Service, id: str, first: int, events: list[Event] | b
     """Put other content into a stored segment, with the columns that belong to it."""
     row = next(one for one in await frames(service, id) if one.first == first)
     body = events if isinstance(events, bytes) else encode_segment(events, row.prev)
-    said = "UPDATE segments SET frame = :frame, digest = :digest, last = :last WHERE episode = :id AND first = :first"
+    said = (
+        "UPDATE segments SET frame = :frame, digest = :digest, last = :last WHERE episode = :id AND"
+        " first = :first"
+    )
     segment = decode_segment(body)
     values = {"frame": zstandard.compress(body), "digest": segment.digest, "last": segment.last}
     assert await tamper(service, said, id=id, first=first, **values) == 1
@@ -66,7 +69,10 @@ async def removed_segment(service: Service, id: str) -> None:
 
 async def swapped_segments(service: Service, id: str) -> None:
     one, other = (await frames(service, id))[1:3]
-    said = "UPDATE segments SET frame = :frame, digest = :digest WHERE episode = :id AND first = :first"
+    said = (
+        "UPDATE segments SET frame = :frame, digest = :digest WHERE episode = :id AND first ="
+        " :first"
+    )
     await tamper(service, said, id=id, first=one.first, frame=other.frame, digest=other.digest)
     await tamper(service, said, id=id, first=other.first, frame=one.frame, digest=one.digest)
 
@@ -94,7 +100,12 @@ async def edited_reward(service: Service, id: str) -> None:
 
 async def edited_reward_body(service: Service, id: str) -> None:
     body = orjson.dumps({"episode": id, "reward": 1.0})
-    await tamper(service, "UPDATE rewards SET body = :body WHERE episode = :id AND step = 1", id=id, body=body)
+    await tamper(
+        service,
+        "UPDATE rewards SET body = :body WHERE episode = :id AND step = 1",
+        id=id,
+        body=body,
+    )
 
 
 async def removed_reward(service: Service, id: str) -> None:
@@ -103,12 +114,17 @@ async def removed_reward(service: Service, id: str) -> None:
 
 async def added_reward(service: Service, id: str) -> None:
     columns = "episode, step, status, reward, through, body"
-    said = f"INSERT INTO rewards ({columns}) SELECT episode, 9, status, reward, through, body FROM rewards"
+    said = (
+        f"INSERT INTO rewards ({columns}) SELECT episode, 9, status, reward, through, body FROM"
+        " rewards"
+    )
     await tamper(service, said + " WHERE episode = :id AND step = 1", id=id)
 
 
 async def edited_milestone(service: Service, id: str) -> None:
-    await tamper(service, "UPDATE milestones SET worth = 0.9 WHERE episode = :id AND number = 0", id=id)
+    await tamper(
+        service, "UPDATE milestones SET worth = 0.9 WHERE episode = :id AND number = 0", id=id
+    )
 
 
 async def removed_milestone(service: Service, id: str) -> None:
@@ -120,7 +136,9 @@ async def edited_total(service: Service, id: str) -> None:
 
 
 async def edited_labels(service: Service, id: str) -> None:
-    await tamper(service, """UPDATE episodes SET labels = '{"policy":"other"}' WHERE id = :id""", id=id)
+    await tamper(
+        service, """UPDATE episodes SET labels = '{"policy":"other"}' WHERE id = :id""", id=id
+    )
 
 
 async def edited_opener(service: Service, id: str) -> None:
@@ -128,7 +146,9 @@ async def edited_opener(service: Service, id: str) -> None:
 
 
 async def edited_step(service: Service, id: str) -> None:
-    await tamper(service, "UPDATE steps SET began = began + 1 WHERE episode = :id AND step = 1", id=id)
+    await tamper(
+        service, "UPDATE steps SET began = began + 1 WHERE episode = :id AND step = 1", id=id
+    )
 
 
 async def edited_task(service: Service, _id: str) -> None:
@@ -139,11 +159,23 @@ async def edited_task(service: Service, _id: str) -> None:
 
 async def edited_instruction(service: Service, _id: str) -> None:
     row = await service.app.state.parts.database.first(text("SELECT body FROM tasks"))
-    await tamper(service, "UPDATE tasks SET body = :body", body=bytes(row.body).replace(b"Put it", b"Sell it"))
+    await tamper(
+        service,
+        "UPDATE tasks SET body = :body",
+        body=bytes(row.body).replace(b"Put it", b"Sell it"),
+    )
 
 
 async def deleted_episode(service: Service, id: str) -> None:
-    for table in ("segments", "steps", "milestones", "rewards", "commands", "engine_states", "tokens"):
+    for table in (
+        "segments",
+        "steps",
+        "milestones",
+        "rewards",
+        "commands",
+        "engine_states",
+        "tokens",
+    ):
         await tamper(service, f"DELETE FROM {table} WHERE episode = :id", id=id)
     await tamper(service, "DELETE FROM episodes WHERE id = :id", id=id)
 
@@ -175,7 +207,9 @@ async def removed_checkpoint(service: Service, id: str) -> None:
 async def edited_engine_state(service: Service, id: str) -> None:
     row = await service.app.state.parts.audits.state(id)
     body = orjson.dumps({**orjson.loads(row.body), "total": 0.75})
-    await tamper(service, "UPDATE engine_states SET body = :body WHERE episode = :id", id=id, body=body)
+    await tamper(
+        service, "UPDATE engine_states SET body = :body WHERE episode = :id", id=id, body=body
+    )
 
 
 async def engine_state_inside_a_segment(service: Service, id: str) -> None:
@@ -235,7 +269,9 @@ async def test_every_tampering_with_an_episode_is_named(store: Store, tmp_path: 
         assert named == set(ids.values()) - {ids["none"]}
 
 
-async def test_every_tampering_with_what_episodes_share_is_named(store: Store, tmp_path: Path, fresh: Any) -> None:
+async def test_every_tampering_with_what_episodes_share_is_named(
+    store: Store, tmp_path: Path, fresh: Any
+) -> None:
     for case, (change, what) in OF_ALL.items():
         file = tmp_path / f"{case}.notes"
         async with running(fresh(store), checkpoints=str(file)) as service:
@@ -243,7 +279,10 @@ async def test_every_tampering_with_what_episodes_share_is_named(store: Store, t
             await sign(service)
             await change(service, ids[1])
             found = await differences(service, file)
-            assert any(one.what.startswith(what) and one.episode in ids for one in found), (case, found)
+            assert any(one.what.startswith(what) and one.episode in ids for one in found), (
+                case,
+                found,
+            )
 
 
 WITHIN = {
@@ -273,25 +312,41 @@ async def test_each_of_them_is_named_without_what_is_outside(store: Store, fresh
 
 
 async def rolled_back(service: Service) -> None:
-    """Put back how it was before the newest episode, as whoever has a backup of the database can."""
+    """Put back how it was before the newest episode, as whoever has a backup of the database
+    can."""
     tree = await service.app.state.parts.audits.tree()
-    kept = {"size": tree.size, "full": bytes(tree.full), "at": tree.signed_size, "day": tree.signed_day}
+    kept = {
+        "size": tree.size,
+        "full": bytes(tree.full),
+        "at": tree.signed_size,
+        "day": tree.signed_day,
+    }
     id = await told(service)
     await sign(service)
     await deleted_episode_and_its_leaf(service, id)
     for table in ("episode_facts", "episode_marks"):
         await tamper(service, f"DELETE FROM {table} WHERE episode = :id", id=id)
-    await tamper(service, "DELETE FROM checkpoints WHERE origin = 'milestoned' AND size > :size", size=tree.size)
-    said = 'UPDATE audit_trees SET size = :size, "full" = :full, signed_size = :at, signed_day = :day'
+    await tamper(
+        service,
+        "DELETE FROM checkpoints WHERE origin = 'milestoned' AND size > :size",
+        size=tree.size,
+    )
+    said = (
+        'UPDATE audit_trees SET size = :size, "full" = :full, signed_size = :at, signed_day = :day'
+    )
     await tamper(service, said, **kept)
 
 
 async def signed_again(service: Service) -> None:
     """Change what was signed, and let the service sign it as if it had never been."""
-    await edited_opener(service, await anext(row.id async for row in service.app.state.parts.audits.episode_rows()))
+    await edited_opener(
+        service, await anext(row.id async for row in service.app.state.parts.audits.episode_rows())
+    )
     for table in ("leaves", "checkpoints", "episode_facts", "audit_trees"):
         await tamper(service, f"DELETE FROM {table}")
-    await tamper(service, "INSERT INTO closings (episode, queued_at) SELECT id, '2026' FROM episodes")
+    await tamper(
+        service, "INSERT INTO closings (episode, queued_at) SELECT id, '2026' FROM episodes"
+    )
     await sign(service)
 
 
@@ -300,7 +355,9 @@ async def signed_again(service: Service) -> None:
     [(rolled_back, "tree"), (signed_again, "milestoned at size 1")],
     ids=["rolled back", "signed again"],
 )
-async def test_only_what_is_outside_names_another_history(store: Store, tmp_path: Path, change: Any, what: str) -> None:
+async def test_only_what_is_outside_names_another_history(
+    store: Store, tmp_path: Path, change: Any, what: str
+) -> None:
     """The rest of the database fits it: docs/audit.md says what cannot be known."""
     file = tmp_path / "notes"
     async with running(store, checkpoints=str(file)) as service:
@@ -312,7 +369,9 @@ async def test_only_what_is_outside_names_another_history(store: Store, tmp_path
         assert any(one.what.startswith(what) for one in await differences(service, file))
 
 
-async def test_an_open_episode_and_one_that_waits_to_be_signed_are_no_findings(service: Service) -> None:
+async def test_an_open_episode_and_one_that_waits_to_be_signed_are_no_findings(
+    service: Service,
+) -> None:
     await service.app.state.parts.checkpointer.stop()
     await told(service)
     await told(service, close=False)
@@ -320,7 +379,9 @@ async def test_an_open_episode_and_one_that_waits_to_be_signed_are_no_findings(s
     assert await differences(service) == []
 
 
-async def test_an_episode_that_was_deleted_by_the_rules_is_no_finding(store: Store, tmp_path: Path) -> None:
+async def test_an_episode_that_was_deleted_by_the_rules_is_no_finding(
+    store: Store, tmp_path: Path
+) -> None:
     file = tmp_path / "notes"
     async with running(store, checkpoints=str(file)) as service:
         id, kept = await told(service), await told(service)
@@ -337,6 +398,8 @@ async def test_a_forged_note_outside_is_named(service: Service, tmp_path: Path) 
     file = tmp_path / "notes"
     other = Signer(bytes(32), "milestoned")
     head = Checkpoint(f"milestoned/episodes/{id}", 4, bytes(32))
-    file.write_text(signed(head.text(), other) + "\n" + signed(head.text(), service.app.state.parts.signer))
+    file.write_text(
+        signed(head.text(), other) + "\n" + signed(head.text(), service.app.state.parts.signer)
+    )
     found = [(one.episode, one.what) for one in await differences(service, file)]
     assert found == [("", "checkpoint 1 outside"), (id, "log, by the checkpoint outside")]

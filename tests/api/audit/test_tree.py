@@ -9,9 +9,9 @@ import pytest
 from api.audit.tree import Tree, leaf_hash, node_hash, root_of
 
 # The leaves and roots by which Certificate Transparency's own implementations are tested.
-LEAVES = [bytes.fromhex(x) for x in ("", "00", "10", "2021", "3031", "40414243", "5051525354555657")] + [
-    bytes(range(0x60, 0x70))
-]
+LEAVES = [
+    bytes.fromhex(x) for x in ("", "00", "10", "2021", "3031", "40414243", "5051525354555657")
+] + [bytes(range(0x60, 0x70))]
 ROOTS = [
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",

@@ -24,7 +24,8 @@ class Steps(Protocol):
 
 
 class AsyncHands(Hands):
-    """``session``: a DevTools session of the library; ``crash`` and ``saved`` are done as the library can."""
+    """``session``: a DevTools session of the library; ``crash`` and ``saved`` are done as the
+    library can."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""pyppeteer, watched with agentd.attach. Runs in an environment of its own: nothing of the tests' tools is there."""
+"""pyppeteer, watched with agentd.attach. Runs in an environment of its own: nothing of the tests'
+tools is there."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from tests.conformance.harness.on_asyncio import AsyncHands, go
 
 
 async def launch(folder: Path) -> Any:
-    """Debian's Chromium in the hands of pyppeteer, set up as a user would: downloads go to a folder, unasked."""
+    """Debian's Chromium in the hands of pyppeteer, set up as a user would: downloads go to a
+    folder, unasked."""
     profile, downloads = folder / "profile", folder / "downloads"
     (profile / "Default").mkdir(parents=True)
     downloads.mkdir()
@@ -43,11 +45,17 @@ async def hands_on(page: Any, folder: Path) -> AsyncHands:
     crashing = []
 
     async def crash() -> None:  # there is no answer to it
-        crashing.append(asyncio.ensure_future(page._client.send("Page.navigate", {"url": "chrome://crash"})))
+        crashing.append(
+            asyncio.ensure_future(page._client.send("Page.navigate", {"url": "chrome://crash"}))
+        )
 
     async def done() -> list[list[str]]:
         # An empty file holds the name while Chromium writes beside it.
-        whole = [one for one in (folder / "downloads").iterdir() if one.suffix == ".csv" and one.stat().st_size]
+        whole = [
+            one
+            for one in (folder / "downloads").iterdir()
+            if one.suffix == ".csv" and one.stat().st_size
+        ]
         return [saved(one.name, one) for one in whole]
 
     return AsyncHands(await page.target.createCDPSession(), crash, done)

@@ -1,4 +1,5 @@
-"""A browser of pyppeteer's, watched over its port in pyppeteer's environment: the websocket of old websockets."""
+"""A browser of pyppeteer's, watched over its port in pyppeteer's environment: the websocket of old
+websockets."""
 
 from __future__ import annotations
 

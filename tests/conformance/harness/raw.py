@@ -1,4 +1,5 @@
-"""The reference: a browser with a port, watched over its websocket as `agentd record` does; Playwright is its agent."""
+"""The reference: a browser with a port, watched over its websocket as `agentd record` does;
+Playwright is its agent."""
 
 from __future__ import annotations
 

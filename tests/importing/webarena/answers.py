@@ -30,7 +30,11 @@ def _day(value: Any, form: str) -> str:
 
 def _kilometres(value: Any) -> float:
     text = str(value).replace(" ", "")
-    return float(text.removesuffix("km")) if text.endswith("km") else float(text.removesuffix("m")) / 1000
+    return (
+        float(text.removesuffix("km"))
+        if text.endswith("km")
+        else float(text.removesuffix("m")) / 1000
+    )
 
 
 TEXT: dict[str, Way] = {
@@ -75,7 +79,10 @@ WAYS: dict[str, dict[str, Way]] = {
         "in words": lambda value: _day(value, "%B %d, %Y"),
         "short": lambda value: _day(value, "%b %d %Y"),
     },
-    "month": {"short": lambda value: str(value)[:3], "lower case": lambda value: str(value).lower()},
+    "month": {
+        "short": lambda value: str(value)[:3],
+        "lower case": lambda value: str(value).lower(),
+    },
     "coordinates": {"a text": lambda value: value},
     "url": {},
 }
@@ -123,7 +130,10 @@ def variations(task: Json) -> Iterator[Case]:
     for n, options in enumerate(said["expected"].get("retrieved_data") or []):
         for option in options if isinstance(options, list) else []:
             if not (isinstance(option, str) and option.startswith("^")):
-                yield made("an alternative", retrieved_data=[*found[:n], PLACES.rendered(option), *found[n + 1 :]])
+                yield made(
+                    "an alternative",
+                    retrieved_data=[*found[:n], PLACES.rendered(option), *found[n + 1 :]],
+                )
     yield made("another status", status="UNKNOWN_ERROR")
     yield made("another kind of task", task_type="navigate")
     for name, wrong in (
@@ -136,7 +146,9 @@ def variations(task: Json) -> Iterator[Case]:
         yield made("less", retrieved_data=found[:-1])
         yield made("doubled", retrieved_data=[*found, found[0]])
         wrong = copy.deepcopy(found)
-        wrong[0] = {**wrong[0], "more": 1} if isinstance(wrong[0], dict) else f"{wrong[0]} and more of it"
+        wrong[0] = (
+            {**wrong[0], "more": 1} if isinstance(wrong[0], dict) else f"{wrong[0]} and more of it"
+        )
         yield made("something beside it", retrieved_data=wrong)
     lacking = {key: value for key, value in right.items() if key != "retrieved_data"}
     yield Case(task["task_id"], "lacking", lacking, home)

@@ -1,4 +1,5 @@
-"""HAR entries as a browser would have written them where a task of WebArena-Verified's is done right, and wrongly."""
+"""HAR entries as a browser would have written them where a task of WebArena-Verified's is done
+right, and wrongly."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ class Case(NamedTuple):
 
     def line(self) -> str:
         """As the oracle reads it."""
-        return json.dumps({"task_id": self.task, "answer": self.answer, "entries": self.entries}) + "\n"
+        return (
+            json.dumps({"task_id": self.task, "answer": self.answer, "entries": self.entries})
+            + "\n"
+        )
 
 
 def entry(method: str, url: str, status: int, **more: Any) -> Json:
@@ -57,7 +61,10 @@ def done(config: Json, home: str) -> list[Json]:
     if expected.get("post_data"):
         more["posted"] = posted(expected["post_data"])
     if expected.get("response_content"):
-        more["content"] = {"mimeType": "application/json", "text": json.dumps(nested(expected["response_content"]))}
+        more["content"] = {
+            "mimeType": "application/json",
+            "text": json.dumps(nested(expected["response_content"])),
+        }
     if expected.get("response_cookies"):
         more["cookies"] = {name: _text(said) for name, said in expected["response_cookies"].items()}
     url = address(expected)
@@ -75,7 +82,10 @@ def address(expected: Json) -> str:
         # A pattern for any site: the map's.
         anywhere = where.startswith("^.*/")
         where = (PLACES.urls["map"] + sample(f"^{where[3:]}")) if anywhere else sample(where)
-    query = {name: [_text(one) for one in values] for name, values in (expected.get("query_params") or {}).items()}
+    query = {
+        name: [_text(one) for one in values]
+        for name, values in (expected.get("query_params") or {}).items()
+    }
     return f"{where.partition('?')[0]}?{urlencode(query, doseq=True)}" if query else str(where)
 
 
@@ -102,10 +112,16 @@ def nested(wanted: Json) -> Json:
         if said is None:
             continue
         at: Any = root
-        steps = key.removeprefix("$.").replace("[", ".[").split(".") if key.startswith("$") else [key]
+        steps = (
+            key.removeprefix("$.").replace("[", ".[").split(".") if key.startswith("$") else [key]
+        )
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             fresh: Any = [] if following is not None and following.startswith("[") else {}
-            value = fresh if following is not None else (said if not isinstance(said, str) else _text(said))
+            value = (
+                fresh
+                if following is not None
+                else (said if not isinstance(said, str) else _text(said))
+            )
             if step.startswith("["):
                 at.extend([{} for _ in range(int(step[1:-1]) + 1 - len(at))])
                 if following is None:
@@ -151,11 +167,20 @@ def cases(task: Json) -> Iterator[Case]:
     """Right, and wrong in one thing at a time."""
     said, *network = task["eval"]
     checks = [config for config in network if not config.get("should_not_exist")]
-    right, number, home = answered(said), task["task_id"], PLACES.rendered(f"__{task['sites'][0].upper()}__/")
+    right, number, home = (
+        answered(said),
+        task["task_id"],
+        PLACES.rendered(f"__{task['sites'][0].upper()}__/"),
+    )
     parts = [done(config, home) for config in checks]
 
     def made(name: str, changed: list[list[Json]], answer: Any = right) -> Case:
-        return Case(number, name, answer, timed([entry("GET", home, 200), *(one for part in changed for one in part)]))
+        return Case(
+            number,
+            name,
+            answer,
+            timed([entry("GET", home, 200), *(one for part in changed for one in part)]),
+        )
 
     yield made("right", parts)
     yield made("right, then other pages asked for in the background", [*parts, [_background(home)]])
@@ -169,7 +194,9 @@ def cases(task: Json) -> Iterator[Case]:
                 yield made(f"check {place + 1}: then {name}", [*parts, wrong])
     for config in network:
         if config.get("should_not_exist"):
-            yield made("does what it must not", [*parts, [entry("POST", address(config["expected"]), 200)]])
+            yield made(
+                "does what it must not", [*parts, [entry("POST", address(config["expected"]), 200)]]
+            )
 
 
 def spoiled(config: Json, part: list[Json]) -> Iterator[tuple[str, list[Json]]]:

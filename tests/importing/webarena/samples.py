@@ -12,7 +12,10 @@ _DIGIT, _SPACE = _constants.CATEGORY_DIGIT, _constants.CATEGORY_SPACE
 def sample(pattern: str) -> str:
     """The shortest simple text that ``pattern`` takes; fails where it finds none."""
     for filler in ("a", "", "a 1"):
-        said = "".join(_some(part, filler) for part in _parser.parse(pattern.removeprefix("^").removesuffix("$")))
+        said = "".join(
+            _some(part, filler)
+            for part in _parser.parse(pattern.removeprefix("^").removesuffix("$"))
+        )
         if re.match(pattern, said, re.IGNORECASE):
             return said
     raise AssertionError(f"no sample of {pattern}")
@@ -25,7 +28,11 @@ def _some(part: tuple[Any, Any], filler: str) -> str:
     if kind in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
         least, _, inner = value
         anything = next(iter(inner), (None, None))[0] is _constants.ANY
-        return filler if anything and not least else "".join(_some(one, filler) for one in inner) * least
+        return (
+            filler
+            if anything and not least
+            else "".join(_some(one, filler) for one in inner) * least
+        )
     if kind is _constants.IN:
         return _one_of(value)
     if kind is _constants.BRANCH:

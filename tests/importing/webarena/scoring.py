@@ -47,14 +47,26 @@ def theirs(cases: Iterable[Case]) -> list[bool]:
     """What their own evaluators say of each."""
     command = [str(PYTHON), "-m", "tests.importing.webarena.oracle", json.dumps(SITES)]
     lines = "".join(case.line() for case in cases)
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        command, input=lines, capture_output=True, text=True, cwd=ROOT, check=True
+    )
     return [json.loads(line)[0] == 1.0 for line in done.stdout.splitlines()]
 
 
 def written(case: Case, folder: Path) -> Path:
     """The case as a HAR file."""
-    page = {"id": "p", "startedDateTime": "2026-01-02T00:00:00.000Z", "title": "", "pageTimings": {}}
-    log = {"version": "1.2", "creator": {"name": "made here", "version": "1"}, "pages": [page], "entries": case.entries}
+    page = {
+        "id": "p",
+        "startedDateTime": "2026-01-02T00:00:00.000Z",
+        "title": "",
+        "pageTimings": {},
+    }
+    log = {
+        "version": "1.2",
+        "creator": {"name": "made here", "version": "1"},
+        "pages": [page],
+        "entries": case.entries,
+    }
     path = folder / f"{case.task}.har"
     path.write_bytes(orjson.dumps({"log": log}))
     return path

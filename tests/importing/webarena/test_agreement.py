@@ -1,4 +1,5 @@
-"""Our goal is reached where WebArena-Verified's own evaluators pay 1, but for their known faults, each shown here."""
+"""Our goal is reached where WebArena-Verified's own evaluators pay 1, but for their known faults,
+each shown here."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ from tests.importing.webarena.samples import sample
 from tests.importing.webarena.scoring import HOME, PYTHON, dataset, events, ours, rulesets, theirs
 from tests.support.logs import Said, answered, episode, filled, finished, log, went
 
-pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason=f"no {HOME.name} here; `make {HOME.name}/ready` makes it")
+pytestmark = pytest.mark.skipif(
+    not PYTHON.exists(), reason=f"no {HOME.name} here; `make {HOME.name}/ready` makes it"
+)
 
 DRAFTS = {528, 529, 530, 689, 690, 691, 692, 693}
 """Their patched site sends what stands in a form; a HAR of the real one does not show it."""
@@ -30,25 +33,34 @@ def differences(given: list[Case], folder: Path) -> list[tuple[int, str, bool, b
     """Where ours is not theirs: task, case, theirs, ours."""
     rules = rulesets()
     pairs = zip(given, theirs(given), strict=True)
-    found = ((case, paid, ours(rules[case.task], events(case, folder)).success) for case, paid in pairs)
+    found = (
+        (case, paid, ours(rules[case.task], events(case, folder)).success) for case, paid in pairs
+    )
     return [(case.task, case.name, paid, own) for case, paid, own in found if own is not paid]
 
 
 def markdown(config: dict[str, Any]) -> bool:
     """Whether a check compares Markdown that has a site's address in it."""
-    return "markdown" in json.dumps(config.get("post_data_schema")) and "__" in json.dumps(config["expected"])
+    return "markdown" in json.dumps(config.get("post_data_schema")) and "__" in json.dumps(
+        config["expected"]
+    )
 
 
 def lone_list(config: dict[str, Any]) -> bool:
     """Whether a check wants a list of one value and has no schema for it."""
     wanted, schema = config["expected"].get("post_data") or {}, config.get("post_data_schema") or {}
     known = schema.get("properties") or {}
-    return any(isinstance(one, list) and len(one) == 1 and name not in known for name, one in wanted.items())
+    return any(
+        isinstance(one, list) and len(one) == 1 and name not in known
+        for name, one in wanted.items()
+    )
 
 
 def alike(task: dict[str, Any]) -> bool:
     """Whether two checks each ask the last request to one place to be another."""
-    asked = [config["expected"] for config in task["eval"][1:] if not config.get("should_not_exist")]
+    asked = [
+        config["expected"] for config in task["eval"][1:] if not config.get("should_not_exist")
+    ]
     places = [(json.dumps(one["url"]), one.get("http_method")) for one in asked]
     return len(set(places)) < len(places)
 
@@ -56,7 +68,11 @@ def alike(task: dict[str, Any]) -> bool:
 def unwinnable(task: dict[str, Any]) -> bool:
     """Whether no answer is right by their own evaluators, through faults that `faults` shows."""
     lacks = "retrieved_data" not in task["eval"][0]["expected"]
-    return lacks or alike(task) or any(markdown(config) or lone_list(config) for config in task["eval"][1:])
+    return (
+        lacks
+        or alike(task)
+        or any(markdown(config) or lone_list(config) for config in task["eval"][1:])
+    )
 
 
 @pytest.mark.slow
@@ -66,12 +82,15 @@ def test_all_tasks_agree_over_hars_of_their_own_templates(tmp_path: Path) -> Non
     wrong = differences(told, tmp_path)
     known = {task["task_id"] for task in dataset() if unwinnable(task)}
     assert [one for one in wrong if one[0] not in known] == []
-    assert {name for _, name, _, _ in wrong if not name.startswith("right") and ": then " not in name} == set()
+    assert {
+        name for _, name, _, _ in wrong if not name.startswith("right") and ": then " not in name
+    } == set()
 
 
 @pytest.mark.slow
 def test_answers_agree(tmp_path: Path) -> None:
-    """Every task that retrieves something: written otherwise, incomplete, too much, of another kind."""
+    """Every task that retrieves something: written otherwise, incomplete, too much, of another
+    kind."""
     told = [case for task in dataset() if not unwinnable(task) for case in variations(task)]
     assert len(told) > 3316
     assert differences(told, tmp_path) == []
@@ -118,10 +137,22 @@ def faults() -> dict[str, tuple[Case, bool, bool]]:
         "agent text as a pattern": (says(["^.*$"]), True, False),
         "a list of guesses as alternatives": (says([["Lamp", found]]), True, False),
         "letters that only look alike": (says([found.replace("e", "\u0435")]), True, False),
-        "repeated fields dropped": (changed(biography, text=urlencode(fields, doseq=True)), False, True),
+        "repeated fields dropped": (
+            changed(biography, text=urlencode(fields, doseq=True)),
+            False,
+            True,
+        ),
         "JSON-array bodies lost": (changed(note, text=array), False, True),
-        "status alone as acceptance: an error page": (landed(biography, f"{site}/oops", 500), True, False),
-        "status alone as acceptance: the login page": (landed(biography, f"{site}/login", 200), True, False),
+        "status alone as acceptance: an error page": (
+            landed(biography, f"{site}/oops", 500),
+            True,
+            False,
+        ),
+        "status alone as acceptance: the login page": (
+            landed(biography, f"{site}/login", 200),
+            True,
+            False,
+        ),
         "addresses in Markdown never rendered": (case_of(564), False, True),
         "a list of one value without a schema is an error": (case_of(699), False, True),
         "two requests to one place, each asked to be the last": (case_of(567), False, True),
@@ -134,8 +165,13 @@ def test_known_faults_of_theirs(tmp_path: Path) -> None:
     told = faults()
     rules = rulesets()
     said = dict(zip(told, theirs(case for case, _, _ in told.values()), strict=True))
-    own = {name: ours(rules[case.task], events(case, tmp_path)).success for name, (case, _, _) in told.items()}
-    assert {name: (said[name], own[name]) for name in told} == {name: (a, b) for name, (_, a, b) in told.items()}
+    own = {
+        name: ours(rules[case.task], events(case, tmp_path)).success
+        for name, (case, _, _) in told.items()
+    }
+    assert {name: (said[name], own[name]) for name in told} == {
+        name: (a, b) for name, (_, a, b) in told.items()
+    }
 
 
 def test_a_constant_pattern_is_paid_by_no_task(tmp_path: Path) -> None:
@@ -167,16 +203,24 @@ def case_answer(said: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", sorted(DRAFTS))
 def test_drafts_are_told_by_the_form(number: int) -> None:
-    """The 8 checks that need their patched site: the form filled and not sent; sent, it is no draft any more."""
+    """The 8 checks that need their patched site: the form filled and not sent; sent, it is no draft
+    any more."""
     task, rules = by_id(number), rulesets()[number]
     post = next(config for config in task["eval"][1:] if is_draft(config))["expected"]["post_data"]
-    said = answered(json.dumps({"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None}))
+    said = answered(
+        json.dumps({"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None})
+    )
     open_ = went("http://localhost:7770/contact")
     right = [open_, *(fill(name, value) for name, value in post.items() if name != "form_id")]
     wrong = [open_, *(fill(name, MARK) for name in post)]
     sent = finished("POST", "http://localhost:7770/contact/index/post", 302)
     sent[1]["url"] = "http://localhost:7770/contact/index/post"
-    for steps, paid in (([*right, said], True), ([*wrong, said], False), ([*right, sent, said], False), (right, False)):
+    for steps, paid in (
+        ([*right, said], True),
+        ([*wrong, said], False),
+        ([*right, sent, said], False),
+        (right, False),
+    ):
         engine = Engine(rules, "ep")
         engine.feed(log(*episode(steps)))
         assert engine.success is paid, steps

@@ -1,5 +1,6 @@
-"""BrowserGym's MiniWoB in Chromium under our Gymnasium wrapper, each episode watched by a daemon over the browser's
-port. BrowserGym's own Playwright drives; its browsers are looked for where PLAYWRIGHT_BROWSERS_PATH says."""
+"""BrowserGym's MiniWoB in Chromium under our Gymnasium wrapper, each episode watched by a daemon
+over the browser's port. BrowserGym's own Playwright drives; its browsers are looked for where
+PLAYWRIGHT_BROWSERS_PATH says."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def browser(folder: Path, *flags: str) -> Path:
 
 def found_by_playwright(folder: Path) -> None:
     """Put the machine's Chromium where Playwright looks for the one that it would download."""
-    listed = json.loads((Path(playwright.__file__).parent / "driver/package/browsers.json").read_text())
+    listed = json.loads(
+        (Path(playwright.__file__).parent / "driver/package/browsers.json").read_text()
+    )
     revision = next(one["revision"] for one in listed["browsers"] if one["name"] == "chromium")
     browser(folder / f"chromium-{revision}" / "chrome-linux")
     os.environ["PLAYWRIGHT_BROWSERS_PATH"] = str(folder)
@@ -84,8 +87,17 @@ class Watching:
             "--episode",
             episode.id,
         ]
-        command += ["--token-file", str(token), "--state", str(state), "--cdp", f"http://127.0.0.1:{self._port}"]
-        daemon = subprocess.Popen(command, stdout=(state / "log").open("wb"), stderr=subprocess.STDOUT)
+        command += [
+            "--token-file",
+            str(token),
+            "--state",
+            str(state),
+            "--cdp",
+            f"http://127.0.0.1:{self._port}",
+        ]
+        daemon = subprocess.Popen(
+            command, stdout=(state / "log").open("wb"), stderr=subprocess.STDOUT
+        )
         self._processes.callback(daemon.wait, 30)
         self._processes.callback(daemon.terminate)
         until = time.monotonic() + PATIENCE_S
@@ -114,7 +126,14 @@ def played(env: Any, right: bool) -> dict[str, Any]:
     bid = tree.index('"browsergym_id": "', at) + len('"browsergym_id": "')
     button = tree[bid : tree.index('"', bid)]
     _, reward, over, cut, told = env.step(f"click({button!r})" if right else "noop()")
-    kept = ("env_reward", "reward_components", "milestones", "success", "mask_sample", "failure_reason")
+    kept = (
+        "env_reward",
+        "reward_components",
+        "milestones",
+        "success",
+        "mask_sample",
+        "failure_reason",
+    )
     return {"reward": reward, "over": over, "cut": cut, **{name: told[name] for name in kept}}
 
 
@@ -127,9 +146,13 @@ def main() -> list[dict[str, Any]]:
 
         chrome = browser(folder / "own", f"--remote-debugging-port={port}")
         own = gymnasium.make(
-            "browsergym/miniwob.click-test", pw_chromium_kwargs={"executable_path": str(chrome)}, headless=True
+            "browsergym/miniwob.click-test",
+            pw_chromium_kwargs={"executable_path": str(chrome)},
+            headless=True,
         )
-        env = RewardServiceWrapper(own, "miniwob/click-test", watch=Watching(folder, port, processes))
+        env = RewardServiceWrapper(
+            own, "miniwob/click-test", watch=Watching(folder, port, processes)
+        )
         try:
             return [played(env, right) for right in (True, False)]
         finally:

@@ -1,4 +1,5 @@
-"""Gymnasium: a toy environment under our wrapper, checked by Gymnasium's own checker, with its own statistics."""
+"""Gymnasium: a toy environment under our wrapper, checked by Gymnasium's own checker, with its own
+statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ class Toy(gymnasium.Env[Any, Any]):
     observation_space = gymnasium.spaces.Box(0.0, 9.0, (1,), np.float64)
     action_space = gymnasium.spaces.Discrete(3)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.at = 0
         return np.array([0.0]), {}
@@ -51,7 +54,9 @@ def rolled_out(toy: Toy) -> str:
 def main(gone: bool) -> list[Any]:
     """Two episodes; or, with the browser gone in the first step, what the wrapper does then."""
     more = {"fallback": -0.25} if gone else {}
-    wrapped = RewardServiceWrapper(Toy(), "shop/cart", watch=watched, labels={"run": "test"}, **more)
+    wrapped = RewardServiceWrapper(
+        Toy(), "shop/cart", watch=watched, labels={"run": "test"}, **more
+    )
     env = RecordEpisodeStatistics(PassiveEnvChecker(wrapped))
     said: list[Any] = []
     for seed in range(1 if gone else 2):

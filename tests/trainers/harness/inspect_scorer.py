@@ -17,8 +17,8 @@ from tests.trainers.harness.say import say
 
 @solver
 def says(*texts: str, episode: str | None = None) -> Solver:
-    """As a solver does that drove a browser under an episode. It asks no model: counting a call's tokens would fetch
-    a table from elsewhere."""
+    """As a solver does that drove a browser under an episode. It asks no model: counting a call's
+    tokens would fetch a table from elsewhere."""
     left = iter(texts)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -33,7 +33,9 @@ def says(*texts: str, episode: str | None = None) -> Solver:
 def evaluated(samples: list[Sample], solves: Solver, **given: Any) -> dict[str, Any]:
     """The log's own words of an evaluation, a sample after the other."""
     task = Task(dataset=samples, solver=solves, scorer=milestoned(**given))
-    (log,) = eval(task, model=None, display="none", max_samples=1, log_dir=os.environ["INSPECT_LOG_DIR"])
+    (log,) = eval(
+        task, model=None, display="none", max_samples=1, log_dir=os.environ["INSPECT_LOG_DIR"]
+    )
     metrics = {}
     for one in log.results.scores if log.results else []:
         metrics = {name: metric.value for name, metric in one.metrics.items()}
@@ -42,12 +44,17 @@ def evaluated(samples: list[Sample], solves: Solver, **given: Any) -> dict[str, 
         "status": log.status,
         "error": log.error.message if log.error else None,
         "metrics": metrics,
-        "scores": [None if one is None else {"unscored": one.value != one.value, **one.model_dump()} for one in scores],
+        "scores": [
+            None if one is None else {"unscored": one.value != one.value, **one.model_dump()}
+            for one in scores
+        ],
     }
 
 
 def quiz(many: int) -> list[Sample]:
-    return [Sample(input="What?", id=n, metadata={"task_id": "quiz/answer"}) for n in range(1, many + 1)]
+    return [
+        Sample(input="What?", id=n, metadata={"task_id": "quiz/answer"}) for n in range(1, many + 1)
+    ]
 
 
 def main(good: str, lost: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""NeMo Gym's own SimpleAgent and GymnasiumAgent with a model that says what it is told to, each launched as its command
-line launches it: a process that finds its configuration in the environment.
+"""NeMo Gym's own SimpleAgent and GymnasiumAgent with a model that says what it is told to, each
+launched as its command line launches it: a process that finds its configuration in the environment.
 
-`proxy`: against the small resources server that docs/trainers says to put into `resources_servers/milestoned`.
-`direct`: against the service itself, which speaks the dialect at the root of a port.
+`proxy`: against the small resources server that docs/trainers says to put into
+`resources_servers/milestoned`. `direct`: against the service itself, which speaks the dialect at
+the root of a port.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ PATIENCE_S = 240.0
 
 
 class Model(BaseHTTPRequestHandler):
-    """`/v1/responses`: what the first message asks to be said; where it says `act`, a tool is called once before."""
+    """`/v1/responses`: what the first message asks to be said; where it says `act`, a tool is
+    called once before."""
 
     protocol_version = "HTTP/1.1"
 
@@ -48,10 +50,21 @@ class Model(BaseHTTPRequestHandler):
         first = items[0] if isinstance(items[0], str) else items[0]["content"]
         acted = any(isinstance(one, dict) and one.get("type") == "function_call" for one in items)
         if first.startswith("act") and not acted:
-            out: dict[str, Any] = {"type": "function_call", "call_id": "c1", "name": "open", "arguments": "{}"}
+            out: dict[str, Any] = {
+                "type": "function_call",
+                "call_id": "c1",
+                "name": "open",
+                "arguments": "{}",
+            }
         else:
             text = {"type": "output_text", "text": first.split()[-1], "annotations": []}
-            out = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [text]}
+            out = {
+                "type": "message",
+                "id": "m1",
+                "role": "assistant",
+                "status": "completed",
+                "content": [text],
+            }
         answer = {"id": "r1", "created_at": 0, "model": "m", "object": "response", "output": [out]}
         answer |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
         body = json.dumps(answer).encode()
@@ -81,7 +94,9 @@ def configuration(how: str, model: int) -> dict[str, Any]:
         "dry_run": False,
         "milestoned": {"resources_servers": {"milestoned": server}},
         "simple": {"responses_api_agents": {"simple_agent": {**here, "port": free_port(), **refs}}},
-        "gymnasium": {"responses_api_agents": {"gymnasium_agent": {**here, "port": free_port(), **refs}}},
+        "gymnasium": {
+            "responses_api_agents": {"gymnasium_agent": {**here, "port": free_port(), **refs}}
+        },
         "policy_model": {"responses_api_models": {"said": {"host": HOST, "port": model}}},
     }
 
@@ -90,7 +105,10 @@ def configuration(how: str, model: int) -> dict[str, Any]:
 def launched(how: str, settings: dict[str, Any], folder: Path) -> Iterator[None]:
     """The servers, each in a process and in a folder of its own, as `gym env start` runs them."""
     packages = Path(str(distribution("nemo-gym").locate_file("")))
-    apps = {name: packages / "responses_api_agents" / f"{name}_agent" for name in ("simple", "gymnasium")}
+    apps = {
+        name: packages / "responses_api_agents" / f"{name}_agent"
+        for name in ("simple", "gymnasium")
+    }
     if how == "proxy":
         (folder / "app.py").write_text(APP)
         apps["milestoned"] = folder
@@ -101,7 +119,13 @@ def launched(how: str, settings: dict[str, Any], folder: Path) -> Iterator[None]
             log = (folder / f"{name}.log").open("wb")
             command = [sys.executable, str(at / "app.py")]
             running.append(
-                subprocess.Popen(command, cwd=folder, env={**os.environ, **told}, stdout=log, stderr=subprocess.STDOUT)
+                subprocess.Popen(
+                    command,
+                    cwd=folder,
+                    env={**os.environ, **told},
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
             )
         for name, process in zip(apps, running, strict=True):
             answering(port_of(settings, name), process, folder / f"{name}.log")
@@ -128,7 +152,9 @@ def answering(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             return
         except httpx.TransportError:
             if process.poll() is not None or time.monotonic() > until:
-                raise RuntimeError(f"{log.name}: {log.read_text(errors='replace')[-3000:]}") from None
+                raise RuntimeError(
+                    f"{log.name}: {log.read_text(errors='replace')[-3000:]}"
+                ) from None
             time.sleep(0.2)
 
 
@@ -139,7 +165,11 @@ def run(settings: dict[str, Any], agent: str, says: str, row: dict[str, Any]) ->
     if answer.is_error:
         return {"status": answer.status_code, "text": answer.text[:600]}
     found = answer.json()
-    return {name: value for name, value in found.items() if name not in ("responses_create_params", "response")}
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in ("responses_create_params", "response")
+    }
 
 
 def rollouts(settings: dict[str, Any], lost: str) -> dict[str, Any]:
@@ -152,7 +182,9 @@ def rollouts(settings: dict[str, Any], lost: str) -> dict[str, Any]:
     return {
         "simple": [run(settings, "simple", f"say {text}", quiz) for text in ("42", "41")],
         "masked": run(settings, "simple", "say 42", {"verifier_metadata": {"episode_id": lost}}),
-        "unknown_task": run(settings, "simple", "say 42", {"verifier_metadata": {"task_id": "no/such"}}),
+        "unknown_task": run(
+            settings, "simple", "say 42", {"verifier_metadata": {"task_id": "no/such"}}
+        ),
         "gymnasium": [run(settings, "gymnasium", f"say {text}", quiz) for text in ("42", "41")],
         "shop": shop,
         "closed": closed,

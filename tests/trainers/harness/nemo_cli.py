@@ -1,4 +1,5 @@
-"""NeMo Gym's own command line, `gym env start`, with what docs/trainers/nemo-gym.md says to put into its folder."""
+"""NeMo Gym's own command line, `gym env start`, with what docs/trainers/nemo-gym.md says to put
+into its folder."""
 
 from __future__ import annotations
 
@@ -25,14 +26,20 @@ PAGE = (ROOT / "docs" / "trainers" / "nemo-gym.md").read_text()
 
 
 def pasted(root: Path) -> Path:
-    """The server's folder as its page has it; its agent is another test's, its environment this process's own."""
-    code, config = (re.search(rf"^```{kind}\n(.*?)^```", PAGE, re.M | re.S) for kind in ("python", "yaml"))
+    """The server's folder as its page has it; its agent is another test's, its environment this
+    process's own."""
+    code, config = (
+        re.search(rf"^```{kind}\n(.*?)^```", PAGE, re.M | re.S) for kind in ("python", "yaml")
+    )
     assert code is not None
     assert config is not None
     folder = root / "resources_servers" / "milestoned"
     (folder / "configs").mkdir(parents=True)
     (folder / "app.py").write_text(code[1])
-    told = {"milestoned": yaml.safe_load(config[1])["milestoned"], "head_server": {"host": HOST, "port": free_port()}}
+    told = {
+        "milestoned": yaml.safe_load(config[1])["milestoned"],
+        "head_server": {"host": HOST, "port": free_port()},
+    }
     where = folder / "configs" / "milestoned.yaml"
     where.write_text(yaml.safe_dump(told))
     (folder / ".venv").symlink_to(sys.prefix)
@@ -42,8 +49,20 @@ def pasted(root: Path) -> Path:
 def verified(url: str, text: str) -> Any:
     """The answer to a rollout in which the model said ``text``."""
     part = {"type": "output_text", "text": text, "annotations": []}
-    message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [part]}
-    response = {"id": "r1", "created_at": 0, "model": "m", "object": "response", "output": [message]}
+    message = {
+        "type": "message",
+        "id": "m1",
+        "role": "assistant",
+        "status": "completed",
+        "content": [part],
+    }
+    response = {
+        "id": "r1",
+        "created_at": 0,
+        "model": "m",
+        "object": "response",
+        "output": [message],
+    }
     response |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     row = {"verifier_metadata": {"task_id": "quiz/answer"}}
     body = {"responses_create_params": {"input": [{"role": "user", "content": "What?"}]}, **row}
@@ -67,10 +86,22 @@ def main() -> dict[str, Any]:
     gym = Path(str(distribution("nemo-gym").locate_file(""))).parents[2] / "bin" / "gym"
     with tempfile.TemporaryDirectory() as name:
         root, log = Path(name), Path(name) / "log"
-        command = [str(gym), "env", "start", "--config", str(pasted(root)), "+skip_venv_if_present=true"]
+        command = [
+            str(gym),
+            "env",
+            "start",
+            "--config",
+            str(pasted(root)),
+            "+skip_venv_if_present=true",
+        ]
         with log.open("wb") as out:
             process = subprocess.Popen(
-                command, cwd=root, env={**os.environ}, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                cwd=root,
+                env={**os.environ},
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         try:
             url = ready(log, process)

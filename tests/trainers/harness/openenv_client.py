@@ -1,4 +1,5 @@
-"""OpenEnv's GenericEnvClient, async and sync, and a Rubric of its own kind that asks the service."""
+"""OpenEnv's GenericEnvClient, async and sync, and a Rubric of its own kind that asks the
+service."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ async def asynchronous(episode: str) -> dict[str, Any]:
     async with GenericEnvClient(base_url=HERE) as env:
         begun = await env.reset(episode_id=episode)
         steps = [await env.step({"text": "open the cart"}), await env.step({"answer": "Bought."})]
-        return {"begun": begun.observation, "steps": [told(one) for one in steps], "state": await env.state()}
+        return {
+            "begun": begun.observation,
+            "steps": [told(one) for one in steps],
+            "state": await env.state(),
+        }
 
 
 async def many() -> list[float]:
@@ -73,5 +78,9 @@ async def rubric(lost: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     episode, lost = sys.argv[1:]
-    found = {"async": asyncio.run(asynchronous(episode)), "sync": blocking(lost), "rubric": asyncio.run(rubric(lost))}
+    found = {
+        "async": asyncio.run(asynchronous(episode)),
+        "sync": blocking(lost),
+        "rubric": asyncio.run(rubric(lost)),
+    }
     say(result={**found, "many": asyncio.run(many())})

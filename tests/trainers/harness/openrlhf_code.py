@@ -1,5 +1,5 @@
-"""OpenRLHF with a file of one line, for `--reward.remote_url` and for `--train.agent_func_path`, and an agent with a
-sandbox of its own."""
+"""OpenRLHF with a file of one line, for `--reward.remote_url` and for `--train.agent_func_path`,
+and an agent with a sandbox of its own."""
 
 from __future__ import annotations
 

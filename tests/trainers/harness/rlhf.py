@@ -1,5 +1,5 @@
-"""OpenRLHF's `utils/agent.py` as it is; only its logger, which brings the whole package in, is stood in for, as its
-own tests do. Tokens are characters, and the model says what it is told to."""
+"""OpenRLHF's `utils/agent.py` as it is; only its logger, which brings the whole package in, is
+stood in for, as its own tests do. Tokens are characters, and the model says what it is told to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Tokenizer:
     """A character a token."""
 
     def __call__(self, text: str, **_more: Any) -> dict[str, Any]:
-        return {"input_ids": np.array([[ord(letter) for letter in text]], dtype=np.int64).reshape(1, -1)}
+        return {
+            "input_ids": np.array([[ord(letter) for letter in text]], dtype=np.int64).reshape(1, -1)
+        }
 
     def decode(self, ids: list[int], **_more: Any) -> str:
         return "".join(map(chr, ids))
@@ -51,12 +53,18 @@ class Engine:
     async def generate(self, _tokens: Any, _params: Any, multi_modal_data: Any = None) -> Any:
         text = self._words.pop(0)
         return SimpleNamespace(
-            outputs=[SimpleNamespace(text=text, token_ids=[ord(x) for x in text], finish_reason="stop", logprobs=None)]
+            outputs=[
+                SimpleNamespace(
+                    text=text, token_ids=[ord(x) for x in text], finish_reason="stop", logprobs=None
+                )
+            ]
         )
 
 
 async def rollout(executor: Any, label: Any, *words: str, prompt: str = "What?") -> dict[str, Any]:
     """What OpenRLHF makes of one sample."""
     params = SimpleNamespace(max_tokens=64, logprobs=None)
-    found: dict[str, Any] = await executor.execute(prompt, label, params, 4096, Tokenizer(), Engine(*words))
+    found: dict[str, Any] = await executor.execute(
+        prompt, label, params, 4096, Tokenizer(), Engine(*words)
+    )
     return {name: found[name] for name in ("reward", "scores", "extra_logs")}

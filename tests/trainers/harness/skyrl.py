@@ -1,4 +1,5 @@
-"""SkyRL Gym's registry: our environment as it is, and one with a sandbox; every step keeps its reward."""
+"""SkyRL Gym's registry: our environment as it is, and one with a sandbox; every step keeps its
+reward."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ class Shop(RewardTextEnv):
 
 
 def answered(text: str) -> dict[str, Any]:
-    env = skyrl_gym.make("milestoned", env_config={}, extras={"reward_spec": {"ground_truth": "quiz/answer"}})
+    env = skyrl_gym.make(
+        "milestoned", env_config={}, extras={"reward_spec": {"ground_truth": "quiz/answer"}}
+    )
     env.init([{"role": "user", "content": "What?"}])
     out: dict[str, Any] = env.step(text)
     env.close()
@@ -29,9 +32,13 @@ def answered(text: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    skyrl_gym.register(id="milestoned", entry_point="milestoned_client.adapters.skyrl:RewardTextEnv")
+    skyrl_gym.register(
+        id="milestoned", entry_point="milestoned_client.adapters.skyrl:RewardTextEnv"
+    )
     skyrl_gym.register(id="shop", entry_point=Shop)
-    shop = skyrl_gym.make("shop", env_config={}, extras={"extra_info": {"task_id": "shop/cart"}, "max_turns": 5})
+    shop = skyrl_gym.make(
+        "shop", env_config={}, extras={"extra_info": {"task_id": "shop/cart"}, "max_turns": 5}
+    )
     prompt, told = shop.init([{"role": "user", "content": "Buy it."}])
     steps = [shop.step("open the cart"), shop.step("buy")]
     with ThreadPoolExecutor(32) as pool:

@@ -1,8 +1,8 @@
-"""slime's remote reward model, written again from what its source does (it is not on PyPI): one session for all, 64
-connections, a bare number in the body, ten attempts with growing pauses.
+"""slime's remote reward model, written again from what its source does (it is not on PyPI): one
+session for all, 64 connections, a bare number in the body, ten attempts with growing pauses.
 
-Its limit of 120 s includes the wait for a connection, of which 512 samples have 64: so 15 s is what a sample may take,
-and here each one has no more than that for all of it.
+Its limit of 120 s includes the wait for a connection, of which 512 samples have 64: so 15 s is what
+a sample may take, and here each one has no more than that for all of it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,14 @@ async def main(lost: str) -> dict[str, Any]:
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(lambda *_about: noted(asked))
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=64), timeout=aiohttp.ClientTimeout(total=LIMIT_S), trace_configs=[trace]
+        connector=aiohttp.TCPConnector(limit=64),
+        timeout=aiohttp.ClientTimeout(total=LIMIT_S),
+        trace_configs=[trace],
     ) as session:
         texts = ["42<|im_end|>" if n % 3 else "41" for n in range(512)]
-        many = await asyncio.gather(*(remote_rm(session, url, text, "quiz/answer") for text in texts))
+        many = await asyncio.gather(
+            *(remote_rm(session, url, text, "quiz/answer") for text in texts)
+        )
         requests = len(asked)
         detail = await remote_rm(session, f"{url}?detail=1", "42", {"task_id": "quiz/answer"})
         before = len(asked)

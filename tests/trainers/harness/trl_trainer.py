@@ -1,4 +1,5 @@
-"""TRL's GRPOTrainer taking steps on the CPU: rewards from the reward function, and from environments of our own."""
+"""TRL's GRPOTrainer taking steps on the CPU: rewards from the reward function, and from
+environments of our own."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class Shop(RewardEnvironment):
 
 
 class Clicking(Shop):
-    """A random model never calls a tool, so each rollout does what a good one would, through the tool itself."""
+    """A random model never calls a tool, so each rollout does what a good one would, through the
+    tool itself."""
 
     def get_reward(self) -> float | None:
         self.click("cart")
@@ -47,7 +49,9 @@ class Clicking(Shop):
         return super().get_reward()
 
 
-def trained(rows: list[dict[str, Any]], template: str | None = None, **more: Any) -> list[dict[str, Any]]:
+def trained(
+    rows: list[dict[str, Any]], template: str | None = None, **more: Any
+) -> list[dict[str, Any]]:
     """What TRL logs of each step, and whether the weights moved."""
     words = tokenizer() if template is None else tokenizer(template)
     policy = model(len(words))
@@ -58,7 +62,9 @@ def trained(rows: list[dict[str, Any]], template: str | None = None, **more: Any
             per_device_train_batch_size=ROLLOUTS,
             num_generations=ROLLOUTS,
             max_completion_length=2,
-            generation_kwargs={"suppress_tokens": sorted(set(range(len(words))) - set(words("24")["input_ids"]))},
+            generation_kwargs={
+                "suppress_tokens": sorted(set(range(len(words))) - set(words("24")["input_ids"]))
+            },
             max_steps=STEPS,
             learning_rate=1e-2,
             logging_steps=1,
@@ -69,12 +75,18 @@ def trained(rows: list[dict[str, Any]], template: str | None = None, **more: Any
             seed=1,
         )
         trainer = GRPOTrainer(
-            model=policy, args=settings, train_dataset=Dataset.from_list(rows), processing_class=words, **more
+            model=policy,
+            args=settings,
+            train_dataset=Dataset.from_list(rows),
+            processing_class=words,
+            **more,
         )
         trainer.train()
     moved = any(not torch.equal(a, b) for a, b in zip(before, policy.parameters(), strict=True))
     logged = [one for one in trainer.state.log_history if "reward" in one]
-    return [{"moved": moved, **{name: _plain(value) for name, value in one.items()}} for one in logged]
+    return [
+        {"moved": moved, **{name: _plain(value) for name, value in one.items()}} for one in logged
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -85,10 +97,15 @@ def main(lost: str) -> dict[str, Any]:
     ask = [{"role": "user", "content": "What?"}]
     qwen = (Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja").read_text()
     return {
-        "scored": trained([{"prompt": ask, "label": "quiz/answer"}] * ROLLOUTS, reward_funcs=reward_func),
+        "scored": trained(
+            [{"prompt": ask, "label": "quiz/answer"}] * ROLLOUTS, reward_funcs=reward_func
+        ),
         "lost": trained([{"prompt": ask, "label": lost}] * ROLLOUTS, reward_funcs=reward_func),
         "environment": trained(
-            [{"prompt": ask, "label": "shop/cart"}] * ROLLOUTS, qwen, reward_funcs=[], environment_factory=Clicking
+            [{"prompt": ask, "label": "shop/cart"}] * ROLLOUTS,
+            qwen,
+            reward_funcs=[],
+            environment_factory=Clicking,
         ),
     }
 

@@ -1,5 +1,6 @@
-"""A recording of which four steps of five can't be known, and rollouts like it, through the adapters whose trainers are
-installed here: for each step, and for the whole episode, the reward, or the name of the error that there is in place.
+"""A recording of which four steps of five can't be known, and rollouts like it, through the
+adapters whose trainers are installed here: for each step, and for the whole episode, the reward, or
+the name of the error that there is in place.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ def attempt(reward: Callable[[], Any]) -> Any:
 
 
 def labels(episode: str) -> list[dict[str, Any]]:
-    return [*({"episode_id": episode, "step": step} for step in range(STEPS)), {"episode_id": episode}]
+    return [
+        *({"episode_id": episode, "step": step} for step in range(STEPS)),
+        {"episode_id": episode},
+    ]
 
 
 class Said(Action):
@@ -72,7 +76,9 @@ class Blank(gymnasium.Env[Any, Any]):
     observation_space = gymnasium.spaces.Box(0.0, 9.0, (1,), np.float64)
     action_space = gymnasium.spaces.Discrete(3)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.at = 0
         return np.array([0.0]), {}
@@ -107,7 +113,9 @@ class Shop(RewardTextEnv):
 
 def by_skyrl(task: str) -> list[Any]:
     skyrl_gym.register(id="unknown", entry_point=Shop)
-    env = skyrl_gym.make("unknown", env_config={}, extras={"extra_info": {"task_id": task}, "max_turns": STEPS})
+    env = skyrl_gym.make(
+        "unknown", env_config={}, extras={"extra_info": {"task_id": task}, "max_turns": STEPS}
+    )
     env.init([])
     return [attempt(lambda: env.step("x")["reward"]) for _ in range(STEPS)]
 
@@ -145,7 +153,9 @@ def main(episode: str, task: str) -> dict[str, list[Any]]:
     os.environ["MILESTONED_WAIT_S"] = "0.0"
     found = {one.__name__: one(episode) for one in (*scored, openrlhf_once)}
     os.environ["MILESTONED_WAIT_S"] = "8"
-    found |= {one.__name__: one(task) for one in (by_gymnasium, by_gymnasium_paid, by_skyrl, by_openrlhf)}
+    found |= {
+        one.__name__: one(task) for one in (by_gymnasium, by_gymnasium_paid, by_skyrl, by_openrlhf)
+    }
     return found
 
 

@@ -1,5 +1,6 @@
-"""verifiers' NeMo Gym task with our service as its resources server, and a task of its own with our function plugged in
-by configuration alone. The trace is what a harness of verifiers' would leave behind; `score` is verifiers' own."""
+"""verifiers' NeMo Gym task with our service as its resources server, and a task of its own with our
+function plugged in by configuration alone. The trace is what a harness of verifiers' would leave
+behind; `score` is verifiers' own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A tokenizer and a language model of a few kilobytes, made in code: what trainers that sample need."""
+"""A tokenizer and a language model of a few kilobytes, made in code: what trainers that sample
+need."""
 
 from __future__ import annotations
 
@@ -10,14 +11,17 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM,
 
 END, START = "<|im_end|>", "<|im_start|>"
 TEMPLATE = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] +"
+    " '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{%"
+    " endif %}"
 )
 
 
 def tokenizer(template: str = TEMPLATE) -> Any:
     """A byte a token."""
-    letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    letters = {
+        letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))
+    }
     made = Tokenizer(models.BPE(vocab=letters, merges=[]))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
@@ -38,4 +42,6 @@ def model(size: int) -> Any:
     set_seed(0)
     shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "head_dim": 8}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
-    return Qwen3ForCausalLM(Qwen3Config(vocab_size=size, max_position_embeddings=8192, **shape, **heads))
+    return Qwen3ForCausalLM(
+        Qwen3Config(vocab_size=size, max_position_embeddings=8192, **shape, **heads)
+    )

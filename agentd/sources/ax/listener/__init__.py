@@ -1,1 +1,2 @@
-"""The child process, on the system's Python: imports the standard library, pyatspi and gi, and nothing of ours."""
+"""The child process, on the system's Python: imports the standard library, pyatspi and gi, and
+nothing of ours."""

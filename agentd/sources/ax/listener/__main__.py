@@ -1,13 +1,16 @@
-"""The child process: listens on the accessibility bus with the system's pyatspi, says in JSON lines what it hears.
+"""The child process: listens on the accessibility bus with the system's pyatspi, says in JSON lines
+what it hears.
 
-It runs on Debian's own Python, which alone sees ``python3-pyatspi``, and imports only that, ``gi`` and the standard
-library. GLib's loop, synchronous calls into programs that hang, and crashes of the libraries stay in here.
+It runs on Debian's own Python, which alone sees ``python3-pyatspi``, and imports only that, ``gi``
+and the standard library. GLib's loop, synchronous calls into programs that hang, and crashes of the
+libraries stay in here.
 
-It looks and never touches: no input, no focus, no action, no property set. That it listens is known to the programs
-(toolkits send events only where somebody does), as it is of a screen reader.
+It looks and never touches: no input, no focus, no action, no property set. That it listens is known
+to the programs (toolkits send events only where somebody does), as it is of a screen reader.
 
-Lines out are the messages of agentd/sources/ax/messages.py; lines in are its commands. It ends with its standard
-input, so it never outlives its parent. Exit status 3: the accessibility bus or its registry is gone.
+Lines out are the messages of agentd/sources/ax/messages.py; lines in are its commands. It ends with
+its standard input, so it never outlives its parent. Exit status 3: the accessibility bus or its
+registry is gone.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from gi.repository import Gio, GLib  # noqa: E402
 
 from .event_loop import Desk  # noqa: E402
 from .notices import watch_notices  # noqa: E402
-from .wire import LOST, Wire  # noqa: E402
+from .wire import LOST, ParentPipe  # noqa: E402
 
 LISTENS_TO = (
     "window:create", "window:destroy", "window:activate", "window:deactivate",
@@ -37,7 +40,7 @@ NICE = 5
 
 def main() -> None:
     os.nice(NICE)
-    wire = Wire()
+    wire = ParentPipe()
     bus = accessibility_bus(wire)
     bus.connect("closed", lambda *_: wire.lost("the accessibility bus is gone"))
     Gio.bus_watch_name_on_connection(
@@ -52,16 +55,28 @@ def main() -> None:
     GLib.MainLoop().run()
 
 
-def accessibility_bus(wire: Wire) -> Gio.DBusConnection:
-    """A connection of our own to the bus that the session names; it tells when the bus or its registry dies."""
+def accessibility_bus(wire: ParentPipe) -> Gio.DBusConnection:
+    """A connection of our own to the bus that the session names; it tells when the bus or its
+    registry dies."""
     address = os.environ.get("AT_SPI_BUS_ADDRESS")
-    flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    flags = (
+        Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT
+        | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    )
     try:
         if not address:
             session = Gio.bus_get_sync(Gio.BusType.SESSION, None)
             session.set_exit_on_close(False)
             answer = session.call_sync(
-                "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress", None, None, 0, 10_000, None
+                "org.a11y.Bus",
+                "/org/a11y/bus",
+                "org.a11y.Bus",
+                "GetAddress",
+                None,
+                None,
+                0,
+                10_000,
+                None,
             )
             address = os.environ["AT_SPI_BUS_ADDRESS"] = answer.unpack()[0]
         bus = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)

@@ -1,4 +1,5 @@
-"""Questions to programs over the accessibility bus: each may fail, for the object or its program may be gone or hang.
+"""Questions to programs over the accessibility bus: each may fail, for the object or its program
+may be gone or hang.
 
 Every question here is a getter. Nothing in the child calls anything that acts.
 """
@@ -27,14 +28,16 @@ Atspi.set_timeout(TIMEOUT_MS, TIMEOUT_MS)
 
 
 class Asking:
-    """Asks, and keeps away for a while from a program that does not answer. ``busy``: its bus name, and till when."""
+    """Asks, and keeps away for a while from a program that does not answer. ``busy``: its bus name,
+    and till when."""
 
     def __init__(self, tell: Callable[[str, bool], None]) -> None:
         self._tell = tell
         self.busy: dict[str, float] = {}
 
     def ask(self, bus: str, question: Callable[..., T], *arguments: Any) -> T | None:
-        """The answer; None: it can't be had, or is none. ``question`` takes the answer apart itself."""
+        """The answer; None: it can't be had, or is none. ``question`` takes the answer apart
+        itself."""
         if self.busy.get(bus, 0.0) > time.monotonic():
             return None
         try:

@@ -1,4 +1,5 @@
-"""Events of the desktop's programs, told in the order in which they came; and the parent's commands."""
+"""Events of the desktop's programs, told in the order in which they came; and the parent's
+commands."""
 
 from __future__ import annotations
 
@@ -9,30 +10,33 @@ from gi.repository import Atspi, Gio, GLib
 
 from .asking import MAX_TEXT, PAUSE_S, Asking, identity, states_of, text_of, value_of
 from .hit import hit
-from .tree import ROOT, Tree
+from .tree import ROOT, ObjectTree
 from .walk import PRIORITY, Walker
 from .windows_live import Fresh
-from .wire import Wire
+from .wire import ParentPipe
 
 REVIEW_MS = 250
 """How soon after an event the windows of its program are looked at again."""
 BASELINE_MS = 3000
 WALK_S = 0.06
 """How long a fence waits for the first look into a window, in seconds; that of a large window takes longer."""
-STATES = frozenset(("focused", "checked", "selected", "expanded", "sensitive", "pressed", "armed", "active"))
+STATES = frozenset(
+    ("focused", "checked", "selected", "expanded", "sensitive", "pressed", "armed", "active")
+)
 """States whose changes are told; the others (showing, defunct, has-tooltip, ...) come in floods and say little."""
 POPUPS = frozenset(("popup menu", "menu", "window"))
 SECRET = "password text"
 
 
 class Desk:
-    """``hear`` takes the bus's events, ``command`` the parent's lines; ``begin`` tells what is there."""
+    """``hear`` takes the bus's events, ``command`` the parent's lines; ``begin`` tells what is
+    there."""
 
-    def __init__(self, wire: Wire, bus: Gio.DBusConnection) -> None:
+    def __init__(self, wire: ParentPipe, bus: Gio.DBusConnection) -> None:
         self._wire = wire
         self._asking = Asking(self._busy)
         self._fresh = Fresh(bus, self._asking)
-        self._tree = Tree(wire, self._asking)
+        self._tree = ObjectTree(wire, self._asking)
         self._walker = Walker(wire, self._tree, self._asking, self._read)
         self._roots: dict[str, Any] = {}  # bus name -> the application
         self._windows: dict[str, list[str]] = {}
@@ -185,7 +189,11 @@ class Desk:
             return
         found, bus = identity(source)
         if parts[1] == "state-changed" and parts[2] not in STATES:
-            if parts[2] == "showing" and not event.detail1 and self._tree.roles.get(found) in POPUPS:
+            if (
+                parts[2] == "showing"
+                and not event.detail1
+                and self._tree.roles.get(found) in POPUPS
+            ):
                 self._wire.say({"t": "hid", "id": found})
             return
         if not bus.startswith(":"):
@@ -196,23 +204,42 @@ class Desk:
             return
         self._touch(bus)
         if parts[2] == "sensitive" and found not in self._tree.roles:
-            return  # hundreds of a closed menu's items follow every key in an office program: nobody sees them
+            # hundreds of a closed menu's items follow every key in an office program: nobody sees
+            # them
+            return
         if kind == "window:activate":
             self._active, self._active_window = bus, found
         known = self._tree.describe(source)
-        if known is None and kind in ("window:create", "window:activate") and isinstance(event.any_data, str):
+        if (
+            known is None
+            and kind in ("window:create", "window:activate")
+            and isinstance(event.any_data, str)
+        ):
             known = self._tree.remember(source, event.any_data)
         if known is not None:
             any_data = self._any(event, known)
             self._wire.say(
-                {"t": "event", "type": kind, "id": known, "d1": event.detail1, "d2": event.detail2, "any": any_data}
+                {
+                    "t": "event",
+                    "type": kind,
+                    "id": known,
+                    "d1": event.detail1,
+                    "d2": event.detail2,
+                    "any": any_data,
+                }
             )
 
     def _any(self, event: Any, known: str) -> Any:
         data = event.any_data
         if isinstance(data, Atspi.Accessible):
-            return {"id": self._tree.describe(data)} if event.rawType.startswith("object:active-d") else None
-        if not isinstance(data, str) or (self._tree.roles.get(known) == SECRET and "text" in event.rawType):
+            return (
+                {"id": self._tree.describe(data)}
+                if event.rawType.startswith("object:active-d")
+                else None
+            )
+        if not isinstance(data, str) or (
+            self._tree.roles.get(known) == SECRET and "text" in event.rawType
+        ):
             return None
         return data[:MAX_TEXT]
 
@@ -231,7 +258,16 @@ class Desk:
         if self._children_wanted and (not gone or below in self._tree.roles):
             known = self._tree.describe(child)
             if known is not None:
-                self._wire.say({"t": "event", "type": event.rawType, "id": known, "d1": 0, "d2": 0, "any": None})
+                self._wire.say(
+                    {
+                        "t": "event",
+                        "type": event.rawType,
+                        "id": known,
+                        "d1": 0,
+                        "d2": 0,
+                        "any": None,
+                    }
+                )
         if gone:
             self._tree.remove(below)
 
@@ -249,11 +285,20 @@ class Desk:
             self._touched.add(self._active)
             self._review()
             until = time.monotonic() + WALK_S
-            GLib.idle_add(self._wire.guard(self._fence), command["n"], command["ids"], until, priority=PRIORITY)
+            GLib.idle_add(
+                self._wire.guard(self._fence),
+                command["n"],
+                command["ids"],
+                until,
+                priority=PRIORITY,
+            )
 
     def _hit(self, command: dict[str, Any]) -> str | None:
         known = [
-            one for bus in self._windows if command["pid"] in (0, self._pids.get(bus)) for one in self._windows[bus]
+            one
+            for bus in self._windows
+            if command["pid"] in (0, self._pids.get(bus))
+            for one in self._windows[bus]
         ]
         known.sort(key=lambda one: one != self._active_window)
         windows = [self._tree.handles[one] for one in known if one in self._tree.handles]

@@ -1,4 +1,5 @@
-"""Which object is at a place of the screen: asked when a button goes down, before the program follows it."""
+"""Which object is at a place of the screen: asked when a button goes down, before the program
+follows it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ MAX_DEPTH = 40
 
 
 def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | None:
-    """The innermost object at ``x y`` (of the screen) or ``wx wy`` (of its window); None: there is none.
+    """The innermost object at ``x y`` (of the screen) or ``wx wy`` (of its window); None: there is
+    none.
 
     ``windows``: those of the program whose window is there, the active ones first.
     """
@@ -28,13 +30,18 @@ def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | No
     return None
 
 
-def _descend(asking: Asking, bus: str, window: Any, kind: Atspi.CoordType, x: int, y: int) -> Any | None:
+def _descend(
+    asking: Asking, bus: str, window: Any, kind: Atspi.CoordType, x: int, y: int
+) -> Any | None:
     here = None
     for _ in range(MAX_DEPTH):
         below = asking.ask(bus, _object_at, here or window, kind, x, y)
         if bus in asking.busy:
             return None  # what is inside is not known
-        if below is None or identity(below)[0] in (identity(here or window)[0], identity(window)[0]):
+        if below is None or identity(below)[0] in (
+            identity(here or window)[0],
+            identity(window)[0],
+        ):
             break
         here = below
     return here

@@ -1,4 +1,5 @@
-"""Desktop notifications, read from the session bus as a monitor does: nobody else gets less, nothing is answered."""
+"""Desktop notifications, read from the session bus as a monitor does: nobody else gets less,
+nothing is answered."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 from gi.repository import Gio, GLib
 
 from .asking import MAX_TEXT
-from .wire import Wire
+from .wire import ParentPipe
 
 _NAME = "org.freedesktop.Notifications"
 _RULES = (
@@ -17,15 +18,19 @@ _RULES = (
 MAX_PENDING = 100
 
 
-def watch_notices(wire: Wire, address: str | None) -> None:
-    """Tell of every notification that the desktop's notification service took; without a session bus of none."""
+def watch_notices(wire: ParentPipe, address: str | None) -> None:
+    """Tell of every notification that the desktop's notification service took; without a session
+    bus of none."""
     if not address:
         return
-    flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    flags = (
+        Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT
+        | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    )
     try:
         bus = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
         bus.set_exit_on_close(False)
-        watch = _Watch(wire, bus)
+        watch = _CallWatch(wire, bus)
         bus.call_sync(
             "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Monitoring", "BecomeMonitor",
             GLib.Variant("(asu)", (list(_RULES), 0)), None, 0, 5000, None,
@@ -35,16 +40,18 @@ def watch_notices(wire: Wire, address: str | None) -> None:
         wire.say({"t": "trouble", "of": "notifications", "why": error.message})
 
 
-class _Watch:
+class _CallWatch:
     """Joins a call with its answer: one that no service took was not shown."""
 
-    def __init__(self, wire: Wire, bus: Gio.DBusConnection) -> None:
+    def __init__(self, wire: ParentPipe, bus: Gio.DBusConnection) -> None:
         self._wire = wire
         self._bus = bus
         self._asked: dict[tuple[str, int], dict[str, Any]] = {}
         bus.add_filter(wire.guard(self._filter))
 
-    def _filter(self, bus: Gio.DBusConnection, message: Gio.DBusMessage, incoming: bool) -> Gio.DBusMessage | None:
+    def _filter(
+        self, bus: Gio.DBusConnection, message: Gio.DBusMessage, incoming: bool
+    ) -> Gio.DBusMessage | None:
         # On GDBus's own thread.
         if not incoming:
             return message
@@ -55,10 +62,20 @@ class _Watch:
                 app, _, _, title, text = body.unpack()[:5]
                 app, title, text = (str(one)[:MAX_TEXT] for one in (app, title, text))
                 said = {"t": "notice", "app": app, "title": title, "body": text}
-                GLib.idle_add(self._wire.guard(self._called), (message.get_sender(), message.get_serial()), said)
+                GLib.idle_add(
+                    self._wire.guard(self._called),
+                    (message.get_sender(), message.get_serial()),
+                    said,
+                )
             return None
-        if kind == Gio.DBusMessageType.METHOD_RETURN and message.get_sender() != "org.freedesktop.DBus":
-            GLib.idle_add(self._wire.guard(self._answered), (message.get_destination(), message.get_reply_serial()))
+        if (
+            kind == Gio.DBusMessageType.METHOD_RETURN
+            and message.get_sender() != "org.freedesktop.DBus"
+        ):
+            GLib.idle_add(
+                self._wire.guard(self._answered),
+                (message.get_destination(), message.get_reply_serial()),
+            )
         return message
 
     def _called(self, key: tuple[str, int], said: dict[str, Any]) -> bool:

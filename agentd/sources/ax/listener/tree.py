@@ -1,4 +1,5 @@
-"""What the child knows of the tree: every object that it described, so that it need not ask again, nor of the dead."""
+"""What the child knows of the tree: every object that it described, so that it need not ask again,
+nor of the dead."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from .asking import MAX_TEXT, Asking, identity, label_of, states_of
-from .wire import Wire
+from .wire import ParentPipe
 
 ROOT = "/org/a11y/atspi/accessible/root"
 MAX_OBJECTS = 20_000
@@ -16,15 +17,26 @@ REMEMBERED = 500
 MAX_DEPTH = 60
 UNKNOWN = "unknown"
 LABELLED = frozenset(
-    ("text", "entry", "password text", "spin button", "slider", "combo box", "check box", "radio button", "editbar")
+    (
+        "text",
+        "entry",
+        "password text",
+        "spin button",
+        "slider",
+        "combo box",
+        "check box",
+        "radio button",
+        "editbar",
+    )
 )
 """Roles whose name, where they have none, is that of their label."""
 
 
-class Tree:
-    """Describes objects to the parent, each once. ``handles``: the live object of an id; ``roles``: of all known."""
+class ObjectTree:
+    """Describes objects to the parent, each once. ``handles``: the live object of an id; ``roles``:
+    of all known."""
 
-    def __init__(self, wire: Wire, asking: Asking) -> None:
+    def __init__(self, wire: ParentPipe, asking: Asking) -> None:
         self._wire = wire
         self._asking = asking
         self.roles: dict[str, str] = {}
@@ -35,7 +47,8 @@ class Tree:
         self._gone: deque[str] = deque()
 
     def describe(self, source: Any, depth: int = 0) -> str | None:
-        """The id of an object that the parent knows from now on; None: it is dead, and was never known."""
+        """The id of an object that the parent knows from now on; None: it is dead, and was never
+        known."""
         found, bus = identity(source)
         if found in self.roles:
             self._place(found, bus)
@@ -70,7 +83,8 @@ class Tree:
         return True
 
     def remember(self, source: Any, name: str) -> str | None:
-        """The id of a window that was gone before anybody could ask what it was; its own event told its name."""
+        """The id of a window that was gone before anybody could ask what it was; its own event told
+        its name."""
         found, bus = identity(source)
         name = name[:MAX_TEXT]
         if not name or bus + ROOT not in self.roles:
@@ -88,16 +102,25 @@ class Tree:
     def _index(self, found: str, bus: str, source: Any) -> int:
         index = self._asking.ask(bus, source.get_index_in_parent)
         if index is None or index < 0:
-            self._moved.add(found)  # not in its place yet, or nobody answers: asked again when it matters
+            self._moved.add(
+                found
+            )  # not in its place yet, or nobody answers: asked again when it matters
             return -1
         return int(index)
 
     def _place(self, found: str, bus: str) -> None:
-        """Tell where an object stands now, if its siblings changed since, or those of what it is in."""
+        """Tell where an object stands now, if its siblings changed since, or those of what it is
+        in."""
         while found in self.roles:
             if found in self._moved:
                 self._moved.discard(found)
-                self._wire.say({"t": "moved", "id": found, "index": self._index(found, bus, self.handles[found])})
+                self._wire.say(
+                    {
+                        "t": "moved",
+                        "id": found,
+                        "index": self._index(found, bus, self.handles[found]),
+                    }
+                )
             found = self._parents[found]
 
     def changed(self, parent: str) -> None:

@@ -1,8 +1,9 @@
-"""The first look into a window, a little at a time, so that what happens meanwhile is heard in between.
+"""The first look into a window, a little at a time, so that what happens meanwhile is heard in
+between.
 
-It teaches the child what stands in the window, so that events about it need no questions, and events about what is
-gone can be told; and it tells what texts and values stand there. It is bounded, and leaves closed menus and the
-endless tables of spreadsheets alone.
+It teaches the child what stands in the window, so that events about it need no questions, and
+events about what is gone can be told; and it tells what texts and values stand there. It is
+bounded, and leaves closed menus and the endless tables of spreadsheets alone.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 from gi.repository import GLib
 
 from .asking import Asking, identity
-from .tree import Tree
-from .wire import Wire
+from .tree import ObjectTree
+from .wire import ParentPipe
 
 MAX_NODES = 1500
 MAX_CHILDREN = 200
@@ -26,7 +27,17 @@ PRIORITY = GLib.PRIORITY_LOW
 CLOSED = frozenset(("menu", "popup menu", "menu item", "combo box", "scroll bar"))
 """Roles that are not looked into."""
 TEXTS = frozenset(
-    ("text", "entry", "password text", "spin button", "paragraph", "terminal", "document text", "slider", "status bar")
+    (
+        "text",
+        "entry",
+        "password text",
+        "spin button",
+        "paragraph",
+        "terminal",
+        "document text",
+        "slider",
+        "status bar",
+    )
 )
 """Roles whose text or value is told when their window opens."""
 LABELS = frozenset(("label", "static"))
@@ -47,9 +58,12 @@ class _Walk:
 
 
 class Walker:
-    """``read``: tells the texts and values of some objects. ``on_rest``: called when there is nothing to walk."""
+    """``read``: tells the texts and values of some objects. ``on_rest``: called when there is
+    nothing to walk."""
 
-    def __init__(self, wire: Wire, tree: Tree, asking: Asking, read: Callable[[list[str]], None]) -> None:
+    def __init__(
+        self, wire: ParentPipe, tree: ObjectTree, asking: Asking, read: Callable[[list[str]], None]
+    ) -> None:
         self._wire = wire
         self._tree = tree
         self._asking = asking
@@ -110,10 +124,18 @@ class Walker:
     def _end(self, walk: _Walk) -> None:
         self._read(walk.texts)
         nodes = len(walk.seen) - 1
-        self._wire.say({"t": "walked", "id": walk.window, "nodes": max(nodes, 0), "tries": walk.tries + 1})
+        self._wire.say(
+            {"t": "walked", "id": walk.window, "nodes": max(nodes, 0), "tries": walk.tries + 1}
+        )
         if nodes <= 0 and walk.window in self._asked:
             wait = AGAIN_S[min(walk.tries, len(AGAIN_S) - 1)]
-            GLib.timeout_add(int(wait * 1000), self._wire.guard(self._again), walk.window, walk.bus, walk.tries + 1)
+            GLib.timeout_add(
+                int(wait * 1000),
+                self._wire.guard(self._again),
+                walk.window,
+                walk.bus,
+                walk.tries + 1,
+            )
 
     def _again(self, window: str, bus: str, tries: int) -> bool:
         if window in self._asked:

@@ -1,7 +1,8 @@
-"""Windows as they are now: asked of the program itself, since pyatspi's library answers from its cache.
+"""Windows as they are now: asked of the program itself, since pyatspi's library answers from its
+cache.
 
-Not every toolkit says that a window came, went or has another title (Qt says nothing of titles, GTK 4 little of
-windows that close), so after any event of a program its windows are looked at again.
+Not every toolkit says that a window came, went or has another title (Qt says nothing of titles, GTK
+4 little of windows that close), so after any event of a program its windows are looked at again.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Fresh:
     ) -> T | None:
         def call() -> T:
             flags = Gio.DBusCallFlags.NO_AUTO_START
-            answer = self._bus.call_sync(name, path, interface, method, arguments, None, flags, TIMEOUT_MS, None)
+            answer = self._bus.call_sync(
+                name, path, interface, method, arguments, None, flags, TIMEOUT_MS, None
+            )
             return read(answer.unpack()[0])
 
         return self._asking.ask(name, call)
@@ -54,7 +57,12 @@ class Fresh:
         """An object's accessible name, cut."""
         arguments = GLib.Variant("(ss)", (_ACCESSIBLE, "Name"))
         return self._call(
-            name, path, "Get", lambda answer: str(answer)[:MAX_TEXT], arguments, "org.freedesktop.DBus.Properties"
+            name,
+            path,
+            "Get",
+            lambda answer: str(answer)[:MAX_TEXT],
+            arguments,
+            "org.freedesktop.DBus.Properties",
         )
 
     def states(self, name: str, path: str) -> list[str] | None:

@@ -1,4 +1,5 @@
-"""JSON lines out and in, over the child's standard streams; and the end of the child, which says why."""
+"""JSON lines out and in, over the child's standard streams; and the end of the child, which says
+why."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ LOST = 3
 T = TypeVar("T")
 
 
-class Wire:
-    """``say`` writes a line at once; a parent that went away ends the process. ``keep``: what lives as long."""
+class ParentPipe:
+    """``say`` writes a line at once; a parent that went away ends the process. ``keep``: what lives
+    as long."""
 
     def __init__(self) -> None:
         self._out = sys.stdout.fileno()
@@ -40,7 +42,8 @@ class Wire:
         os._exit(LOST)
 
     def guard(self, callback: Callable[..., T]) -> Callable[..., T]:
-        """``callback`` for GLib. Of one that fails GLib says a word and calls it no more: the child would go on, deaf.
+        """``callback`` for GLib. Of one that fails GLib says a word and calls it no more: the child
+        would go on, deaf.
 
         So the child ends, the parent has a gap, and the next one begins with a baseline.
         """
@@ -67,5 +70,8 @@ class Wire:
             return True
 
         GLib.unix_fd_add_full(
-            GLib.PRIORITY_DEFAULT, sys.stdin.fileno(), GLib.IOCondition.IN | GLib.IOCondition.HUP, self.guard(read)
+            GLib.PRIORITY_DEFAULT,
+            sys.stdin.fileno(),
+            GLib.IOCondition.IN | GLib.IOCondition.HUP,
+            self.guard(read),
         )

@@ -1,1 +1,2 @@
-"""Targets and sessions: how the browser source gets to see each tab, frame and worker, and asks it."""
+"""Targets and sessions: how the browser source gets to see each tab, frame and worker, and asks
+it."""

@@ -1,8 +1,10 @@
-"""Targets and sessions: attaches to every page and every frame in another process, and enables no more than it hears.
+"""Targets and sessions: attaches to every page and every frame in another process, and enables no
+more than it hears.
 
-Nothing here touches the page: no emulation, no focus, no dialog handling, no download behaviour, and no
-`Runtime.enable`, which a page can notice. Without it a binding reaches only worlds that exist when it is
-added, so it is added to each document's world as soon as the document is committed.
+Nothing here touches the page: no emulation, no focus, no dialog handling, no download behaviour,
+and no `Runtime.enable`, which a page can notice. Without it a binding reaches only worlds that
+exist when it is added, so it is added to each document's world as soon as the document is
+committed.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
 from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.request_backfill import LISTING
 from agentd.sources.cdp.state.state import WORKERS, SessionState
 from agentd.sources.cdp.state.targets import is_page
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
 
-# A page is attached to from its tab: attached to directly, it would get no prerendering, which sites can tell.
+# A page is attached to from its tab: attached to directly, it would get no prerendering, which
+# sites can tell.
 _TABS = ("tab",)
 _PAGES = ("page",)
 _SHARED = ("shared_worker", "service_worker")
@@ -35,8 +38,8 @@ Feed = Callable[[str, str, Params], None]
 
 @dataclass(slots=True)
 class _Young:
-    """The main frame of a session that is new, the document in it, that one's script context, and whether it was
-    complete when its list was last read."""
+    """The main frame of a session that is new, the document in it, that one's script context, and
+    whether it was complete when its list was last read."""
 
     frame: str
     loader: str = ""
@@ -44,10 +47,12 @@ class _Young:
     complete: bool = False
 
 
-class Attachment:
+class SessionSetup:
     """Keeps every session of one connection set up. ``feed`` gets the replies that carry facts."""
 
-    def __init__(self, connection: Connection, script: PageScript, *, asks: Asks, feed: Feed) -> None:
+    def __init__(
+        self, connection: Connection, script: PageScript, *, asks: CapturePlan, feed: Feed
+    ) -> None:
         self._connection = connection
         self._script = script
         self._asks = asks
@@ -60,7 +65,9 @@ class Attachment:
         self._knocked: dict[str, Reply] = {}
         self._histories: dict[str, HistoryQuestion] = {}
         self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
-        self._young: dict[str, _Young] = {}  # sessions that came later, until their first document is complete
+        self._young: dict[
+            str, _Young
+        ] = {}  # sessions that came later, until their first document is complete
         self._suspects = Suspects(connection, script, self._watch)
         self._precedence = Precedence(connection, script, self._watch, feed)
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
@@ -75,7 +82,9 @@ class Attachment:
         await send("Target.setAutoAttach", _auto_attach(self._tabs))
         deadline = asyncio.get_running_loop().time() + patience_s
         while self._coming and (left := deadline - asyncio.get_running_loop().time()) > 0:
-            await asyncio.wait(tuple(self._coming), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                tuple(self._coming), timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
         self._initial = False
 
     def hears(self, session: str) -> bool:
@@ -89,15 +98,23 @@ class Attachment:
         elif method == "Page.frameNavigated":
             self._bind(session, params["frame"]["id"], params["frame"].get("loaderId", ""))
             self._moved(session)
-            if params.get("type") == "BackForwardCacheRestore":  # its frames come back without a word
+            if (
+                params.get("type") == "BackForwardCacheRestore"
+            ):  # its frames come back without a word
                 self._ask_tree(session)
         elif method == "Page.navigatedWithinDocument":
             self._moved(session)
         elif method == "Runtime.bindingCalled":
             self._suspects.handle(session, params)
             self._precedence.handle(session, params)
-        elif method == "Page.lifecycleEvent" and session in self._young and params.get("name") == "load":
-            if self._young[session].context and self._young[session].loader == params.get("loaderId"):
+        elif (
+            method == "Page.lifecycleEvent"
+            and session in self._young
+            and params.get("name") == "load"
+        ):
+            if self._young[session].context and self._young[session].loader == params.get(
+                "loaderId"
+            ):
                 self._ask_listing(session)
         elif method == "Target.detachedFromTarget":
             for table in (self._knocked, self._histories, self._young):
@@ -115,18 +132,22 @@ class Attachment:
             reply.add_done_callback(partial(self._not_fetched, session, command, number))
 
     def flush(self, session: str, state: SessionState) -> list[Reply]:
-        """Make every document of the session tell what waits in it; also a round trip through its renderer."""
+        """Make every document of the session tell what waits in it; also a round trip through its
+        renderer."""
         if session in self._histories:
             self._histories[session].hurry()
         if session in self._young and self._young[session].context:
             self._ask_listing(session)
         send = self._connection.send
         flush = {"expression": self._script.flush(), "silent": True, "returnByValue": True}
-        replies = [send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts]
+        replies = [
+            send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts
+        ]
         return replies or [send("Page.getFrameTree", {}, session)]
 
     def knock(self, session: str) -> list[Reply]:
-        """A round trip through a worker and what else is under way there; nothing while it is too busy to answer."""
+        """A round trip through a worker and what else is under way there; nothing while it is too
+        busy to answer."""
         before = self._knocked.get(session)
         if before is not None and not before.done():
             return []
@@ -139,7 +160,10 @@ class Attachment:
 
     def _attached(self, session: str, info: Params) -> None:
         if info["type"] == "tab":
-            self._watch(session, self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session))
+            self._watch(
+                session,
+                self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session),
+            )
             return
         if info["type"] == "page" and not is_page(info):
             self._left_out.add(session)
@@ -149,8 +173,14 @@ class Attachment:
             self._attached_worker(session, info["type"])
             return
         send = self._connection.send
-        world = {"worldName": self._script.world, "source": self._sources[self._initial], "runImmediately": True}
-        send("Network.enable", self._asks.enabling(), session)  # first: what is asked before is missed
+        world = {
+            "worldName": self._script.world,
+            "source": self._sources[self._initial],
+            "runImmediately": True,
+        }
+        send(
+            "Network.enable", self._asks.enabling(), session
+        )  # first: what is asked before is missed
         send("Page.enable", {}, session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
         self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))
@@ -162,13 +192,18 @@ class Attachment:
             if info.get("subtype"):
                 self._prepared[info["targetId"]] = session
             self._histories[session] = HistoryQuestion(
-                partial(send, ANSWER, {}, session), partial(self._feed, session), partial(self._watch, session)
+                partial(send, ANSWER, {}, session),
+                partial(self._feed, session),
+                partial(self._watch, session),
             )
 
     def _attached_worker(self, session: str, kind: str) -> None:
         # Its requests and nothing else: it is neither paused nor spoken to.
         listening = partial(self._feed, session, "Network.enable")
-        self._watch(session, self._connection.send("Network.enable", self._asks.enabling(), session, listening))
+        self._watch(
+            session,
+            self._connection.send("Network.enable", self._asks.enabling(), session, listening),
+        )
         if kind != "service_worker":
             self._connection.send("Target.setAutoAttach", _auto_attach(_NESTED), session)
 
@@ -185,9 +220,13 @@ class Attachment:
             self._histories[session].moved()
 
     def _ask_listing(self, session: str) -> None:
-        """What the first document of a tab has loaded, with the tab's history; in a frame there is none."""
+        """What the first document of a tab has loaded, with the tab's history; in a frame there is
+        none."""
         young, past = self._young[session], dict[str, Any]()
-        loader, last = young.loader, young.complete  # once more: an icon is asked for when all else is there
+        loader, last = (
+            young.loader,
+            young.complete,
+        )  # once more: an icon is asked for when all else is there
         if session in self._histories:
             self._connection.send(ANSWER, {}, session, past.update)
 
@@ -204,7 +243,8 @@ class Attachment:
         self._watch(session, self._connection.send("Runtime.evaluate", listing, session, on_reply))
 
     def _bind(self, session: str, frame: str, loader: str) -> None:
-        """Give the frame's world the binding, and learn which context it is; the reply comes before any call."""
+        """Give the frame's world the binding, and learn which context it is; the reply comes before
+        any call."""
         script, send = self._script, self._connection.send
         young = self._young.get(session)
         if young is not None and young.frame == frame:
@@ -212,25 +252,44 @@ class Attachment:
 
         def on_reply(result: Params) -> None:
             context = result["executionContextId"]
-            self._feed(session, "Page.createIsolatedWorld", {"frameId": frame, "executionContextId": context})
+            self._feed(
+                session,
+                "Page.createIsolatedWorld",
+                {"frameId": frame, "executionContextId": context},
+            )
             about = {"frameId": frame, "loaderId": loader}
-            check, inject = _quiet(context, script.flush()), partial(self._inject, session, context, about)
+            check, inject = (
+                _quiet(context, script.flush()),
+                partial(self._inject, session, context, about),
+            )
             self._watch(session, send("Runtime.evaluate", check, session, inject))
             if young is not None and young.frame == frame and young.loader == loader:
                 young.context = context
                 self._ask_listing(session)
 
         self._watch(
-            session, send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}, session, on_reply)
+            session,
+            send(
+                "Page.createIsolatedWorld",
+                {"frameId": frame, "worldName": script.world},
+                session,
+                on_reply,
+            ),
         )
-        send("Runtime.addBinding", {"name": script.binding, "executionContextName": script.world}, session)
+        send(
+            "Runtime.addBinding",
+            {"name": script.binding, "executionContextName": script.world},
+            session,
+        )
 
     def _inject(self, session: str, context: int, about: Params, result: Params) -> None:
         self._feed(session, "Page.observed", about)
         # A frame's first, empty document gets no script by itself.
         if result.get("result", {}).get("value") is False:
             source = self._sources[self._initial]
-            self._watch(session, self._connection.send("Runtime.evaluate", _quiet(context, source), session))
+            self._watch(
+                session, self._connection.send("Runtime.evaluate", _quiet(context, source), session)
+            )
 
     def _watch(self, session: str, reply: Reply) -> None:
         self._coming[reply] = session

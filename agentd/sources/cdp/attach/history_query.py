@@ -1,4 +1,5 @@
-"""The question for a page's history, asked after each of its moves, and no oftener than is good for a busy page."""
+"""The question for a page's history, asked after each of its moves, and no oftener than is good for
+a busy page."""
 
 from __future__ import annotations
 
@@ -16,10 +17,14 @@ ANSWER = "Page.getNavigationHistory"
 
 
 class HistoryQuestion:
-    """One page's. ``ask`` sends it, ``feed`` takes what is to be folded, ``watch`` is told of replies under way."""
+    """One page's. ``ask`` sends it, ``feed`` takes what is to be folded, ``watch`` is told of
+    replies under way."""
 
     def __init__(
-        self, ask: Callable[[OnReply], Reply], feed: Callable[[str, Params], None], watch: Callable[[Reply], None]
+        self,
+        ask: Callable[[OnReply], Reply],
+        feed: Callable[[str, Params], None],
+        watch: Callable[[Reply], None],
     ) -> None:
         self._ask = ask
         self._feed = feed

@@ -1,6 +1,8 @@
-"""Questions to a page's main frame from a world that it can't see, over a connection of the asker's own.
+"""Questions to a page's main frame from a world that it can't see, over a connection of the asker's
+own.
 
-A page is attached to from its tab, as attach.py does: attached to directly, it would get no prerendering.
+A page is attached to from its tab, as attach.py does: attached to directly, it would get no
+prerendering.
 """
 
 from __future__ import annotations
@@ -11,7 +13,12 @@ from typing import Any
 
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params
 
-_PAGES = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": [{"type": "page"}]}
+_PAGES = {
+    "autoAttach": True,
+    "waitForDebuggerOnStart": False,
+    "flatten": True,
+    "filter": [{"type": "page"}],
+}
 
 
 async def targets(connection: Connection, kind: str, scope: str | None) -> list[Params]:
@@ -21,8 +28,8 @@ async def targets(connection: Connection, kind: str, scope: str | None) -> list[
 
 
 class Isolated:
-    """Of every page that is asked, its session, and its world of this document. ``scope``: a browser context's id; the
-    tabs of others are left alone."""
+    """Of every page that is asked, its session, and its world of this document. ``scope``: a
+    browser context's id; the tabs of others are left alone."""
 
     def __init__(self, scope: str | None = None) -> None:
         self._scope = scope
@@ -34,7 +41,8 @@ class Isolated:
         self._worlds: dict[str, int] = {}
 
     async def session(self, connection: Connection, tab: str) -> str:
-        """The session with a tab's page, begun where there is none. Raises `CdpError`, `SourceLostError`."""
+        """The session with a tab's page, begun where there is none. Raises `CdpError`,
+        `SourceLostError`."""
         async with self._turn:
             if tab not in self._sessions:
                 await self._look(connection, tab)
@@ -43,21 +51,29 @@ class Isolated:
             return self._sessions[tab]
 
     async def _look(self, connection: Connection, page: str) -> None:
-        """Attach to tabs that are new until the page is there; `heard` is told of the pages in each."""
+        """Attach to tabs that are new until the page is there; `heard` is told of the pages in
+        each."""
         for info in await targets(connection, "tab", self._scope):
             tab = info["targetId"]
             if tab in self._told:
                 continue
             if tab not in self._tabs:
-                made = await connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
+                made = await connection.send(
+                    "Target.attachToTarget", {"targetId": tab, "flatten": True}
+                )
                 self._tabs[tab] = made["sessionId"]
             await connection.send("Target.setAutoAttach", _PAGES, self._tabs[tab])
-            self._told.add(tab)  # not before: whoever asked may have had no more time, and asks again
+            self._told.add(
+                tab
+            )  # not before: whoever asked may have had no more time, and asks again
             if page in self._sessions:
                 return
 
-    async def evaluate(self, connection: Connection, tab: str, expression: str, **how: Any) -> Params:
-        """The reply to ``Runtime.evaluate``, ``how`` its further parameters. Raises `CdpError`, `SourceLostError`."""
+    async def evaluate(
+        self, connection: Connection, tab: str, expression: str, **how: Any
+    ) -> Params:
+        """The reply to ``Runtime.evaluate``, ``how`` its further parameters. Raises `CdpError`,
+        `SourceLostError`."""
         session = await self.session(connection, tab)
         asked = {"expression": expression, "returnByValue": True, **how}
         try:
@@ -67,22 +83,33 @@ class Isolated:
             self._worlds.pop(session, None)
             return await self._evaluate(connection, session, tab, asked)
 
-    async def _evaluate(self, connection: Connection, session: str, tab: str, asked: Params) -> Params:
+    async def _evaluate(
+        self, connection: Connection, session: str, tab: str, asked: Params
+    ) -> Params:
         if session not in self._worlds:
             # The main frame has the tab's own id.
-            made = await connection.send("Page.createIsolatedWorld", {"frameId": tab, "worldName": self._name}, session)
+            made = await connection.send(
+                "Page.createIsolatedWorld", {"frameId": tab, "worldName": self._name}, session
+            )
             self._worlds[session] = made["executionContextId"]
-        return await connection.send("Runtime.evaluate", {**asked, "contextId": self._worlds[session]}, session)
+        return await connection.send(
+            "Runtime.evaluate", {**asked, "contextId": self._worlds[session]}, session
+        )
 
     def handle(self, _session: str, method: str, params: Params) -> None:
-        """Takes what the connection says by itself: tabs, pages in them, sessions that ended, which are forgotten."""
+        """Takes what the connection says by itself: tabs, pages in them, sessions that ended, which
+        are forgotten."""
         if method == "Target.attachedToTarget":
-            table = {"page": self._sessions, "tab": self._tabs}.get(params["targetInfo"]["type"], {})
+            table = {"page": self._sessions, "tab": self._tabs}.get(
+                params["targetInfo"]["type"], {}
+            )
             table[params["targetInfo"]["targetId"]] = params["sessionId"]
         elif method == "Target.detachedFromTarget":
             self._worlds.pop(params["sessionId"], None)
             for table in (self._sessions, self._tabs):
-                for target in [target for target, one in table.items() if one == params["sessionId"]]:
+                for target in [
+                    target for target, one in table.items() if one == params["sessionId"]
+                ]:
                     del table[target]
                     self._told.discard(target)
 

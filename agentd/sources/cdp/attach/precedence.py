@@ -1,7 +1,9 @@
-"""Whether a page's own listeners stand before the observer's: asked about a document whose listeners were taken away.
+"""Whether a page's own listeners stand before the observer's: asked about a document whose
+listeners were taken away.
 
-The page script says that it was put back, or came late (page/standing.js). Then the browser is asked which listeners
-the page's own world has on its window, which it cannot notice, and the script is given the types of those that capture.
+The page script says that it was put back, or came late (page/standing.js). Then the browser is
+asked which listeners the page's own world has on its window, which it cannot notice, and the script
+is given the types of those that capture.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _WINDOW = "function() { return (function() { return this })() }"
 
 
 class Precedence:
-    """``watch`` gets (session, reply) of every question that is under way; ``feed`` (session, method, params)."""
+    """``watch`` gets (session, reply) of every question that is under way; ``feed`` (session,
+    method, params)."""
 
     def __init__(
         self,
@@ -42,7 +45,12 @@ class Precedence:
         """Look at one call of the binding: whether it says that a document was reopened."""
         if params["name"] == self._binding and params["payload"] == MESSAGE:
             context = params["executionContextId"]
-            ask = {"contextId": context, "expression": "document", "silent": True, "objectGroup": _GROUP}
+            ask = {
+                "contextId": context,
+                "expression": "document",
+                "silent": True,
+                "objectGroup": _GROUP,
+            }
             self._ask("Runtime.evaluate", ask, session, partial(self._handle_listeners, context))
 
     def _handle_listeners(self, context: int, session: str, result: Params) -> None:
@@ -55,8 +63,17 @@ class Precedence:
         self._ask("DOM.resolveNode", node, session, partial(self._resolved, context))
 
     def _resolved(self, context: int, session: str, result: Params) -> None:
-        call = {"objectId": result["object"]["objectId"], "functionDeclaration": _WINDOW, "objectGroup": _GROUP}
-        self._ask("Runtime.callFunctionOn", call | {"silent": True}, session, partial(self._entered, context))
+        call = {
+            "objectId": result["object"]["objectId"],
+            "functionDeclaration": _WINDOW,
+            "objectGroup": _GROUP,
+        }
+        self._ask(
+            "Runtime.callFunctionOn",
+            call | {"silent": True},
+            session,
+            partial(self._entered, context),
+        )
 
     def _entered(self, context: int, session: str, result: Params) -> None:
         window = {"objectId": result["result"]["objectId"]}
@@ -73,5 +90,9 @@ class Precedence:
         preceded = result["result"].get("value") is not False
         self._feed(session, ANSWERED, {"executionContextId": context, "preceded": preceded})
 
-    def _ask(self, method: str, params: Params, session: str, on_reply: Callable[[str, Params], None]) -> None:
-        self._watch(session, self._connection.send(method, params, session, partial(on_reply, session)))
+    def _ask(
+        self, method: str, params: Params, session: str, on_reply: Callable[[str, Params], None]
+    ) -> None:
+        self._watch(
+            session, self._connection.send(method, params, session, partial(on_reply, session))
+        )

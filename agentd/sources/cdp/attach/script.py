@@ -27,11 +27,12 @@ class MissingBundleError(RuntimeError):
 
 
 class PageScript(NamedTuple):
-    """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed secret.
+    """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed
+    secret.
 
-    ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``; ``around``: a click
-    tells what its element stands in; ``mask`` further names of fields that hold secrets; ``visual``: it records what
-    the page looks like, too.
+    ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``;
+    ``around``: a click tells what its element stands in; ``mask`` further names of fields that hold
+    secrets; ``visual``: it records what the page looks like, too.
     """
 
     world: str
@@ -59,7 +60,8 @@ class PageScript(NamedTuple):
         )
 
     def source(self, *, initial: bool) -> str:
-        """The script's text; ``initial``: what stands in a document when the script comes is baseline."""
+        """The script's text; ``initial``: what stands in a document when the script comes is
+        baseline."""
         config = {
             "binding": self.binding,
             "salt": self.salt,
@@ -81,8 +83,8 @@ class PageScript(NamedTuple):
         return f'globalThis["{self.binding}_observer"]'
 
     def flush(self) -> str:
-        """An expression: tell what waits. Its value: the kinds of which more is to be told than goes at once; false
-        where the script is not there (yet)."""
+        """An expression: tell what waits. Its value: the kinds of which more is to be told than
+        goes at once; false where the script is not there (yet)."""
         slot = self.slot()
         return f"{slot} && {slot}.document === document ? {slot}.flush() : false"
 
@@ -101,7 +103,8 @@ def _names(mask: Iterable[str]) -> dict[str, Any]:
 
 @functools.cache
 def bundle(path: Path | None = None) -> str:
-    """A bundle's text, the observer's unless told; raises MissingBundleError with the command that makes it."""
+    """A bundle's text, the observer's unless told; raises MissingBundleError with the command that
+    makes it."""
     path = path or BUNDLE
     try:
         return path.read_text(encoding="utf-8")

@@ -1,1 +1,2 @@
-"""From raw DevTools messages to events, a fold a domain; the normaliser sends each message to its fold."""
+"""From raw DevTools messages to events, a fold a domain; the normaliser sends each message to its
+fold."""

@@ -1,7 +1,8 @@
-"""Back or forward: the browser tells that a page goes through its history, and only its list says which way.
+"""Back or forward: the browser tells that a page goes through its history, and only its list says
+which way.
 
-The list is asked for after each move. What happens in the page until the answer is in waits, so that the order
-stands. In a log nobody asks, so nothing waits.
+The list is asked for after each move. What happens in the page until the answer is in waits, so
+that the order stands. In a log nobody asks, so nothing waits.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agentd.sources.cdp.state.state import History, Params, Seen, SessionState
+from agentd.sources.cdp.state.state import CdpObservation, History, Params, SessionState
 
 MAX_LATE = 2000
 
 
 def moved(session: SessionState, data: dict[str, Any], *, through: bool) -> None:
-    """The page went somewhere, as ``data`` of its ``page.navigated`` says; ``through`` its history: which way, will be
-    known."""
+    """The page went somewhere, as ``data`` of its ``page.navigated`` says; ``through`` its history:
+    which way, will be known."""
     past = session.history
     if not through:
         past.gone_on = past.moves
@@ -24,8 +25,9 @@ def moved(session: SessionState, data: dict[str, Any], *, through: bool) -> None
         past.pending.append((past.moves, data))
 
 
-def handle_history(session: SessionState, params: Params) -> Iterator[Seen]:
-    """`Page.getNavigationHistory` has answered what was asked after ``as_of`` moves (without ``entries``: refused)."""
+def handle_history(session: SessionState, params: Params) -> Iterator[CdpObservation]:
+    """`Page.getNavigationHistory` has answered what was asked after ``as_of`` moves (without
+    ``entries``: refused)."""
     past, entries, as_of = session.history, params.get("entries"), params.get("as_of", 0)
     way = ""
     if entries:
@@ -36,7 +38,7 @@ def handle_history(session: SessionState, params: Params) -> Iterator[Seen]:
         yield from released(session, way)
 
 
-def released(session: SessionState, way: str = "") -> Iterator[Seen]:
+def released(session: SessionState, way: str = "") -> Iterator[CdpObservation]:
     """Tell what waited for the direction; nobody knows it where ``way`` is empty."""
     pending, session.history.pending = session.history.pending, []
     for _, data in pending:
@@ -48,7 +50,8 @@ def released(session: SessionState, way: str = "") -> Iterator[Seen]:
 
 
 def _way(past: History, numbers: list[int], at: int) -> str:
-    # Where the page moved on unasked, it stood further than at the last answer: then only a step back past it is sure.
+    # Where the page moved on unasked, it stood further than at the last answer: then only a step
+    # back past it is sure.
     if past.entry not in numbers:
         return ""
     stood, further = numbers.index(past.entry), past.gone_on > past.known

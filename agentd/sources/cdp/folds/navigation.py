@@ -1,4 +1,5 @@
-"""Frames: which address each has committed and how it got there, how far it is loaded, when it went away.
+"""Frames: which address each has committed and how it got there, how far it is loaded, when it went
+away.
 
 A commit is told once, whether its event was heard or a frame tree shows it later (`reconciled`).
 """
@@ -10,7 +11,14 @@ from typing import Any
 
 from agentd.sources.cdp.folds import history
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, TEXTS, gap
-from agentd.sources.cdp.state.state import Browser, Frame, Params, Seen, SessionState, remember
+from agentd.sources.cdp.state.state import (
+    BrowserState,
+    CdpObservation,
+    Frame,
+    Params,
+    SessionState,
+    remember,
+)
 
 _THROUGH_HISTORY = ("historyDifferentDocument", "historySameDocument")
 # Name of a lifecycle event → mark of the frame, kind that tells of it.
@@ -22,9 +30,11 @@ _LIFE = {
 _PAINTS = ("firstPaint", "firstContentfulPaint")
 
 
-def fold(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
-    """Fold one message about frames; `Page.getFrameTree`, `Page.getNavigationHistory` and `Page.observed` stand for
-    replies, the last for that of a document's observer."""
+def fold(
+    browser: BrowserState, session: SessionState, method: str, params: Params
+) -> Iterator[CdpObservation]:
+    """Fold one message about frames; `Page.getFrameTree`, `Page.getNavigationHistory` and
+    `Page.observed` stand for replies, the last for that of a document's observer."""
     match method:
         case "Page.frameStartedNavigating":
             remember(browser.underway, params["frameId"], params)
@@ -40,12 +50,16 @@ def fold(browser: Browser, session: SessionState, method: str, params: Params) -
             session.history.moves += 1
             yield from _within(browser, session, params["frameId"], params["url"])
         case "Page.frameAttached":
-            browser.frames.setdefault(params["frameId"], Frame(session.tab, params.get("parentFrameId")))
+            browser.frames.setdefault(
+                params["frameId"], Frame(session.tab, params.get("parentFrameId"))
+            )
         case "Page.frameDetached":
             if params.get("reason") != "swap":  # a swap only moves the frame to another process
                 yield from detach_frame(browser, params["frameId"])
         case "Page.lifecycleEvent":
-            yield from _lives(browser, params["frameId"], params.get("loaderId", ""), params.get("name"))
+            yield from _lives(
+                browser, params["frameId"], params.get("loaderId", ""), params.get("name")
+            )
         case "Page.getFrameTree":
             yield from _tree(browser, session, params["frameTree"])
         case "Page.getNavigationHistory":
@@ -56,32 +70,42 @@ def fold(browser: Browser, session: SessionState, method: str, params: Params) -
                 frame.marks.add("heard")
 
 
-def failed(browser: Browser, params: Params) -> None:
-    """Keep why a document could not be loaded (`Network.loadingFailed`): its error page comes next."""
+def failed(browser: BrowserState, params: Params) -> None:
+    """Keep why a document could not be loaded (`Network.loadingFailed`): its error page comes
+    next."""
     if params.get("type") == "Document":
         remember(browser.errors, params["requestId"], params.get("errorText", ""))
 
 
-def crashed(browser: Browser, session: SessionState) -> Iterator[Seen]:
-    """The renderer of a frame in a process of its own is gone; of a whole tab the list of targets tells."""
+def crashed(browser: BrowserState, session: SessionState) -> Iterator[CdpObservation]:
+    """The renderer of a frame in a process of its own is gone; of a whole tab the list of targets
+    tells."""
     known = browser.frames.get(session.root)
     if known is not None and not session.is_page:
-        yield Seen("page.failed", _frame_fields(browser, session.root) | {"url": known.url, "error": "crashed"})
+        yield CdpObservation(
+            "page.failed",
+            _frame_fields(browser, session.root) | {"url": known.url, "error": "crashed"},
+        )
 
 
-def detach_frame(browser: Browser, frame: str) -> Iterator[Seen]:
+def detach_frame(browser: BrowserState, frame: str) -> Iterator[CdpObservation]:
     """The frame and all under it are no more."""
     for one in (*reversed(browser.below(frame)), frame):
         about = browser.frames.pop(one, None)
         browser.underway.pop(one, None)
         if about is not None:
             yield from _unheard(browser, about)
-            yield Seen("frame.detached", {"tab": about.tab, "frame": one})
+            yield CdpObservation("frame.detached", {"tab": about.tab, "frame": one})
 
 
 def _commit(
-    browser: Browser, session: SessionState, frame: Params, *, heard: bool, restored: bool = False
-) -> Iterator[Seen]:
+    browser: BrowserState,
+    session: SessionState,
+    frame: Params,
+    *,
+    heard: bool,
+    restored: bool = False,
+) -> Iterator[CdpObservation]:
     name, loader = frame["id"], frame.get("loaderId", "")
     known = browser.frames.get(name)
     if known is not None and known.url and known.loader == loader:
@@ -91,8 +115,8 @@ def _commit(
         yield from _unheard(browser, known, loader)
     elif session.is_page and session.root in browser.frames and not frame.get("parentId"):
         yield from _instead(browser, session, name)
-    # A frame in another process may be told of before the one that it stands in, so only a known document
-    # takes the frames below with it.
+    # A frame in another process may be told of before the one that it stands in, so only a known
+    # document takes the frames below with it.
     for child in browser.below(name) if known is not None and known.url else ():
         if child in browser.frames:
             yield from detach_frame(browser, child)
@@ -107,17 +131,22 @@ def _commit(
     elif not heard:
         data["reconciled"] = True
     how = _commit_cause(browser, name, loader, restored=restored)
-    if restored and name in browser.underway:  # it has come, though under another loader than was begun
+    if (
+        restored and name in browser.underway
+    ):  # it has come, though under another loader than was begun
         browser.underway[name] = {**browser.underway[name], "loaderId": loader}
     yield _moved(session, data, how)
     if "unreachableUrl" in frame:
         missed = browser.secrets.mask_url(frame["unreachableUrl"])
         error = browser.errors.pop(loader, "") or "unknown"
-        yield Seen("page.failed", _frame_fields(browser, name) | {"url": missed, "error": error})
+        yield CdpObservation(
+            "page.failed", _frame_fields(browser, name) | {"url": missed, "error": error}
+        )
 
 
-def _instead(browser: Browser, session: SessionState, name: str) -> Iterator[Seen]:
-    """The page has another main frame now: back from one that was prerendered, the first one's comes again."""
+def _instead(browser: BrowserState, session: SessionState, name: str) -> Iterator[CdpObservation]:
+    """The page has another main frame now: back from one that was prerendered, the first one's
+    comes again."""
     began = browser.underway.get(session.root)
     yield from detach_frame(browser, session.root)
     session.root = name
@@ -125,7 +154,7 @@ def _instead(browser: Browser, session: SessionState, name: str) -> Iterator[See
         remember(browser.underway, name, began)
 
 
-def _commit_cause(browser: Browser, name: str, loader: str, *, restored: bool) -> str:
+def _commit_cause(browser: BrowserState, name: str, loader: str, *, restored: bool) -> str:
     began = browser.underway.get(name, {})
     kind = began.get("navigationType", "")
     if kind.startswith("reload") and began.get("loaderId") == loader:
@@ -135,19 +164,20 @@ def _commit_cause(browser: Browser, name: str, loader: str, *, restored: bool) -
     return "history" if kind in _THROUGH_HISTORY and ours else ""
 
 
-def _moved(session: SessionState, data: dict[str, Any], how: str) -> Seen:
+def _moved(session: SessionState, data: dict[str, Any], how: str) -> CdpObservation:
     history.moved(session, data, through=how == "history")
     if how == "reload":
         data["how"] = how
-    return Seen("page.navigated", data)
+    return CdpObservation("page.navigated", data)
 
 
-def _unheard(browser: Browser, known: Frame, loader: str = "") -> Iterator[Seen]:
+def _unheard(browser: BrowserState, known: Frame, loader: str = "") -> Iterator[CdpObservation]:
     """Say what a document may have held back that gives way to ``loader``.
 
-    What is done on a page waits in its observer until that can speak, some milliseconds after the commit. Before its
-    first paint nobody sees anything there, and the browser gives it no input. A document that itself asked for the
-    next one, without anybody's gesture, had none in the five seconds before.
+    What is done on a page waits in its observer until that can speak, some milliseconds after the
+    commit. Before its first paint nobody sees anything there, and the browser gives it no input. A
+    document that itself asked for the next one, without anybody's gesture, had none in the five
+    seconds before.
     """
     shown = "painted" in known.marks and known.url.startswith(("http:", "https:"))
     if not (browser.live and browser.settled and shown) or "heard" in known.marks:
@@ -163,7 +193,9 @@ def _address(frame: Params) -> str:
     return "about:blank" if url in ("", ":") else url + frame.get("urlFragment", "")
 
 
-def _within(browser: Browser, session: SessionState, name: str, raw: str) -> Iterator[Seen]:
+def _within(
+    browser: BrowserState, session: SessionState, name: str, raw: str
+) -> Iterator[CdpObservation]:
     url = browser.secrets.mask_url(raw)
     known = browser.frames.setdefault(name, Frame(session.tab))
     # Chrome tells a page's own address this way right after its load: that is no progress.
@@ -178,7 +210,7 @@ def _within(browser: Browser, session: SessionState, name: str, raw: str) -> Ite
     yield _moved(session, data, "history" if through else "")
 
 
-def _lives(browser: Browser, name: str, loader: str, what: Any) -> Iterator[Seen]:
+def _lives(browser: BrowserState, name: str, loader: str, what: Any) -> Iterator[CdpObservation]:
     known = browser.frames.get(name)
     if known is None or not known.url or known.loader != loader:
         return
@@ -190,12 +222,12 @@ def _lives(browser: Browser, name: str, loader: str, what: Any) -> Iterator[Seen
     known.marks.add(mark)
     data = _frame_fields(browser, name) | {"url": known.url}
     if kind == "page.loaded":
-        yield Seen(kind, data if browser.settled else data | {"baseline": True})
+        yield CdpObservation(kind, data if browser.settled else data | {"baseline": True})
     elif kind in browser.wanted and browser.settled:
-        yield Seen(kind, data)
+        yield CdpObservation(kind, data)
 
 
-def _tree(browser: Browser, session: SessionState, tree: Params) -> Iterator[Seen]:
+def _tree(browser: BrowserState, session: SessionState, tree: Params) -> Iterator[CdpObservation]:
     frame = dict(tree["frame"])
     known = browser.frames.get(frame["id"])
     if known is not None and known.parent and not frame.get("parentId"):
@@ -205,6 +237,6 @@ def _tree(browser: Browser, session: SessionState, tree: Params) -> Iterator[See
         yield from _tree(browser, session, child)
 
 
-def _frame_fields(browser: Browser, name: str) -> dict[str, Any]:
+def _frame_fields(browser: BrowserState, name: str) -> dict[str, Any]:
     frame = browser.frames[name]
     return {"tab": frame.tab, "frame": name, "main": frame.parent is None}

@@ -1,9 +1,10 @@
-"""One raw message in, observations out: the folds together, without I/O, so recordings can be run through them.
+"""One raw message in, observations out: the folds together, without I/O, so recordings can be run
+through them.
 
 Replies that carry facts come in as messages named after their command (`Page.getFrameTree`,
-`Page.createIsolatedWorld`, `Page.getNavigationHistory`, `Network.enable`, `Network.getRequestPostData`,
-`Network.getResponseBody`);
-`Page.observed` is the first answer of a document's observer, `Page.listed` what a new tab's document has loaded.
+`Page.createIsolatedWorld`, `Page.getNavigationHistory`, `Network.enable`,
+`Network.getRequestPostData`, `Network.getResponseBody`); `Page.observed` is the first answer of a
+document's observer, `Page.listed` what a new tab's document has loaded.
 """
 
 from __future__ import annotations
@@ -15,10 +16,16 @@ from agentd.sources.cdp.folds.history import MAX_LATE, released
 from agentd.sources.cdp.folds.visual import SAID, Visual
 from agentd.sources.cdp.network import worker_gap
 from agentd.sources.cdp.network.network import Network
-from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, Blindness, gap
 from agentd.sources.cdp.state.masking import Secrets, cover
-from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState, remember
+from agentd.sources.cdp.state.state import (
+    BrowserState,
+    CdpObservation,
+    Params,
+    SessionState,
+    remember,
+)
 
 ERROR_STATUS = 400
 _AT_ONCE = ("request.", "message.", "auth.", "gap.")
@@ -26,18 +33,19 @@ _AT_ONCE = ("request.", "message.", "auth.", "gap.")
 
 
 class Normaliser:
-    """The state of one attachment to one browser. ``live``: somebody asks the browser what the folds need."""
+    """The state of one attachment to one browser. ``live``: somebody asks the browser what the
+    folds need."""
 
-    def __init__(self, binding: str, salt: str, asks: Asks, *, live: bool = False) -> None:
+    def __init__(self, binding: str, salt: str, asks: CapturePlan, *, live: bool = False) -> None:
         secrets = Secrets(salt, more=asks.mask)
         secrets.shown = asks.cookies
-        self.browser = Browser(secrets, live=live, wanted=asks.kinds)
+        self.browser = BrowserState(secrets, live=live, wanted=asks.kinds)
         self.network = Network(asks, live=live)
         self.visual = Visual(asks.visual, self.browser.secrets)
         self._binding = binding
         self._blindness = Blindness()
 
-    def feed(self, session: str, method: str, params: Params) -> Iterator[Seen]:
+    def feed(self, session: str, method: str, params: Params) -> Iterator[CdpObservation]:
         """Fold one message of one session ("" is the browser's own, or the only page's)."""
         for seen in self._fold(session, method, params):
             if seen.kind in SAID:
@@ -47,13 +55,14 @@ class Normaliser:
             if self._blindness.tells(seen):
                 yield seen
 
-    def settle(self) -> Iterator[Seen]:
+    def settle(self) -> Iterator[CdpObservation]:
         """From here on what comes is news, not baseline."""
         yield from tabs.settled(self.browser)
         self.browser.settled = True
 
-    def fenced(self, *, patient: bool = True) -> Iterator[Seen]:
-        """Every page has said what it had to say; ``patient``: one that has not answered had time to."""
+    def fenced(self, *, patient: bool = True) -> Iterator[CdpObservation]:
+        """Every page has said what it had to say; ``patient``: one that has not answered had time
+        to."""
         yield from filter(self._blindness.tells, self._fenced(patient))
 
     @property
@@ -62,7 +71,7 @@ class Normaliser:
         arrivals = (state.arrival for state in self.browser.sessions.values())
         return any(one is not None and one.unheard for one in arrivals)
 
-    def _fenced(self, patient: bool) -> Iterator[Seen]:
+    def _fenced(self, patient: bool) -> Iterator[CdpObservation]:
         yield from self.network.overdue()
         for state in self.browser.sessions.values():
             yield from page_events.lost(state)
@@ -72,7 +81,7 @@ class Normaliser:
                 yield from state.arrival.fenced()
         yield from tabs.counted(self.browser)
 
-    def _fold(self, session: str, method: str, params: Params) -> Iterator[Seen]:
+    def _fold(self, session: str, method: str, params: Params) -> Iterator[CdpObservation]:
         domain = method.partition(".")[0]
         if domain == "Target":
             yield from self._target(session, method, params)
@@ -90,7 +99,9 @@ class Normaliser:
             else:
                 state.lost += 1
 
-    def _of_page(self, state: SessionState, domain: str, method: str, params: Params) -> Iterator[Seen]:
+    def _of_page(
+        self, state: SessionState, domain: str, method: str, params: Params
+    ) -> Iterator[CdpObservation]:
         if domain == "Network":
             yield from self._network(state, method, params)
         elif method in page_events.HEARD:
@@ -110,7 +121,9 @@ class Normaliser:
             yield from dialogs.fold(self.browser, state, method, params)
             yield from downloads.fold(self.browser, state, method, params)
 
-    def _network(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    def _network(
+        self, state: SessionState, method: str, params: Params
+    ) -> Iterator[CdpObservation]:
         if method == "Network.loadingFailed":
             navigation.failed(self.browser, params)
         arrival = state.arrival
@@ -121,7 +134,9 @@ class Normaliser:
             yield from self._exchange(state, *message)
         yield from self._missed(state)
 
-    def _exchange(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    def _exchange(
+        self, state: SessionState, method: str, params: Params
+    ) -> Iterator[CdpObservation]:
         if method == "Network.requestWillBeSent" and params.get("loaderId") == params["requestId"]:
             remember(self.browser.loaders, params["requestId"], params.get("hasUserGesture", True))
         for seen in self.network.fold(self.browser, state, method, params):
@@ -130,7 +145,9 @@ class Normaliser:
                 seen.data["reconciled"] = True
             yield seen
 
-    def _arrives(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    def _arrives(
+        self, state: SessionState, method: str, params: Params
+    ) -> Iterator[CdpObservation]:
         """What concerns a tab's first moments."""
         if method == "Page.windowOpen":
             self.browser.opening[state.tab] = params["url"]
@@ -143,13 +160,13 @@ class Normaliser:
         if state.arrival.over:
             state.arrival = None
 
-    def _missed(self, state: SessionState) -> Iterator[Seen]:
+    def _missed(self, state: SessionState) -> Iterator[CdpObservation]:
         arrival = state.arrival
         if arrival is not None and arrival.missed and not arrival.said:
             arrival.said = True
             yield from gap(REQUESTS, arrival.missed)
 
-    def _target(self, session: str, method: str, params: Params) -> Iterator[Seen]:
+    def _target(self, session: str, method: str, params: Params) -> Iterator[CdpObservation]:
         if method == "Target.attachedToTarget":
             sessions.attached(self.browser, session, params["sessionId"], params["targetInfo"])
         elif method == "Target.detachedFromTarget":
@@ -162,7 +179,7 @@ class Normaliser:
             if method == "Target.targetInfoChanged":
                 yield from sessions.handle_shown(self.browser, params["targetInfo"])
 
-    def _detached(self, state: SessionState) -> Iterator[Seen]:
+    def _detached(self, state: SessionState) -> Iterator[CdpObservation]:
         yield from released(state)
         yield from page_events.lost(state)
         yield from page_events.hidden_until_left(state, tuple(state.reopened))
@@ -173,19 +190,28 @@ class Normaliser:
             yield from state.arrival.answered(gone=True)
             known = self.browser.frames.get(state.root)
             if state.arrival.may_have_downloaded(known.url if known else ""):
-                yield from gap(DOWNLOADS, "a tab was gone before it could be heard what it was opened for")
+                yield from gap(
+                    DOWNLOADS, "a tab was gone before it could be heard what it was opened for"
+                )
         yield from downloads.page_gone(self.browser, state)
         yield from self.network.session_gone(state)
         if not state.is_page and not state.via:
             yield from navigation.detach_frame(self.browser, state.root)
 
-    def _with_error_status(self, seen: Seen) -> Seen:
-        """A document that the server answered with an error says so: it stands at the address all the same."""
+    def _with_error_status(self, seen: CdpObservation) -> CdpObservation:
+        """A document that the server answered with an error says so: it stands at the address all
+        the same."""
         if seen.kind != "page.navigated" or seen.data["same_document"]:
             return seen
         status = self.network.status_of(seen.data.get("loader", ""))
-        return seen if status is None or status < ERROR_STATUS else Seen(seen.kind, {**seen.data, "status": status})
+        return (
+            seen
+            if status is None or status < ERROR_STATUS
+            else CdpObservation(seen.kind, {**seen.data, "status": status})
+        )
 
-    def _handle_departure(self, seen: Seen) -> Iterator[Seen]:
-        if seen.kind == "frame.detached" or (seen.kind == "page.navigated" and not seen.data["same_document"]):
+    def _handle_departure(self, seen: CdpObservation) -> Iterator[CdpObservation]:
+        if seen.kind == "frame.detached" or (
+            seen.kind == "page.navigated" and not seen.data["same_document"]
+        ):
             yield from self.network.document_gone(seen.data["frame"], seen.data.get("loader", ""))

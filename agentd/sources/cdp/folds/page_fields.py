@@ -26,7 +26,15 @@ FIELDS: dict[str, dict[str, Types]] = {
     "element.hovered": _BY,
     "element.toggled": _BY | {"on": bool},
     "element.dropped": _BY
-    | {"onto": dict, "files": list, "text": str, "by": str, "moved": list, "place": int, "within": list},
+    | {
+        "onto": dict,
+        "files": list,
+        "text": str,
+        "by": str,
+        "moved": list,
+        "place": int,
+        "within": list,
+    },
     "element.appeared": {"element": dict, "baseline": bool},
     "element.disappeared": {"element": dict},
     "element.opaque": {"element": dict, "reason": str},
@@ -63,7 +71,9 @@ _PARTS = {"element": _ELEMENT, "onto": _ELEMENT, "form": _FORM}
 def checked(kind: str, data: dict[str, Any]) -> dict[str, Any]:
     """What of ``data`` passes for ``kind``, its texts cut."""
     return {
-        name: _clean(_only(data[name], _PARTS[name]) if isinstance(data[name], dict) else data[name])
+        name: _clean(
+            _only(data[name], _PARTS[name]) if isinstance(data[name], dict) else data[name]
+        )
         for name, types in FIELDS[kind].items()
         if isinstance(data.get(name, ...), types)
     }

@@ -1,4 +1,5 @@
-"""Tabs: opened, in front, titled, crashed, closed, from the browser's own list of targets and what pages say."""
+"""Tabs: opened, in front, titled, crashed, closed, from the browser's own list of targets and what
+pages say."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, gap
-from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState
+from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Params, SessionState
 from agentd.sources.cdp.state.targets import is_page
 
 MAX_TITLE_LENGTH = 1000
@@ -14,29 +15,39 @@ ACTIVATED = "tab.activated"
 
 
 def is_tab(info: Params) -> bool:
-    """Whether a target is a tab or popup that a person uses, not the browser's own interface or a tool."""
-    return is_page(info) and not info.get("subtype")  # a subtype marks a page that is prepared, not shown
+    """Whether a target is a tab or popup that a person uses, not the browser's own interface or a
+    tool."""
+    return is_page(info) and not info.get(
+        "subtype"
+    )  # a subtype marks a page that is prepared, not shown
 
 
-def fold(browser: Browser, method: str, params: Params) -> Iterator[Seen]:
+def fold(browser: BrowserState, method: str, params: Params) -> Iterator[CdpObservation]:
     """Fold one message about targets."""
     match method:
         case "Target.targetCreated" | "Target.targetInfoChanged":
             yield from _info(browser, params["targetInfo"])
         case "Target.targetDestroyed":
             page = params["targetId"]
-            if browser.live and browser.settled and page in browser.tabs and page not in browser.pages.tabs:
-                yield from gap(REQUESTS + DOWNLOADS, "a tab was gone before it could be listened to")
+            if (
+                browser.live
+                and browser.settled
+                and page in browser.tabs
+                and page not in browser.pages.tabs
+            ):
+                yield from gap(
+                    REQUESTS + DOWNLOADS, "a tab was gone before it could be listened to"
+                )
             if browser.pages.is_shown(page):
                 yield from closed(browser, browser.pages.tab(page))
             browser.pages.tabs.pop(page, None)
         case "Target.targetCrashed":
             tab = browser.pages.tab(params["targetId"])
             if tab in browser.tabs:
-                yield Seen("tab.crashed", {"tab": tab})
+                yield CdpObservation("tab.crashed", {"tab": tab})
 
 
-def attached(browser: Browser, parent: str, info: Params) -> str:
+def attached(browser: BrowserState, parent: str, info: Params) -> str:
     """A page target was attached to, from the session ``parent``; gives its tab."""
     pages, page = browser.pages, info["targetId"]
     tab = pages.above.get(parent) or page
@@ -46,7 +57,7 @@ def attached(browser: Browser, parent: str, info: Params) -> str:
     return tab
 
 
-def closed(browser: Browser, tab: str) -> Iterator[Seen]:
+def closed(browser: BrowserState, tab: str) -> Iterator[CdpObservation]:
     """The tab is gone, and its frames with it."""
     if browser.tabs.pop(tab, None) is None:
         return
@@ -55,10 +66,10 @@ def closed(browser: Browser, tab: str) -> Iterator[Seen]:
     browser.pages.shown.pop(tab, None)
     browser.pages.focused.pop(tab, None)
     browser.opening.pop(tab, None)
-    yield Seen("tab.closed", {"tab": tab})
+    yield CdpObservation("tab.closed", {"tab": tab})
 
 
-def focused(browser: Browser, session: SessionState, front: bool) -> Iterator[Seen]:
+def focused(browser: BrowserState, session: SessionState, front: bool) -> Iterator[CdpObservation]:
     """A page says that it is in front now, or no more."""
     pages = browser.pages
     pages.focused.pop(session.tab, None)
@@ -67,55 +78,64 @@ def focused(browser: Browser, session: SessionState, front: bool) -> Iterator[Se
     pages.focused[session.tab] = None
     if browser.settled and pages.front != session.tab:
         pages.front = session.tab
-        yield Seen(ACTIVATED, {"tab": session.tab})
+        yield CdpObservation(ACTIVATED, {"tab": session.tab})
 
 
-def settled(browser: Browser) -> Iterator[Seen]:
+def settled(browser: BrowserState) -> Iterator[CdpObservation]:
     """The baseline is in: the tab in front, if exactly one says that it is."""
     pages = browser.pages
     if len(pages.focused) == 1:
         [pages.front] = pages.focused
-        yield Seen(ACTIVATED, {"tab": pages.front, "baseline": True})
+        yield CdpObservation(ACTIVATED, {"tab": pages.front, "baseline": True})
 
 
-def counted(browser: Browser) -> Iterator[Seen]:
-    """To be asked when every page has said where it stands: a harness that gives all of them the focus hides which
-    one is in front."""
+def counted(browser: BrowserState) -> Iterator[CdpObservation]:
+    """To be asked when every page has said where it stands: a harness that gives all of them the
+    focus hides which one is in front."""
     several = len(browser.pages.focused) > 1
     if several != browser.pages.several:
         browser.pages.several = several
         part: dict[str, Any] = {"source": "cdp", "of": ACTIVATED}
         reason = "more than one tab says that it is in front, as harnesses make them believe"
-        yield Seen("gap.began", part | {"reason": reason}) if several else Seen("gap.ended", part)
+        yield (
+            CdpObservation("gap.began", part | {"reason": reason})
+            if several
+            else CdpObservation("gap.ended", part)
+        )
 
 
-def _info(browser: Browser, info: Params) -> Iterator[Seen]:
+def _info(browser: BrowserState, info: Params) -> Iterator[CdpObservation]:
     if not is_tab(info):
         return
-    tab, url = browser.pages.tab(info["targetId"]), browser.secrets.mask_url(info["url"] or "about:blank")
+    tab, url = (
+        browser.pages.tab(info["targetId"]),
+        browser.secrets.mask_url(info["url"] or "about:blank"),
+    )
     known = browser.tabs.get(tab)
     if known is None:
         known = browser.tabs[tab] = {"title": ""}
         data: dict[str, Any] = {"tab": tab, "url": url}
         if info.get("openerId"):
             data["opener"] = browser.pages.tab(info["openerId"])
-        yield _standing(browser, Seen("tab.opened", data))
+        yield _standing(browser, CdpObservation("tab.opened", data))
     # Until a page names itself the browser shows its address as the title.
     title = info.get("title", "")
     if not info["url"].rstrip("/").endswith(title.rstrip("/")):
         yield from titled(browser, tab, title, url)
 
 
-def titled(browser: Browser, tab: str, title: str, url: str) -> Iterator[Seen]:
+def titled(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[CdpObservation]:
     """The tab's title is ``title``, says the list of targets or the page; told once."""
     known = browser.tabs.get(tab)
     if known is None or not title or known["title"] == title[:MAX_TITLE_LENGTH]:
         return
     known["title"] = title[:MAX_TITLE_LENGTH]
-    yield _standing(browser, Seen("page.titled", {"tab": tab, "title": known["title"], "url": url}))
+    yield _standing(
+        browser, CdpObservation("page.titled", {"tab": tab, "title": known["title"], "url": url})
+    )
 
 
-def _standing(browser: Browser, seen: Seen) -> Seen:
+def _standing(browser: BrowserState, seen: CdpObservation) -> CdpObservation:
     if not browser.settled:
         seen.data["baseline"] = True
     return seen

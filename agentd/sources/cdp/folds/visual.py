@@ -1,7 +1,8 @@
-"""What pages looked like, as rrweb's stream of events (page/visual.js): masked, cut into pieces, and bounded.
+"""What pages looked like, as rrweb's stream of events (page/visual.js): masked, cut into pieces,
+and bounded.
 
-It tells people what happened and is evidence of nothing: no rule hears it, and it gives way to what is. What is left
-out is a gap of the source `visual`, which blinds nobody.
+It tells people what happened and is evidence of nothing: no rule hears it, and it gives way to what
+is. What is left out is a gap of the source `visual`, which blinds nobody.
 """
 
 from __future__ import annotations
@@ -13,15 +14,19 @@ from typing import Any
 import orjson
 
 from agentd.masking import MASK, Masker
-from agentd.sources.cdp.state.state import Seen
+from agentd.sources.cdp.state.state import CdpObservation
 
 SAID = ("visual", "visual.lost")
 """What the page script says of it."""
 PIECE = 192 * 1024
 """Characters of one event at most; what is longer comes in several."""
 MAX_EVENT_BYTES = 5 << 20
-_ADDRESSES = frozenset(("href", "src", "action", "formaction", "poster", "cite", "data", "background", "xlink:href"))
-_AS_IT_IS = frozenset(("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style"))
+_ADDRESSES = frozenset(
+    ("href", "src", "action", "formaction", "poster", "cite", "data", "background", "xlink:href")
+)
+_AS_IT_IS = frozenset(
+    ("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style")
+)
 
 
 _VALUES = ("value", "content")
@@ -30,16 +35,19 @@ MAX_SECRETS = 10_000
 
 
 class Visual:
-    """The fold over the streams of one attachment. ``most``: characters of the whole episode, 0: nothing is kept."""
+    """The fold over the streams of one attachment. ``most``: characters of the whole episode, 0:
+    nothing is kept."""
 
     def __init__(self, most: int, secrets: Masker) -> None:
         self._left = most
         self._secrets = secrets
         self._lost: dict[str, str] = {}
-        self._hidden: dict[tuple[str, int], None] = {}  # stream and number of elements whose values are secrets
+        self._hidden: dict[
+            tuple[str, int], None
+        ] = {}  # stream and number of elements whose values are secrets
         self._full = False
 
-    def fold(self, said: Seen) -> Iterator[Seen]:
+    def fold(self, said: CdpObservation) -> Iterator[CdpObservation]:
         """What one word of a page becomes; ``said`` has ``tab`` and what the script said."""
         tab = str(said.data["tab"])
         if said.kind == "visual.lost":
@@ -49,30 +57,39 @@ class Visual:
             return
         stream = str(said.data.get("stream"))[:40]
         try:
-            text = orjson.dumps([self._masked(one, "", stream) for one in _read(said.data.get("events"))]).decode()
+            text = orjson.dumps(
+                [self._masked(one, "", stream) for one in _read(said.data.get("events"))]
+            ).decode()
         except (ValueError, TypeError, RecursionError):
-            # orjson writes no more than 254 levels, of which each element takes two. What follows a message that is
-            # not told can't be shown, so the gap ends with the next stream.
-            yield from self._lose(tab, "a page is too large, or nested too deeply, to be recorded", stream)
+            # orjson writes no more than 254 levels, of which each element takes two. What follows a
+            # message that is not told can't be shown, so the gap ends with the next stream.
+            yield from self._lose(
+                tab, "a page is too large, or nested too deeply, to be recorded", stream
+            )
             return
         self._left -= len(text)
         if self._left < 0:
             self._full = True
-            yield from self._lose(tab, "the recording of what pages look like reached its cap (--visual-max)")
+            yield from self._lose(
+                tab, "the recording of what pages look like reached its cap (--visual-max)"
+            )
             return
         about = {"tab": tab, "stream": stream, "n": _whole(said.data.get("n"))}
         if self._lost.get(tab) not in (None, stream):
             del self._lost[tab]
-            yield Seen("gap.ended", {"source": "visual", "of": tab})
+            yield CdpObservation("gap.ended", {"source": "visual", "of": tab})
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
         for place, piece in enumerate(pieces):
             part: dict[str, Any] = {"part": place, "parts": len(pieces)} if len(pieces) > 1 else {}
-            yield Seen("visual.recorded", {**about, "now": _whole(said.data.get("now")), **part, "text": piece})
+            yield CdpObservation(
+                "visual.recorded",
+                {**about, "now": _whole(said.data.get("now")), **part, "text": piece},
+            )
 
-    def _lose(self, tab: str, reason: str, stream: str = "") -> Iterator[Seen]:
+    def _lose(self, tab: str, reason: str, stream: str = "") -> Iterator[CdpObservation]:
         if tab not in self._lost:
             self._lost[tab] = stream
-            yield Seen("gap.began", {"source": "visual", "of": tab, "reason": reason})
+            yield CdpObservation("gap.began", {"source": "visual", "of": tab, "reason": reason})
 
     def _masked(self, value: Any, name: str, stream: str) -> Any:
         if isinstance(value, str):
@@ -87,7 +104,8 @@ class Visual:
         return value
 
     def _element(self, node: dict[str, Any], number: tuple[str, int]) -> dict[str, Any]:
-        """An element, or what became of one: without a hidden field's value and what stands under a telling name."""
+        """An element, or what became of one: without a hidden field's value and what stands under a
+        telling name."""
         attributes = node.get("attributes")
         if isinstance(attributes, dict):
             hides = number in self._hidden or self._hides(attributes)
@@ -105,7 +123,9 @@ class Visual:
 
     def _hides(self, attributes: dict[str, Any]) -> bool:
         names = [str(attributes[key]) for key in ("name", "id", "property") if key in attributes]
-        return attributes.get("type") == "hidden" or any(self._secrets.is_secret(name, "") for name in names)
+        return attributes.get("type") == "hidden" or any(
+            self._secrets.is_secret(name, "") for name in names
+        )
 
 
 def _read(text: Any) -> list[Any]:
@@ -116,7 +136,9 @@ def _read(text: Any) -> list[Any]:
         events = orjson.loads(text)
     except orjson.JSONDecodeError:
         # Half a character, which orjson refuses.
-        events = orjson.loads(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
+        events = orjson.loads(
+            json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
+        )
     if not isinstance(events, list):
         raise ValueError("no list of events")
     return events

@@ -1,1 +1,2 @@
-"""Requests of the browser, from the moment that they are sent to the moment that they are answered or failed."""
+"""Requests of the browser, from the moment that they are sent to the moment that they are answered
+or failed."""

@@ -1,4 +1,5 @@
-"""Who answered a request: the server, a cache of the browser, a service worker, or nobody that is known."""
+"""Who answered a request: the server, a cache of the browser, a service worker, or nobody that is
+known."""
 
 from __future__ import annotations
 
@@ -12,9 +13,10 @@ _BY_NETWORK = ("network", "http-cache")
 def source_of(answer: Params, *, extra: bool | None) -> str:
     """Who gave ``answer`` (`Network.Response`): "" for the server, else a value of `answered_by`.
 
-    ``extra``: whether the browser says that the network has told of it, None where it does not say. A service worker's
-    answer is its own, from wherever it took it: that the network gave it to the worker for the same request is for
-    passed_on.py to find. What came over no connection was made up through DevTools, or by the browser itself.
+    ``extra``: whether the browser says that the network has told of it, None where it does not say.
+    A service worker's answer is its own, from wherever it took it: that the network gave it to the
+    worker for the same request is for passed_on.py to find. What came over no connection was made
+    up through DevTools, or by the browser itself.
     """
     if answer.get("fromServiceWorker"):
         return _BY_WORKER.get(answer.get("serviceWorkerResponseSource", ""), "worker")
@@ -23,18 +25,25 @@ def source_of(answer: Params, *, extra: bool | None) -> str:
     if answer.get("fromDiskCache"):
         return "disk"  # of an answer that was confirmed with 304 the browser says no such thing
     connected = answer.get("connectionId", -1) != 0 or bool(answer.get("remoteIPAddress"))
-    made_up = extra is False and not connected and str(answer.get("url", "")).startswith(("http:", "https:"))
+    made_up = (
+        extra is False
+        and not connected
+        and str(answer.get("url", "")).startswith(("http:", "https:"))
+    )
     return "unknown" if made_up else ""
 
 
 def is_passed_on(answer: Params) -> bool:
     """Whether it is a service worker's, who has it from the network."""
-    return bool(answer.get("fromServiceWorker")) and answer.get("serviceWorkerResponseSource") in _BY_NETWORK
+    return (
+        bool(answer.get("fromServiceWorker"))
+        and answer.get("serviceWorkerResponseSource") in _BY_NETWORK
+    )
 
 
 def note(request: Request, answer: Params, *, extra: bool | None) -> None:
-    """Keep what the head of an answer says. Where the network itself told of another status, DevTools wrote it over:
-    the server's own counts, and what the answer holds is nobody's."""
+    """Keep what the head of an answer says. Where the network itself told of another status,
+    DevTools wrote it over: the server's own counts, and what the answer holds is nobody's."""
     request.status, request.answer_mime = answer["status"], answer.get("mimeType", "")
     request.answered_at = answer.get("responseTime")
     by = source_of(answer, extra=extra)

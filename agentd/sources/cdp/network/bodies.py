@@ -1,4 +1,5 @@
-"""Bodies of requests and answers as they are told: text or base64, masked, cut, files without their bytes."""
+"""Bodies of requests and answers as they are told: text or base64, masked, cut, files without their
+bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _TYPE = re.compile(r"^content-type:\s*([^\r\n]+)", re.IGNORECASE | re.MULTILINE)
 
 
 def bytes_of(about: Params) -> bytes | None:
-    """The body that came along with a request (`Network.Request`); None where it has to be fetched."""
+    """The body that came along with a request (`Network.Request`); None where it has to be
+    fetched."""
     entries = about.get("postDataEntries")
     if entries:
         parts = [_decoded(entry.get("bytes", "")) for entry in entries]
@@ -39,9 +41,12 @@ def bytes_of_reply(reply: Params, name: str) -> bytes | None:
     return _decoded(text) if reply.get("base64Encoded") else text.encode("utf-8", "replace")
 
 
-def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = None) -> dict[str, Any]:
-    """{text | base64, mime?, cut?, files?}; ``length``: what the request's header says of the whole, None where that is
-    not known (yet: `size_the_file`). A file of which nothing is there and whose size can't be known has no ``size``."""
+def request_body(
+    raw: bytes, mime: str, secrets: Secrets, length: int | None = None
+) -> dict[str, Any]:
+    """{text | base64, mime?, cut?, files?}; ``length``: what the request's header says of the
+    whole, None where that is not known (yet: `size_the_file`). A file of which nothing is there and
+    whose size can't be known has no ``size``."""
     boundary = boundary_of(mime) if "multipart/" in mime else None
     if boundary is None:
         return body_fields(raw, mime, secrets)
@@ -60,9 +65,15 @@ def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = N
             files.append(about)
         return content if _is_small_text(content) else ""
 
-    lean = map_parts(raw.decode("latin-1"), boundary, part).encode("latin-1").decode("utf-8", "replace")
+    lean = (
+        map_parts(raw.decode("latin-1"), boundary, part)
+        .encode("latin-1")
+        .decode("utf-8", "replace")
+    )
     body = body_fields(lean.encode(), mime, secrets)
-    if length is None or length > len(raw):  # a file that the browser reads from disk is not in what it tells
+    if length is None or length > len(
+        raw
+    ):  # a file that the browser reads from disk is not in what it tells
         for one in files:
             if one["size"] == 0:
                 one.pop("size")
@@ -73,7 +84,8 @@ def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = N
 
 
 def size_the_file(body: dict[str, Any], size: int) -> None:
-    """Of a body whose one file has no ``size``: it has the bytes that the rest of the body lacks."""
+    """Of a body whose one file has no ``size``: it has the bytes that the rest of the body
+    lacks."""
     sizeless = [one for one in body.get("files", ()) if "size" not in one]
     if len(sizeless) == 1 and size >= 0:
         sizeless[0]["size"] = size
@@ -99,8 +111,12 @@ def body_fields(raw: bytes, mime: str, secrets: Secrets) -> dict[str, Any]:
 
 
 def mask_again(data: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
-    """What is to be told of a request, masked once more: of a secret that it holds the page may have told since."""
-    masked = {key: secrets.mask_url(value) if key in ("url", "location") else value for key, value in data.items()}
+    """What is to be told of a request, masked once more: of a secret that it holds the page may
+    have told since."""
+    masked = {
+        key: secrets.mask_url(value) if key in ("url", "location") else value
+        for key, value in data.items()
+    }
     if "body" in data:
         masked["body"] = _mask_body_again(data["body"], secrets)
     if "answer" in data:

@@ -1,7 +1,9 @@
-"""HTTP authentication that a server asked for and did not get, from the answer's own headers: nothing is answered.
+"""HTTP authentication that a server asked for and did not get, from the answer's own headers:
+nothing is answered.
 
-While the browser's login prompt stands, and where the agent's own handler gives the password, Chromium tells
-nobody of the 401: then there is no challenge to see, only the answer that came in the end.
+While the browser's login prompt stands, and where the agent's own handler gives the password,
+Chromium tells nobody of the 401: then there is no challenge to see, only the answer that came in
+the end.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentd.sources.cdp.network.headers import header
-from agentd.sources.cdp.state.state import Params, Seen
+from agentd.sources.cdp.state.state import CdpObservation, Params
 
 _SCHEME = re.compile(r"^\s*([A-Za-z][A-Za-z0-9-]*)")
 _REALM = re.compile(r'\brealm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', re.IGNORECASE)
@@ -19,14 +21,19 @@ _ASKS = {401: "www-authenticate", 407: "proxy-authenticate"}
 MAX_REALM_LENGTH = 200
 
 
-def emit_challenge(base: dict[str, Any], answer: Params) -> Iterator[Seen]:
-    """The challenge in ``answer`` (`Network.Response`) to the request of ``base``, if there is one."""
+def emit_challenge(base: dict[str, Any], answer: Params) -> Iterator[CdpObservation]:
+    """The challenge in ``answer`` (`Network.Response`) to the request of ``base``, if there is
+    one."""
     text = header(answer.get("headers", {}), _ASKS.get(answer["status"], ""))
     found = _SCHEME.match(text)
     if found is None:
         return
-    data: dict[str, Any] = {name: base[name] for name in ("tab", "frame", "request", "url") if name in base}
+    data: dict[str, Any] = {
+        name: base[name] for name in ("tab", "frame", "request", "url") if name in base
+    }
     data["scheme"] = found[1].lower()
     if realm := _REALM.search(text):
-        data["realm"] = re.sub(r"\\(.)", r"\1", realm[1] if realm[1] is not None else realm[2])[:MAX_REALM_LENGTH]
-    yield Seen("auth.challenged", data)
+        data["realm"] = re.sub(r"\\(.)", r"\1", realm[1] if realm[1] is not None else realm[2])[
+            :MAX_REALM_LENGTH
+        ]
+    yield CdpObservation("auth.challenged", data)

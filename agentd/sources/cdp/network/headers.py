@@ -1,7 +1,7 @@
 """Headers of a request and of its answers, hop by hop: only those that the plan names, masked.
 
-The real ones (cookies, authorization) come in messages of their own, earlier or later than the request's own
-messages, one for each hop, in order.
+The real ones (cookies, authorization) come in messages of their own, earlier or later than the
+request's own messages, one for each hop, in order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Hop:
 
 @dataclass(slots=True)
 class Heads:
-    """The headers of one request. ``sent`` and ``answered`` count the messages with real headers that came."""
+    """The headers of one request. ``sent`` and ``answered`` count the messages with real headers
+    that came."""
 
     hops: list[Hop] = field(default_factory=list)
     sent: int = 0
@@ -54,7 +55,9 @@ class Heads:
         return self.hop(number).due and not (self.sent > number and self.answered > number)
 
 
-def select_headers(headers: Params, names: frozenset[str] | None, secrets: Secrets) -> dict[str, str]:
+def select_headers(
+    headers: Params, names: frozenset[str] | None, secrets: Secrets
+) -> dict[str, str]:
     """The wanted ``headers``, names in lower case, values masked and cut; ``names`` None: all."""
     if names is not None and not names:
         return {}

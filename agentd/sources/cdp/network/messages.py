@@ -1,7 +1,8 @@
-"""Messages over WebSockets and event streams, where they are wanted: masked, cut, and bounded in their number.
+"""Messages over WebSockets and event streams, where they are wanted: masked, cut, and bounded in
+their number.
 
-A flood is a gap of this part, and so is a connection that was open before anybody listened, whose address nobody
-knows: what leans on messages is then not known, and nothing else is touched.
+A flood is a gap of this part, and so is a connection that was open before anybody listened, whose
+address nobody knows: what leans on messages is then not known, and nothing else is touched.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from agentd.masking import MASK
 from agentd.sources.cdp.network import bodies
 from agentd.sources.cdp.state.masking import Secrets, mask_body
-from agentd.sources.cdp.state.state import Params, Seen, SessionState
+from agentd.sources.cdp.state.state import CdpObservation, Params, SessionState
 
 MAX_SOCKETS = 1024
 MAX_PER_SECOND = 200
@@ -35,7 +36,8 @@ class _Connection:
 
 
 class Messages:
-    """The fold over the messages of one attachment's connections. ``kinds``: those that are wanted."""
+    """The fold over the messages of one attachment's connections. ``kinds``: those that are
+    wanted."""
 
     def __init__(self, kinds: frozenset[str]) -> None:
         self._kinds = {kind for kind in kinds if kind.startswith("message.")}
@@ -44,24 +46,32 @@ class Messages:
         self._flood = False
 
     def opened(self, number: str, base: dict[str, Any]) -> None:
-        """A connection that messages can come over: ``base`` names tab, frame, request and address."""
+        """A connection that messages can come over: ``base`` names tab, frame, request and
+        address."""
         if self._kinds:
-            self._connections[number] = _Connection({name: base[name] for name in base if name != "method"})
+            self._connections[number] = _Connection(
+                {name: base[name] for name in base if name != "method"}
+            )
             if len(self._connections) > MAX_SOCKETS:
                 del self._connections[next(iter(self._connections))]
 
-    def closed(self, number: str) -> Iterator[Seen]:
+    def closed(self, number: str) -> Iterator[CdpObservation]:
         """The connection is gone."""
         self._connections.pop(number, None)
         if self._nameless.pop(number, None) is not None:
-            yield Seen("gap.ended", {"source": "cdp", "of": "message"})
+            yield CdpObservation("gap.ended", {"source": "cdp", "of": "message"})
 
-    def document_gone(self, root: str) -> Iterator[Seen]:
-        """The document of the frame ``root`` is gone, and the connections of its session with it."""
-        for number in [number for number, session in self._nameless.items() if session.root == root]:
+    def document_gone(self, root: str) -> Iterator[CdpObservation]:
+        """The document of the frame ``root`` is gone, and the connections of its session with
+        it."""
+        for number in [
+            number for number, session in self._nameless.items() if session.root == root
+        ]:
             yield from self.closed(number)
 
-    def fold(self, session: SessionState, method: str, params: Params, secrets: Secrets) -> Iterator[Seen]:
+    def fold(
+        self, session: SessionState, method: str, params: Params, secrets: Secrets
+    ) -> Iterator[CdpObservation]:
         """Fold one message."""
         kind = "message.sent" if method == "Network.webSocketFrameSent" else "message.received"
         if kind not in self._kinds:
@@ -75,29 +85,38 @@ class Messages:
                 self._flood = True
                 url = connection.base["url"][:200]
                 reason = f"more than {MAX_PER_SECOND} messages a second over {url}"
-                yield Seen("gap.began", {"source": "cdp", "of": "message", "reason": reason})
+                yield CdpObservation(
+                    "gap.began", {"source": "cdp", "of": "message", "reason": reason}
+                )
             return
         yield from self.calm(connection)
         data = _event(params, secrets) if "data" in params else _frame(params["response"], secrets)
         if data is not None:
-            yield Seen(kind, connection.base | data)
+            yield CdpObservation(kind, connection.base | data)
 
-    def _met(self, session: SessionState, number: str) -> Iterator[Seen]:
+    def _met(self, session: SessionState, number: str) -> Iterator[CdpObservation]:
         """A connection that was open before the daemon came, and its address told before that."""
-        self.opened(number, {"tab": session.tab, "frame": session.root, "request": number, "url": ""})
+        self.opened(
+            number, {"tab": session.tab, "frame": session.root, "request": number, "url": ""}
+        )
         if number not in self._nameless and len(self._nameless) < MAX_SOCKETS:
             self._nameless[number] = session
-            reason = "a connection was open before it could be listened to: its address is not known"
-            yield Seen("gap.began", {"source": "cdp", "of": "message", "reason": reason})
+            reason = (
+                "a connection was open before it could be listened to: its address is not known"
+            )
+            yield CdpObservation("gap.began", {"source": "cdp", "of": "message", "reason": reason})
 
-    def calm(self, connection: _Connection | None = None) -> Iterator[Seen]:
-        """End the gap of a flood: nothing was left out of late. Without ``connection``: say what stands at a fence."""
-        if not self._flood or (connection is not None and any(one.lost for one in self._connections.values())):
+    def calm(self, connection: _Connection | None = None) -> Iterator[CdpObservation]:
+        """End the gap of a flood: nothing was left out of late. Without ``connection``: say what
+        stands at a fence."""
+        if not self._flood or (
+            connection is not None and any(one.lost for one in self._connections.values())
+        ):
             return
         self._flood = False
         for one in self._connections.values():
             one.lost = 0
-        yield Seen("gap.ended", {"source": "cdp", "of": "message"})
+        yield CdpObservation("gap.ended", {"source": "cdp", "of": "message"})
 
     def _has_room(self, connection: _Connection, second: int) -> bool:
         if second != connection.second:
@@ -126,8 +145,13 @@ def _binary(raw: bytes) -> dict[str, Any]:
 
 
 def _event(params: Params, secrets: Secrets) -> dict[str, Any]:
-    about = {"event": str(params.get("eventName", ""))[:200], "id": str(params.get("eventId", ""))[:200]}
-    return _text(str(params["data"]), secrets) | {name: value for name, value in about.items() if value}
+    about = {
+        "event": str(params.get("eventName", ""))[:200],
+        "id": str(params.get("eventId", ""))[:200],
+    }
+    return _text(str(params["data"]), secrets) | {
+        name: value for name, value in about.items() if value
+    }
 
 
 def _text(text: str, secrets: Secrets) -> dict[str, Any]:

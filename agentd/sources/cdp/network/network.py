@@ -1,7 +1,8 @@
-"""Requests: sent, redirected, answered, finished, failed. Bodies and headers are kept only where the plan asks, masked.
+"""Requests: sent, redirected, answered, finished, failed. Bodies and headers are kept only where
+the plan asks, masked.
 
-A body that the browser does not send along is fetched; until it is known what is told of that request waits,
-so the order within a request stands and no other event is late.
+A body that the browser does not send along is fetched; until it is known what is told of that
+request waits, so the order within a request stands and no other event is late.
 """
 
 from __future__ import annotations
@@ -29,16 +30,30 @@ from agentd.sources.cdp.network.requests import (
     number_of,
     type_of,
 )
-from agentd.sources.cdp.network.wire import Wire
-from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH, NOBODY, Asks, WantsBody
+from agentd.sources.cdp.network.wire import RequestHops
+from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH, NOBODY, CapturePlan, WantsBody
 from agentd.sources.cdp.state.gaps import REQUESTS, gap
-from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState, remember
+from agentd.sources.cdp.state.state import (
+    BrowserState,
+    CdpObservation,
+    Params,
+    SessionState,
+    remember,
+)
 
 MAX_REQUESTS = 4096
 MAX_HOPS = 20
 MAX_EARLY = 256
 
-_INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:")
+_INNER = (
+    "data:",
+    "blob:",
+    "about:",
+    "chrome:",
+    "chrome-extension:",
+    "chrome-untrusted:",
+    "devtools:",
+)
 _REPLIES = ("Network.getRequestPostData", "Network.getResponseBody")
 _ABORTED = "net::ERR_ABORTED"
 _WITHOUT_A_CONNECTION = frozenset(
@@ -75,18 +90,21 @@ class Missing(NamedTuple):
 
 
 class Network:
-    """The fold over network messages. ``asks``: what is kept beside method, address and status; ``live``: somebody
-    asks the browser for bodies, so that one that is wanted and not there is a gap."""
+    """The fold over network messages. ``asks``: what is kept beside method, address and status;
+    ``live``: somebody asks the browser for bodies, so that one that is wanted and not there is a
+    gap."""
 
-    def __init__(self, asks: Asks, *, live: bool = False) -> None:
+    def __init__(self, asks: CapturePlan, *, live: bool = False) -> None:
         self._asks = asks
         self._live = live
         self._requests: dict[str, Request] = {}
         self._early: dict[str, list[tuple[bool, Params]]] = {}
-        self._early_wire: dict[str, Wire] = {}
+        self._early_wire: dict[str, RequestHops] = {}
         self._known: dict[str, None] = {}  # requests that a page or a worker told of
         self._unclaimed: dict[str, None] = {}  # went out, may write, and nobody has told of it yet
-        self._unsent: dict[str, str] = {}  # failed, as nobody knew that its headers had gone out → its address
+        self._unsent: dict[
+            str, str
+        ] = {}  # failed, as nobody knew that its headers had gone out → its address
         self._pages: dict[str, str] = {}  # a page's request → the worker's that stands in for it
         self._workers: set[str] = set()  # service workers that are listened to
         self._missing: list[Missing] = []
@@ -97,8 +115,11 @@ class Network:
         missing, self._missing = self._missing, []
         return missing
 
-    def fold(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
-        """Fold one message; `Network.getRequestPostData` and `Network.getResponseBody` stand for replies."""
+    def fold(
+        self, browser: BrowserState, session: SessionState, method: str, params: Params
+    ) -> Iterator[CdpObservation]:
+        """Fold one message; `Network.getRequestPostData` and `Network.getResponseBody` stand for
+        replies."""
         match method:
             case "Network.requestWillBeSent":
                 yield from self._sent(browser, session, params)
@@ -117,7 +138,11 @@ class Network:
                     self._workers.add(session.target)
             case streamed.COMMAND | "Network.dataReceived":
                 if (request := self._asked_by(params["requestId"])) and request.streamed:
-                    (request.streamed.began if method == streamed.COMMAND else request.streamed.add_data)(params)
+                    (
+                        request.streamed.began
+                        if method == streamed.COMMAND
+                        else request.streamed.add_data
+                    )(params)
             case "Network.loadingFinished":
                 session.heard = session.heard or params["requestId"] == session.target
                 yield from self._finished(params["requestId"])
@@ -132,7 +157,9 @@ class Network:
             case _:
                 yield from self._of_sockets(browser, session, method, params)
 
-    def _sent(self, browser: Browser, session: SessionState, params: Params) -> Iterator[Seen]:
+    def _sent(
+        self, browser: BrowserState, session: SessionState, params: Params
+    ) -> Iterator[CdpObservation]:
         about, number = params["request"], params["requestId"]
         self._unclaimed.pop(number, None)
         remember(self._known, number, None, MAX_REQUESTS)
@@ -142,9 +169,12 @@ class Network:
         if request is not None and "redirectResponse" in params:
             yield from self._redirected(browser, request, params)
         elif request is not None:
-            return  # the parent's session told of it already: a navigation that moved to another process
+            # the parent's session told of it already: a navigation that moved to another process
+            return
         else:
-            request = Request({}, type_of(params), session, params.get("loaderId", ""), via=session.via)
+            request = Request(
+                {}, type_of(params), session, params.get("loaderId", ""), via=session.via
+            )
             request.heads = Heads() if self._asks.headers else None
             request.wire = self._early_wire.pop(number, request.wire)
             request.worker_known = bool(self._workers)
@@ -155,7 +185,10 @@ class Network:
                 request.streamed = streamed.Streamed()
                 self._missing.append(Missing(session, streamed.COMMAND, number))
         url = browser.secrets.mask_url(about["url"] + about.get("urlFragment", ""))
-        request.base = base_of(session, params.get("frameId"), number) | {"method": about["method"], "url": url}
+        request.base = base_of(session, params.get("frameId"), number) | {
+            "method": about["method"],
+            "url": url,
+        }
         self._note_body(browser, request, params)
         if request.heads is not None:
             hop = request.heads.hop(request.hop)
@@ -164,10 +197,12 @@ class Network:
             for answer, early in self._early.pop(number, ()):
                 yield from self._real(browser, early, answer=answer)
         request_dedup.join(self._requests, number, request)
-        yield from request.tell(Held(Seen("request.sent", request.about()), request.hop, []))
+        yield from request.tell(
+            Held(CdpObservation("request.sent", request.about()), request.hop, [])
+        )
         yield from self._settle(request.outer)
 
-    def _keep(self, number: str, request: Request) -> Iterator[Seen]:
+    def _keep(self, number: str, request: Request) -> Iterator[CdpObservation]:
         self._requests[number] = request
         if len(self._requests) > MAX_REQUESTS:
             oldest = self._requests.pop(next(iter(self._requests)))
@@ -175,9 +210,12 @@ class Network:
             yield from oldest.release("")
             yield from self._unknown(oldest)
             if not oldest.ended and not oldest.left:
-                yield from gap(REQUESTS, f"more than {MAX_REQUESTS} requests on their way: the end of one is not known")
+                yield from gap(
+                    REQUESTS,
+                    f"more than {MAX_REQUESTS} requests on their way: the end of one is not known",
+                )
 
-    def _note_body(self, browser: Browser, request: Request, params: Params) -> None:
+    def _note_body(self, browser: BrowserState, request: Request, params: Params) -> None:
         about = params["request"]
         has_body = bool(about.get("hasPostData")) or "postData" in about
         wanted = self._asks.request_body(about["method"], about["url"]) if has_body else NOBODY
@@ -191,10 +229,14 @@ class Network:
             request.waits.add("body")
             self._missing.append(Missing(request.session, _REPLIES[0], params["requestId"]))
         else:
-            request.body = bodies.request_body(raw, request.mime, browser.secrets, request.wire.length)
+            request.body = bodies.request_body(
+                raw, request.mime, browser.secrets, request.wire.length
+            )
             request.body_bytes = len(raw)
 
-    def _redirected(self, browser: Browser, request: Request, params: Params) -> Iterator[Seen]:
+    def _redirected(
+        self, browser: BrowserState, request: Request, params: Params
+    ) -> Iterator[CdpObservation]:
         answer = params["redirectResponse"]
         location = header(answer.get("headers", {}), "location") or params["request"]["url"]
         hop: dict[str, Any] = {
@@ -210,7 +252,7 @@ class Network:
             request.hops.append(hop)
         self._note_answer(browser, request, answer, due=bool(extra))
         request.wire.redirect(request.hop, due=extra is not False)
-        seen = Seen("request.redirected", request.base | hop)
+        seen = CdpObservation("request.redirected", request.base | hop)
         if answers.is_passed_on(answer):
             claimed = (answer["status"], location)
             yield from self._claim(params["requestId"], request, claimed, [seen.data, hop])
@@ -219,20 +261,28 @@ class Network:
         number, request.hop = request.hop, request.hop + 1
         yield from request.tell(Held(seen, number, [seen.data, hop], request.carries))
 
-    def _note_answer(self, browser: Browser, request: Request, answer: Params, *, due: bool) -> None:
+    def _note_answer(
+        self, browser: BrowserState, request: Request, answer: Params, *, due: bool
+    ) -> None:
         if request.heads is None:
             return
         hop = request.heads.hop(request.hop)
         hop.due = due
         if not hop.answer and self._asks.answers_headers:
-            hop.answer = select_headers(answer.get("headers", {}), self._asks.response_headers, browser.secrets)
+            hop.answer = select_headers(
+                answer.get("headers", {}), self._asks.response_headers, browser.secrets
+            )
 
-    def _real(self, browser: Browser, params: Params, *, answer: bool) -> Iterator[Seen]:
+    def _real(
+        self, browser: BrowserState, params: Params, *, answer: bool
+    ) -> Iterator[CdpObservation]:
         number = params["requestId"]
         request = self._requests.get(number)
         wire = request.wire if request is not None else self._wire_before(number)
         if answer:
-            wire.answers.append((params["statusCode"], header(params.get("headers", {}), "location")))
+            wire.answers.append(
+                (params["statusCode"], header(params.get("headers", {}), "location"))
+            )
         else:
             wire.sent += 1
             if request is None or request.carries:
@@ -254,27 +304,35 @@ class Network:
             yield from self._released(number, request, "wire")
         if request.heads is not None:
             names = self._asks.response_headers if answer else self._asks.request_headers
-            request.heads.real(select_headers(params.get("headers", {}), names, browser.secrets), answer=answer)
-            if "headers" in request.waits and not any(request.heads.lacks(held.hop) for held in request.later):
+            request.heads.real(
+                select_headers(params.get("headers", {}), names, browser.secrets), answer=answer
+            )
+            if "headers" in request.waits and not any(
+                request.heads.lacks(held.hop) for held in request.later
+            ):
                 yield from self._released(number, request, "headers")
         if answer and request.left:
             yield from self._finished(number)
         if answer:
             yield from self._settle(request.outer)
 
-    def _answered(self, browser: Browser, params: Params) -> Iterator[Seen]:
+    def _answered(self, browser: BrowserState, params: Params) -> Iterator[CdpObservation]:
         number = params["requestId"]
         request, answer = self._requests.get(number), params["response"]
         if request is None:
             return
         answers.note(request, answer, extra=params.get("hasExtraInfo"))
         request.is_attachment = (
-            header(answer.get("headers", {}), "content-disposition").lower().startswith("attachment")
+            header(answer.get("headers", {}), "content-disposition")
+            .lower()
+            .startswith("attachment")
         )
         if request.streamed:
             request.streamed.answered(answer.get("headers", {}))
         self._note_answer(browser, request, answer, due=bool(params.get("hasExtraInfo")))
-        request.wants_answer = self._asks.response_body(request.base["method"], answer.get("url", ""))
+        request.wants_answer = self._asks.response_body(
+            request.base["method"], answer.get("url", "")
+        )
         yield from challenges.emit_challenge(request.base, answer)
         if answers.is_passed_on(answer):
             yield from self._claim(number, request, None, [])
@@ -288,16 +346,23 @@ class Network:
         elif request.left:
             yield from self._finished(number)  # the browser says nothing of the rest
 
-    def _told_head(self, request: Request) -> Iterator[Seen]:
+    def _told_head(self, request: Request) -> Iterator[CdpObservation]:
         if "request.answered" in self._asks.kinds and request.status is not None:
             data = request.about() | {"status": request.status} | request.answered()
-            yield Seen("request.answered", data | ({"mime": request.answer_mime} if request.answer_mime else {}))
+            yield CdpObservation(
+                "request.answered",
+                data | ({"mime": request.answer_mime} if request.answer_mime else {}),
+            )
 
-    def _finished(self, number: str, status: int | None = None, *, aborted: bool = False) -> Iterator[Seen]:
+    def _finished(
+        self, number: str, status: int | None = None, *, aborted: bool = False
+    ) -> Iterator[CdpObservation]:
         request = self._requests.get(number)
         if request is None or request.ended:
             return
-        status = next((one for one in (status, request.status, request.wire_status) if one is not None), None)
+        status = next(
+            (one for one in (status, request.status, request.wire_status) if one is not None), None
+        )
         if status is None or (request.status is None and 300 <= status < 400):
             return
         data = request.about() | {"status": status}
@@ -305,14 +370,22 @@ class Network:
             data["mime"] = request.answer_mime
         if request.hops:
             data["hops"] = list(request.hops)
-        data |= request.answered() | ({"left": True} if request.left else {}) | ({"aborted": True} if aborted else {})
+        data |= (
+            request.answered()
+            | ({"left": True} if request.left else {})
+            | ({"aborted": True} if aborted else {})
+        )
         if request.left and request.status is None:
-            request.wants_answer = self._asks.response_body(request.base["method"], request.base["url"])
+            request.wants_answer = self._asks.response_body(
+                request.base["method"], request.base["url"]
+            )
         cut_off = request.left or aborted
         yield from self._note_answer_body(number, request, cut_off=cut_off)
-        yield from self._end(number, request, Seen("request.finished", data))
+        yield from self._end(number, request, CdpObservation("request.finished", data))
 
-    def _note_answer_body(self, number: str, request: Request, *, cut_off: bool) -> Iterator[Seen]:
+    def _note_answer_body(
+        self, number: str, request: Request, *, cut_off: bool
+    ) -> Iterator[CdpObservation]:
         """Take the answer's body as it came in, or see to it that it is asked for."""
         if not request.wants_answer:
             return
@@ -321,7 +394,11 @@ class Network:
             request.waits.add("answer")
             yield from self._page_over(str(request.base["request"]), whole=None)
             return
-        lost = request.rewritten or page is not None or (streamed is not None and streamed.went_elsewhere)
+        lost = (
+            request.rewritten
+            or page is not None
+            or (streamed is not None and streamed.went_elsewhere)
+        )
         raw = streamed.whole(ended=not cut_off) if streamed is not None and not lost else None
         if raw is not None and request.secrets is not None:
             request.answer = bodies.body_fields(raw, request.answer_mime, request.secrets)
@@ -331,7 +408,7 @@ class Network:
             request.waits.add("answer")
             self._missing.append(Missing(request.session, _REPLIES[1], number))
 
-    def _failed(self, browser: Browser, params: Params) -> Iterator[Seen]:
+    def _failed(self, browser: BrowserState, params: Params) -> Iterator[CdpObservation]:
         number = params["requestId"]
         request = self._requests.get(number)
         if request is None or request.ended:
@@ -339,8 +416,14 @@ class Network:
         aborted = params.get("errorText") == _ABORTED and request.status is not None
         taken = aborted and request.kind != _STREAM  # a stream has no other end than this one
         is_document = number == request.loader
-        if taken and not is_document and browser.is_being_left(request.base.get("frame"), request.loader):
-            yield from self._leave(number, request)  # aborted with its document, after the server took it
+        if (
+            taken
+            and not is_document
+            and browser.is_being_left(request.base.get("frame"), request.loader)
+        ):
+            yield from self._leave(
+                number, request
+            )  # aborted with its document, after the server took it
         elif taken and request.status in _NOTHING_MORE:
             yield from self._finished(number, aborted=is_document)
         elif taken and (request.writes or request.is_attachment):
@@ -348,9 +431,12 @@ class Network:
         else:
             yield from self._fails(number, request, _failure_fields(params))
 
-    def _fails(self, number: str, request: Request, how: dict[str, Any]) -> Iterator[Seen]:
-        """Tell that no whole answer came. What may change something at the server and went out was sent, whatever came
-        of its answer: that is waited for, where the network may still say so."""
+    def _fails(
+        self, number: str, request: Request, how: dict[str, Any]
+    ) -> Iterator[CdpObservation]:
+        """Tell that no whole answer came. What may change something at the server and went out was
+        sent, whatever came of its answer: that is waited for, where the network may still say so.
+        """
         data = request.about() | how
         status = request.status if request.status is not None else request.wire_status
         if status is not None:
@@ -366,9 +452,9 @@ class Network:
         request.wants_answer = NOBODY
         if not (sent and request.writes):
             request.wants_body = NOBODY
-        yield from self._end(number, request, Seen("request.failed", data))
+        yield from self._end(number, request, CdpObservation("request.failed", data))
 
-    def _end(self, number: str, request: Request, seen: Seen) -> Iterator[Seen]:
+    def _end(self, number: str, request: Request, seen: CdpObservation) -> Iterator[CdpObservation]:
         request.ended = True
         yield from self.messages.closed(number)
         yield from request.tell(Held(seen, request.hop, [seen.data], request.carries))
@@ -377,31 +463,40 @@ class Network:
         if inner := self._requests.get(request.inner):  # its answer came from elsewhere, or never
             yield from self._released(request.inner, inner, "outer")
 
-    def _released(self, number: str, request: Request, what: str) -> Iterator[Seen]:
+    def _released(self, number: str, request: Request, what: str) -> Iterator[CdpObservation]:
         yield from request.release(what)
         if request.ended and not request.waits:
             yield from self._finish(number, request)
 
-    def _finish(self, number: str, request: Request) -> Iterator[Seen]:
+    def _finish(self, number: str, request: Request) -> Iterator[CdpObservation]:
         if self._requests.pop(number, None) is not None:
             yield from self._unknown(request)
 
-    def _unknown(self, request: Request) -> Iterator[Seen]:
-        """A body that a rule asked for and nobody knows is not one that lacks what the rule wants."""
+    def _unknown(self, request: Request) -> Iterator[CdpObservation]:
+        """A body that a rule asked for and nobody knows is not one that lacks what the rule
+        wants."""
         if self._live and (what := request.unknown()):
-            yield from gap(REQUESTS, f"the body of {what} {request.base['url'][:200]} is not known, or not whole")
+            yield from gap(
+                REQUESTS,
+                f"the body of {what} {request.base['url'][:200]} is not known, or not whole",
+            )
 
     def _claim(
-        self, number: str, page: Request, answer: tuple[int, str] | None, holders: list[dict[str, Any]]
-    ) -> Iterator[Seen]:
+        self,
+        number: str,
+        page: Request,
+        answer: tuple[int, str] | None,
+        holders: list[dict[str, Any]],
+    ) -> Iterator[CdpObservation]:
         """A service worker has an answer to the page's request from the network, or a redirect."""
         yield from self._settle(number, last=True)
         page.claim = Claim(page.base["method"], page.base["url"], answer, holders)
         yield from self._settle(number)
 
-    def _settle(self, number: str, *, last: bool = False) -> Iterator[Seen]:
-        """See whether a worker's answer is the server's to the same request: then the request that went out is told.
-        ``last``: nothing more will come to be known. What is not known to be the server's is the worker's own."""
+    def _settle(self, number: str, *, last: bool = False) -> Iterator[CdpObservation]:
+        """See whether a worker's answer is the server's to the same request: then the request that
+        went out is told. ``last``: nothing more will come to be known. What is not known to be the
+        server's is the worker's own."""
         page = self._requests.get(number)
         if page is None or page.claim is None:
             return
@@ -411,14 +506,20 @@ class Network:
             return
         claim, inner_number, page.claim, page.inner = page.claim, page.inner, None, ""
         if inner is None and not page.worker_known and page.kind not in PARTS:
-            yield from gap(REQUESTS, "a service worker answered a request before it could be listened to")
+            yield from gap(
+                REQUESTS, "a service worker answered a request before it could be listened to"
+            )
         if inner is not None and claim.answer is None and page.kind != _STREAM:
             yield from self._stand_in(number, page, inner_number, inner)
             return
         if inner is not None and page.kind == _STREAM:
             page.answered_by = inner.answered_by
             self._forget(inner_number)
-        elif inner is not None and claim.answer is not None and request_dedup.take_hop(page, inner, claim.answer):
+        elif (
+            inner is not None
+            and claim.answer is not None
+            and request_dedup.take_hop(page, inner, claim.answer)
+        ):
             for holder in claim.holders:
                 holder.pop("answered_by", None)
                 holder.pop("cached", None)
@@ -427,9 +528,13 @@ class Network:
             yield from self._released(inner_number, inner, "outer")
         yield from self._released(number, page, "inner")
 
-    def _stand_in(self, number: str, page: Request, inner_number: str, inner: Request) -> Iterator[Seen]:
+    def _stand_in(
+        self, number: str, page: Request, inner_number: str, inner: Request
+    ) -> Iterator[CdpObservation]:
         del self._requests[number]
-        self._missing = [one for one in self._missing if one.command != _REPLIES[0] or one.number != number]
+        self._missing = [
+            one for one in self._missing if one.command != _REPLIES[0] or one.number != number
+        ]
         request_dedup.stand_in(page, inner)
         remember(self._pages, number, inner_number, MAX_REQUESTS)
         if inner.ended and inner.wants_answer:
@@ -440,8 +545,9 @@ class Network:
         del self._requests[number]
         self._missing = [one for one in self._missing if one.number != number]
 
-    def _disjoin(self, page: Request) -> Iterator[Seen]:
-        """The page's answer did not come through a worker from the network: what that sent is its own."""
+    def _disjoin(self, page: Request) -> Iterator[CdpObservation]:
+        """The page's answer did not come through a worker from the network: what that sent is its
+        own."""
         number, page.inner = page.inner, ""
         if inner := self._requests.get(number):
             yield from self._released(number, inner, "outer")
@@ -451,9 +557,9 @@ class Network:
         inner = self._requests.get(self._pages.get(number, ""))
         return self._requests.get(number) if inner is None else inner.page
 
-    def _page_over(self, number: str, *, whole: bool | None) -> Iterator[Seen]:
-        """A page has all that a worker passed on to it, or will not have it. ``whole`` None: the worker's request is
-        over, and waits for that."""
+    def _page_over(self, number: str, *, whole: bool | None) -> Iterator[CdpObservation]:
+        """A page has all that a worker passed on to it, or will not have it. ``whole`` None: the
+        worker's request is over, and waits for that."""
         inner_number = self._pages.get(number, "")
         inner = self._requests.get(inner_number)
         page = inner.page if inner is not None else None
@@ -477,37 +583,41 @@ class Network:
             inner.answer = {"lost": True}
         yield from self._released(inner_number, inner, "answer")
 
-    def _wire_before(self, number: str) -> Wire:
+    def _wire_before(self, number: str) -> RequestHops:
         """What the network says of a request before its page does."""
         wire = self._early_wire.get(number)
         if wire is None:
-            wire = Wire()
+            wire = RequestHops()
             remember(self._early_wire, number, wire, MAX_EARLY)
         return wire
 
     def _note_unclaimed(self, number: str, params: Params) -> None:
-        """The network sent what nobody has told of: of a worker that is gone by now nobody will. Everything but a GET
-        or HEAD carries an Origin."""
+        """The network sent what nobody has told of: of a worker that is gone by now nobody will.
+        Everything but a GET or HEAD carries an Origin."""
         if header(params.get("headers", {}), "origin"):
             remember(self._unclaimed, number, None, MAX_EARLY)
 
-    def _went_out(self, number: str) -> Iterator[Seen]:
+    def _went_out(self, number: str) -> Iterator[CdpObservation]:
         url = self._unsent.pop(number)
-        yield from gap(REQUESTS, f"a request to {url[:200]} went out that was told to have failed before")
+        yield from gap(
+            REQUESTS, f"a request to {url[:200]} went out that was told to have failed before"
+        )
 
-    def _body_known(self, browser: Browser, params: Params) -> Iterator[Seen]:
+    def _body_known(self, browser: BrowserState, params: Params) -> Iterator[CdpObservation]:
         number = params["requestId"]
         request = self._requests.get(number)
         if request is None or "body" not in request.waits:
             return
         raw = bodies.bytes_of_reply(params, "postData")
         if raw is not None:
-            request.body = bodies.request_body(raw, request.mime, browser.secrets, request.wire.length)
+            request.body = bodies.request_body(
+                raw, request.mime, browser.secrets, request.wire.length
+            )
             request.body_bytes = len(raw)
         yield from self._released(number, request, "body")
         yield from self._settle(request.outer)
 
-    def _answer_known(self, browser: Browser, params: Params) -> Iterator[Seen]:
+    def _answer_known(self, browser: BrowserState, params: Params) -> Iterator[CdpObservation]:
         number = str(self._pages.get(params["requestId"], params["requestId"]))
         request = self._requests.get(number)
         if request is None or "answer" not in request.waits:
@@ -517,34 +627,41 @@ class Network:
         raw = bodies.bytes_of_reply(params, "body")
         # The browser had let go of it: too long, or its document is gone.
         request.answer = (
-            {"lost": True} if raw is None else bodies.body_fields(raw, request.answer_mime, browser.secrets)
+            {"lost": True}
+            if raw is None
+            else bodies.body_fields(raw, request.answer_mime, browser.secrets)
         )
         yield from self._released(number, request, "answer")
 
     def status_of(self, number: str) -> int | None:
-        """The status that a request was answered with; None where it is over, or has no answer yet."""
+        """The status that a request was answered with; None where it is over, or has no answer
+        yet."""
         request = self._requests.get(number)
         return None if request is None else request.status
 
-    def document_gone(self, frame: str, loader: str) -> Iterator[Seen]:
-        """The frame has another document now: of what the one before asked only the network's own word may come."""
+    def document_gone(self, frame: str, loader: str) -> Iterator[CdpObservation]:
+        """The frame has another document now: of what the one before asked only the network's own
+        word may come."""
         yield from self.messages.document_gone(frame)
         for number, request in list(self._requests.items()):
             asked = request.loader and request.loader != loader and number != request.loader
             if not asked or request.base.get("frame") != frame or request.left:
                 continue
             if request.ended:
-                request.left = True  # failed with its document: whether it went out may never be told
+                request.left = (
+                    True  # failed with its document: whether it went out may never be told
+                )
             else:
                 yield from self._leave(number, request)
 
-    def _leave(self, number: str, request: Request) -> Iterator[Seen]:
-        """Its document is gone. With the head of an answer the server took it, and its end is never told."""
+    def _leave(self, number: str, request: Request) -> Iterator[CdpObservation]:
+        """Its document is gone. With the head of an answer the server took it, and its end is never
+        told."""
         request.left = True
         if request.kind != _STREAM or request.status is None:
             yield from self._finished(number)
 
-    def session_gone(self, session: SessionState) -> Iterator[Seen]:
+    def session_gone(self, session: SessionState) -> Iterator[CdpObservation]:
         """The session is gone: nothing more is heard of its requests."""
         yield from self.messages.document_gone(session.root)
         for number, request in list(self._requests.items()):
@@ -570,17 +687,31 @@ class Network:
         self._missing = [one for one in self._missing if one.session is not session]
         self._workers.discard(session.target)
 
-    def _unwitnessed(self, request: Request) -> Iterator[Seen]:
-        """A write whose document is gone, and of which the network has not said that it went out: with the document
-        the network's word is lost too, so it may have reached the server."""
-        is_known = request.wire.is_sent(request.hop) or request.status is not None or request.wire_status is not None
+    def _unwitnessed(self, request: Request) -> Iterator[CdpObservation]:
+        """A write whose document is gone, and of which the network has not said that it went out:
+        with the document the network's word is lost too, so it may have reached the server."""
+        is_known = (
+            request.wire.is_sent(request.hop)
+            or request.status is not None
+            or request.wire_status is not None
+        )
         undecided = not request.ended or "wire" in request.waits
-        if self._live and request.writes and undecided and not is_known and not request.is_unwitnessed:
+        if (
+            self._live
+            and request.writes
+            and undecided
+            and not is_known
+            and not request.is_unwitnessed
+        ):
             request.is_unwitnessed = True
-            yield from gap(REQUESTS, f"whether a request to {request.base['url'][:200]} went out: its page is gone")
+            yield from gap(
+                REQUESTS,
+                f"whether a request to {request.base['url'][:200]} went out: its page is gone",
+            )
 
-    def overdue(self) -> Iterator[Seen]:
-        """At a fence: real headers that did not come by now will not, and a flood of messages is over."""
+    def overdue(self) -> Iterator[CdpObservation]:
+        """At a fence: real headers that did not come by now will not, and a flood of messages is
+        over."""
         for number, request in list(self._requests.items()):
             if "headers" in request.waits:
                 yield from self._released(number, request, "headers")
@@ -598,9 +729,10 @@ class Network:
             yield from gap(REQUESTS, "a request went out of which no page and no worker has told")
         yield from self.messages.calm()
 
-    def unanswered(self) -> Iterator[Seen]:
-        """At the end of all: what may change something at the server and went out. With the head of an answer the
-        server took it, however long the rest would have taken; without, nobody knows what came of it."""
+    def unanswered(self) -> Iterator[CdpObservation]:
+        """At the end of all: what may change something at the server and went out. With the head of
+        an answer the server took it, however long the rest would have taken; without, nobody knows
+        what came of it."""
         for number, request in list(self._requests.items()):
             if not request.writes or request.ended:
                 continue
@@ -609,7 +741,9 @@ class Network:
             elif request.wire.is_sent(request.hop):
                 yield from self._fails(number, request, {"error": "unseen: the episode is over"})
 
-    def _of_sockets(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    def _of_sockets(
+        self, browser: BrowserState, session: SessionState, method: str, params: Params
+    ) -> Iterator[CdpObservation]:
         number = params.get("requestId", "")
         match method:
             case "Network.webSocketCreated":
@@ -618,7 +752,7 @@ class Network:
                 url = browser.secrets.mask_url(params["url"])
                 request.base = base_of(session, None, number) | {"method": "GET", "url": url}
                 yield from self._keep(number, request)
-                yield Seen("request.sent", request.about())
+                yield CdpObservation("request.sent", request.about())
             case "Network.webSocketWillSendHandshakeRequest":
                 self._handshake(browser, number, params["request"], answer=False)
             case "Network.webSocketHandshakeResponseReceived":
@@ -627,14 +761,24 @@ class Network:
                     yield from self._finished(number, status=params["response"]["status"])
                     self.messages.opened(number, opened.base)
             case "Network.webSocketFrameError":
-                yield from self._failed(browser, {"requestId": number, "errorText": params.get("errorMessage", "")})
+                yield from self._failed(
+                    browser, {"requestId": number, "errorText": params.get("errorMessage", "")}
+                )
             case "Network.webSocketClosed":
-                yield from self._failed(browser, {"requestId": number, "errorText": "closed", "canceled": True})
+                yield from self._failed(
+                    browser, {"requestId": number, "errorText": "closed", "canceled": True}
+                )
                 yield from self.messages.closed(number)
-            case "Network.webSocketFrameSent" | "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived":
+            case (
+                "Network.webSocketFrameSent"
+                | "Network.webSocketFrameReceived"
+                | "Network.eventSourceMessageReceived"
+            ):
                 yield from self.messages.fold(session, method, params, browser.secrets)
 
-    def _handshake(self, browser: Browser, number: str, about: Params, *, answer: bool) -> None:
+    def _handshake(
+        self, browser: BrowserState, number: str, about: Params, *, answer: bool
+    ) -> None:
         request = self._requests.get(number)
         if request is not None and request.heads is not None:
             names = self._asks.response_headers if answer else self._asks.request_headers
@@ -643,7 +787,8 @@ class Network:
 
 
 def _may_have_gone_out(how: Params) -> bool:
-    """Whether a request may have failed after it went out, as one whose redirect the page takes for an error."""
+    """Whether a request may have failed after it went out, as one whose redirect the page takes for
+    an error."""
     return "blocked" not in how and how.get("error") not in _WITHOUT_A_CONNECTION
 
 
@@ -657,4 +802,4 @@ def _failure_fields(params: Params) -> dict[str, Any]:
     return how
 
 
-__all__ = ["MAX_BODY_LENGTH", "Asks", "Missing", "Network", "WantsBody"]
+__all__ = ["MAX_BODY_LENGTH", "CapturePlan", "Missing", "Network", "WantsBody"]

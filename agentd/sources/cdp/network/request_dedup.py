@@ -1,9 +1,10 @@
 """A page's request that a service worker passes on to the network is one request, not two.
 
-The browser gives the two no common number. A worker's request to the address, and by the method, of a page's
-unanswered one waits until the page's answer says where it came from. If that is the network, the worker's request is
-the one that went out: what it carried and what the server said to it is told, in the page's name. Everything else that
-a worker answers with is its own, and what it sends is a request of its own.
+The browser gives the two no common number. A worker's request to the address, and by the method, of
+a page's unanswered one waits until the page's answer says where it came from. If that is the
+network, the worker's request is the one that went out: what it carried and what the server said to
+it is told, in the page's name. Everything else that a worker answers with is its own, and what it
+sends is a request of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from agentd.sources.cdp.network.requests import Request
 
 
 def join(requests: dict[str, Request], number: str, request: Request) -> None:
-    """Let a service worker's request wait for the page's that may be the same; ``request`` is the one of them that
-    came to be known just now. The two sessions' messages have no common order."""
+    """Let a service worker's request wait for the page's that may be the same; ``request`` is the
+    one of them that came to be known just now. The two sessions' messages have no common order."""
     if request.hop or request.outer or request.inner:
         return
     by_worker = request.session.via == "service_worker"
@@ -21,7 +22,13 @@ def join(requests: dict[str, Request], number: str, request: Request) -> None:
         return
     for other, candidate in requests.items():
         page, inner = (candidate, request) if by_worker else (request, candidate)
-        if page.session.via or page.inner or inner.session.via != "service_worker" or inner.outer or inner.hop:
+        if (
+            page.session.via
+            or page.inner
+            or inner.session.via != "service_worker"
+            or inner.outer
+            or inner.hop
+        ):
             continue
         if _asked_by(page) == (inner.base["method"], inner.base["url"]):
             page.inner, inner.outer = (number, other) if by_worker else (other, number)
@@ -30,7 +37,8 @@ def join(requests: dict[str, Request], number: str, request: Request) -> None:
 
 
 def _asked_by(request: Request) -> tuple[str, str] | None:
-    """Method and address of what is not answered yet, or by a worker that may have it from the network."""
+    """Method and address of what is not answered yet, or by a worker that may have it from the
+    network."""
     if request.claim is not None:
         return request.claim.method, request.claim.url
     if request.status is not None or request.ended:
@@ -47,11 +55,14 @@ def is_pending(page: Request, inner: Request | None) -> bool:
 
 
 def stand_in(page: Request, inner: Request) -> None:
-    """Let the worker's request take the page's place: its address, body, status and answer, where the page asked."""
+    """Let the worker's request take the page's place: its address, body, status and answer, where
+    the page asked."""
     place = {key: page.base[key] for key in ("tab", "frame", "request") if key in page.base}
     inner.base = place | {key: value for key, value in inner.base.items() if key not in place}
     inner.kind, inner.outer, inner.page = page.kind, "", page
-    inner.later = [held for held in inner.later if held.seen.kind != "request.sent"]  # the page's was told
+    inner.later = [
+        held for held in inner.later if held.seen.kind != "request.sent"
+    ]  # the page's was told
     for held in inner.later:
         held.seen.data.update(place | ({"type": page.kind} if "type" in held.seen.data else {}))
     _want_the_body(page, inner)
@@ -59,12 +70,16 @@ def stand_in(page: Request, inner: Request) -> None:
 
 def is_answer_of(page: Request, inner: Request) -> bool:
     """Whether the page got the very answer to the worker's request, not that to another one."""
-    return page.answered_at is not None and page.answered_at == inner.answered_at and not inner.rewritten
+    return (
+        page.answered_at is not None
+        and page.answered_at == inner.answered_at
+        and not inner.rewritten
+    )
 
 
 def take_hop(page: Request, inner: Request | None, answer: tuple[int, str]) -> bool:
-    """Whether the redirect that ends the page's present hop, by its status and location, is the server's answer to the
-    worker's request; then the hop carried what the worker's did."""
+    """Whether the redirect that ends the page's present hop, by its status and location, is the
+    server's answer to the worker's request; then the hop carried what the worker's did."""
     if inner is None or inner.wire.answers[:1] != [answer] or "body" in inner.waits:
         return False
     _want_the_body(page, inner)
@@ -74,6 +89,7 @@ def take_hop(page: Request, inner: Request | None, answer: tuple[int, str]) -> b
 
 
 def _want_the_body(page: Request, inner: Request) -> None:
-    """A worker may send on a body that the browser does not tell of: then what was sent is not known."""
+    """A worker may send on a body that the browser does not tell of: then what was sent is not
+    known."""
     if page.carries and inner.body is None:
         inner.wants_body = max(inner.wants_body, page.wants_body)

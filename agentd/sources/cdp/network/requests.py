@@ -1,7 +1,7 @@
 """One request on its way: what is known of it, and what waits to be told until more is.
 
-What is told of a request waits while its body, its real headers or the answer's body are still to come, so that
-the order within a request stands and no other event is late.
+What is told of a request waits while its body, its real headers or the answer's body are still to
+come, so that the order within a request stands and no other event is late.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 from agentd.sources.cdp.network import bodies
 from agentd.sources.cdp.network.headers import Heads
 from agentd.sources.cdp.network.streamed import Streamed
-from agentd.sources.cdp.network.wire import Wire
+from agentd.sources.cdp.network.wire import RequestHops
 from agentd.sources.cdp.state.capture_plan import ALWAYS, IF_TAKEN, NOBODY
 from agentd.sources.cdp.state.masking import Secrets
-from agentd.sources.cdp.state.state import Params, Seen, SessionState
+from agentd.sources.cdp.state.state import CdpObservation, Params, SessionState
 
 
 @dataclass(slots=True)
 class Held:
-    """An observation that waits. ``hop``: the hop that it tells of; ``holders``: what carries that hop's body and
-    headers, the observation and its entry in ``hops``."""
+    """An observation that waits. ``hop``: the hop that it tells of; ``holders``: what carries that
+    hop's body and headers, the observation and its entry in ``hops``."""
 
-    seen: Seen
+    seen: CdpObservation
     hop: int
     holders: list[dict[str, Any]]
     carries: bool = False
@@ -32,10 +32,11 @@ class Held:
 
 @dataclass(slots=True)
 class Claim:
-    """A service worker says that it has an answer from the network: to what the page sent by ``method`` to ``url``.
+    """A service worker says that it has an answer from the network: to what the page sent by
+    ``method`` to ``url``.
 
-    ``answer``: status and location of a redirect, None for the last answer; ``holders``: what tells of it. The worker's
-    request may come to be known later than its answer."""
+    ``answer``: status and location of a redirect, None for the last answer; ``holders``: what tells
+    of it. The worker's request may come to be known later than its answer."""
 
     method: str
     url: str
@@ -45,15 +46,18 @@ class Claim:
 
 @dataclass(slots=True)
 class Request:
-    """One request. ``waits``: what has to come before anything is told: body, headers, answer, outer, inner, wire.
+    """One request. ``waits``: what has to come before anything is told: body, headers, answer,
+    outer, inner, wire.
 
-    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one); ``wants_body``: who reads
-    the body that one of them had, ``wants_answer``: the answer's. ``wire``: the network's own words, which come even
-    where the document that asked is gone (``left``), or never: then that it may have gone out is told once
-    (``is_unwitnessed``). ``rewritten``: the answer that the page got is not the server's.
-    ``outer``: the page's request that a service worker passes on as this one; ``worker_known``: some service worker
-    was listened to when it was sent; ``page``: that request, once this one stands in for it; ``answered_at``: when the
-    server answered, which tells two answers apart. ``secrets``: with what it was masked, ``as_of`` which of its news.
+    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one);
+    ``wants_body``: who reads the body that one of them had, ``wants_answer``: the answer's.
+    ``wire``: the network's own words, which come even where the document that asked is gone
+    (``left``), or never: then that it may have gone out is told once (``is_unwitnessed``).
+    ``rewritten``: the answer that the page got is not the server's. ``outer``: the page's request
+    that a service worker passes on as this one; ``worker_known``: some service worker was listened
+    to when it was sent; ``page``: that request, once this one stands in for it; ``answered_at``:
+    when the server answered, which tells two answers apart. ``secrets``: with what it was masked,
+    ``as_of`` which of its news.
     """
 
     base: dict[str, Any]
@@ -73,7 +77,7 @@ class Request:
     streamed: Streamed | None = None
     answer: dict[str, Any] | None = None
     status: int | None = None
-    wire: Wire = field(default_factory=Wire)
+    wire: RequestHops = field(default_factory=RequestHops)
     rewritten: bool = False
     answer_mime: str = ""
     answered_by: str = ""
@@ -103,9 +107,13 @@ class Request:
         """Whether its method may change something at the server."""
         return str(self.base.get("method")).upper() not in _READS
 
-    def tell(self, held: Held) -> Iterator[Seen]:
+    def tell(self, held: Held) -> Iterator[CdpObservation]:
         """Tell it now, or after what waits."""
-        if self.heads is not None and held.seen.kind != "request.sent" and self.heads.lacks(held.hop):
+        if (
+            self.heads is not None
+            and held.seen.kind != "request.sent"
+            and self.heads.lacks(held.hop)
+        ):
             self.waits.add("headers")
         # That it left is known at once, unless a page's request may be the same one.
         waits = "outer" in self.waits if held.seen.kind == "request.sent" else bool(self.waits)
@@ -114,7 +122,7 @@ class Request:
         else:
             yield self._whole(held)
 
-    def release(self, what: str) -> Iterator[Seen]:
+    def release(self, what: str) -> Iterator[CdpObservation]:
         """``what`` need not be waited for any longer."""
         self.waits.discard(what)
         if self.waits:
@@ -123,7 +131,7 @@ class Request:
         for held in later:
             yield self._whole(held)
 
-    def _whole(self, held: Held) -> Seen:
+    def _whole(self, held: Held) -> CdpObservation:
         for holder in held.holders:
             if held.carries and self.body is not None:
                 holder["body"] = self.body
@@ -136,16 +144,21 @@ class Request:
         if held.seen.kind == "request.finished" and self.answer is not None:
             held.seen.data["answer"] = held.seen.data.get("answer", {}) | {"body": self.answer}
         if self.secrets is not None and self.secrets.news != self.as_of:
-            return Seen(held.seen.kind, bodies.mask_again(held.seen.data, self.secrets))
+            return CdpObservation(held.seen.kind, bodies.mask_again(held.seen.data, self.secrets))
         return held.seen
 
     def unknown(self) -> str:
-        """Which body that somebody reads, as the request ended, is not known, or not whole; "": none."""
+        """Which body that somebody reads, as the request ended, is not known, or not whole; "":
+        none."""
         status = self.status or self.wire_status or 0
         read = (ALWAYS,) if status >= _REFUSED else (IF_TAKEN, ALWAYS)
         if self.wants_body in read and (self.body is None or "cut" in self.body):
             return f"{self.base['method']} to"
-        is_read = self.wants_answer in read and self.kind not in PARTS and not self.answered().get("cached")
+        is_read = (
+            self.wants_answer in read
+            and self.kind not in PARTS
+            and not self.answered().get("cached")
+        )
         if not is_read or status in _EMPTY or self.base["method"] == "HEAD":
             return ""
         lacks = self.answer is None or not self.answer.keys().isdisjoint(("lost", "cut"))

@@ -1,6 +1,8 @@
-"""An answer's body as it comes in: a page that leaves at once takes along what would have to be asked for later.
+"""An answer's body as it comes in: a page that leaves at once takes along what would have to be
+asked for later.
 
-Only of what scripts ask for. A document's body stays with its document, and of pictures and films nobody wants it.
+Only of what scripts ask for. A document's body stays with its document, and of pictures and films
+nobody wants it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ MAX_HELD_BYTES = 4 << 20
 
 
 class Streamed:
-    """What came so far. It counts only where it is as long as the browser says, from its beginning."""
+    """What came so far. It counts only where it is as long as the browser says, from its
+    beginning."""
 
     def __init__(self) -> None:
         self._got: bytearray | None = None
@@ -45,7 +48,8 @@ class Streamed:
 
     @property
     def went_elsewhere(self) -> bool:
-        """Whether what came over the network was handed on to somebody else, as a service worker does."""
+        """Whether what came over the network was handed on to somebody else, as a service worker
+        does."""
         return self._encoded > 0 and self._length == 0
 
     def whole(self, *, ended: bool) -> bytes | None:

@@ -1,7 +1,9 @@
-"""What the network itself says of a request: that its headers went out, and which status came back, hop by hop.
+"""What the network itself says of a request: that its headers went out, and which status came back,
+hop by hop.
 
-These messages (`Network.requestWillBeSentExtraInfo`, `Network.responseReceivedExtraInfo`) are the network service's.
-They come earlier or later than those of the page that asked, and not at all for what the network never had.
+These messages (`Network.requestWillBeSentExtraInfo`, `Network.responseReceivedExtraInfo`) are the
+network service's. They come earlier or later than those of the page that asked, and not at all for
+what the network never had.
 """
 
 from __future__ import annotations
@@ -10,17 +12,21 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Wire:
-    """One request's. ``sent`` counts the hops whose headers went out, ``answers`` has status and location that each hop
-    was answered with, None for one that the network did not answer. ``length``: of the body that went out, in bytes."""
+class RequestHops:
+    """One request's. ``sent`` counts the hops whose headers went out, ``answers`` has status and
+    location that each hop was answered with, None for one that the network did not answer.
+    ``length``: of the body that went out, in bytes."""
 
     sent: int = 0
     length: int | None = None
     answers: list[tuple[int, str] | None] = field(default_factory=list)
 
     def redirect(self, hop: int, *, due: bool) -> None:
-        """Close hop number ``hop``, which was a redirect. ``due``: the network tells of it, if not yet."""
-        del self.answers[hop + 1 :]  # a challenge was answered by a password: the same hop went out twice
+        """Close hop number ``hop``, which was a redirect. ``due``: the network tells of it, if not
+        yet."""
+        del self.answers[
+            hop + 1 :
+        ]  # a challenge was answered by a password: the same hop went out twice
         if not due:
             self.sent = max(self.sent, hop + 1)
             self.answers += [None] * (hop + 1 - len(self.answers))

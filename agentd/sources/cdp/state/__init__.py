@@ -1,1 +1,2 @@
-"""What the browser source keeps between two messages: sessions, frames, secrets, what the task asks for."""
+"""What the browser source keeps between two messages: sessions, frames, secrets, what the task asks
+for."""

@@ -1,4 +1,5 @@
-"""What a plan asks of the network: which bodies, headers and messages. What it does not ask costs nothing."""
+"""What a plan asks of the network: which bodies, headers and messages. What it does not ask costs
+nothing."""
 
 from __future__ import annotations
 
@@ -30,11 +31,12 @@ def _all(method: str, url: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
-    """``request_body``, ``response_body``: whether and by whom a request's bodies are wanted; headers: the names in
-    lower case, None for all; ``kinds``: what is reported; ``workers``: whether workers are listened to, as they are for
-    whoever hears requests or messages; ``mask``: further names of secrets; ``cookies``: those whose values are told;
-    ``visual``: how much of what pages look like is recorded, see visual.py."""
+class CapturePlan:
+    """``request_body``, ``response_body``: whether and by whom a request's bodies are wanted;
+    headers: the names in lower case, None for all; ``kinds``: what is reported; ``workers``:
+    whether workers are listened to, as they are for whoever hears requests or messages; ``mask``:
+    further names of secrets; ``cookies``: those whose values are told; ``visual``: how much of what
+    pages look like is recorded, see visual.py."""
 
     request_body: WantsBody = _none
     response_body: WantsBody = _none
@@ -47,7 +49,7 @@ class Asks:
     cookies: frozenset[str] = frozenset()
 
     @classmethod
-    def from_plan(cls, plan: Mapping[str, Any]) -> Asks:
+    def from_plan(cls, plan: Mapping[str, Any]) -> CapturePlan:
         """What ``plan`` asks; raises SpecError for an address in it that is none."""
         return cls(
             _filter(plan, "request_bodies"),
@@ -62,7 +64,7 @@ class Asks:
         )
 
     @classmethod
-    def everything(cls) -> Asks:
+    def everything(cls) -> CapturePlan:
         """For a log that holds what it holds: nothing has to be fetched for it."""
         return cls(_all, _all, None, None, frozenset(KINDS))
 

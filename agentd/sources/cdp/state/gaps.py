@@ -1,11 +1,12 @@
-"""Partial blindness of the browser source: said for a moment, so that it blinds the step in which it fell."""
+"""Partial blindness of the browser source: said for a moment, so that it blinds the step in which
+it fell."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from agentd.sources.cdp.state.state import Seen
+from agentd.sources.cdp.state.state import CdpObservation
 
 REQUESTS = ("request",)
 DOWNLOADS = ("download",)
@@ -17,22 +18,24 @@ TEXTS = ("text.appeared", "text.disappeared")
 """What a page tells without anybody's doing."""
 
 
-def gap(parts: Iterable[str], reason: str) -> Iterator[Seen]:
-    """These parts missed something of which no more than this can be known; from here on they see."""
+def gap(parts: Iterable[str], reason: str) -> Iterator[CdpObservation]:
+    """These parts missed something of which no more than this can be known; from here on they
+    see."""
     parts = tuple(parts)
     for part in parts:
-        yield Seen("gap.began", {"source": "cdp", "of": part, "reason": reason})
+        yield CdpObservation("gap.began", {"source": "cdp", "of": part, "reason": reason})
     for part in parts:
-        yield Seen("gap.ended", {"source": "cdp", "of": part})
+        yield CdpObservation("gap.ended", {"source": "cdp", "of": part})
 
 
 class Blindness:
-    """Which parts are blind now, and for how many reasons: a gap is told once, and ends with the last of them."""
+    """Which parts are blind now, and for how many reasons: a gap is told once, and ends with the
+    last of them."""
 
     def __init__(self) -> None:
         self._reasons: Counter[str] = Counter()
 
-    def tells(self, seen: Seen) -> bool:
+    def tells(self, seen: CdpObservation) -> bool:
         """Whether an observation is to be told; all that are no gaps are."""
         part = seen.data.get("of", "")
         if seen.kind == "gap.began":

@@ -1,7 +1,9 @@
-"""What the browser adds to the mask: fields that pages told to be secret, by their names and by salted hashes.
+"""What the browser adds to the mask: fields that pages told to be secret, by their names and by
+salted hashes.
 
-Passwords, one-time codes, card numbers and their security codes stay in the page (page/secrets.js); from there
-come the fields' names and a hash of each value, so that the value is known again in an address or a body.
+Passwords, one-time codes, card numbers and their security codes stay in the page (page/secrets.js);
+from there come the fields' names and a hash of each value, so that the value is known again in an
+address or a body.
 """
 
 from __future__ import annotations
@@ -33,11 +35,15 @@ _OPENS = "([{<\"'`\u201c\u201e\u2018"
 
 
 class Secrets(Masker):
-    """The mask of one attachment. ``salt`` goes before every value that is hashed; ``more``: further names that task
-    and operator gave."""
+    """The mask of one attachment. ``salt`` goes before every value that is hashed; ``more``:
+    further names that task and operator gave."""
 
     def __init__(
-        self, salt: str = "", names: Iterable[str] = (), hashes: Iterable[int] = (), more: Iterable[str] = ()
+        self,
+        salt: str = "",
+        names: Iterable[str] = (),
+        hashes: Iterable[int] = (),
+        more: Iterable[str] = (),
     ) -> None:
         super().__init__(more)
         self.salt = salt
@@ -46,8 +52,8 @@ class Secrets(Masker):
         self.news = 0
         """How often something new was told: what was masked before that may hold it."""
         self._start = _mixed(_BEGINNING, salt)
-        # Only what is no secret is kept, so that none stays in memory: short texts that were hashed, and words all of
-        # whose readings were.
+        # Only what is no secret is kept, so that none stays in memory: short texts that were
+        # hashed, and words all of whose readings were.
         self._clean: set[str] = set()
         self._read: set[str] = set()
 
@@ -64,8 +70,8 @@ class Secrets(Masker):
         _keep(self.hashes, value)
 
     def add_field(self, data: dict[str, Any]) -> None:
-        """What the page script says of a secret field: {field?: its name, hash?: of its value, instead?: the hash of
-        what stood there half typed}."""
+        """What the page script says of a secret field: {field?: its name, hash?: of its value,
+        instead?: the hash of what stood there half typed}."""
         if isinstance(data.get("field"), str):
             self.add_name(data["field"])
         self.hashes.pop(data.get("instead", -1), None)
@@ -106,7 +112,8 @@ class Secrets(Masker):
         return _WORD.sub(word, text)
 
     def _is_told(self, value: str, *, room: bool = False) -> bool:
-        """``room``: between texts, where what is known of words may be forgotten: within one they count once."""
+        """``room``: between texts, where what is known of words may be forgotten: within one they
+        count once."""
         if value in self._clean:
             return False
         if room and len(self._clean) + len(self._read) > MAX_CLEAN:
@@ -122,7 +129,8 @@ class Secrets(Masker):
 
 
 def _readings(word: str) -> Iterator[str]:
-    """What of a word between spaces may be a value: all of it, without the marks around it, each of its parts."""
+    """What of a word between spaces may be a value: all of it, without the marks around it, each of
+    its parts."""
     if len(word) <= MAX_WORD_LENGTH:
         bare = word.lstrip(_OPENS)
         while len(bare) >= MIN_WORD_LENGTH:
@@ -134,7 +142,9 @@ def _readings(word: str) -> Iterator[str]:
             yield word
     if not word.isalnum():
         yield from (
-            part for part in _PART.findall(word) if MIN_WORD_LENGTH <= len(part) <= MAX_WORD_LENGTH and part != word
+            part
+            for part in _PART.findall(word)
+            if MIN_WORD_LENGTH <= len(part) <= MAX_WORD_LENGTH and part != word
         )
 
 
@@ -150,18 +160,36 @@ _MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth."
 
 
 def cover(kind: str, data: dict[str, Any], secrets: Masker) -> None:
-    """Mask, in place, the texts of an observation of a page, a tab or a dialog: what was typed, shown, carried."""
+    """Mask, in place, the texts of an observation of a page, a tab or a dialog: what was typed,
+    shown, carried."""
     if kind.startswith(_MASKED_ALREADY):
         return
     fields = data.get("fields")
     if isinstance(fields, list):
         data["fields"] = [_field(one, secrets) for one in fields]
     element = data.get("element")
-    names = [str(element[name]) for name in _NAMES if name in element] if isinstance(element, dict) else []
-    for key in ("value", "before", "text", "input", "message", "title", "name", "error", "around", "class"):
+    names = (
+        [str(element[name]) for name in _NAMES if name in element]
+        if isinstance(element, dict)
+        else []
+    )
+    for key in (
+        "value",
+        "before",
+        "text",
+        "input",
+        "message",
+        "title",
+        "name",
+        "error",
+        "around",
+        "class",
+    ):
         if key in data:
             data[key] = _text(
-                data[key], names if key in ("value", "text") and kind.startswith("field.") else (), secrets
+                data[key],
+                names if key in ("value", "text") and kind.startswith("field.") else (),
+                secrets,
             )
     for key in ("element", "onto", "form"):
         if isinstance(data.get(key), dict):
@@ -185,7 +213,8 @@ def _text(value: Any, names: Iterable[str], secrets: Masker) -> Any:
 
 
 def hash53(text: str) -> int:
-    """The page script's hash of ``text`` (page/secrets.js), over UTF-16 units as JavaScript sees them."""
+    """The page script's hash of ``text`` (page/secrets.js), over UTF-16 units as JavaScript sees
+    them."""
     return _hash(_mixed(_BEGINNING, text))
 
 

@@ -1,14 +1,15 @@
 """A tab's first moments: what it asked the network for before the daemon could listen there.
 
-A session begins some milliseconds after its page does, and reaches the page's renderer later still. So the browser may
-tell of an answer without having told of the request. What the request surely was is put in before the answer, and the
-message goes its usual way; what can't be known is a gap. Sure are
+A session begins some milliseconds after its page does, and reaches the page's renderer later still.
+So the browser may tell of an answer without having told of the request. What the request surely was
+is put in before the answer, and the message goes its usual way; what can't be known is a gap. Sure
+are
 
 - scripts, styles, images, icons, fonts and media, which are always fetched by GET;
-- a request of which the network service showed the headers, without an Origin, which everything but GET and HEAD
-  carries, and whose answer had a body, which HEAD has not;
-- a document that the tab's history does not call the result of a form, at the address that was asked for. (A redirect
-  that leads over another site back to the very same address is not seen.)
+- a request of which the network service showed the headers, without an Origin, which everything but
+  GET and HEAD carries, and whose answer had a body, which HEAD has not;
+- a document that the tab's history does not call the result of a form, at the address that was
+  asked for. (A redirect that leads over another site back to the very same address is not seen.)
 
 What was over before the session began is read from the document's own list of what it loaded.
 """
@@ -20,19 +21,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState, remember
+from agentd.sources.cdp.state.state import (
+    BrowserState,
+    CdpObservation,
+    Params,
+    SessionState,
+    remember,
+)
 
 MAX_REQUESTS = 2000
 """Requests that are looked at; a page that has more was listened to long ago."""
 
-_GET_TYPES = frozenset("Stylesheet Script Image Font Media TextTrack Manifest EventSource Prefetch".split())
+_GET_TYPES = frozenset(
+    "Stylesheet Script Image Font Media TextTrack Manifest EventSource Prefetch".split()
+)
 _MAYBE_GET = frozenset(("XHR", "Fetch", "Other"))
-# Initiator of an entry in a document's list → type of the request, of what is always fetched by GET.
+# Initiator of an entry in a document's list → type of the request, of what is always fetched by
+# GET.
 _INITIATORS = {
     "script": "Script", "link": "Other", "css": "Other", "img": "Image", "image": "Image", "input": "Image",
     "icon": "Other", "video": "Media", "audio": "Media", "track": "TextTrack", "body": "Image",
 }  # fmt: skip
-_INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:")
+_INNER = (
+    "data:",
+    "blob:",
+    "about:",
+    "chrome:",
+    "chrome-extension:",
+    "chrome-untrusted:",
+    "devtools:",
+)
 
 LISTING = """(() => {
   if (!/^https?:/.test(location.href)) return null;
@@ -65,7 +83,8 @@ class Message(NamedTuple):
 
 @dataclass(slots=True)
 class Unsent:
-    """A request of which only the answer is told; its messages wait in ``held`` until it is known what it was."""
+    """A request of which only the answer is told; its messages wait in ``held`` until it is known
+    what it was."""
 
     kind: str
     held: list[Message] = field(default_factory=list)
@@ -74,12 +93,12 @@ class Unsent:
 
 @dataclass(slots=True)
 class Arrival:
-    """One session's. ``expected``: the address for which the tab was opened; ``prepared``: it is prerendered, which is
-    done by GET; ``document``: the one that stood there
-    when its renderer could be heard; ``known``: its first document is accounted for; ``completed``: the requests that
-    were put in, with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it is
-    the first document no more; ``downloads``: the tab has begun a download; ``silent``: it
-    did not answer in time, which is said."""
+    """One session's. ``expected``: the address for which the tab was opened; ``prepared``: it is
+    prerendered, which is done by GET; ``document``: the one that stood there when its renderer
+    could be heard; ``known``: its first document is accounted for; ``completed``: the requests that
+    were put in, with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it
+    is the first document no more; ``downloads``: the tab has begun a download; ``silent``: it did
+    not answer in time, which is said."""
 
     expected: str = ""
     prepared: bool = False
@@ -102,7 +121,7 @@ class Arrival:
     _is_listed: bool = False
     _begun: dict[str, str] = field(default_factory=dict)
 
-    def message(self, browser: Browser, method: str, params: Params) -> Iterator[Message]:
+    def message(self, browser: BrowserState, method: str, params: Params) -> Iterator[Message]:
         """Take one message of the network's domain; gives what the fold is to take instead."""
         number = params.get("requestId", "")
         one = Message(method, params)
@@ -132,25 +151,27 @@ class Arrival:
         """Whether the page has not answered yet, and nothing was said of that."""
         return not self._is_heard and not self.silent
 
-    def fenced(self) -> Iterator[Seen]:
-        """The page had time to answer: one that did not may stand in a dialog that opened before it was listened to."""
+    def fenced(self) -> Iterator[CdpObservation]:
+        """The page had time to answer: one that did not may stand in a dialog that opened before it
+        was listened to."""
         if self.unheard:
             self.silent = True
             reason = "a new tab does not answer; it may stand in a dialog that nobody heard of"
-            yield Seen("gap.began", {"source": "cdp", "of": "dialog", "reason": reason})
+            yield CdpObservation("gap.began", {"source": "cdp", "of": "dialog", "reason": reason})
 
-    def answered(self, *, gone: bool = False) -> Iterator[Seen]:
+    def answered(self, *, gone: bool = False) -> Iterator[CdpObservation]:
         """It answers now, or is gone."""
         if self.silent and (self._is_heard or gone):
             self.silent = False
-            yield Seen("gap.ended", {"source": "cdp", "of": "dialog"})
+            yield CdpObservation("gap.ended", {"source": "cdp", "of": "dialog"})
 
     def began(self, params: Params) -> None:
         """A navigation of the tab itself has begun (`Page.frameStartedNavigating`)."""
         self._begun[params["loaderId"]] = params["url"]
 
-    def start_listening(self, browser: Browser, loader: str, url: str) -> None:
-        """The renderer can be heard from here on; ``loader`` and ``url`` are of the document that stands there."""
+    def start_listening(self, browser: BrowserState, loader: str, url: str) -> None:
+        """The renderer can be heard from here on; ``loader`` and ``url`` are of the document that
+        stands there."""
         self.document, self._is_heard = loader, True
         order = list(self._begun)
         before = order[: order.index(loader)] if loader in order else []
@@ -159,7 +180,9 @@ class Arrival:
         if not _outer(url):
             self.document = ""
 
-    def listed(self, browser: Browser, session: SessionState, params: Params) -> Iterator[Message]:
+    def listed(
+        self, browser: BrowserState, session: SessionState, params: Params
+    ) -> Iterator[Message]:
         """The first document's list is there, and the tab's history if it has one."""
         listing, entries = params["listing"], params.get("entries") or []
         loader, frame = params["loaderId"], session.root
@@ -179,7 +202,7 @@ class Arrival:
         if listing["complete"]:
             self._strays.clear()
 
-    def replaced(self, browser: Browser, loader: str, url: str) -> Iterator[Message]:
+    def replaced(self, browser: BrowserState, loader: str, url: str) -> Iterator[Message]:
         """Another document comes after the one of ``loader`` and ``url``."""
         if not _outer(url):
             return  # the empty one that every tab begins with
@@ -188,7 +211,7 @@ class Arrival:
         yield from self.close(browser)
         self.over = True
 
-    def close(self, browser: Browser) -> Iterator[Message]:
+    def close(self, browser: BrowserState) -> Iterator[Message]:
         """The tab is gone, or its first document is, before that was accounted for."""
         for number, unsent in list(self._unsent.items()):
             asked = _plain(self.expected) == _plain(unsent.held[0].params["response"]["url"])
@@ -198,7 +221,9 @@ class Arrival:
                 self._drop(number)
         if self._strays:
             self._miss("a request was over of which nothing was heard before")
-        begun = [one for one, url in self._begun.items() if _outer(url) and one not in browser.errors]
+        begun = [
+            one for one, url in self._begun.items() if _outer(url) and one not in browser.errors
+        ]
         lost = begun if not self._is_heard else [one for one in begun if one not in browser.loaders]
         unheard = _outer(self.expected) and not self._urls[_plain(self.expected)]
         if not self.known and (self.document or lost or unheard):
@@ -206,7 +231,8 @@ class Arrival:
         self.known = True
 
     def may_have_downloaded(self, url: str) -> bool:
-        """Whether a tab that is gone, on ``url`` at last, was opened for a download of which nothing was heard."""
+        """Whether a tab that is gone, on ``url`` at last, was opened for a download of which
+        nothing was heard."""
         wanted = _outer(self.expected) or any(_outer(one) for one in self._begun.values())
         return wanted and not self.downloads and not _outer(url)
 
@@ -224,7 +250,7 @@ class Arrival:
         if len(self._sent) < MAX_REQUESTS:
             self._sent[number] = None
 
-    def _answer(self, browser: Browser, one: Message) -> Iterator[Message]:
+    def _answer(self, browser: BrowserState, one: Message) -> Iterator[Message]:
         number, url = one.params["requestId"], one.params["response"]["url"]
         remember(self._answered, number, None, MAX_REQUESTS)
         if url.startswith(_INNER) or self._is_told(browser, number):
@@ -277,14 +303,19 @@ class Arrival:
         if _outer(wanted) and not self._urls[wanted] and wanted not in asked:
             self._miss("a document was left before its requests could be heard")
 
-    def _document(self, loader: str, frame: str, listing: Params, entry: Params) -> Iterator[Message]:
+    def _document(
+        self, loader: str, frame: str, listing: Params, entry: Params
+    ) -> Iterator[Message]:
         """The first document itself: fetched by GET from just there, or not known."""
         url = listing["url"]
         straight = self.prepared or _plain(entry.get("userTypedURL", "")) == _plain(url)
         is_get = (
             self.prepared
             or self._origins.get(loader) == "GET"
-            or (loader not in self._origins and entry.get("transitionType") not in (None, "form_submit", "reload"))
+            or (
+                loader not in self._origins
+                and entry.get("transitionType") not in (None, "form_submit", "reload")
+            )
         )
         if not (straight and is_get) or listing["redirects"]:
             self._miss("how a tab's first document was asked for is not known")
@@ -299,7 +330,12 @@ class Arrival:
     def _ends(self, loader: str, frame: str, listing: Params) -> Iterator[Message]:
         """Its request was told, its end fell into the time when nobody listened."""
         if loader not in self._answered and listing["status"]:
-            answer = {"url": listing["url"], "status": listing["status"], "headers": {}, "mimeType": ""}
+            answer = {
+                "url": listing["url"],
+                "status": listing["status"],
+                "headers": {},
+                "mimeType": "",
+            }
             base = {"requestId": loader, "loaderId": loader, "frameId": frame, "type": "Document"}
             yield Message("Network.responseReceived", {**base, "response": answer})
         yield Message("Network.loadingFinished", {"requestId": loader})
@@ -308,8 +344,14 @@ class Arrival:
         """What the list has beyond what was heard."""
         heard = Counter(self._urls)
         names = {_plain(name) for name, *_ in loaded}
-        ends = [_plain(url) for number, url in self.completed.items() if number in self._ended and number != loader]
-        elsewhere = any(url not in names for url in ends)  # a redirect's end, listed under its beginning
+        ends = [
+            _plain(url)
+            for number, url in self.completed.items()
+            if number in self._ended and number != loader
+        ]
+        elsewhere = any(
+            url not in names for url in ends
+        )  # a redirect's end, listed under its beginning
         for name, initiator, status, redirected in loaded:
             url = _plain(name)
             if heard[url]:
@@ -330,17 +372,23 @@ class Arrival:
         self._sent[number] = None
         self.completed[number] = url
         about = {"url": url, "method": "GET", "headers": {}}
-        kept = {name: params[name] for name in ("loaderId", "frameId", "type", "timestamp") if name in params}
+        kept = {
+            name: params[name]
+            for name in ("loaderId", "frameId", "type", "timestamp")
+            if name in params
+        }
         return Message("Network.requestWillBeSent", {**kept, "requestId": number, "request": about})
 
-    def _made_up(self, number: str, loader: str, frame: str, url: str, kind: str, status: int) -> Iterator[Message]:
+    def _made_up(
+        self, number: str, loader: str, frame: str, url: str, kind: str, status: int
+    ) -> Iterator[Message]:
         base = {"requestId": number, "loaderId": loader, "frameId": frame, "type": kind}
         yield self._completing(number, base, url)
         answer = {"url": url, "status": status, "headers": {}, "mimeType": ""}
         yield Message("Network.responseReceived", {**base, "response": answer})
         yield Message("Network.loadingFinished", base)
 
-    def _is_told(self, browser: Browser, number: str) -> bool:
+    def _is_told(self, browser: BrowserState, number: str) -> bool:
         return number in self._sent or number in browser.loaders or len(self._sent) >= MAX_REQUESTS
 
     def _miss(self, reason: str) -> None:

@@ -17,7 +17,7 @@ WORKERS = ("worker", "shared_worker", "service_worker")
 """The types of targets that are workers."""
 
 
-class Seen(NamedTuple):
+class CdpObservation(NamedTuple):
     """An observation before the sink stamps its time."""
 
     kind: str
@@ -28,8 +28,9 @@ class Seen(NamedTuple):
 class Frame:
     """A frame as last committed; ``loader`` names its document.
 
-    ``marks`` are what is known of that document: `parsed`, `loaded`, `idled` once told; `painted`: somebody could see
-    and use it; `asked`: it asked to be left itself; `heard`: what its observer held back until it could speak is in.
+    ``marks`` are what is known of that document: `parsed`, `loaded`, `idled` once told; `painted`:
+    somebody could see and use it; `asked`: it asked to be left itself; `heard`: what its observer
+    held back until it could speak is in.
     """
 
     tab: str
@@ -41,12 +42,13 @@ class Frame:
 
 @dataclass(slots=True)
 class Pages:
-    """Tabs and the targets of their pages: a tab has one that is shown and maybe others, prepared by prerendering.
+    """Tabs and the targets of their pages: a tab has one that is shown and maybe others, prepared
+    by prerendering.
 
-    ``above``: session of a tab target → its tab ("" until its first page is known), which is named after that page;
-    ``tabs``: page target → tab; ``shown``: tab → the page target that is shown, where that is another one;
-    ``focused``: tabs that say that they are in front, ``front``: the one that was told; ``several``: more than one
-    say so, which a harness can make them.
+    ``above``: session of a tab target → its tab ("" until its first page is known), which is named
+    after that page; ``tabs``: page target → tab; ``shown``: tab → the page target that is shown,
+    where that is another one; ``focused``: tabs that say that they are in front, ``front``: the one
+    that was told; ``several``: more than one say so, which a harness can make them.
     """
 
     above: dict[str, str] = field(default_factory=dict)
@@ -68,8 +70,8 @@ class Pages:
 
 @dataclass(slots=True)
 class History:
-    """Where a page stands in its tab's history. ``entry``: its id when that was last asked, after ``known`` of its
-    ``moves``; the last that was not through the history was ``gone_on``.
+    """Where a page stands in its tab's history. ``entry``: its id when that was last asked, after
+    ``known`` of its ``moves``; the last that was not through the history was ``gone_on``.
 
     ``pending``: number and data of moves whose direction is not known yet.
     """
@@ -83,8 +85,8 @@ class History:
 
 @dataclass(slots=True)
 class Download:
-    """A download on its way, begun by the page target ``page``: of ``total`` bytes (0: not known) ``received`` are
-    there and ``told`` were told of."""
+    """A download on its way, begun by the page target ``page``: of ``total`` bytes (0: not known)
+    ``received`` are there and ``told`` were told of."""
 
     tab: str
     page: str
@@ -97,14 +99,16 @@ class Download:
 
 @dataclass(slots=True)
 class SessionState:
-    """One attached target. ``contexts``: script context → frame; ``held``: payloads of a context not known yet.
+    """One attached target. ``contexts``: script context → frame; ``held``: payloads of a context
+    not known yet.
 
-    ``via``: worker, shared_worker or service_worker, else ""; a worker's ``root`` is the frame that made it, and one
-    that several tabs share has neither tab nor frame. ``heard``: it was from its beginning, or that needs no telling;
-    ``enabled``: it is listened to. ``hidden``: a page that is prerendered, not shown, under ``title``; ``crashed``: its
-    renderer is gone; ``late``: what was seen of it, or in a page since it went through its history, until that can be
-    told; ``lost``: how many there was no room for. ``reopened``: frames whose page may keep input from its observer.
-    ``arrival``: what it may have done before it could be listened to.
+    ``via``: worker, shared_worker or service_worker, else ""; a worker's ``root`` is the frame that
+    made it, and one that several tabs share has neither tab nor frame. ``heard``: it was from its
+    beginning, or that needs no telling; ``enabled``: it is listened to. ``hidden``: a page that is
+    prerendered, not shown, under ``title``; ``crashed``: its renderer is gone; ``late``: what was
+    seen of it, or in a page since it went through its history, until that can be told; ``lost``:
+    how many there was no room for. ``reopened``: frames whose page may keep input from its
+    observer. ``arrival``: what it may have done before it could be listened to.
     """
 
     tab: str
@@ -121,20 +125,21 @@ class SessionState:
     crashed: bool = False
     hidden: bool = False
     title: str = ""
-    late: list[Seen] = field(default_factory=list)
+    late: list[CdpObservation] = field(default_factory=list)
     lost: int = 0
     history: History = field(default_factory=History)
     arrival: Arrival | None = None
 
 
 @dataclass(slots=True)
-class Browser:
-    """The state of the folds. ``settled`` turns true when all that stood at attachment has been told.
+class BrowserState:
+    """The state of the folds. ``settled`` turns true when all that stood at attachment has been
+    told.
 
-    ``live``: somebody asks the browser what the folds need; not so for a log. ``wanted``: the kinds to be told.
-    ``underway``: frame → the navigation that it last began; ``loaders``: documents whose request is known,
-    and whether somebody's gesture caused it;
-    ``errors``: document → why it could not be loaded; ``opening``: tab → the address for which it last opened another.
+    ``live``: somebody asks the browser what the folds need; not so for a log. ``wanted``: the kinds
+    to be told. ``underway``: frame → the navigation that it last began; ``loaders``: documents
+    whose request is known, and whether somebody's gesture caused it; ``errors``: document → why it
+    could not be loaded; ``opening``: tab → the address for which it last opened another.
     """
 
     secrets: Secrets = field(default_factory=Secrets)
@@ -152,18 +157,23 @@ class Browser:
     downloads: dict[str, Download] = field(default_factory=dict)
 
     def session_state(self, session: str) -> SessionState:
-        """The session's state; a log without sessions (one page only) is taken as one unnamed tab."""
+        """The session's state; a log without sessions (one page only) is taken as one unnamed
+        tab."""
         state = self.sessions.get(session)
         if state is None:
             state = self.sessions[session] = SessionState(tab=session, root=session, is_page=True)
         return state
 
     def is_being_left(self, frame: str | None, loader: str) -> bool:
-        """Whether the frame's document ``loader`` makes way for another one, or one that it stands in does."""
+        """Whether the frame's document ``loader`` makes way for another one, or one that it stands
+        in does."""
         while frame is not None:
             began, known = self.underway.get(frame, {}), self.frames.get(frame)
             onward = str(began.get("loaderId") or "")
-            stays = str(began.get("navigationType", "")).lower().endswith("samedocument") or onward in self.errors
+            stays = (
+                str(began.get("navigationType", "")).lower().endswith("samedocument")
+                or onward in self.errors
+            )
             if onward and not stays and onward not in (loader, known.loader if known else loader):
                 return True
             frame, loader = known.parent if known else None, ""

@@ -1,4 +1,5 @@
-"""Where the browser listens: its own websocket address, from an http address or from a profile folder."""
+"""Where the browser listens: its own websocket address, from an http address or from a profile
+folder."""
 
 from __future__ import annotations
 
@@ -16,12 +17,15 @@ MAX_PORT_FILE = 4096
 async def websocket_address(endpoint: str | None, profile: Path | None) -> str:
     """Find the address anew, so that a browser restarted on another port is found.
 
-    ``profile`` wins: its DevToolsActivePort names port and path. Raises SourceLostError with what is missing.
+    ``profile`` wins: its DevToolsActivePort names port and path. Raises SourceLostError with what
+    is missing.
     """
     if profile is not None:
         return _from_profile(profile)
     if endpoint is None:
-        raise ValueError("CdpSource wants an endpoint (http://127.0.0.1:PORT) or a profile folder, got neither")
+        raise ValueError(
+            "CdpSource wants an endpoint (http://127.0.0.1:PORT) or a profile folder, got neither"
+        )
     if endpoint.startswith(("ws://", "wss://")):
         return endpoint
     return await _from_endpoint(endpoint.rstrip("/"))
@@ -47,5 +51,7 @@ async def _from_endpoint(endpoint: str) -> str:
             answer = await client.get(f"{endpoint}/json/version")
             address = answer.json()["webSocketDebuggerUrl"]
     except (httpx.HTTPError, ValueError, KeyError) as error:
-        raise SourceLostError(f"{endpoint}/json/version does not answer as a browser does: {error!r}") from None
+        raise SourceLostError(
+            f"{endpoint}/json/version does not answer as a browser does: {error!r}"
+        ) from None
     return str(address)

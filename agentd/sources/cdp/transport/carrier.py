@@ -1,4 +1,5 @@
-"""What a tunnel is dug through: a browser-level DevTools session that lives in another event loop, even thread."""
+"""What a tunnel is dug through: a browser-level DevTools session that lives in another event loop,
+even thread."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ class Carrier(Protocol):
     """A browser-level session. Both are called on the daemon's loop and never wait."""
 
     def send(self, number: int, method: str, params: Message) -> None:
-        """Send a command; its reply goes into the inbox as ``{"id": number, "result": …}`` or with an "error"."""
+        """Send a command; its reply goes into the inbox as ``{"id": number, "result": …}`` or with
+        an "error"."""
 
     def close(self) -> None:
         """Detach the session, and with it all that is inside."""
@@ -35,14 +37,18 @@ class Inbox:
         self._queue.append(message)
         if not self._woken:
             self._woken = True
-            with contextlib.suppress(RuntimeError):  # the daemon has ended: nobody reads this any more
+            with contextlib.suppress(
+                RuntimeError
+            ):  # the daemon has ended: nobody reads this any more
                 self._loop.call_soon_threadsafe(self._news.set)
 
     async def messages(self) -> AsyncIterator[Message]:
         """All messages until the session is gone."""
         while True:
             self._news.clear()
-            self._woken = False  # before the queue is looked at: what comes from here on wakes again
+            self._woken = (
+                False  # before the queue is looked at: what comes from here on wakes again
+            )
             while self._queue:
                 message = self._queue.popleft()
                 if message is None:

@@ -1,4 +1,5 @@
-"""The conversation with the browser: numbers commands, hands replies and events over in the order they came."""
+"""The conversation with the browser: numbers commands, hands replies and events over in the order
+they came."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 from agentd.core.source import SourceLostError
 from agentd.sources.cdp.transport.explicit_attach import ByHand
-from agentd.sources.cdp.transport.wire import Message, Wire, decode
+from agentd.sources.cdp.transport.wire import DevToolsWire, Message, decode
 
 Params = Mapping[str, Any]
 OnEvent = Callable[[str, str, Params], None]
@@ -23,24 +24,31 @@ class CdpError(Exception):
 
 
 class Connection:
-    """A conversation that never reconnects by itself: when the wire ends, `run` raises SourceLostError."""
+    """A conversation that never reconnects by itself: when the wire ends, `run` raises
+    SourceLostError."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: DevToolsWire) -> None:
         self._wire = wire
         self._last = 0
         self._waiting: dict[int, tuple[Reply, OnReply | None]] = {}
 
     @classmethod
     async def open(cls, address: str) -> Connection:
-        """Connect to the browser's own websocket address; raises SourceLostError if nobody answers."""
+        """Connect to the browser's own websocket address; raises SourceLostError if nobody
+        answers."""
         from agentd.sources.cdp.transport.websocket import WebSocketWire
 
         return cls(ByHand(await WebSocketWire.open(address)))
 
     def send(
-        self, method: str, params: Params | None = None, session: str = "", on_reply: OnReply | None = None
+        self,
+        method: str,
+        params: Params | None = None,
+        session: str = "",
+        on_reply: OnReply | None = None,
     ) -> Reply:
-        """Send a command; the future holds its result, CdpError, or SourceLostError if the wire ends."""
+        """Send a command; the future holds its result, CdpError, or SourceLostError if the wire
+        ends."""
         self._last += 1
         message: Message = {"id": self._last, "method": method, "params": params or {}}
         if session:

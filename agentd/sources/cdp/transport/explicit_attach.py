@@ -1,14 +1,16 @@
-"""Attaches to new targets one by one, where the browser would do it by itself and hold popups and frames up.
+"""Attaches to new targets one by one, where the browser would do it by itself and hold popups and
+frames up.
 
 Measured on Chromium 156, of popups: with `Target.setAutoAttach` on the browser's session, even with
 waitForDebuggerOnStart false, a page that calls window.open stands still until somebody sends
-Runtime.runIfWaitingForDebugger. That is not ours to send: whoever else holds new pages back, to set them up, would
-lose them. Without it targets are attached to by name as they appear. Through a harness's library there is no other way
-anyhow. tests/cdp/test_popups.py
+Runtime.runIfWaitingForDebugger. That is not ours to send: whoever else holds new pages back, to set
+them up, would lose them. Without it targets are attached to by name as they appear. Through a
+harness's library there is no other way anyhow. tests/cdp/test_popups.py
 
-And of frames in processes of their own: `Target.setAutoAttach` on the session of a page or a frame, sent while a frame
-within it is on its way and another client holds that one back to set it up, as Playwright does with each, leaves it
-standing for ever, and its page without a load event. tests/cdp/test_popups.py, tests/cdp/test_navigation.py
+And of frames in processes of their own: `Target.setAutoAttach` on the session of a page or a frame,
+sent while a frame within it is on its way and another client holds that one back to set it up, as
+Playwright does with each, leaves it standing for ever, and its page without a load event.
+tests/cdp/test_popups.py, tests/cdp/test_navigation.py
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from agentd.sources.cdp.transport.filters import Filter, passes
-from agentd.sources.cdp.transport.wire import Message, Wire
+from agentd.sources.cdp.transport.wire import DevToolsWire, Message
 
 OWN = 1 << 29
 """The numbers of the commands from here; whoever speaks through it stays below."""
@@ -40,9 +42,10 @@ class _Below(NamedTuple):
 
 
 class ByHand:
-    """A `Wire` over a wire. ``scope``: a browser context's id; targets of others are left alone and not told of."""
+    """A `DevToolsWire` over a wire. ``scope``: a browser context's id; targets of others are left
+    alone and not told of."""
 
-    def __init__(self, wire: Wire, scope: str | None = None) -> None:
+    def __init__(self, wire: DevToolsWire, scope: str | None = None) -> None:
         self._wire = wire
         self._scope = scope
         self._last = OWN
@@ -55,11 +58,15 @@ class ByHand:
         self._parents_told: bool | None = None  # the first target that has one decides
 
     def send(self, message: Message) -> None:
-        """See `Wire`."""
+        """See `DevToolsWire`."""
         session = message.get("sessionId")
         if not session:
             message = self._own(message)
-        elif message["method"] == "Target.setAutoAttach" and session in self._above and self._parents_told is not False:
+        elif (
+            message["method"] == "Target.setAutoAttach"
+            and session in self._above
+            and self._parents_told is not False
+        ):
             self._below[self._above[session]] = _Below(session, message["params"])
             message = self._considered(message["id"])
         self._wire.send(message)
@@ -70,14 +77,17 @@ class ByHand:
         if method == "Target.setDiscoverTargets":
             self._told = params.get("filter")
             # Of every type: what is to be attached to must be known too.
-            return message | {"params": {"discover": True, "filter": [{"type": "browser", "exclude": True}, {}]}}
+            return message | {
+                "params": {"discover": True, "filter": [{"type": "browser", "exclude": True}, {}]}
+            }
         if method == "Target.setAutoAttach":
             self._wanted = params.get("filter")
             return self._considered(message["id"])
         return message
 
     def _considered(self, number: int) -> Message:
-        """What is sent instead of `Target.setAutoAttach`: it is answered when all that are there are attached to."""
+        """What is sent instead of `Target.setAutoAttach`: it is answered when all that are there
+        are attached to."""
         for target in list(self._targets):
             self._consider(target)
         return {"id": number, "method": "Browser.getVersion", "params": {}}
@@ -98,7 +108,7 @@ class ByHand:
         self._wire.send({"id": self._last, "method": method, "params": params, **session})
 
     async def messages(self) -> AsyncIterator[Message]:
-        """See `Wire`."""
+        """See `DevToolsWire`."""
         async for message in self._wire.messages():
             if (number := message.get("id")) is not None:
                 if number < OWN:
@@ -115,13 +125,18 @@ class ByHand:
                 yield message
 
     async def close(self) -> None:
-        """See `Wire`."""
+        """See `DevToolsWire`."""
         await self._wire.close()
 
     def _is_orphan(self, message: Message) -> bool:
-        """Whether what it belongs to went while it was attached to: it goes too, and stands nowhere."""
+        """Whether what it belongs to went while it was attached to: it goes too, and stands
+        nowhere."""
         info = message["params"]["targetInfo"]
-        return not message.get("sessionId") and info["type"] in BELOW and _parent(info) not in self._below
+        return (
+            not message.get("sessionId")
+            and info["type"] in BELOW
+            and _parent(info) not in self._below
+        )
 
     def _attached(self, message: Message) -> Message:
         """The message as if it came from where what it tells of was wanted."""
@@ -133,7 +148,8 @@ class ByHand:
         return message | {"sessionId": self._below[_parent(info)].session}
 
     def _give_way(self) -> None:
-        """An older browser does not tell what a frame or a worker belongs to: that is left to its own way."""
+        """An older browser does not tell what a frame or a worker belongs to: that is left to its
+        own way."""
         for session, params in self._below.values():
             self._command("Target.setAutoAttach", params, sessionId=session)
         self._below.clear()

@@ -12,7 +12,8 @@ ALMOST_ALL: Filter = ({"type": "browser", "exclude": True}, {"type": "tab", "exc
 
 
 def passes(wanted: Filter | None, kind: str) -> bool:
-    """Whether a target of that type is wanted: the first entry for it decides, and without one it is not."""
+    """Whether a target of that type is wanted: the first entry for it decides, and without one it
+    is not."""
     for entry in ALMOST_ALL if wanted is None else wanted:
         if entry.get("type") in (None, kind):
             return not entry.get("exclude")

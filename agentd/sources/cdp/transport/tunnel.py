@@ -1,9 +1,10 @@
 """The flattened protocol through a session that somebody else's connection carries.
 
-A library that holds the browser's connection gives us one browser-level session of our own, but no way to name a
-session in a message. So targets are attached to without ``flatten``: what concerns them travels inside
-``Target.sendMessageToTarget`` and ``Target.receivedMessageFromTarget``, nested as often as targets are. Seen from above
-it is the same protocol in the same order, so the same attachment gives the same events.
+A library that holds the browser's connection gives us one browser-level session of our own, but no
+way to name a session in a message. So targets are attached to without ``flatten``: what concerns
+them travels inside ``Target.sendMessageToTarget`` and ``Target.receivedMessageFromTarget``, nested
+as often as targets are. Seen from above it is the same protocol in the same order, so the same
+attachment gives the same events.
 """
 
 from __future__ import annotations
@@ -27,8 +28,12 @@ class Tunnel:
         self._carrier = carrier
         self._inbox = inbox
         self._last = OWN
-        self._parents: dict[str, str] = {}  # session -> the one that it is attached from, "" the browser's
-        self._wrapped: dict[int, tuple[str, int]] = {}  # our number -> session and number of what is inside
+        self._parents: dict[
+            str, str
+        ] = {}  # session -> the one that it is attached from, "" the browser's
+        self._wrapped: dict[
+            int, tuple[str, int]
+        ] = {}  # our number -> session and number of what is inside
 
     def send(self, message: Message) -> None:
         """See `Wire`."""
@@ -48,7 +53,9 @@ class Tunnel:
             self._wrapped[self._last] = (session, number)
             parent = self._parents.get(at)
             if parent is None:
-                self._inbox.put({"id": self._last, "error": {"message": "Session with given id not found."}})
+                self._inbox.put(
+                    {"id": self._last, "error": {"message": "Session with given id not found."}}
+                )
                 return
             carried = {"sessionId": at, "message": orjson.dumps(message).decode()}
             message = {"id": self._last, "method": "Target.sendMessageToTarget", "params": carried}

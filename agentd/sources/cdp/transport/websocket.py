@@ -1,7 +1,7 @@
 """The browser's own websocket, as the debugging port offers it.
 
-With websockets 10 too, whose client stands elsewhere: pyppeteer holds it there, and a harness that uses pyppeteer is
-to have the daemon in the same environment.
+With websockets 10 too, whose client stands elsewhere: pyppeteer holds it there, and a harness that
+uses pyppeteer is to have the daemon in the same environment.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class WebSocketWire:
 
     @classmethod
     async def open(cls, address: str) -> WebSocketWire:
-        """Connect to the browser's own websocket address; raises SourceLostError if nobody answers."""
+        """Connect to the browser's own websocket address; raises SourceLostError if nobody
+        answers."""
         try:
             return cls(await _connect(address))
         except (OSError, TimeoutError, WebSocketException) as error:
@@ -85,5 +86,7 @@ async def _connect(address: str) -> _Socket:
     else:  # knows no proxies
         import importlib
 
-        socket = await importlib.import_module("websockets.legacy.client").connect(address, **options)
+        socket = await importlib.import_module("websockets.legacy.client").connect(
+            address, **options
+        )
     return socket

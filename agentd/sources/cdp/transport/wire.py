@@ -11,7 +11,7 @@ import orjson
 Message = dict[str, Any]
 
 
-class Wire(Protocol):
+class DevToolsWire(Protocol):
     """A message names its session in ``sessionId``; without one it is the browser's own."""
 
     def send(self, message: Message) -> None:
@@ -25,8 +25,8 @@ class Wire(Protocol):
 
 
 def decode(raw: str | bytes) -> Message:
-    """One message; halves of characters (lone surrogates), which a page may put into a dialog or an address, become
-    U+FFFD instead of losing the message."""
+    """One message; halves of characters (lone surrogates), which a page may put into a dialog or an
+    address, become U+FFFD instead of losing the message."""
     try:
         message: Message = orjson.loads(raw)
     except orjson.JSONDecodeError:

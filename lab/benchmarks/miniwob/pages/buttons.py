@@ -59,10 +59,14 @@ def two_buttons(instance: Instance) -> Plan:
 
 @page("button-delay")
 def delayed(instance: Instance) -> Plan:
-    """A button, a wait of some seconds, another button: the page pays less the farther off the wait is."""
+    """A button, a wait of some seconds, another button: the page pays less the farther off the wait
+    is."""
     seconds = int(instance.find(r"wait (\d+) seconds")[0])
     one, two = clicked(role="button", name="ONE"), clicked(role="button", name="TWO")
-    tiers = [(credit, _between(one, two, seconds, off)) for credit, off in ((0.35, 0.65), (0.6, 0.4), (1.0, 0.15))]
+    tiers = [
+        (credit, _between(one, two, seconds, off))
+        for credit, off in ((0.35, 0.65), (0.6, 0.4), (1.0, 0.15))
+    ]
     waited: Condition = {"hold": {"window": {"seconds": seconds * 0.85}, "of": [one]}}
     return Plan(tiers, [("one", one), ("waited", waited)], once=two)
 
@@ -79,7 +83,9 @@ def widget(instance: Instance) -> Plan:
     """Any widget of the kind that is asked for."""
     wanted = WIDGETS.get(instance.quoted[0])
     if wanted is None:
-        raise BadSourceError(f"utterance: no widget {instance.quoted[0]!r}, wanted one of {', '.join(WIDGETS)}")
+        raise BadSourceError(
+            f"utterance: no widget {instance.quoted[0]!r}, wanted one of {', '.join(WIDGETS)}"
+        )
     return Plan(clicked(**wanted), once=any_of(clicked(**one) for one in WIDGETS.values()))
 
 
@@ -117,7 +123,11 @@ def _focus(field: str) -> Condition:
 def ticket(instance: Instance) -> Plan:
     """Of four flights the cheapest, dearest, shortest or longest is booked."""
     asked = instance.utterance
-    by = "button.buy-ticket" if "cost" in asked or "expensive" in asked or "cheap" in asked else ".time-duration"
+    by = (
+        "button.buy-ticket"
+        if "cost" in asked or "expensive" in asked or "cheap" in asked
+        else ".time-duration"
+    )
     flights = sorted(instance.all("#area .flight"), key=lambda node: _amount(_text_of(node, by)))
     best = flights[-1] if re.search("longest|most expensive", asked) else flights[0]
     return button(_text_of(best, "button.buy-ticket"))

@@ -1,4 +1,5 @@
-"""Pages on which several things are chosen and then a button is pressed; which are chosen is in the document."""
+"""Pages on which several things are chosen and then a button is pressed; which are chosen is in the
+document."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ return { score: every && !bad ? 1 : -1, begun: good > 0 && !bad, every: every &&
 
 @page("click-checkboxes-large")
 def boxes(instance: Instance) -> Plan:
-    """Just these boxes; the page pays for each that stands as it should and takes off for each other."""
+    """Just these boxes; the page pays for each that stands as it should and takes off for each
+    other."""
     asked = instance.find(r"^Select (.+) and click Submit\.$")[0].split(", ")
     wanted = [text(node) in asked for node in instance.all("#area label")]
     body = """
@@ -40,13 +42,17 @@ const own = boxes.filter((is, n) => is && given.wanted[n]).length;
 const bad = boxes.some((is, n) => is && !given.wanted[n]);
 return { score: (2 * good - boxes.length) / boxes.length, begun: own > 0 && !bad, every: good === boxes.length };
 """
-    tiers = [((2 * n - len(wanted)) / len(wanted),) * 2 for n in range(len(wanted) // 2 + 1, len(wanted) + 1)]
+    tiers = [
+        ((2 * n - len(wanted)) / len(wanted),) * 2
+        for n in range(len(wanted) // 2 + 1, len(wanted) + 1)
+    ]
     return state_plan(body, {"wanted": wanted}, ["begun", "every"], tiers=tiers)
 
 
 @page("odd-or-even")
 def parity(instance: Instance) -> Plan:
-    """Three numbers are marked as odd or even; the page pays for the right ones and takes off for the others."""
+    """Three numbers are marked as odd or even; the page pays for the right ones and takes off for
+    the others."""
     body = """
 const right = all("#numbers .row").map((row) => {
   const marked = text(one("button.selected", row)), odd = Number(text(one(".display-number", row))) % 2 !== 0;
@@ -55,7 +61,9 @@ const right = all("#numbers .row").map((row) => {
 const good = right.filter((is) => is).length;
 return { score: (2 * good - right.length) / right.length, one: good >= 1, two: good >= 2, three: good >= 3 };
 """
-    return state_plan(body, {}, ["one", "two", "three"], clicked(id="submit"), [(0.333333, 1 / 3), (1.0, 1.0)])
+    return state_plan(
+        body, {}, ["one", "two", "three"], clicked(id="submit"), [(0.333333, 1 / 3), (1.0, 1.0)]
+    )
 
 
 @page("number-checkboxes")
@@ -71,14 +79,19 @@ const bad = boxes.filter((is, n) => is && !given.wanted[n]).length;
 const some = good > 0 && !bad, most = given.wanted.filter((is) => is).length, every = some && good === most;
 return { score: every ? 1 : -1, some, half: some && good * 2 >= most, every };
 """
-    return state_plan(body, {"wanted": [cell == 1 for row in rows for cell in row]}, ["some", "half", "every"])
+    return state_plan(
+        body, {"wanted": [cell == 1 for row in rows for cell in row]}, ["some", "half", "every"]
+    )
 
 
 @page("order-food")
 def food(instance: Instance) -> Plan:
-    """One of each named item, or so many of a kind; how many of each are ordered stands beside it."""
+    """One of each named item, or so many of a kind; how many of each are ordered stands beside
+    it."""
     items = instance.all("#area .food-item")
-    names = [text(found) if (found := inside(item, ".item-name")) is not None else "" for item in items]
+    names = [
+        text(found) if (found := inside(item, ".item-name")) is not None else "" for item in items
+    ]
     kinds = [{attribute(image, "alt") for image in item.css(".types img")} for item in items]
     by_name = re.search(r"^Order one of each item: (.+)$", instance.utterance)
     if by_name:
@@ -99,15 +112,17 @@ return { score: every ? 1 : -1, begun: !bad && good > 0, every };
 
 @page("generate-number")
 def generated(instance: Instance) -> Plan:
-    """A number is drawn anew until it is as wanted. Of a page that shows none yet nothing is right, though the page
-    itself takes that for an even one."""
+    """A number is drawn anew until it is as wanted. Of a page that shows none yet nothing is right,
+    though the page itself takes that for an even one."""
     asked = instance.utterance
     if found := re.search(r"(less|greater) than (\d+)", asked):
         given = {"kind": found[1], "bound": int(found[2])}
     elif found := re.search(r"an (odd|even) number", asked):
         given = {"kind": found[1], "bound": 0}
     else:
-        raise BadSourceError(f"utterance: got {asked!r:.200}, wanted a number less or greater than one, odd or even")
+        raise BadSourceError(
+            f"utterance: got {asked!r:.200}, wanted a number less or greater than one, odd or even"
+        )
     body = """
 const said = text(one("#display-number")), number = Number(said), drawn = /^-?[0-9]+$/.test(said);
 const odd = number % 2 !== 0, less = number < given.bound, greater = number > given.bound;

@@ -1,4 +1,5 @@
-"""Pages on which something is dragged, drawn or resized, and stands in the document where it was put."""
+"""Pages on which something is dragged, drawn or resized, and stands in the document where it was
+put."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ const [x, y] = [small[0] - large[0], small[1] - large[1]];
 const moved = small[0] !== given.left || small[1] !== given.top, inside = x > 0 && x < 30 && y > 0 && y < 30;
 return { score: inside ? 1 : -1, moved, inside };
 """
-    places = re.findall(r"(left|top): (\d+)px", attribute(instance.first("#draggableSmall"), "style"))
+    places = re.findall(
+        r"(left|top): (\d+)px", attribute(instance.first("#draggableSmall"), "style")
+    )
     return state_plan(body, {side: int(value) for side, value in places}, ["moved", "inside"])
 
 
@@ -66,7 +69,9 @@ def grid(instance: Instance) -> Plan:
     by_one = {"up by one": -3, "down by one": 3, "left by one": -1, "right by one": 1}
     places = ("top left", "top center", "top right", "center left", "center", "center right", "bottom left",
               "bottom center", "bottom right")  # fmt: skip
-    target = start + by_one[where] if where in by_one else places.index(where.removeprefix("to the "))
+    target = (
+        start + by_one[where] if where in by_one else places.index(where.removeprefix("to the "))
+    )
     wanted = [other for other in names if other != name]
     wanted.insert(target, name)
     body = """
@@ -126,10 +131,14 @@ return { score: every && clean ? 1 : -1, one: inside.length > 0 && clean, every:
 
 @page("drag-shapes-2")
 def shapes_into_boxes(instance: Instance) -> Plan:
-    """Shapes are parted into two boxes, by kind or by colour; the page pays by how many are right."""
+    """Shapes are parted into two boxes, by kind or by colour; the page pays by how many are
+    right."""
     (wanted,) = instance.find(r"Drag all (\w+)(?: shapes)? into the left box")
     boxes = [node for node in instance.all("#area_svg > rect") if attribute(node, "fill") == "none"]
-    sides = [{name: float(attribute(node, name)) for name in ("x", "y", "width", "height")} for node in boxes]
+    sides = [
+        {name: float(attribute(node, name)) for name in ("x", "y", "width", "height")}
+        for node in boxes
+    ]
     given = {"tag": TAGS.get(wanted, ""), "color": wanted, "left": sides[0], "right": sides[1]}
     body = (
         _AT
@@ -141,7 +150,9 @@ const score = Math.min(1, Math.max(-1, good * 0.26 - (shapes.length - good) * 0.
 return { score, one: good >= 1, three: good >= 3, every: good === shapes.length };
 """
     )
-    return state_plan(body, given, ["one", "three", "every"], tiers=[(0.38, 0.38), (0.84, 0.84), (1.0, 1.0)])
+    return state_plan(
+        body, given, ["one", "three", "every"], tiers=[(0.38, 0.38), (0.84, 0.84), (1.0, 1.0)]
+    )
 
 
 @page("resize-textarea")
@@ -186,7 +197,12 @@ def event(instance: Instance) -> Plan:
         r'^Create a ([\d.]+) (hours?|mins) event named "(.+)", between (\w+) and (\w+)\.$'
     )
     halves = float(length) * (2 if unit.startswith("hour") else 1 / 30)
-    given = {"halves": round(halves), "name": name.lower(), "from": _half_hours(start), "to": _half_hours(end)}
+    given = {
+        "halves": round(halves),
+        "name": name.lower(),
+        "from": _half_hours(start),
+        "to": _half_hours(end),
+    }
     body = """
 const made = one("#newEvent"), field = one("#event-name");
 if (!made) return { score: -1, drawn: false, placed: false, named: false };
@@ -195,7 +211,9 @@ const drawn = length === given.halves, placed = drawn && first + length >= given
 const called = (field ? field.value : text(made)).toLowerCase() === given.name;
 return { score: placed && called ? 1 : -1, drawn, placed, named: placed && called };
 """
-    return state_plan(body, given, ["drawn", "placed", "named"], clicked(role="button", name="Create"))
+    return state_plan(
+        body, given, ["drawn", "placed", "named"], clicked(role="button", name="Create")
+    )
 
 
 def _half_hours(clock: str) -> int:

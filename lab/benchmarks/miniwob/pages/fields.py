@@ -61,7 +61,11 @@ def algebra(instance: Instance) -> Plan:
     """An equation with one unknown."""
     left, sign, right, _, total = text(instance.first("#math-problem")).split()[:5]
     known = int(right if left == "x" else left)
-    answer = known - int(total) if (sign, right) == ("-", "x") else int(total) + (-known if sign == "+" else known)
+    answer = (
+        known - int(total)
+        if (sign, right) == ("-", "x")
+        else int(total) + (-known if sign == "+" else known)
+    )
     return one_field("math-answer", str(answer))
 
 
@@ -95,13 +99,15 @@ def scroll_list(instance: Instance) -> Plan:
     chosen = [filled("options", name) for name in asked]
     press = clicked(role="button", name="Submit")
     right = then(together(*chosen, none(filled("options", {"one_of": others}))), press)
-    return Plan(right, [("one", {"any_of": {"of": chosen}}), ("all", together(*chosen))], once=press)
+    return Plan(
+        right, [("one", {"any_of": {"of": chosen}}), ("all", together(*chosen))], once=press
+    )
 
 
 @page("form-sequence-2")
 def radio_and_number(instance: Instance) -> Plan:
-    """A radio, and one of three text fields holds a number, the others nothing. The page takes any radio for the
-    right one."""
+    """A radio, and one of three text fields holds a number, the others nothing. The page takes any
+    radio for the right one."""
     _, nth = instance.find(r"Check the (\d)\w\w radio .+ into the (\d)\w\w textbox")
     number = instance.quoted[0]
     empty = [none(filled(f"input-{n}", {"glob": "?*"})) for n in "123" if n != nth]
@@ -127,7 +133,10 @@ def dropdown(instance: Instance) -> Plan:
 def autocomplete(instance: Instance) -> Plan:
     """An item with a given start and, sometimes, a given end."""
     start, *ends = instance.quoted
-    right = [filled("Tags:", {"starts_with": start}), *(filled("Tags:", {"ends_with": end}) for end in ends)]
+    right = [
+        filled("Tags:", {"starts_with": start}),
+        *(filled("Tags:", {"ends_with": end}) for end in ends),
+    ]
     steps = [("begun", right[0]), ("filled", together(*right))]
     return Plan(then(together(*right), SUBMIT), steps, once=SUBMIT)
 
@@ -136,7 +145,8 @@ def autocomplete(instance: Instance) -> Plan:
 def guess(instance: Instance) -> Plan:
     """A number is guessed with the page's help; only its own word tells that it was found."""
     hint: list[Condition] = [
-        {"text_visible": {"text": {"contains": f"The number is {way} than"}}} for way in ("lower", "higher")
+        {"text_visible": {"text": {"contains": f"The number is {way} than"}}}
+        for way in ("lower", "higher")
     ]
     steps: list[tuple[str, Any]] = [
         ("guessed", then(filled("tt", {"glob": "?*"}), SUBMIT)),

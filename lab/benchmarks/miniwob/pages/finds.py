@@ -14,7 +14,8 @@ KINDS = {"phone": r"\d+-\d+-\d+", "email": r"\S+@\S+", "address": r"\d+ .+"}
 
 @page("phone-book")
 def phone_book(instance: Instance) -> Plan:
-    """The phone, mail or address of a contact who stands on some page; the page pays 0.4 for the right contact."""
+    """The phone, mail or address of a contact who stands on some page; the page pays 0.4 for the
+    right contact."""
     name, kind = instance.find(r"^Find (.+) in the contact book and click on their (\w+)")
     body = """
 const found = text(one("#contact .name")) === given.name;
@@ -43,7 +44,9 @@ const best = flights.filter((flight) => worth(flight) === least).map((flight) =>
 @page("book-flight", "book-flight-nodelay")
 def flight(instance: Instance) -> Plan:
     """A search for flights, of which the cheapest or the shortest is booked."""
-    by, origin, to, date = instance.find(r"^Book the (\w+) one-way flight from: (.+) to: (.+) on (\d+/\d+/\d+)\.$")
+    by, origin, to, date = instance.find(
+        r"^Book the (\w+) one-way flight from: (.+) to: (.+) on (\d+/\d+/\d+)\.$"
+    )
     given = {"by": by, "from": origin, "to": to, "date": date}
     body = (
         _FLIGHTS

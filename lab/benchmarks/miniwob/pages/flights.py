@@ -8,7 +8,12 @@ from lab.benchmarks.miniwob.instance import Instance
 from lab.benchmarks.miniwob.plan import Plan
 from lab.benchmarks.miniwob.registry import page
 
-CITIES = ("segments[0].origin", "segments[0].destination", "SearchFields.DepartureCity", "SearchFields.ArrivalCity")
+CITIES = (
+    "segments[0].origin",
+    "segments[0].destination",
+    "SearchFields.DepartureCity",
+    "SearchFields.ArrivalCity",
+)
 DATES = (
     "segments[0].travelDate", "segments[1].travelDate", "SearchFields.DepartureDate", "SearchFields.ReturnDate",
 )  # fmt: skip
@@ -16,17 +21,22 @@ DATES = (
 
 @page("flight.AA", "flight.Alaska", "flight.Alaska-auto", "flight.Alaska-auto-medium")
 def search(instance: Instance) -> Plan:
-    """The page pays for each field of its request that is right, if none of those that it needs is empty. The request
-    is the environment's (`fields`): the utterance names cities, the form wants their airports' codes."""
+    """The page pays for each field of its request that is right, if none of those that it needs is
+    empty. The request is the environment's (`fields`): the utterance names cities, the form wants
+    their airports' codes."""
     request = {str(name): str(value) for name, value in instance.fields.items()}
     if not request:
-        raise BadSourceError("fields: a flight's page needs the environment's request, field by field")
+        raise BadSourceError(
+            "fields: a flight's page needs the environment's request, field by field"
+        )
     sent: Condition = {"form_submitted": {"form": {"glob": "*"}}}
     needed = {name: {"glob": "?*"} for name in (*CITIES, *DATES) if name in request}
     whole: Condition = {"form_submitted": {"fields": needed}}
     tiers: list[tuple[float, Condition]] = []
     # The n-th tier is paid by the n-th field, whichever they are: what counts is their number.
-    rows: list[Condition] = [{"form_submitted": {"fields": {name: value}}} for name, value in request.items()]
+    rows: list[Condition] = [
+        {"form_submitted": {"fields": {name: value}}} for name, value in request.items()
+    ]
     for many, row in enumerate(rows, 1):
         tiers.append((many / len(rows), {"all_of": {"of": [whole, row], "holding": True}}))
     steps = [

@@ -1,4 +1,5 @@
-"""Pages with a form that only the document shows whole: passwords, fields without a name, values that script sets."""
+"""Pages with a form that only the document shows whole: passwords, fields without a name, values
+that script sets."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ return { score: every ? 1 : -1, some, every };
 
 
 def values(wanted: dict[str, str]) -> Plan:
-    """Each field holds what it should as the button is pressed. The comparing is done in the page: what a password
-    field holds never leaves it."""
+    """Each field holds what it should as the button is pressed. The comparing is done in the page:
+    what a password field holds never leaves it."""
     return state_plan(_VALUES, {"values": wanted}, ["some", "every"])
 
 
@@ -32,7 +33,8 @@ def password_twice(instance: Instance) -> Plan:
 
 @page("login-user-popup")
 def login(instance: Instance) -> Plan:
-    """User, password, and a popup that asks to leave: who agrees never comes to press the button."""
+    """User, password, and a popup that asks to leave: who agrees never comes to press the
+    button."""
     user, password = instance.quoted
     return values({"#username": user, "#password": password})
 
@@ -60,7 +62,11 @@ const month = open && title === given.title, right = one("#datepicker").value ==
 return { score: right ? 1 : -1, open, month, right };
 """
     month, _, year = wanted.split("/")
-    return state_plan(body, {"date": wanted, "title": f"{MONTHS[int(month) - 1]} {year}"}, ["open", "month", "right"])
+    return state_plan(
+        body,
+        {"date": wanted, "title": f"{MONTHS[int(month) - 1]} {year}"},
+        ["open", "month", "right"],
+    )
 
 
 MONTHS = (
@@ -71,8 +77,11 @@ MONTHS = (
 
 @page("multi-layouts")
 def movie(instance: Instance) -> Plan:
-    """Three fields whose labels stand before, above, beside or below them; the button has several names."""
-    genre, director, year = instance.find(r"Search for (.+) movies directed by (.+) from year (\d+)\.")
+    """Three fields whose labels stand before, above, beside or below them; the button has several
+    names."""
+    genre, director, year = instance.find(
+        r"Search for (.+) movies directed by (.+) from year (\d+)\."
+    )
     body = """
 const low = (field) => (field ? field.value.toLowerCase().trim() : "");
 const label = (field) => {

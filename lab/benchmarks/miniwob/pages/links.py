@@ -27,7 +27,11 @@ def link_in_section(instance: Instance) -> Plan:
     take = clicked(text=wanted, tag="span")
     steps: list[tuple[str, Condition]] = []
     if all(panel is not None and attribute(panel, "aria-hidden") == "true" for panel in panels):
-        opened = any_of(clicked(role="tab", name=_label(instance, panel)) for panel in panels if panel is not None)
+        opened = any_of(
+            clicked(role="tab", name=_label(instance, panel))
+            for panel in panels
+            if panel is not None
+        )
         steps = [("section", opened), ("link", then(opened, take))]
     return Plan(take, steps, once=clicked(tag="span"))
 
@@ -49,8 +53,13 @@ def link_or_tab(instance: Instance) -> Plan:
     wanted = instance.quoted[0]
     panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
     if any(panel is None or attribute(panel, "aria-hidden") != "true" for panel in panels):
-        return Plan(clicked(text=wanted, tag="span"), once=any_of([clicked(tag="span"), clicked(role="tab")]))
-    return Plan(clicked(role="tab", name="Tab #2"), once=any_of([clicked(tag="span"), clicked(role="tab")]))
+        return Plan(
+            clicked(text=wanted, tag="span"),
+            once=any_of([clicked(tag="span"), clicked(role="tab")]),
+        )
+    return Plan(
+        clicked(role="tab", name="Tab #2"), once=any_of([clicked(tag="span"), clicked(role="tab")])
+    )
 
 
 @page("click-tab")
@@ -86,7 +95,12 @@ def menu(instance: Instance) -> Plan:
 
 def _pointed(name: str) -> Condition:
     item = {"element.role": "menuitem", "element.name": name}
-    return any_of([{"observed": {"kind": "element.hovered", "where": item}}, clicked(role="menuitem", name=name)])
+    return any_of(
+        [
+            {"observed": {"kind": "element.hovered", "where": item}},
+            clicked(role="menuitem", name=name),
+        ]
+    )
 
 
 @page("click-menu-2")
@@ -98,16 +112,26 @@ def menu_button(instance: Instance) -> Plan:
     right = then(opened, clicked(role="menuitem", name=label))
     deeper = [("submenu", _pointed("Playback"))] if inner else []
     return Plan(
-        right, [("menu", opened), *deeper, ("item", right)], once=clicked(role="menuitem", name=_leaves(instance))
+        right,
+        [("menu", opened), *deeper, ("item", right)],
+        once=clicked(role="menuitem", name=_leaves(instance)),
     )
 
 
 def _leaves(instance: Instance) -> dict[str, list[str]]:
-    return {"one_of": [text(node) for node in instance.all("#menu li") if not node.css_matches("li:has(ul)")]}
+    return {
+        "one_of": [
+            text(node) for node in instance.all("#menu li") if not node.css_matches("li:has(ul)")
+        ]
+    }
 
 
 def _by_icon(instance: Instance) -> str:
-    icon = next(name for name in attribute(instance.first("#query span.ui-icon"), "class").split() if name != "ui-icon")
+    icon = next(
+        name
+        for name in attribute(instance.first("#query span.ui-icon"), "class").split()
+        if name != "ui-icon"
+    )
     item = instance.first(f"#menu span.{icon}").parent
     return text(item) if item is not None else ""
 
@@ -130,7 +154,11 @@ def _folders(node: LexborNode) -> list[str]:
     here = node.parent.parent if node.parent is not None else None
     while here is not None and attribute(here, "id") != "tree":
         if here.tag == "li":
-            own = [node for node in here.iter() if node.tag == "span" and "folder" in attribute(node, "class").split()]
+            own = [
+                node
+                for node in here.iter()
+                if node.tag == "span" and "folder" in attribute(node, "class").split()
+            ]
             names[:0] = map(text, own[:1])
         here = here.parent
     return names

@@ -16,7 +16,8 @@ ICON = {"delete": 1, "star": 2}
 
 
 class Asked(NamedTuple):
-    """What is asked for: reply, forward, star or delete; with the mail by whom, to whom, by which words."""
+    """What is asked for: reply, forward, star or delete; with the mail by whom, to whom, by which
+    words."""
 
     task: str
     by: str
@@ -37,23 +38,36 @@ class Asked(NamedTuple):
 def mail(instance: Instance) -> Plan:
     """What is asked for is said in the environment's fields, else in the utterance."""
     asked = _parse_request(instance)
-    own = [row for row in instance.all("#main .email-thread") if text(inside(row, ".email-sender") or row) == asked.by]
+    own = [
+        row
+        for row in instance.all("#main .email-thread")
+        if text(inside(row, ".email-sender") or row) == asked.by
+    ]
     if asked.task == "forward" and len(own) > 1:
-        raise UnobservableError(f"{len(own)} mails are by {asked.by}: which of them is to be forwarded is not said")
+        raise UnobservableError(
+            f"{len(own)} mails are by {asked.by}: which of them is to be forwarded is not said"
+        )
     return _icon(instance, asked) if asked.task in ICON else _sent(asked)
 
 
 def _parse_request(instance: Instance) -> Asked:
     own = {str(name): str(value) for name, value in instance.fields.items()}
     if "by" in own:
-        return Asked(own.get("task", "forward"), own["by"], own.get("to", ""), own.get("message", ""))
-    if found := re.search(r'email by (.+) and reply to them with the text "(.*)"', instance.utterance):
+        return Asked(
+            own.get("task", "forward"), own["by"], own.get("to", ""), own.get("message", "")
+        )
+    if found := re.search(
+        r'email by (.+) and reply to them with the text "(.*)"', instance.utterance
+    ):
         return Asked("reply", found[1], words=found[2])
     if found := re.search(r"email by (.+) and forward that email to (.+)\.$", instance.utterance):
         return Asked("forward", found[1], to=found[2])
     if found := re.search(r"email by (.+) and click the (star|trash) icon", instance.utterance):
         return Asked({"trash": "delete"}.get(found[2], "star"), found[1])
-    raise BadSourceError(f"utterance: got {instance.utterance!r:.200}; in free words it needs the environment's fields")
+    raise BadSourceError(
+        f"utterance: got {instance.utterance!r:.200}; in free words it needs the environment's"
+        " fields"
+    )
 
 
 _OPEN = """

@@ -18,11 +18,19 @@ def one_post(instance: Instance) -> Plan:
     posts = instance.all("#area .media")
     own = [post for post in posts if text(inside(post, ".username") or post) == user]
     if action in ICONS:
-        places = [path(found) for post in own if (found := inside(post, f".{action.lower()}")) is not None]
-        ends = [
-            path(found) for post in posts for name in ICONS if (found := inside(post, f".{name.lower()}")) is not None
+        places = [
+            path(found) for post in own if (found := inside(post, f".{action.lower()}")) is not None
         ]
-        return Plan(clicked_at({"one_of": places}), once=any_of([clicked(tag="li"), clicked_at({"one_of": ends})]))
+        ends = [
+            path(found)
+            for post in posts
+            for name in ICONS
+            if (found := inside(post, f".{name.lower()}")) is not None
+        ]
+        return Plan(
+            clicked_at({"one_of": places}),
+            once=any_of([clicked(tag="li"), clicked_at({"one_of": ends})]),
+        )
     body = """
 const open = all("#area .media").filter((post) => !has(one("ul", post), "hide"));
 const own = open.length > 0 && open.every((post) => text(one(".username", post)) === given.user);
@@ -31,13 +39,17 @@ return { score: own ? 1 : -1, open: own };
     words = f"{action} {user}" if action in ("Mute", "Block") else action
     press = clicked(tag="li", text=words)
     plan = state_plan(body, {"user": user}, ["open"], press)
-    return Plan(plan.goal, [*plan.steps, ("chosen", scored(press, 1.0))], clicked(tag="li"), plan.probes)
+    return Plan(
+        plan.goal, [*plan.steps, ("chosen", scored(press, 1.0))], clicked(tag="li"), plan.probes
+    )
 
 
 @page("social-media-all", "social-media-some")
 def posts_of_user(instance: Instance) -> Plan:
     """An icon at all posts of a user, or at so many of them, and nothing else."""
-    action, many, user = instance.find(r'^Click the "(\w+)" button on (all|\d+) posts? by (\S+) and')
+    action, many, user = instance.find(
+        r'^Click the "(\w+)" button on (all|\d+) posts? by (\S+) and'
+    )
     own = [text(inside(post, ".username") or post) == user for post in instance.all("#area .media")]
     given = {"own": own, "icon": action.lower(), "many": sum(own) if many == "all" else int(many)}
     body = """

@@ -1,4 +1,5 @@
-"""Pages with drawn shapes, letters and digits: which one is meant is known from the drawing's own elements."""
+"""Pages with drawn shapes, letters and digits: which one is meant is known from the drawing's own
+elements."""
 
 from __future__ import annotations
 
@@ -22,9 +23,15 @@ def _matches(node: LexborNode, words: list[str]) -> bool:
     """Whether the drawn element is what ``words`` describe: [size] [colour] kind, or `item`."""
     *marks, kind = words
     own = text(node)
-    kinds = {SHAPES[node.tag], "shape"} if node.tag in SHAPES else {own, "digit" if own.isdigit() else "letter"}
+    kinds = (
+        {SHAPES[node.tag], "shape"}
+        if node.tag in SHAPES
+        else {own, "digit" if own.isdigit() else "letter"}
+    )
     size = "large" if _size(node) > LARGE else "small"
-    return kind in kinds | {"item"} and all(mark in (size, attribute(node, "fill")) for mark in marks)
+    return kind in kinds | {"item"} and all(
+        mark in (size, attribute(node, "fill")) for mark in marks
+    )
 
 
 def _size(node: LexborNode) -> float:
@@ -50,7 +57,9 @@ def shape(instance: Instance) -> Plan:
         raise BadSourceError(f"html: nothing that is drawn is a {' '.join(words)!r}")
     return Plan(
         clicked_at({"one_of": right}),
-        once=any_of([clicked_at({"one_of": [path(node) for node in drawn]}), clicked(id="area_svg")]),
+        once=any_of(
+            [clicked_at({"one_of": [path(node) for node in drawn]}), clicked(id="area_svg")]
+        ),
     )
 
 
@@ -63,13 +72,16 @@ def count(instance: Instance) -> Plan:
 
 @page("ascending-numbers")
 def ascending(instance: Instance) -> Plan:
-    """Five numbers in their order; they hide after the first. The page pays a fifth for each before a wrong one."""
+    """Five numbers in their order; they hide after the first. The page pays a fifth for each before
+    a wrong one."""
     body = """
 const left = all("#area_svg rect").length, hidden = all("#area_svg text").length === 0;
 const score = !hidden ? -1 : left <= 1 ? 1 : (5 - left) / 5;
 return { score, first: hidden, third: hidden && left <= 2 };
 """
-    press = {"observed": {"kind": "element.clicked", "where": {"element.path": {"glob": "#area_svg>*"}}}}
+    press = {
+        "observed": {"kind": "element.clicked", "where": {"element.path": {"glob": "#area_svg>*"}}}
+    }
     tiers = [(n / 5, n / 5) for n in (1, 2, 3, 5)]
     plan = state_plan(body, {}, ["first", "third"], press, tiers)
     return Plan(plan.goal, plan.steps, None, plan.probes)

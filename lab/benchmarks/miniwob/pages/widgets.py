@@ -48,7 +48,9 @@ def _rgb(color: str) -> list[int]:
     if re.fullmatch(r"#[0-9a-fA-F]{6}", color):
         return [int(color[at : at + 2], 16) for at in (1, 3, 5)]
     if len(parts) != 3:
-        raise BadSourceError(f"colour: got {color!r}, wanted #rrggbb, rgb(r, g, b) or a name of CSS")
+        raise BadSourceError(
+            f"colour: got {color!r}, wanted #rrggbb, rgb(r, g, b) or a name of CSS"
+        )
     return [int(part) for part in parts]
 
 
@@ -93,7 +95,9 @@ return { score: styled && (others || !given.word) ? 1 : -1, begun, styled };
 @page("text-editor")
 def edited(instance: Instance) -> Plan:
     """A word, or all, of a text is given a style or a colour."""
-    found = instance.find(r"(?:give|make) (?:the text )?(.+?)(?: the (style|color)) (\w+) *(?:and press Submit)?\.?$")
+    found = instance.find(
+        r"(?:give|make) (?:the text )?(.+?)(?: the (style|color)) (\w+) *(?:and press Submit)?\.?$"
+    )
     word, kind, how = found
     if kind == "color":
         table = instance.source("COLOR_MAP", "{")
@@ -127,7 +131,10 @@ const ends = given.ending ? file.endsWith(given.ending) : !file.includes(".");
 const tried = typed.startsWith("rm ") || said.some((pair) => pair[0].startsWith("rm "));
 return { score: removed && ends ? 1 : -1, listed, tried };
 """
-    press: Condition = {"observed": {"kind": "field.filled", "where": {"element.id": "terminal-target"}}}
+    press: Condition = {
+        "observed": {"kind": "field.filled", "where": {"element.id": "terminal-target"}}
+    }
     plan = state_plan(body, {"ending": ending}, ["listed", "tried"], press)
-    # Enter leaves no trace in the field: what was typed in the step before is the user's part in it.
+    # Enter leaves no trace in the field: what was typed in the step before is the user's part in
+    # it.
     return Plan(scored(press, 1.0, steps=1), plan.steps, None, plan.probes)
