@@ -40,10 +40,11 @@ unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in half a mi
 	$(BIN)/python -m pytest -q -m "not slow" -n 2 tests/detectors tests/masking $(ARGS)
 	@echo "Left out: everything that starts a browser, a desktop, a database or a service; \`make test\` runs these too."
 
-check: $(VENV)/ready ## ruff, formatting, rooms, mypy strict
+check: $(VENV)/ready ## ruff, formatting, rooms, words, mypy strict
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	PYTHONPATH=client $(BIN)/lint-imports --cache-dir .build/import-linter >.build/import-linter.txt || { cat .build/import-linter.txt; exit 1; }
+	$(BIN)/python tools/check_words.py
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file pyproject.toml client/milestoned_client
 

@@ -135,7 +135,7 @@ def _outcomes(told: Iterable[IndexRow]) -> Iterator[dict[str, Any]]:
             )
         if one.env is not None:
             yield _line(f"{one.id}/env", "outcome", "env", trajectory=one.side(), success=one.env)
-        for step in _known(one) if one.success else ():
+        for step in _decided_steps(one) if one.success else ():
             earned = step in one.milestones
             side = one.side(step)
             yield _line(
@@ -143,7 +143,7 @@ def _outcomes(told: Iterable[IndexRow]) -> Iterator[dict[str, Any]]:
             )
 
 
-def _known(one: IndexRow) -> list[int]:
+def _decided_steps(one: IndexRow) -> list[int]:
     return [step for step in range(one.steps) if step not in one.unknown]
 
 
@@ -220,7 +220,7 @@ def _steps(told: list[IndexRow], draw: random.Random) -> Iterator[dict[str, Any]
     for one in told:
         if one.success is not None:
             idle[str(one.task["id"])] += [
-                (one, step) for step in _known(one) if step not in one.milestones
+                (one, step) for step in _decided_steps(one) if step not in one.milestones
             ]
     for one in told:
         for step in one.milestones if one.success else ():
