@@ -30,7 +30,7 @@ BASELINE_S = 3.0
 LATE_S = 2.0
 """How long a step's seal waits for a page that is busy, in seconds."""
 PATIENT_S = 0.5
-"""A fence of at least that many seconds gives a new tab the time to answer; a shorter one says nothing of it."""
+"""From so many seconds on a fence gives a new tab time to answer; a shorter one says nothing."""
 MIN_ANSWER_S = 0.05
 """A wait that is too short to say of a page that it did not answer."""
 REST_S = 0.06
@@ -160,9 +160,8 @@ class _AttachmentRun:
         self._connection = connection
         self._sink = sink
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
-        self._stuck: set[str] = (
-            set()
-        )  # sessions that did not answer at a seal, and have said nothing since
+        # Sessions that did not answer at a seal, and have said nothing since.
+        self._stuck: set[str] = set()
         self._late: dict[str, tuple[str, ...]] = {}  # session -> what it has not told all of
         self._silent: set[str] = set()  # those of them that did not answer at all
 

@@ -24,7 +24,8 @@ from agentd.sources.probes.get import GetProbe
 from agentd.sources.probes.script import ProbeBrowser, ScriptProbe
 
 AGAIN_S = 1.0
-"""How often what could not be answered at the start is asked again, in seconds, until the first step ends."""
+"""How often what could not be answered at the start is asked again until the first step ends,
+in seconds."""
 
 log = structlog.get_logger(__name__)
 

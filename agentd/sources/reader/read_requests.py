@@ -42,9 +42,9 @@ class Spot(NamedTuple):
 
 
 Mark = tuple[int, int, int, int]
-"""Inode, size, and the times of content and inode: what tells a file's content from an earlier one."""
+"""Inode, size, and the times of content and inode: they tell a file's content from an earlier."""
 Stamp = tuple[Mark, ...]
-"""The file's mark; of a database that has a write-ahead log, that one's too: a commit may stand there alone."""
+"""The file's mark, and that of a database's write-ahead log: a commit may stand there alone."""
 
 
 class FolderLook(NamedTuple):

@@ -65,12 +65,20 @@ class SessionSetup:
         self._knocked: dict[str, Reply] = {}
         self._histories: dict[str, HistoryQuestion] = {}
         self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
-        self._young: dict[
-            str, _Young
-        ] = {}  # sessions that came later, until their first document is complete
+        # Sessions that came later, until their first document is complete.
+        self._young: dict[str, _Young] = {}
         self._suspects = Suspects(connection, script, self._watch)
         self._precedence = Precedence(connection, script, self._watch, feed)
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
+        self._handlers: dict[str, Callable[[str, Params], None]] = {
+            "Target.attachedToTarget": self._handle_attached,
+            "Target.detachedFromTarget": self._handle_detached,
+            "Target.targetInfoChanged": self._handle_shown,
+            "Page.frameNavigated": self._handle_navigated,
+            "Page.navigatedWithinDocument": self._handle_navigated_within,
+            "Page.lifecycleEvent": self._handle_lifecycle,
+            "Runtime.bindingCalled": self._handle_binding_called,
+        }
 
     async def begin(self, patience_s: float) -> None:
         """Attach to all that exists; returns when it has been told, or after ``patience_s``.
@@ -93,35 +101,42 @@ class SessionSetup:
 
     def handle(self, session: str, method: str, params: Params) -> None:
         """Look at one message, after it has been told, for what has to be set up."""
-        if method == "Target.attachedToTarget":
-            self._attached(params["sessionId"], params["targetInfo"])
-        elif method == "Page.frameNavigated":
-            self._bind(session, params["frame"]["id"], params["frame"].get("loaderId", ""))
-            self._moved(session)
-            if (
-                params.get("type") == "BackForwardCacheRestore"
-            ):  # its frames come back without a word
-                self._ask_tree(session)
-        elif method == "Page.navigatedWithinDocument":
-            self._moved(session)
-        elif method == "Runtime.bindingCalled":
-            self._suspects.handle(session, params)
-            self._precedence.handle(session, params)
-        elif (
-            method == "Page.lifecycleEvent"
-            and session in self._young
-            and params.get("name") == "load"
-        ):
-            if self._young[session].context and self._young[session].loader == params.get(
-                "loaderId"
-            ):
-                self._ask_listing(session)
-        elif method == "Target.detachedFromTarget":
-            for table in (self._knocked, self._histories, self._young):
-                table.pop(params["sessionId"], None)
-            self._prepared.pop(params.get("targetId", ""), None)
-        elif method == "Target.targetInfoChanged" and not params["targetInfo"].get("subtype"):
+        if handler := self._handlers.get(method):
+            handler(session, params)
+
+    def _handle_attached(self, _parent: str, params: Params) -> None:
+        self._attached(params["sessionId"], params["targetInfo"])
+
+    def _handle_detached(self, _parent: str, params: Params) -> None:
+        session = params["sessionId"]
+        self._knocked.pop(session, None)
+        self._histories.pop(session, None)
+        self._young.pop(session, None)
+        self._prepared.pop(params.get("targetId", ""), None)
+
+    def _handle_shown(self, _session: str, params: Params) -> None:
+        if not params["targetInfo"].get("subtype"):
             self._moved(self._prepared.pop(params["targetInfo"]["targetId"], ""))
+
+    def _handle_navigated(self, session: str, params: Params) -> None:
+        self._bind(session, params["frame"]["id"], params["frame"].get("loaderId", ""))
+        self._moved(session)
+        if params.get("type") == "BackForwardCacheRestore":
+            self._ask_tree(session)  # its frames come back without a word
+
+    def _handle_navigated_within(self, session: str, _params: Params) -> None:
+        self._moved(session)
+
+    def _handle_lifecycle(self, session: str, params: Params) -> None:
+        young = self._young.get(session)
+        if young is None or params.get("name") != "load":
+            return
+        if young.context and young.loader == params.get("loaderId"):
+            self._ask_listing(session)
+
+    def _handle_binding_called(self, session: str, params: Params) -> None:
+        self._suspects.handle(session, params)
+        self._precedence.handle(session, params)
 
     def fetch(self, missing: Iterable[tuple[str, str, str]]) -> None:
         """Ask for bodies that were not sent along: (session, command, request)."""
@@ -159,28 +174,28 @@ class SessionSetup:
         return [reply for reply, one in self._coming.items() if one == session]
 
     def _attached(self, session: str, info: Params) -> None:
-        if info["type"] == "tab":
-            self._watch(
-                session,
-                self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session),
-            )
-            return
-        if info["type"] == "page" and not is_page(info):
+        kind = info["type"]
+        if kind == "tab":
+            reply = self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session)
+            self._watch(session, reply)
+        elif kind == "page" and not is_page(info):
             self._left_out.add(session)
             self._connection.send("Target.detachFromTarget", {"sessionId": session})
-            return
-        if info["type"] in WORKERS:
-            self._attached_worker(session, info["type"])
-            return
+        elif kind in WORKERS:
+            self._attached_worker(session, kind)
+        else:
+            self._attached_document(session, info)
+
+    def _attached_document(self, session: str, info: Params) -> None:
+        """Set a page, or a frame in a process of its own, up."""
         send = self._connection.send
         world = {
             "worldName": self._script.world,
             "source": self._sources[self._initial],
             "runImmediately": True,
         }
-        send(
-            "Network.enable", self._asks.enabling(), session
-        )  # first: what is asked before is missed
+        # The network first: what is asked before is missed.
+        send("Network.enable", self._asks.enabling(), session)
         send("Page.enable", {}, session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
         self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))
@@ -199,13 +214,11 @@ class SessionSetup:
 
     def _attached_worker(self, session: str, kind: str) -> None:
         # Its requests and nothing else: it is neither paused nor spoken to.
-        listening = partial(self._feed, session, "Network.enable")
-        self._watch(
-            session,
-            self._connection.send("Network.enable", self._asks.enabling(), session, listening),
-        )
+        send = self._connection.send
+        on_reply = partial(self._feed, session, "Network.enable")
+        self._watch(session, send("Network.enable", self._asks.enabling(), session, on_reply))
         if kind != "service_worker":
-            self._connection.send("Target.setAutoAttach", _auto_attach(_NESTED), session)
+            send("Target.setAutoAttach", _auto_attach(_NESTED), session)
 
     def _ask_tree(self, session: str) -> None:
         def on_reply(result: Params) -> None:
@@ -222,11 +235,10 @@ class SessionSetup:
     def _ask_listing(self, session: str) -> None:
         """What the first document of a tab has loaded, with the tab's history; in a frame there is
         none."""
-        young, past = self._young[session], dict[str, Any]()
-        loader, last = (
-            young.loader,
-            young.complete,
-        )  # once more: an icon is asked for when all else is there
+        young = self._young[session]
+        loader = young.loader
+        last = young.complete  # once more: an icon is asked for when all else is there
+        past: dict[str, Any] = {}
         if session in self._histories:
             self._connection.send(ANSWER, {}, session, past.update)
 
@@ -252,44 +264,27 @@ class SessionSetup:
 
         def on_reply(result: Params) -> None:
             context = result["executionContextId"]
-            self._feed(
-                session,
-                "Page.createIsolatedWorld",
-                {"frameId": frame, "executionContextId": context},
-            )
+            made = {"frameId": frame, "executionContextId": context}
+            self._feed(session, "Page.createIsolatedWorld", made)
             about = {"frameId": frame, "loaderId": loader}
-            check, inject = (
-                _quiet(context, script.flush()),
-                partial(self._inject, session, context, about),
-            )
+            check = _quiet(context, script.flush())
+            inject = partial(self._inject, session, context, about)
             self._watch(session, send("Runtime.evaluate", check, session, inject))
             if young is not None and young.frame == frame and young.loader == loader:
                 young.context = context
                 self._ask_listing(session)
 
-        self._watch(
-            session,
-            send(
-                "Page.createIsolatedWorld",
-                {"frameId": frame, "worldName": script.world},
-                session,
-                on_reply,
-            ),
-        )
-        send(
-            "Runtime.addBinding",
-            {"name": script.binding, "executionContextName": script.world},
-            session,
-        )
+        world = {"frameId": frame, "worldName": script.world}
+        self._watch(session, send("Page.createIsolatedWorld", world, session, on_reply))
+        binding = {"name": script.binding, "executionContextName": script.world}
+        send("Runtime.addBinding", binding, session)
 
     def _inject(self, session: str, context: int, about: Params, result: Params) -> None:
         self._feed(session, "Page.observed", about)
         # A frame's first, empty document gets no script by itself.
         if result.get("result", {}).get("value") is False:
-            source = self._sources[self._initial]
-            self._watch(
-                session, self._connection.send("Runtime.evaluate", _quiet(context, source), session)
-            )
+            script = _quiet(context, self._sources[self._initial])
+            self._watch(session, self._connection.send("Runtime.evaluate", script, session))
 
     def _watch(self, session: str, reply: Reply) -> None:
         self._coming[reply] = session

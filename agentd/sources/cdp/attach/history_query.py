@@ -9,7 +9,7 @@ from collections.abc import Callable
 from agentd.sources.cdp.transport.connection import OnReply, Params, Reply
 
 REST_S = 0.05
-"""Between two questions for the same page, in seconds; whoever needs the answer now calls `hurry`."""
+"""Between two questions for the same page, in seconds; `hurry` does not wait for it."""
 TRIES = 5
 """More, of a page that is being exchanged for one of another site: it refuses until it is there."""
 EXCHANGED = "Not attached to an active page"

@@ -3,7 +3,8 @@ believed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -76,51 +77,107 @@ def hidden_until_left(session: SessionState, frames: tuple[str, ...]) -> Iterato
         yield from _hidden(PAGE_PARTS)
 
 
+class _Report(NamedTuple):
+    """One message of a document's observer: its kind, its data, and the frame it came from."""
+
+    browser: BrowserState
+    session: SessionState
+    frame: str
+    kind: str
+    data: dict[str, Any]
+
+    @property
+    def is_of_shown_page(self) -> bool:
+        """Whether the main frame of a page that is shown reports."""
+        session = self.session
+        return session.is_page and not session.hidden and self.frame == session.root
+
+
 def _handle_message(
     browser: BrowserState, session: SessionState, frame: str, payload: str
-) -> Iterator[CdpObservation]:
+) -> Iterable[CdpObservation]:
     kind, data = orjson.loads(payload)
-    if kind == "secret":
-        browser.secrets.add_field(data)
-        return
-    if kind == "title":
-        if isinstance(data.get("title"), str) and frame == session.root and session.is_page:
-            if session.hidden:
-                session.title = data["title"]
-            else:
-                yield from tabs.titled(
-                    browser, session.tab, data["title"], browser.frames[frame].url
-                )
-        return
-    if kind == "front":
-        if _is_main(session, frame):
-            yield from tabs.focused(browser, session, data.get("front") is True)
-        return
-    if kind in visual.SAID:
-        if _is_main(session, frame):
-            yield CdpObservation(kind, {**data, "tab": session.tab})
-        return
-    if kind == "late":
-        if (
-            session.arrival is not None and frame == session.root
-        ):  # what stands within has its observer in time
-            yield from gap(PAGE_PARTS, "somebody acted in a document before its observer was there")
-        return
-    if kind == "hidden":
-        yield from _hidden([kind for kind in data["of"] if kind in FIELDS])
-        return
-    if kind == "dropped":
-        yield from _dropped(data)
-        return
-    if kind not in FIELDS:
-        return
-    kept = checked(kind, data)
-    if kind == "form.submitted":
+    report = _Report(browser, session, frame, kind, data)
+    if kind in _HANDLERS:
+        return _HANDLERS[kind](report)
+    if kind in FIELDS:
+        return (_checked_observation(report),)
+    return ()
+
+
+def _checked_observation(report: _Report) -> CdpObservation:
+    """The observation of a kind that the page reports itself: no field but those of its kind."""
+    kept = checked(report.kind, report.data)
+    if report.kind == "form.submitted":
         form = kept.setdefault("form", {})
-        form["action"] = browser.secrets.mask_url(form.get("action", ""))
-    if not browser.settled and "baseline" in FIELDS[kind]:
+        form["action"] = report.browser.secrets.mask_url(form.get("action", ""))
+    if not report.browser.settled and "baseline" in FIELDS[report.kind]:
         kept["baseline"] = True
-    yield CdpObservation(kind, {"tab": session.tab, "frame": frame} | kept)
+    where = {"tab": report.session.tab, "frame": report.frame}
+    return CdpObservation(report.kind, where | kept)
+
+
+def _handle_secret(report: _Report) -> Iterable[CdpObservation]:
+    report.browser.secrets.add_field(report.data)
+    return ()
+
+
+def _handle_title(report: _Report) -> Iterable[CdpObservation]:
+    browser, session = report.browser, report.session
+    title = report.data.get("title")
+    if not isinstance(title, str) or report.frame != session.root or not session.is_page:
+        return ()
+    if session.hidden:
+        session.title = title
+        return ()
+    return tabs.titled(browser, session.tab, title, browser.frames[report.frame].url)
+
+
+def _handle_front(report: _Report) -> Iterable[CdpObservation]:
+    if not report.is_of_shown_page:
+        return ()
+    return tabs.focused(report.browser, report.session, report.data.get("front") is True)
+
+
+def _handle_visual(report: _Report) -> Iterable[CdpObservation]:
+    if not report.is_of_shown_page:
+        return ()
+    return (CdpObservation(report.kind, {**report.data, "tab": report.session.tab}),)
+
+
+def _handle_late_observer(report: _Report) -> Iterable[CdpObservation]:
+    # What stands within the page has its observer in time.
+    if report.session.arrival is None or report.frame != report.session.root:
+        return ()
+    return gap(PAGE_PARTS, "somebody acted in a document before its observer was there")
+
+
+def _handle_hidden(report: _Report) -> Iterable[CdpObservation]:
+    return _hidden([kind for kind in report.data["of"] if kind in FIELDS])
+
+
+def _handle_dropped(report: _Report) -> Iterable[CdpObservation]:
+    """What a page made too much of: of some kinds, which blinds what hears those, or of
+    anything."""
+    count = int(report.data["count"])
+    kinds = [kind for kind in report.data.get("of", ()) if kind in FIELDS]
+    if kinds:
+        reason = "the page changed faster than it may be looked at, or can't be read"
+        return gap(kinds, f"{reason}: {count} changes went unseen")
+    reason = "the page said more than it could keep"
+    return (CdpObservation("journal.dropped", {"source": "cdp", "count": count, "reason": reason}),)
+
+
+_HANDLERS: Mapping[str, Callable[[_Report], Iterable[CdpObservation]]] = {
+    "secret": _handle_secret,
+    "title": _handle_title,
+    "front": _handle_front,
+    **dict.fromkeys(visual.SAID, _handle_visual),
+    "late": _handle_late_observer,
+    "hidden": _handle_hidden,
+    "dropped": _handle_dropped,
+}
+"""What a document's observer reports that is not an event of a kind of its own."""
 
 
 def _hidden(parts: Iterable[str]) -> Iterator[CdpObservation]:
@@ -131,23 +188,6 @@ def _hidden(parts: Iterable[str]) -> Iterator[CdpObservation]:
     yield CdpObservation("alarm.ended", {"source": "cdp", "of": "page"})
 
 
-def _dropped(data: Params) -> Iterator[CdpObservation]:
-    """What a page made too much of: of some kinds, which blinds what hears those, or of
-    anything."""
-    count = int(data["count"])
-    if kinds := [kind for kind in data.get("of", ()) if kind in FIELDS]:
-        why = (
-            f"the page changed faster than it may be looked at, or can't be read: {count} changes"
-            " went unseen"
-        )
-        yield from gap(kinds, why)
-    else:
-        yield CdpObservation(
-            "journal.dropped",
-            {"source": "cdp", "count": count, "reason": "the page said more than it could keep"},
-        )
-
-
 def lost(session: SessionState) -> Iterator[CdpObservation]:
     """Say how much there was no room for, while it waited; of a page that nobody was shown that is
     no loss."""
@@ -155,7 +195,3 @@ def lost(session: SessionState) -> Iterator[CdpObservation]:
         count, session.lost = session.lost, 0
         reason = "more happened in a page than may wait until its document or its history is known"
         yield CdpObservation("journal.dropped", {"source": "cdp", "count": count, "reason": reason})
-
-
-def _is_main(session: SessionState, frame: str) -> bool:
-    return session.is_page and not session.hidden and frame == session.root

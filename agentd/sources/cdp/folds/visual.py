@@ -27,11 +27,9 @@ _ADDRESSES = frozenset(
 _AS_IT_IS = frozenset(
     ("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style")
 )
-
-
 _VALUES = ("value", "content")
 MAX_SECRETS = 10_000
-"""Elements with a secret value that are known again when that changes: of more, those that came last."""
+"""Elements with a secret value that are known again when it changes; of more, the newest."""
 
 
 class Visual:
@@ -42,9 +40,8 @@ class Visual:
         self._left = most
         self._secrets = secrets
         self._lost: dict[str, str] = {}
-        self._hidden: dict[
-            tuple[str, int], None
-        ] = {}  # stream and number of elements whose values are secrets
+        # Stream and number of the elements whose values are secrets.
+        self._hidden: dict[tuple[str, int], None] = {}
         self._full = False
 
     def fold(self, said: CdpObservation) -> Iterator[CdpObservation]:

@@ -16,7 +16,7 @@ from agentd.sources.cdp.state.state import Params
 
 MAX_FILES = 100
 SMALL_FILE = 4096
-"""Bytes of a text file in an upload that are told; of a larger or another one only name and size are."""
+"""Bytes of a text file in an upload that are reported; of other files only name and size are."""
 
 _FILENAME = re.compile(r'\bfilename="([^"]*)"', re.IGNORECASE)
 _TYPE = re.compile(r"^content-type:\s*([^\r\n]+)", re.IGNORECASE | re.MULTILINE)
@@ -50,6 +50,23 @@ def request_body(
     boundary = boundary_of(mime) if "multipart/" in mime else None
     if boundary is None:
         return body_fields(raw, mime, secrets)
+    text, files = _without_files(raw, boundary)
+    body = body_fields(text.encode(), mime, secrets)
+    if length is None or length > len(raw):
+        # A file that the browser reads from disk is not in what it tells.
+        for file in files:
+            if file["size"] == 0:
+                del file["size"]
+    if files:
+        body["files"] = files
+    if length is not None:
+        size_the_file(body, length - len(raw))
+    return body
+
+
+def _without_files(raw: bytes, boundary: str) -> tuple[str, list[dict[str, Any]]]:
+    """The text of a multipart body without its files but small ones, and what is known of each
+    file: {name, filename, mime?, size}."""
     files: list[dict[str, Any]] = []
 
     def part(name: str, head: str, content: str) -> str:
@@ -65,22 +82,8 @@ def request_body(
             files.append(about)
         return content if _is_small_text(content) else ""
 
-    lean = (
-        map_parts(raw.decode("latin-1"), boundary, part)
-        .encode("latin-1")
-        .decode("utf-8", "replace")
-    )
-    body = body_fields(lean.encode(), mime, secrets)
-    if length is None or length > len(
-        raw
-    ):  # a file that the browser reads from disk is not in what it tells
-        for one in files:
-            if one["size"] == 0:
-                one.pop("size")
-    body |= {"files": files} if files else {}
-    if length is not None:
-        size_the_file(body, length - len(raw))
-    return body
+    lean = map_parts(raw.decode("latin-1"), boundary, part)
+    return _utf8(lean), files
 
 
 def size_the_file(body: dict[str, Any], size: int) -> None:

@@ -9,6 +9,8 @@ sends is a request of its own.
 
 from __future__ import annotations
 
+from typing import Any
+
 from agentd.sources.cdp.network.requests import Request
 
 
@@ -22,18 +24,20 @@ def join(requests: dict[str, Request], number: str, request: Request) -> None:
         return
     for other, candidate in requests.items():
         page, inner = (candidate, request) if by_worker else (request, candidate)
-        if (
-            page.session.via
-            or page.inner
-            or inner.session.via != "service_worker"
-            or inner.outer
-            or inner.hop
-        ):
-            continue
-        if _asked_by(page) == (inner.base["method"], inner.base["url"]):
+        if _may_be_same(page, inner):
             page.inner, inner.outer = (number, other) if by_worker else (other, number)
             inner.waits.add("outer")
             return
+
+
+def _may_be_same(page: Request, inner: Request) -> bool:
+    """Whether ``inner`` may be the page's request ``page``, which a service worker sent on; neither
+    is joined to another one yet."""
+    if page.session.via or inner.session.via != "service_worker":
+        return False
+    if page.inner or inner.outer or inner.hop:
+        return False
+    return _asked_by(page) == (inner.base["method"], inner.base["url"])
 
 
 def _asked_by(request: Request) -> tuple[str, str] | None:
@@ -57,14 +61,18 @@ def is_pending(page: Request, inner: Request | None) -> bool:
 def stand_in(page: Request, inner: Request) -> None:
     """Let the worker's request take the page's place: its address, body, status and answer, where
     the page asked."""
-    place = {key: page.base[key] for key in ("tab", "frame", "request") if key in page.base}
+    place: dict[str, Any] = {
+        key: page.base[key] for key in ("tab", "frame", "request") if key in page.base
+    }
     inner.base = place | {key: value for key, value in inner.base.items() if key not in place}
     inner.kind, inner.outer, inner.page = page.kind, "", page
-    inner.later = [
-        held for held in inner.later if held.seen.kind != "request.sent"
-    ]  # the page's was told
+    # That it was sent is reported by the page's.
+    inner.later = [held for held in inner.later if held.seen.kind != "request.sent"]
     for held in inner.later:
-        held.seen.data.update(place | ({"type": page.kind} if "type" in held.seen.data else {}))
+        data = held.seen.data
+        data.update(place)
+        if "type" in data:
+            data["type"] = page.kind
     _want_the_body(page, inner)
 
 

@@ -154,15 +154,17 @@ class Request:
         read = (ALWAYS,) if status >= _REFUSED else (IF_TAKEN, ALWAYS)
         if self.wants_body in read and (self.body is None or "cut" in self.body):
             return f"{self.base['method']} to"
-        is_read = (
-            self.wants_answer in read
-            and self.kind not in PARTS
-            and not self.answered().get("cached")
-        )
-        if not is_read or status in _EMPTY or self.base["method"] == "HEAD":
-            return ""
-        lacks = self.answer is None or not self.answer.keys().isdisjoint(("lost", "cut"))
-        return "the answer from" if lacks else ""
+        has_answer_body = status not in _EMPTY and self.base["method"] != "HEAD"
+        if self.wants_answer in read and has_answer_body and self._lacks_answer_body():
+            return "the answer from"
+        return ""
+
+    def _lacks_answer_body(self) -> bool:
+        """Whether the server's answer, to what a rule may want to read, is not known, or not
+        whole."""
+        if self.kind in PARTS or self.answered().get("cached"):
+            return False
+        return self.answer is None or "lost" in self.answer or "cut" in self.answer
 
     def about(self) -> dict[str, Any]:
         """What every observation of its end says: base, type, via, whether a cache answered."""
@@ -183,10 +185,13 @@ class Request:
 
 
 PARTS = frozenset(
-    "Script Stylesheet Image Font Media Preflight Ping Manifest TextTrack Other CSPViolationReport".split()
+    (
+        "Script Stylesheet Image Font Media Preflight Ping Manifest TextTrack Other"
+        " CSPViolationReport"
+    ).split()
 )
-"""Types of what a document is made of, an icon's is Other: a rule's address may take it in, what a rule wants to read
-it is not."""
+"""Types of what a document is made of (an icon's is Other). A rule's address may match one, but
+its body is never what a rule wants to read."""
 _REFUSED = 400
 _READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _EMPTY = frozenset((204, 205, 304))

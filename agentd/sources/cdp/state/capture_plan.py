@@ -11,12 +11,13 @@ from detectors.matchers.asked import Asked
 from detectors.model.kinds import KINDS, reported_kinds
 
 NOBODY, IF_TAKEN, ALWAYS = range(3)
-"""Who reads a body: no rule, one that wants the request to be taken, one that reads refusals too."""
+"""Who reads a body: no rule, one that wants the request taken, one that reads refusals too."""
 WantsBody = Callable[[str, str], int]
 """Method and address of a request → one of these."""
 
 MAX_BODY_LENGTH = 262144
-"""Bytes of a body that are kept; a longer one is marked ``cut``. Single-page applications save their whole state."""
+"""Bytes of a body that are kept; a longer one is marked ``cut``. So much, as single-page
+applications save their whole state."""
 _KEPT_POSTS = 16 << 20
 _KEPT_ANSWERS = 64 << 20
 _KEPT_ANSWER = 4 << 20

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from agentd.masking import MASK, Masker
@@ -20,13 +20,13 @@ T = TypeVar("T")
 MAX_NAMES = 1000
 """Names, and hashes, kept: of a page that tells of more, those that it told last."""
 MIN_WORD_LENGTH = 4
-"""Characters of a value that is looked for among the words of a text: shorter ones stand anywhere."""
+"""Characters of a value that is looked for among a text's words: shorter ones match anything."""
 MAX_WORD_LENGTH = 128
 MAX_HASHED = 1 << 16
-"""Characters of one text that are hashed, words that repeat not counted; words after that are not known again."""
-
+"""Characters of one text that are hashed, repeated words not counted; what follows is not
+recognised."""
 MAX_CLEAN = 50_000
-"""Words and short texts, of all texts, that are known not to be a value: they need not be hashed again."""
+"""Words and short texts, of all texts, known not to be a value, which are not hashed again."""
 
 _WORD = re.compile(r"\S+")
 _PART = re.compile(r"""[^\s<>"'`=&,;:()\[\]{}|/\\?#]+""")
@@ -91,25 +91,38 @@ class Secrets(Masker):
             return text
         if len(text) <= MAX_HASHED and self._is_told(text.strip(), room=True):
             return MASK
-        told: set[str] = set()
+        return self._mask_words(text)
+
+    def _mask_words(self, text: str) -> str:
+        """Mask the words that are values, or hold one; of new ones `MAX_HASHED` characters are
+        hashed."""
+        values: set[str] = set()
         left = MAX_HASHED
 
-        def word(found: re.Match[str]) -> str:
+        def is_value(reading: str) -> bool:
             nonlocal left
-            if found[0] in self._read:
-                return found[0]
-            for one in _readings(found[0]):
-                if one not in told and one not in self._clean:
-                    left -= len(one)
-                    if left >= 0 and self._is_told(one):
-                        told.add(one)
-                if one in told:
-                    return found[0].replace(one, MASK)
-            if left >= 0 and len(found[0]) <= MAX_WORD_LENGTH:
-                self._read.add(found[0])
-            return found[0]
+            if reading in values:
+                return True
+            if reading in self._clean:
+                return False
+            left -= len(reading)
+            if left < 0 or not self._is_told(reading):
+                return False
+            values.add(reading)
+            return True
 
-        return _WORD.sub(word, text)
+        def mask_word(match: re.Match[str]) -> str:
+            word = match[0]
+            if word in self._read:
+                return word
+            for reading in _readings(word):
+                if is_value(reading):
+                    return word.replace(reading, MASK)
+            if left >= 0 and len(word) <= MAX_WORD_LENGTH:
+                self._read.add(word)
+            return word
+
+        return _WORD.sub(mask_word, text)
 
     def _is_told(self, value: str, *, room: bool = False) -> bool:
         """``room``: between texts, where what is known of words may be forgotten: within one they
@@ -148,14 +161,18 @@ def _readings(word: str) -> Iterator[str]:
         )
 
 
-def _keep(told: dict[T, None], one: T) -> None:
-    told.pop(one, None)
-    told[one] = None
-    if len(told) > MAX_NAMES:
-        del told[next(iter(told))]
+def _keep(known: dict[T, None], entry: T) -> None:
+    known.pop(entry, None)
+    known[entry] = None
+    if len(known) > MAX_NAMES:
+        del known[next(iter(known))]
 
 
 _NAMES = ("attr_name", "id")
+_FIELD_TEXTS = frozenset(("value", "text"))
+"""Texts that are masked by the name of their field, too."""
+_TEXTS = frozenset(("before", "input", "message", "title", "name", "error", "around", "class"))
+_PARTS = frozenset(("element", "onto", "form"))
 _MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth.", "frame.")
 
 
@@ -166,34 +183,23 @@ def cover(kind: str, data: dict[str, Any], secrets: Masker) -> None:
         return
     fields = data.get("fields")
     if isinstance(fields, list):
-        data["fields"] = [_field(one, secrets) for one in fields]
-    element = data.get("element")
-    names = (
-        [str(element[name]) for name in _NAMES if name in element]
-        if isinstance(element, dict)
-        else []
-    )
-    for key in (
-        "value",
-        "before",
-        "text",
-        "input",
-        "message",
-        "title",
-        "name",
-        "error",
-        "around",
-        "class",
-    ):
-        if key in data:
-            data[key] = _text(
-                data[key],
-                names if key in ("value", "text") and kind.startswith("field.") else (),
-                secrets,
-            )
-    for key in ("element", "onto", "form"):
-        if isinstance(data.get(key), dict):
-            data[key] = {name: _text(value, (), secrets) for name, value in data[key].items()}
+        data["fields"] = [_field(pair, secrets) for pair in fields]
+    names = _names_of(data.get("element")) if kind.startswith("field.") else ()
+    for key in _FIELD_TEXTS & data.keys():
+        data[key] = _text(data[key], names, secrets)
+    for key in _TEXTS & data.keys():
+        data[key] = _text(data[key], (), secrets)
+    for key in _PARTS & data.keys():
+        part = data[key]
+        if isinstance(part, dict):
+            data[key] = {name: _text(value, (), secrets) for name, value in part.items()}
+
+
+def _names_of(element: object) -> Sequence[str]:
+    """The HTML names of an element, which may say that its value is a secret."""
+    if not isinstance(element, dict):
+        return ()
+    return [str(element[name]) for name in _NAMES if name in element]
 
 
 def _field(pair: Any, secrets: Masker) -> Any:

@@ -39,8 +39,9 @@ _MAYBE_GET = frozenset(("XHR", "Fetch", "Other"))
 # Initiator of an entry in a document's list → type of the request, of what is always fetched by
 # GET.
 _INITIATORS = {
-    "script": "Script", "link": "Other", "css": "Other", "img": "Image", "image": "Image", "input": "Image",
-    "icon": "Other", "video": "Media", "audio": "Media", "track": "TextTrack", "body": "Image",
+    "script": "Script", "link": "Other", "css": "Other", "icon": "Other",
+    "img": "Image", "image": "Image", "input": "Image", "body": "Image",
+    "video": "Media", "audio": "Media", "track": "TextTrack",
 }  # fmt: skip
 _INNER = (
     "data:",
@@ -56,22 +57,25 @@ LISTING = """(() => {
   if (!/^https?:/.test(location.href)) return null;
   const [own] = performance.getEntriesByType("navigation");
   const rest = performance.getEntriesByType("resource").slice(0, 500);
-  const all = Document.prototype.querySelectorAll.call(document, "link[rel~=icon]"); // by no name that a form has
+  // Called on the prototype: a form of the page may shadow the document's own names.
+  const all = Document.prototype.querySelectorAll.call(document, "link[rel~=icon]");
   const icons = Array.from(all, (one) => one.href);
   icons.push(new URL("/favicon.ico", location.href).href);
-  const kind = (one) => one.initiatorType === "other" && icons.includes(one.name) ? "icon" : one.initiatorType;
+  const kind = ({ initiatorType: type, name }) =>
+    type === "other" && icons.includes(name) ? "icon" : type;
+  const state = Object.getOwnPropertyDescriptor(Document.prototype, "readyState");
   return {
     url: location.href,
     status: own && !own.workerStart ? own.responseStatus ?? 0 : 0,
     redirects: own?.redirectCount ?? 0,
     ended: own?.responseEnd > 0,
-    complete: Object.getOwnPropertyDescriptor(Document.prototype, "readyState").get.call(document) === "complete",
+    complete: state.get.call(document) === "complete",
     loaded: rest.map((one) => [one.name, kind(one), one.workerStart ? 0 : one.responseStatus ?? 0,
       one.redirectStart > 0]),
   };
 })()"""
-"""Read in the isolated world of a tab's first document; null where that is none of the network's. What went through a
-service worker has no status here: whether the server gave it nobody knows."""
+"""Read in the isolated world of a tab's first document; null where that is none of the network's.
+What went through a service worker has no status here: whether the server gave it nobody knows."""
 
 
 class Message(NamedTuple):
@@ -221,14 +225,21 @@ class Arrival:
                 self._drop(number)
         if self._strays:
             self._miss("a request was over of which nothing was heard before")
-        begun = [
-            one for one, url in self._begun.items() if _outer(url) and one not in browser.errors
-        ]
-        lost = begun if not self._is_heard else [one for one in begun if one not in browser.loaders]
-        unheard = _outer(self.expected) and not self._urls[_plain(self.expected)]
-        if not self.known and (self.document or lost or unheard):
+        if not self.known and self._may_lack_requests(browser):
             self._miss("a tab's first document was gone before its requests were known")
         self.known = True
+
+    def _may_lack_requests(self, browser: BrowserState) -> bool:
+        """Whether the tab had, began or was opened for a document whose requests nobody heard."""
+        if self.document:
+            return True
+        if _outer(self.expected) and not self._urls[_plain(self.expected)]:
+            return True
+        begun = [loader for loader, url in self._begun.items() if _outer(url)]
+        unheard = [loader for loader in begun if loader not in browser.errors]
+        if self._is_heard:
+            unheard = [loader for loader in unheard if loader not in browser.loaders]
+        return bool(unheard)
 
     def may_have_downloaded(self, url: str) -> bool:
         """Whether a tab that is gone, on ``url`` at last, was opened for a download of which
@@ -343,28 +354,31 @@ class Arrival:
     def _resources(self, loader: str, frame: str, loaded: list[Any]) -> Iterator[Message]:
         """What the list has beyond what was heard."""
         heard = Counter(self._urls)
-        names = {_plain(name) for name, *_ in loaded}
-        ends = [
-            _plain(url)
-            for number, url in self.completed.items()
-            if number in self._ended and number != loader
-        ]
-        elsewhere = any(
-            url not in names for url in ends
-        )  # a redirect's end, listed under its beginning
+        may_be_redirected = self._ends_unlisted(loader, loaded)
         for name, initiator, status, redirected in loaded:
             url = _plain(name)
+            kind = _INITIATORS.get(initiator, "")
             if heard[url]:
                 heard[url] -= 1
-            elif initiator not in ("iframe", "frame"):  # theirs are told as documents
-                kind = _INITIATORS.get(initiator, "")
-                if kind and status and not redirected and not elsewhere:
-                    self._urls[url] += 1
-                    yield from self._made_up(
-                        f"{loader}.listed.{len(self.completed)}", loader, frame, name, kind, status
-                    )
-                elif _outer(name):
-                    self._miss("a request was over before the tab could be listened to")
+            elif initiator in ("iframe", "frame"):
+                continue  # theirs are reported as documents
+            elif kind and status and not redirected and not may_be_redirected:
+                self._urls[url] += 1
+                number = f"{loader}.listed.{len(self.completed)}"
+                yield from self._made_up(number, loader, frame, name, kind, status)
+            elif _outer(name):
+                self._miss("a request was over before the tab could be listened to")
+
+    def _ends_unlisted(self, loader: str, loaded: list[Any]) -> bool:
+        """Whether the end of a request that was put in is not in the list: that of a redirect is
+        listed under its beginning."""
+        names = {_plain(name) for name, *_ in loaded}
+        others = (number for number in self._ended if number != loader)
+        return any(
+            _plain(self.completed[number]) not in names
+            for number in others
+            if number in self.completed
+        )
 
     # -- putting in what is sure
 
