@@ -17,7 +17,7 @@ BROWSER := chromium libatomic1
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
 
-.PHONY: help demo unit test test-all check bench pins docs screenshots clean
+.PHONY: help demo unit test test-all check bench pins docs site screenshots clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,12 +26,12 @@ demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon,
 	@tools/system-packages $(BROWSER)
 	$(BIN)/milestoned demo $(ARGS)
 
-test: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
+test: $(VENV)/ready $(BUNDLE) $(VENV)-site/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
 	@tools/system-packages $(DESKTOP) $(BROWSER) xvfb postgresql faketime docker-compose
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal --reruns 2 -raR $(ARGS)
 
-test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
+test-all: $(VENV)/ready $(BUNDLE) $(VENV)-site/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
 	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose debootstrap
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
@@ -55,6 +55,10 @@ bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each besid
 docs: $(VENV)/ready ## the generated pages of docs/
 	$(BIN)/python tools/make_docs.py
 
+site: $(VENV)-site/ready ## the docs as a site with search, readable offline: .build/site/index.html
+	@tools/build-site $(VENV)-site
+	@echo "open .build/site/index.html"
+
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 EXTRAS = $(shell $(PYTHON) -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*("--extra " + name for name in extras if name != "pyppeteer"))')
 
@@ -64,6 +68,7 @@ screenshots: $(VENV)/ready $(BUNDLE) ## the pictures of docs/screenshots, of a d
 
 pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.in
 	$(PIN) $(EXTRAS) pyproject.toml requirements/dev.in -o requirements/dev.txt
+	$(PIN) requirements/site.in -o requirements/site.txt
 	$(PIN) --extra pyppeteer pyproject.toml -o requirements/pyppeteer.txt
 	$(PIN) --constraint requirements/dev.txt --extra api pyproject.toml -o requirements/service.txt
 	$(PIN) --constraint requirements/dev.txt --extra desktop pyproject.toml -o requirements/sandbox.txt
@@ -84,6 +89,10 @@ $(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
 $(VENV)-pyppeteer/ready: requirements/pyppeteer.txt | $(VENV)/ready
 	@PYTHON="$(PYTHON)" tools/set-up-pyppeteer $(VENV)-pyppeteer
 
+# The generator of the docs site is used by nothing else.
+$(VENV)-site/ready: requirements/site.txt tools/set-up-site | $(VENV)/ready
+	@PYTHON="$(PYTHON)" tools/set-up-site $(VENV)-site
+
 # RL trainers bring what the project itself does not want, each in a version of its own.
 $(VENV)-trainers/ready: requirements/trainers.txt requirements/trainers-alone.txt tools/set-up-trainers $(VENV)/ready
 	@PYTHON="$(PYTHON)" tools/set-up-trainers $(VENV)-trainers
@@ -96,4 +105,4 @@ $(BUNDLE): $(filter-out $(BUNDLE),$(wildcard $(PAGE)/*.js) $(PAGE)/dom_names.jso
 	$(BIN)/python tools/build_page_script.py
 
 clean: ## take away what the verbs above made
-	rm -rf $(VENV) $(VENV)-pyppeteer $(VENV)-trainers $(HEAVY:%=$(VENV)-%) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-site $(VENV)-pyppeteer $(VENV)-trainers $(HEAVY:%=$(VENV)-%) .build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

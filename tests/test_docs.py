@@ -34,6 +34,32 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_links_of_the_docs_stay_in_the_docs() -> None:
+    """A page of the site can't show a file that lies outside docs/."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            if "://" not in target:
+                path = (page.parent / target).resolve()
+                assert path.is_relative_to(ROOT / "docs"), f"{page.name} links to {target}"
+
+
+def test_decisions_are_numbered_dated_and_listed() -> None:
+    """Numbers from 1 without a hole; each page has a status and a date, and the index says the
+    same."""
+    folder = ROOT / "docs" / "decisions"
+    rows = []
+    for number, page in enumerate(sorted(folder.glob("[0-9]*.md")), 1):
+        assert page.name.startswith(f"{number:04}-"), f"{page.name}: expected number {number}"
+        title, _, status, *_ = page.read_text().splitlines()
+        heading = re.fullmatch(rf"# {number}\. (.+)", title)
+        assert heading, f"{page.name}: expected `# {number}. Title`, got {title!r}"
+        state = re.fullmatch(r"\*(Accepted|Replaced by \d+), (\d{4}-\d\d-\d\d)\.\*", status)
+        assert state, f"{page.name}: expected `*Accepted, DATE.*` under the title, got {status!r}"
+        rows.append(f"| {number} | [{heading[1]}]({page.name}) | {state[1].lower()} | {state[2]} |")
+    index = (folder / "index.md").read_text().splitlines()
+    assert [line for line in index if re.match(r"\| \d", line)] == rows
+
+
 def test_make_verbs_that_the_docs_name_exist() -> None:
     """No page names a verb that the Makefile lacks."""
     verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))

@@ -1,1 +1,1 @@
-"""Who may do what: tokens, scopes, rates."""
+"""Access control: tokens, scopes, rates."""
