@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BROWSER := chromium libatomic1
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
-  gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
+  gedit vim gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
 
 .PHONY: help demo unit test test-all check bench pins docs site screenshots clean
 
@@ -29,7 +29,7 @@ demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon,
 test: $(VENV)/ready $(BUNDLE) $(VENV)-site/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
 	@tools/system-packages $(DESKTOP) $(BROWSER) xvfb postgresql faketime docker-compose
 	$(MAKE) --no-print-directory check
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal --reruns 2 -raR $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS)
 
 test-all: $(VENV)/ready $(BUNDLE) $(VENV)-site/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
 	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose debootstrap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -11,6 +12,7 @@ import structlog
 from hypothesis import settings
 from playwright.async_api import Playwright, async_playwright, expect
 
+from tests.support.cases import skip_without_cases, summary_of
 from tests.support.naming import Naming
 
 # Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what is
@@ -54,6 +56,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Naming(terminal))
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if line := summary_of(terminalreporter):
+        terminalreporter.write_line(line)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What Playwright made can be used in its own loop alone: tests that have a page run there.
@@ -65,5 +72,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             mark.args[0] in item.name.partition("[")[2] for mark in item.iter_markers("slow_where")
         ):
             item.add_marker(pytest.mark.slow)
+        skip_without_cases(item)
         if "one_playwright" in item.fixturenames:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)

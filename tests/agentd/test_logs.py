@@ -36,11 +36,17 @@ def test_a_line_goes_to_the_stderr_of_the_moment(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("closed", [True, False], ids=["closed", "none"])
 def test_without_a_stderr_it_is_let_go(monkeypatch: pytest.MonkeyPatch, closed: bool) -> None:
-    """A source that warns of a gap must go on."""
+    """A source that warns of a gap goes on, and a stderr that is there again gets the next line and
+    no older one."""
     stderr = io.StringIO()
     stderr.close()
     monkeypatch.setattr(sys, "stderr", stderr if closed else None)
     structlog.get_logger().warning("A file could not be read.")
+    now = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", now)
+    structlog.get_logger().warning("A page could not be read.")
+    assert "A page could not be read." in now.getvalue()
+    assert "A file could not be read." not in now.getvalue()
 
 
 def test_a_fault_is_told_without_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(
         here.see()
         await here.drained()
         here.see()
-        await asyncio.sleep(5 * uploader.FOLLOWED_S)
+        await asyncio.sleep(5 * uploader.FOLLOWED_S)  # fixed: nothing may come
         assert peer.through == 1
         here.see(uploader.SEGMENT_EVENTS)
         await peer.until(lambda: peer.through > 1)  # so many wait for nobody

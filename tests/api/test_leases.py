@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import orjson
@@ -22,7 +23,8 @@ async def row(service: Service, sandbox: Sandbox) -> Any:
 async def test_one_that_fails_each_episode_at_once_does_not_get_all(service: Service) -> None:
     """It is always the one that was heard of last, and idle before anybody else is."""
     good = [await joined(service, f"good {n}") for n in range(8)]
-    await asyncio.sleep(0.01)  # the time for people has milliseconds
+    joined_ms = time.time_ns() // 1_000_000
+    await until(lambda: time.time_ns() // 1_000_000 > joined_ms)  # times are kept in milliseconds
     bad = await joined(service, "bad")
     failed = 0
     for _ in range(12):

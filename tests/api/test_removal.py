@@ -257,8 +257,16 @@ async def test_a_fault_ends_no_upkeep(service: Service, monkeypatch: pytest.Monk
         return list(await drop())
 
     monkeypatch.setattr(parts.removal, "drop_empty", fails_once)
+    id = await opened(service)
+    async with parts.database.write() as conn:
+        await conn.execute(
+            text("UPDATE episodes SET closed_at = :then WHERE id = :id"),
+            {"then": now(-timedelta(days=31)), "id": id},
+        )
+    parts.upkeep._keep_days = 30.0
     await parts.upkeep.start()
     await until(lambda: rounds == 2)
+    assert (await service.get(f"/v1/episodes/{id}")).status_code == 410
 
 
 @POSTGRES

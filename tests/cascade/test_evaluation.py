@@ -17,8 +17,9 @@ from lab.evaluation.fitting import cross_fitted
 from lab.evaluation.measures import ScorerSample
 from lab.evaluation.records import RecordError, read_records
 from lab.evaluation.report import report
+from tests.support.cases import CASES
 
-CASES = Path("../shared/cases/judged-trajectories/dev.jsonl.gz")
+JUDGED = "judged-trajectories/dev.jsonl.gz"
 
 
 def scored(score: list[float], decision: list[float], label: list[float]) -> ScorerSample:
@@ -253,10 +254,10 @@ def test_the_area_s_interval_lies_around_it_and_narrows() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CASES.exists(), reason=f"{CASES} is missing")
+@pytest.mark.shared_cases(JUDGED)
 def test_recorded_verdicts_of_larger_judges() -> None:
     """What was wanted of the cascade, beside what it is made of."""
-    found = report(*read_records(CASES))["of"]
+    found = report(*read_records(CASES / JUDGED))["of"]
     assert found["environment"]["all"]["accuracy"][0] == pytest.approx(0.868, abs=0.002)
     assert found["judge webjudge_7B"]["all"]["accuracy"][0] == pytest.approx(0.855, abs=0.002)
     cascade = {name: values[0] for name, values in found["cascade"]["all"].items()}

@@ -64,7 +64,7 @@ async def test_who_is_stopped_while_it_writes_for_others_leaves_nobody_with_a_su
 
     async def held(work: Any) -> None:
         began.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
     first = asyncio.create_task(together.do(kept("a")))
     await first

@@ -3,7 +3,6 @@ charged."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +23,7 @@ from detectors.engine.engine import Engine
 from detectors.model.codec import canonical, sha256
 from detectors.model.types import Verdict
 from detectors.task.task_json import task_to_json
-from tests.api.service import Store, frames, running
+from tests.api.service import Store, frames, running, until
 from tests.cascade.stage import Endpoint
 from tests.cascade.test_escalation import (
     SILENT,
@@ -128,6 +127,14 @@ async def test_what_runs_is_not_begun_twice(
     async def fails(self: Any, *_: Any) -> None:
         raise NO
 
+    take, handed = Escalations.take, list[int]()
+
+    async def counted(self: Escalations, *args: Any) -> Any:
+        rows = await take(self, *args)
+        handed.extend(row.step for row in rows)
+        return rows
+
+    monkeypatch.setattr(Escalations, "take", counted)
     monkeypatch.setattr(Escalations, "renew", fails)
     monkeypatch.setattr(Opinions, "renew", fails)
     endpoint.say(hold=True)
@@ -135,7 +142,7 @@ async def test_what_runs_is_not_begun_twice(
     async with judged(store, endpoint, lease_s=0.2) as service:
         id, token = await service.open(task(route="blend", weights={"rule": 0.5, "judge": 0.5}))
         await service.tell(id, token, *episode([went("/twice")]))
-        await asyncio.sleep(1.0)
+        await until(lambda: len(handed) >= 4)
         endpoint.say(hold=False)
         assert (await final(service, id))["reward"] == 0.5 * (0.5 * STAKE)
         assert [one["kind"] for one in await verdicts(service, id)] == [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from agentd.sources.cdp.attach.script import PageScript
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
 from tests.miniwob.site import LONG_MS, START, serve
+from tests.support.cases import CASES
 from tests.support.chromium import Chromium, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -71,11 +71,10 @@ async def test_role_and_name_are_those_of_chromes_own_tree(
     assert told == tree
 
 
-CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "miniwob" / "pages.json"
-PAGES: list[str] = json.loads(CASES.read_text()) if CASES.exists() else []
-needs_pages = pytest.mark.skipif(
-    not PAGES or find_spec("miniwob") is None,
-    reason="../shared/cases/miniwob or the package miniwob is missing",
+LIST = CASES / "miniwob" / "pages.json"
+PAGES: list[str] = json.loads(LIST.read_text()) if LIST.exists() else []
+needs_miniwob = pytest.mark.skipif(
+    find_spec("miniwob") is None, reason="the package miniwob is missing"
 )
 SEED = "1"
 WANTED = 0.99
@@ -118,14 +117,16 @@ ROLES_OF_WIDGETS = (
 )
 
 
-@needs_pages
+@needs_miniwob
+@pytest.mark.shared_cases("miniwob")
 async def test_a_tenth_of_the_pages_differs_only_as_listed(browser: Chromium, page: Page) -> None:
     count, rest = await compare(page, PAGES[::10])
     assert count > 30
     assert set(rest) <= set(REST), rest
 
 
-@needs_pages
+@needs_miniwob
+@pytest.mark.shared_cases("miniwob")
 @pytest.mark.slow
 async def test_all_pages_agree_with_chromes_tree(browser: Chromium, page: Page) -> None:
     count, rest = await compare(page, PAGES)

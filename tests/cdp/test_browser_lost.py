@@ -119,4 +119,6 @@ async def test_a_missing_bundle_names_the_command_that_makes_it(
 
 
 async def test_a_fence_without_a_browser_returns_at_once() -> None:
-    await CdpSource("http://127.0.0.1:9", None, {}).fence(5.0)
+    """It never suspends: not for one turn of the loop."""
+    with pytest.raises(StopIteration):
+        CdpSource("http://127.0.0.1:9", None, {}).fence(5.0).send(None)

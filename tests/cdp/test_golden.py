@@ -14,11 +14,8 @@ from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from detectors.model.kinds import KINDS
 from tests.cdp.record_golden import GOLDEN, SCENES, replay
+from tests.support.cases import parametrized_cases
 from tests.support.golden import has_the_fields_of_its_kind, lines
-
-CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
-LIGHTHOUSE = sorted((CASES / "cdp-lighthouse").glob("*.json.gz"))
-CHROME_HAR = sorted((CASES / "cdp-chrome-har" / "perflogs").glob("*"))
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -56,8 +53,7 @@ def messages_of(path: Path) -> list[dict[str, Any]]:
     return [one for one in messages if "method" in one and "params" in one]
 
 
-@pytest.mark.skipif(not LIGHTHOUSE, reason="../shared/cases/cdp-lighthouse is not here")
-@pytest.mark.parametrize("path", LIGHTHOUSE, ids=lambda path: path.name)
+@parametrized_cases("cdp-lighthouse", "*.json.gz")
 def test_foreign_logs_give_the_navigations_and_requests_they_are_known_for(path: Path) -> None:
     known = orjson.loads((path.parent / "manifest.json").read_bytes())[
         path.name.removesuffix(".gz")
@@ -81,8 +77,7 @@ def test_foreign_logs_give_the_navigations_and_requests_they_are_known_for(path:
     assert counts["request.finished"] <= known["responses"]
 
 
-@pytest.mark.skipif(not CHROME_HAR, reason="../shared/cases/cdp-chrome-har is not here")
-@pytest.mark.parametrize("path", CHROME_HAR, ids=lambda path: path.name)
+@parametrized_cases("cdp-chrome-har", "perflogs/*")
 def test_foreign_logs_of_many_sites_pass_through_the_folds(path: Path) -> None:
     known = orjson.loads((path.parents[1] / "expected.json").read_bytes())[
         path.name.removesuffix(".gz")

@@ -98,7 +98,7 @@ async def test_a_wanted_body_is_told_though_its_page_leaves_at_once(
     a gap."""
 
     def answer(asked: Asked) -> Answer:
-        time.sleep(0.2)
+        time.sleep(0.2)  # fixed: a server that takes its time
         return Answer('{"status":"accepted"}', headers=(("content-type", "application/json"),))
 
     site.page("/done", "<title>done</title>")

@@ -6,24 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from api.replay.recordings import read_recording
 from detectors.model.types import Event
 from lab.convert import Conversion, convert
-
-CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
-
-
-def cases(folder: str, pattern: str) -> Any:
-    """A mark that gives a test each case's path, or skips it where the cases are not here."""
-    paths = sorted((CASES / folder).glob(pattern))
-    skip = pytest.param(
-        None, marks=pytest.mark.skip(reason=f"../shared/cases/{folder} is not here"), id="missing"
-    )
-    return pytest.mark.parametrize(
-        "path", [pytest.param(path, id=path.name) for path in paths] or [skip]
-    )
 
 
 def converted(path: Path, folder: Path, **settings: Any) -> list[Event]:

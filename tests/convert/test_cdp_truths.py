@@ -13,7 +13,8 @@ import orjson
 import pytest
 
 from detectors.model.types import Event
-from tests.convert.making import CASES, cases, converted, of
+from tests.convert.making import converted, of
+from tests.support.cases import CASES, parametrized_cases
 
 
 class Entries:
@@ -68,7 +69,7 @@ def pages(events: list[Event]) -> list[str]:
     return list(found.values())
 
 
-@cases("cdp-chrome-har/perflogs", "*.gz")
+@parametrized_cases("cdp-chrome-har/perflogs", "*.gz")
 def test_pages_entries_and_statuses_are_those_of_chrome_har(path: Path, tmp_path: Path) -> None:
     known = orjson.loads((path.parents[1] / "expected.json").read_bytes())[
         path.name.removesuffix(".gz")
@@ -80,7 +81,7 @@ def test_pages_entries_and_statuses_are_those_of_chrome_har(path: Path, tmp_path
     assert pages(events) == known["pages"]
 
 
-@cases("cdp-lighthouse", "*.json.gz")
+@parametrized_cases("cdp-lighthouse", "*.json.gz")
 def test_navigations_failures_and_redirects_are_those_of_lighthouse(
     path: Path, tmp_path: Path
 ) -> None:
@@ -98,9 +99,7 @@ def test_navigations_failures_and_redirects_are_those_of_lighthouse(
     assert len(of(events, "step.began")) == len(known["main_frame_navs"])
 
 
-@pytest.mark.skipif(
-    not (CASES / "cdp-lighthouse").is_dir(), reason="../shared/cases/cdp-lighthouse is not here"
-)
+@pytest.mark.shared_cases("cdp-lighthouse")
 def test_a_worker_belongs_to_the_tab_that_started_it(tmp_path: Path) -> None:
     """Its session has a number of its own, its requests are the tab's."""
     events = converted(

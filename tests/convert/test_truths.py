@@ -13,7 +13,8 @@ import orjson
 import pytest
 
 from detectors.model.types import Event
-from tests.convert.making import CASES, cases, converted, of
+from tests.convert.making import converted, of
+from tests.support.cases import CASES, parametrized_cases
 
 # -- AT-SPI: files and texts as they were at the end
 
@@ -41,7 +42,7 @@ def texts_at_the_end(events: list[Event]) -> dict[tuple[str, str], str]:
     }
 
 
-@cases("atspi", "*.jsonl")
+@parametrized_cases("atspi", "*.jsonl")
 def test_an_at_spi_capture_ends_as_its_last_line_says(path: Path, tmp_path: Path) -> None:
     truth = orjson.loads(path.read_bytes().splitlines()[-1])
     events = converted(path, tmp_path)
@@ -68,7 +69,7 @@ SAID = {
 """What was brought about by the capture's inputs; the texts of others stood there before it began."""
 
 
-@cases("atspi", "*-save.jsonl")
+@parametrized_cases("atspi", "*-save.jsonl")
 def test_a_save_is_a_change_of_a_file_that_was_there(path: Path, tmp_path: Path) -> None:
     """By temp-and-rename, with its temporary name told nowhere; it pays in the step of the keys
     that saved."""
@@ -82,7 +83,7 @@ def test_a_save_is_a_change_of_a_file_that_was_there(path: Path, tmp_path: Path)
 # -- Playwright traces: a call a step, and its results
 
 
-@cases("playwright-traces", "*.zip")
+@parametrized_cases("playwright-traces", "*.zip")
 def test_every_api_call_of_a_trace_is_a_step(path: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as pack:
         rows = [orjson.loads(line) for name in pack.namelist() if name.endswith("trace.trace")
@@ -95,10 +96,7 @@ def test_every_api_call_of_a_trace_is_a_step(path: Path, tmp_path: Path) -> None
     assert of(events, "episode.opened")[0]["converted"]["version"] == rows[0]["version"]
 
 
-@pytest.mark.skipif(
-    not (CASES / "playwright-traces").is_dir(),
-    reason="../shared/cases/playwright-traces is not here",
-)
+@pytest.mark.shared_cases("playwright-traces")
 def test_a_traces_click_names_what_its_snapshot_marks(tmp_path: Path) -> None:
     """Version 4: `page.setContent('<button>Submit</button>')`, then a click by role."""
     events = converted(CASES / "playwright-traces" / "trace-1.31.zip", tmp_path)
@@ -116,6 +114,7 @@ def test_a_traces_click_names_what_its_snapshot_marks(tmp_path: Path) -> None:
 # -- HARs
 
 
+@pytest.mark.shared_cases("playwright-traces")
 @pytest.mark.parametrize(
     ("name", "statuses", "document"),
     [
@@ -128,8 +127,6 @@ def test_a_har_gives_its_entries_in_chains(
     name: str, statuses: list[int], document: str, tmp_path: Path
 ) -> None:
     path = CASES / "playwright-traces" / f"{name}.har"
-    if not path.exists():
-        pytest.skip("../shared/cases/playwright-traces is not here")
     entries = orjson.loads(path.read_bytes())["log"]["entries"]
     events = converted(path, tmp_path)
     assert [data["status"] for data in of(events, "request.finished")] == statuses
@@ -138,10 +135,9 @@ def test_a_har_gives_its_entries_in_chains(
     assert (navigated["url"], navigated["main"]) == (document, True)
 
 
+@pytest.mark.shared_cases("playwright-traces")
 def test_a_har_of_redirects_is_one_chain(tmp_path: Path) -> None:
     path = CASES / "playwright-traces" / "har-redirect.har"
-    if not path.exists():
-        pytest.skip("../shared/cases/playwright-traces is not here")
     [finished] = of(converted(path, tmp_path), "request.finished")
     assert [(hop["status"], hop["location"]) for hop in finished["hops"]] == [
         (301, "http://www.theverge.com/"),
@@ -182,17 +178,16 @@ DONE: list[tuple[str, Check, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.shared_cases("rrweb")
 @pytest.mark.parametrize(("name", "check", "wanted"), DONE, ids=[name for name, _, _ in DONE])
 def test_an_rrweb_stream_shows_what_its_name_says(
     name: str, check: Check, wanted: Any, tmp_path: Path
 ) -> None:
     path = CASES / "rrweb" / "events" / f"{name}.json"
-    if not path.exists():
-        pytest.skip("../shared/cases/rrweb is not here")
     assert check(converted(path, tmp_path)) == wanted
 
 
-@cases("rrweb/events", "*.json")
+@parametrized_cases("rrweb/events", "*.json")
 def test_every_rrweb_stream_is_taken(path: Path, tmp_path: Path) -> None:
     [closed] = of(converted(path, tmp_path), "episode.closed")
     assert closed["reason"] == "an rrweb stream ends here"
@@ -201,7 +196,7 @@ def test_every_rrweb_stream_is_taken(path: Path, tmp_path: Path) -> None:
 # -- Recorder flows: what each step asserted
 
 
-@cases("recorder-flows", "*.json")
+@parametrized_cases("recorder-flows", "*.json")
 def test_a_flows_steps_and_what_they_asserted(path: Path, tmp_path: Path) -> None:
     steps = orjson.loads(path.read_bytes())["steps"]
     events = converted(path, tmp_path)

@@ -40,12 +40,12 @@ async def one(name: str, *, watched: bool) -> None:
         watch = await stack.enter_async_context(watching(desktop)) if watched else None
         desktop.start(*command)
         await asyncio.to_thread(desktop.window, title)
-        await asyncio.sleep(SETTLE_S)
+        await asyncio.sleep(SETTLE_S)  # fixed: what is measured is idleness
         pids = {"program": desktop.pids(program)[0], "daemon": os.getpid()}
         if watch is not None:
             pids["child"] = await asyncio.to_thread(child_of_this_process)
         before = {who: processor_s(pid) for who, pid in pids.items()}
-        await asyncio.sleep(IDLE_S)
+        await asyncio.sleep(IDLE_S)  # fixed: what is measured is idleness
         idle = {who: processor_s(pid) for who, pid in pids.items()}
         events, began = len(watch.seen) if watch else 0, time.monotonic()
         if name == "gedit":

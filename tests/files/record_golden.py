@@ -75,7 +75,7 @@ async def editing(root: Path) -> None:
         ):
             sh(command, root)
             await watch.fenced()
-            await asyncio.sleep(0.3)  # by hand: what nobody closes rests before it is read
+            await asyncio.sleep(0.3)  # fixed: what nobody closes rests before it is read
 
 
 async def downloading(root: Path) -> None:

@@ -8,6 +8,7 @@ import fcntl
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -96,7 +97,8 @@ async def test_what_is_written_on_and_on_does_not_hold_up_seals(tmp_path: Path) 
 
             writing = asyncio.create_task(write())
             try:
-                await asyncio.sleep(0.02)
+                while (tmp_path / "log").stat().st_size == 0:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
                 await of(watch, closing=False)
                 assert watch.changes == []
                 await of(watch, closing=True)
@@ -196,7 +198,7 @@ async def test_a_file_written_while_it_is_read_is_read_again(
             with held.open("ab", buffering=0) as more:
                 more.write(b"more")
                 files.append(os.dup(more.fileno()))  # not closed: nothing more is told
-            time.sleep(0.2)  # until the loop has heard of it
+            time.sleep(0.2)  # fixed: until the loop has heard of it
             raise UnsettledError
         return look(root, path)
 
@@ -244,9 +246,10 @@ async def test_an_overflow_is_read_before_the_seal(tmp_path: Path) -> None:
     async with Watch(tmp_path) as watch:
         attached = watch.source._attached
         assert attached is not None
-        attached._watcher._tell = lambda note: None  # as if the kernel's queue were full
+        dropped = threading.Event()
+        attached._watcher._tell = lambda note: dropped.set()  # as if the kernel's queue were full
         (tmp_path / "unheard").write_text("unheard")
-        await asyncio.sleep(0.05)
+        assert await asyncio.to_thread(dropped.wait, 60)
         del attached._watcher._tell
         attached._overflowed("too much")
         await watch.source.before_seal(0, closing=False)

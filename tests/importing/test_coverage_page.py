@@ -48,14 +48,14 @@ def test_the_totals_that_are_published() -> None:
 @test_osworld.needs_cases
 def test_osworld_s_table_is_what_the_command_prints() -> None:
     """Of the groups beside the project."""
-    assert published("osworld") == osworld(test_osworld.CASES).markdown()
+    assert published("osworld") == osworld(test_osworld.OSWORLD).markdown()
 
 
 @pytest.mark.slow
 @test_infinity.needs_cases
 def test_infinity_s_table_is_what_the_command_prints() -> None:
     """Of the applications beside the project."""
-    assert published("webarena-infinity") == infinity.coverage(test_infinity.CASES).markdown()
+    assert published("webarena-infinity") == infinity.coverage(test_infinity.INFINITY).markdown()
 
 
 BY_ONE_ACT = {

@@ -17,12 +17,11 @@ from lab.benchmarks.base import Imported
 from lab.benchmarks.json_patch import PatchError, patched
 from tests.importing.heard import Browser
 from tests.importing.state_site import StateSite, state_site
+from tests.support.cases import CASES
 from tests.support.logs import Said, answered, episode, log
 
-CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "webarena-infinity"
-needs_cases = pytest.mark.skipif(
-    not CASES.is_dir(), reason="../shared/cases/webarena-infinity is not here"
-)
+INFINITY = CASES / "webarena-infinity"
+needs_cases = pytest.mark.shared_cases("webarena-infinity")
 SEED: dict[str, Any] = {
     "preferences": {"theme": "Light", "spell": True},
     "keys": [{"id": "k1", "label": "CI"}, {"id": "k2", "label": "Bot"}],
@@ -185,8 +184,8 @@ def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
     """Every so-manieth task, sent to the server as the applications do: how many, and the names
     that went wrong."""
     found, wrong = 0, []
-    trees = dict(infinity._apps(CASES))
-    for number, one in enumerate(infinity.tasks(CASES, dict.fromkeys(trees, site.url))):
+    trees = dict(infinity._apps(INFINITY))
+    for number, one in enumerate(infinity.tasks(INFINITY, dict.fromkeys(trees, site.url))):
         if number % every:
             continue
         found += 1
@@ -222,4 +221,4 @@ def test_all_tasks_over_the_loopback_server(site: StateSite) -> None:
 @needs_cases
 @pytest.mark.slow
 def test_the_table_of_coverage() -> None:
-    assert infinity.coverage(CASES).rows[-1][1:3] == [1189, 1]
+    assert infinity.coverage(INFINITY).rows[-1][1:3] == [1189, 1]

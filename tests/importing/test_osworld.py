@@ -22,12 +22,11 @@ from tests.importing.osworld_tasks import (
     vm,
     worth,
 )
+from tests.support.cases import CASES
 from tests.support.logs import Said, went
 
-CASES = Path("../shared/cases/osworld")
-needs_cases = pytest.mark.skipif(
-    not CASES.is_dir(), reason="OSWorld's task files are not beside the project"
-)
+OSWORLD = CASES / "osworld"
+needs_cases = pytest.mark.shared_cases("osworld")
 
 
 @pytest.mark.parametrize("function", RIGHT_AND_WRONG)
@@ -241,12 +240,12 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_the_groups_beside_the_project() -> None:
     """The table of docs/coverage.md, for the three groups that are here; every task of ours is one
     that is accepted."""
-    assert [tuple(row) for row in coverage(CASES).rows] == [
+    assert [tuple(row) for row in coverage(OSWORLD).rows] == [
         ("gimp", 26, 10, 12, 1, 3, 15),
         ("os", 24, 8, 0, 16, 0, 24),
         ("vlc", 17, 2, 9, 3, 3, 13),
         ("all", 67, 20, 21, 20, 6, 52),
     ]
-    for one in tasks(CASES, {}):
+    for one in tasks(OSWORLD, {}):
         if one.spec is not None:
             check_task(one.spec)

@@ -24,7 +24,7 @@ from detectors.engine.engine import Engine
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event
 from lab.benchmarks.osworld import tasks
-from tests.importing.test_osworld import CASES, needs_cases
+from tests.importing.test_osworld import OSWORLD, needs_cases
 from tests.support.logs import ruleset
 
 AGENT = 64_002
@@ -38,7 +38,7 @@ def needs(*programs: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
-def case(name: str, gold: Path | None = None, folder: Path = CASES) -> dict[str, Any]:
+def case(name: str, gold: Path | None = None, folder: Path = OSWORLD) -> dict[str, Any]:
     """The task of ours that the file with this name becomes; with ``gold`` a copy of it beside
     that."""
     (found,) = folder.glob(f"*/{name}*.json")
@@ -127,7 +127,7 @@ def test_a_folder_is_renamed(home: Path) -> None:
 def test_pictures_are_copied(home: Path) -> None:
     """23393935: every jpg, and not one less."""
     spec = case("23393935")
-    (evaluator,) = CASES.glob("os/23393935*.json")
+    (evaluator,) = OSWORLD.glob("os/23393935*.json")
     names = json.loads(evaluator.read_text())["evaluator"]["expected"]["rules"]["expected"]
     (home / "Desktop/cpjpg").mkdir()
 
@@ -263,7 +263,7 @@ def test_gimp_changes_a_picture(name: str, home: Path, tmp_path: Path) -> None:
     """GIMP itself edits and exports; what it was is the task's reference, as `agentd read` prints
     it."""
     right, wrong = GIMP[name]
-    (original,) = CASES.glob(f"gimp/{name}*.json")
+    (original,) = OSWORLD.glob(f"gimp/{name}*.json")
     evaluator = json.loads(original.read_text())["evaluator"]
     source, dest = (
         tmp_path / "in.png",

@@ -208,7 +208,7 @@ class Standin:
         if "limited" in ways and self.seen[name] == 1:
             return Response("too many", 429, {"retry-after": "0"})
         if "slow" in ways:
-            await asyncio.sleep(30)
+            await asyncio.Event().wait()
         if "no-schema" in ways and form.get("type") == "json_schema":
             return Response("boom", 500)
         if "no-format" in ways and form:

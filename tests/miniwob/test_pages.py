@@ -18,8 +18,8 @@ from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
 from lab.benchmarks.miniwob.table import agrees
 from tests.miniwob.bench import Bench, Case, Way
 from tests.miniwob.table import ENTRIES, SEEDS, seeds
+from tests.support.cases import CASES
 
-CASES = Path(__file__).parents[3] / "shared" / "cases" / "miniwob" / "pages.json"
 COVERAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 QUICK = ("click-color", "use-slider", "enter-password")
 """Places, the document's state, secrets."""
@@ -52,10 +52,13 @@ def test_goal_agrees_with_the_page(
 
 
 def test_every_page_is_scripted_or_named() -> None:
-    """The cases' pages: with scripts, or unobservable."""
     assert ENTRIES.keys() | UNOBSERVABLE.keys() == GENERATORS.keys() | UNOBSERVABLE.keys()
-    if CASES.exists():
-        assert set(json.loads(CASES.read_text())) == GENERATORS.keys() | UNOBSERVABLE.keys()
+
+
+@pytest.mark.shared_cases("miniwob")
+def test_every_page_of_the_cases_is_known() -> None:
+    pages = set(json.loads((CASES / "miniwob" / "pages.json").read_text()))
+    assert pages == GENERATORS.keys() | UNOBSERVABLE.keys()
 
 
 def test_the_published_table() -> None:

@@ -60,8 +60,8 @@ class AsyncHands(Hands):
             await self.rest()
         return saved
 
-    async def rest(self) -> None:
-        await asyncio.sleep(0.01)
+    async def rest(self, seconds: float = 0.01) -> None:
+        await asyncio.sleep(seconds)
 
 
 @asynccontextmanager
