@@ -45,7 +45,7 @@ def test_it_says_success_and_failure_with_confidence(stage: ModelStage) -> None:
     assert bad.score is not None
     assert good.score > 0.5 > bad.score
     assert 0 < good.confidence <= 1
-    assert good.by == bad.by == stage.by
+    assert good.by == bad.by == stage.signature
 
 
 async def test_words_on_the_page_and_the_agent_s_own_flip_nothing(stage: ModelStage) -> None:

@@ -25,8 +25,8 @@ MIN_CASES = 30
 
 
 class Chances(NamedTuple):
-    """``p`` of success; ``set`` what conformal prediction can't exclude; ``answers``: the success
-    that is said."""
+    """``p`` of success; ``possible``: what conformal prediction can't exclude; ``answers``: whether
+    it is a success, None for no answer."""
 
     p: float
     possible: frozenset[bool]
@@ -36,7 +36,7 @@ class Chances(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Cases [n] that were scored by models without their group.
+    """Cases [n], each scored by a model that had never seen its group.
 
     p is the mean of two curves: σ(``slope``·s + ``offset``), which is too stiff where the truth has
     steps, and the isotonic one, which is too sure between few cases.
@@ -51,27 +51,25 @@ class Calibration:
     _steps: list[IsotonicCurve] = field(default_factory=list)
 
     def chance(self, scores: Floats) -> Floats:
-        """The probability of success of each score."""
+        """Return the probability of success of each score."""
         if not self._steps:
             self._steps.append(isotonic(self.scores, self.success))
         return (sigmoid(self.slope * scores + self.offset) + self._steps[0].evaluate(scores)) / 2
 
     def p_values(self, score: float) -> dict[bool, float]:
-        """How usual the score would be among the cases of each outcome: (1 + #{as unusual}) / (1 +
-        n)."""
+        """Return how usual the score would be among the cases of each outcome: (1 + #{as unusual})
+        / (1 + n)."""
         if not self._sorted:
             self._sorted[True] = np.sort(-self.scores[self.success])
             self._sorted[False] = np.sort(self.scores[~self.success])
-        return {
-            outcome: (
-                1 + len(known) - int(np.searchsorted(known, -score if outcome else score, "left"))
-            )
-            / (1 + len(known))
-            for outcome, known in self._sorted.items()
-        }
+        values = {}
+        for outcome, known in self._sorted.items():
+            below = int(np.searchsorted(known, -score if outcome else score, "left"))
+            values[outcome] = (1 + len(known) - below) / (1 + len(known))
+        return values
 
     def to_json(self) -> dict[str, Any]:
-        """For the model's folder."""
+        """Return what `from_json` reads, for the model's folder."""
         return {
             "slope": self.slope,
             "offset": self.offset,
@@ -81,77 +79,79 @@ class Calibration:
         }
 
 
-def from_json(said: Mapping[str, Any]) -> Calibration:
-    """What `Calibration.to_json` gave; raises KeyError."""
+def from_json(document: Mapping[str, Any]) -> Calibration:
+    """Read what `Calibration.to_json` gave; raises KeyError."""
     return Calibration(
-        float(said["slope"]),
-        float(said["offset"]),
-        np.asarray(said["scores"], np.float64),
-        np.asarray(said["success"], np.bool_),
-        np.asarray(said["novelty"], np.float64),
+        slope=float(document["slope"]),
+        offset=float(document["offset"]),
+        scores=np.asarray(document["scores"], np.float64),
+        success=np.asarray(document["success"], np.bool_),
+        novelty=np.asarray(document["novelty"], np.float64),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceGate:
-    """Who is answered at one risk: so sure (each way), so usual. None: nobody can be, that way."""
+    """Which cases are answered at one risk: those with at least this confidence, by the outcome
+    that is said (``sure``; None: none is), and at most this novelty (``usual``)."""
 
     risk: float
     sure: Mapping[bool, float | None]
     usual: float
 
     def judge(self, calibration: Calibration, score: float, novelty: float) -> Chances:
-        """What is said of one case."""
+        """Return the chances of one case, and the answer if it may be given."""
         p = float(calibration.chance(np.asarray([score]))[0])
         values = calibration.p_values(score)
         possible = frozenset(outcome for outcome, value in values.items() if value > self.risk)
-        says = p >= 0.5
-        sure = self.sure[says]
+        objection = self._objection(p, novelty)
+        if objection is not None:
+            return Chances(p, possible, None, objection)
+        why = f"p {p:.2f} of success, at a stated risk of {self.risk:.2g}"
+        return Chances(p, possible, p >= 0.5, why)
+
+    def _objection(self, p: float, novelty: float) -> str | None:
+        """Why a case is not answered; None where it is."""
         if novelty > self.usual:
-            return Chances(
-                p,
-                possible,
-                None,
-                f"unlike what it was trained on: {novelty:.2f}, wanted {self.usual:.2f}",
-            )
-        if sure is None or max(p, 1 - p) < sure:
-            wanted = "more than there is" if sure is None else f"{sure:.2f}"
-            return Chances(
-                p, possible, None, f"not sure enough: {max(p, 1 - p):.2f}, wanted {wanted}"
-            )
-        return Chances(
-            p, possible, says, f"p {p:.2f} of success, at a stated risk of {self.risk:.2g}"
-        )
+            return f"unlike what it was trained on: {novelty:.2f}, wanted {self.usual:.2f}"
+        confidence = max(p, 1 - p)
+        sure = self.sure[p >= 0.5]
+        if sure is None:
+            return f"not sure enough: {confidence:.2f}, wanted more than there is"
+        if confidence < sure:
+            return f"not sure enough: {confidence:.2f}, wanted {sure:.2f}"
+        return None
 
 
 def gate(calibration: Calibration, risk: float) -> ConfidenceGate:
-    """The widest gate that keeps the operator's ``risk`` on the cases that were left out; a
-    threshold each way."""
+    """Return the widest gate that keeps the operator's ``risk`` on the cases that were left out; a
+    threshold for each outcome."""
     usual = float(np.quantile(calibration.novelty, 0.98)) if len(calibration.novelty) else 0.0
     p = calibration.chance(calibration.scores)
-    kept = calibration.novelty <= usual
-    sure = {
-        says: _threshold(np.maximum(p, 1 - p)[chosen], (calibration.success == says)[chosen], risk)
-        for says in (True, False)
-        for chosen in [kept & ((p >= 0.5) == says)]
-    }
+    confidence = np.maximum(p, 1 - p)
+    is_usual = calibration.novelty <= usual
+    sure = {}
+    for outcome in (True, False):
+        chosen = is_usual & ((p >= 0.5) == outcome)
+        right = calibration.success == outcome
+        sure[outcome] = _threshold(confidence[chosen], right[chosen], risk)
     return ConfidenceGate(risk, sure, usual)
 
 
 def _threshold(sure: Floats, right: NDArray[np.bool_], risk: float) -> float | None:
-    """The least confidence from which on the error stays within ``risk``; None where none does."""
+    """Return the least confidence from which on the error stays within ``risk``; None where there
+    is none."""
     order = np.argsort(-sure, kind="stable")
     errors = np.cumsum(~right[order])
     bound = (errors + 1) / (np.arange(len(order)) + 2)
-    # Who is as sure as the last one is answered as well: a cut falls between confidences, never
-    # among equal ones.
+    # A cut falls between confidences, never among equal ones.
     ends = np.append(np.diff(sure[order]) != 0, True)
     within = np.flatnonzero((bound <= risk) & ends)
     return float(sure[order[within[-1]]]) if len(within) else None
 
 
 def platt(scores: Floats, success: NDArray[np.bool_], turns: int = 50) -> tuple[float, float]:
-    """Slope (never negative) and offset of σ(slope·s + offset) by Newton's method, with Platt's
+    """Fit slope (never negative) and offset of σ(slope·s + offset) by Newton's method, with Platt's
     softened targets."""
     yes, no = int(success.sum()), int((~success).sum())
     target = np.where(success, (yes + 1) / (yes + 2), 1 / (no + 2))
@@ -170,18 +170,19 @@ def platt(scores: Floats, success: NDArray[np.bool_], turns: int = 50) -> tuple[
 
 
 def sigmoid(values: Floats) -> Floats:
-    """1 / (1 + e^−x), without overflow."""
-    made: Floats = 1.0 / (1.0 + np.exp(-np.clip(values, -40, 40)))
-    return made
+    """Return 1 / (1 + e^−x), without overflow."""
+    chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(values, -40, 40)))
+    return chances
 
 
 def calibrate(
     scores: Sequence[float], success: Sequence[bool], novelty: Sequence[float]
 ) -> Calibration | None:
-    """From cases that were scored without their group; None where there are too few, or of one
-    outcome only."""
-    s, y = np.asarray(scores, np.float64), np.asarray(success, np.bool_)
-    if len(s) < MIN_CASES or y.all() or not y.any():
+    """Calibrate by cases that were scored without their group; None where there are too few, or of
+    one outcome only."""
+    cases = np.asarray(scores, np.float64)
+    outcomes = np.asarray(success, np.bool_)
+    if len(cases) < MIN_CASES or outcomes.all() or not outcomes.any():
         return None
-    slope, offset = platt(s, y)
-    return Calibration(slope, offset, s, y, np.asarray(novelty, np.float64))
+    slope, offset = platt(cases, outcomes)
+    return Calibration(slope, offset, cases, outcomes, np.asarray(novelty, np.float64))

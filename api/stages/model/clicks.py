@@ -2,146 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from api.stages.model import looks
 from api.stages.model.compared import AGREES, GoalComparison
-from api.stages.model.screen import shown_element
+from api.stages.model.screen import EventData, shown_element
 from api.stages.model.step import Step
-from api.stages.model.target import Target, target_of
-from api.stages.model.words import ENDS, WHOLE
+from api.stages.model.target import Target, read_target
+from api.stages.model.words import ENDS, WHOLE, ratio
 
 PART = 0.5
-"""What an element stands in is a place of its own where it has less than this share of the page's words."""
+"""What an element stands in is a place of its own where it has less than this share of the page's
+words."""
+MAX_MISSED = 5
+CLICK_FEATURES = (
+    "click_goal", "click_exact", "click_regret", "click_submit", "click_refusal", "click_field",
+    "click_bare", "click_stray", "click_near", "click_kind", "click_hint", "click_off",
+    "click_missed", "click_order", "click_around",
+)  # fmt: skip
+"""Of a step's clicks the largest of each, 0 without any click."""
+
+
+class Around(NamedTuple):
+    """What a clicked element stands in. ``pointed``: the share of the goal's pointing words that is
+    there; ``missed``: how many are not."""
+
+    pointed: float
+    missed: float
+
+
+class LastClick(NamedTuple):
+    """The last click that ended nothing."""
+
+    agrees: float = 0.0
+    regret: float = 0.0
+    pointed: float = 0.0
+    hint: float = 0.0
 
 
 class Clicks:
-    """The clicks so far. ``found``: slots that were clicked, ``names``: names that agree;
-    ``wrong``: clicks of what the goal does not name, where it names others of their kind; ``hits``:
-    that agree and end nothing; ``ends``: words of endings; ``counts``: features."""
+    """The clicks so far."""
 
-    def __init__(self, seen: GoalComparison) -> None:
-        self.found: dict[str, None] = {}
+    def __init__(self, comparison: GoalComparison) -> None:
+        self.found_slots: dict[str, None] = {}
+        """Slots that were found in clicks, drags or fields, in that order."""
         self.names: set[str] = set()
+        """Names that agree with the goal."""
         self.wrong = 0
+        """Clicks of what the goal does not name, where it names others of their kind."""
         self.hits = 0
-        self.ends: set[str] = set()
+        """Clicks that agree with the goal and end nothing."""
+        self.endings: set[str] = set()
+        """Words of the endings."""
         self.counts = dict.fromkeys(
             ("strays", "others", "matched", "unlike", "orders", "offs", "drags"), 0.0
         )
-        self._seen = seen
+        self._comparison = comparison
         self._best: dict[str, float] = {}
-        self._last = (0.0, 0.0, 0.0, 0.0)
+        """Of each role the best agreement."""
+        self._last = LastClick()
 
-    def fold_step(self, step: Step, made: dict[str, float]) -> bool:
-        """The step's clicks, the worst of each feature, into ``made``; whether one ended
-        something."""
-        named = (
-            "goal exact regret submit refusal field bare stray near kind hint off missed".split()
-        )
-        worst = dict.fromkeys((f"click_{name}" for name in named), 0.0)
-        ended = False
-        good = {"click_order": 0.0, "click_around": 0.0}
-        self.names |= {name for name in step.hovered if self._seen.agrees(name) >= AGREES}
+    def find_slots(self, slots: Iterable[str]) -> None:
+        """Note that these slots were found."""
+        for slot in slots:
+            self.found_slots.setdefault(slot)
+
+    def fold_step(self, step: Step) -> dict[str, float]:
+        """Return the features of a step's clicks and drags."""
+        agrees = self._comparison.agrees
+        self.names |= {name for name in step.hovered if agrees(name) >= AGREES}
+        features = dict.fromkeys(CLICK_FEATURES, 0.0)
         for click in step.clicks:
-            if step.drops and not (click["element"].get("name") or click["element"].get("text")):
+            if step.drops and _is_nameless(click["element"]):
                 continue  # the end of a drag
-            one = self._target(click, good, quiet=step.quiet)
-            if one["click_submit"]:
-                ended = True
-            for name, value in one.items():
-                worst[name] = max(worst[name], value)
-        made |= worst | good
-        made["last_goal"], made["last_regret"], made["last_around"], made["last_hint"] = self._last
-        self._drops(step, made)
-        return ended
+            for name, value in self._fold_click(click, quiet=step.quiet).items():
+                features[name] = max(features[name], value)
+        features |= {
+            "last_goal": self._last.agrees,
+            "last_regret": self._last.regret,
+            "last_around": self._last.pointed,
+            "last_hint": self._last.hint,
+        }
+        return features | self._fold_drops(step)
 
-    def _drops(self, step: Step, made: dict[str, float]) -> None:
-        """What was dragged and dropped: the least agreement of what, and of onto what; whether the
-        place is asked."""
-        goal, agrees, carried, onto, placed = self._seen.goal, self._seen.agrees, [], [], 0.0
-        for drop in step.drops:
-            what = shown_element(drop["element"]).name
-            carried.append(agrees(what))
-            self.found |= dict.fromkeys(slot for slot in goal.slots if f" {slot} " in f" {what} ")
-            if isinstance(drop.get("onto"), Mapping):
-                onto.append(agrees(shown_element(drop["onto"]).name))
-            if isinstance(place := drop.get("place"), int):
-                placed = max(placed, float(any(place + 1 == one for one, _ in goal.places)))
-        self.counts["drags"] += len(step.drops)
-        made["drag_goal"] = min(carried, default=0.0)
-        made["drag_onto"] = min(onto, default=0.0)
-        made["drag_place"] = placed
-
-    def _target(
-        self, click: Mapping[str, Any], good: dict[str, float], *, quiet: bool
-    ) -> dict[str, float]:
-        """One click's features; what of it adds up is noted."""
-        one = target_of(click, self._seen)
-        self.found |= dict.fromkeys(one.slots)
-        pointed, missed = self._around(click, one)
-        good["click_order"] = max(good["click_order"], float(one.placed))
-        good["click_around"] = max(good["click_around"], pointed)
-        self._note(one, pointed, quiet=quiet)
+    def _fold_click(self, click: EventData, *, quiet: bool) -> dict[str, float]:
+        """Return one click's features, and count it."""
+        target = read_target(click, self._comparison)
+        self.find_slots(target.slots)
+        around = self._fold_around(click, target)
+        self._count(target)
+        self._note_agreement(target, quiet=quiet)
+        if not target.ends:
+            self._last = LastClick(target.agrees, target.regret, around.pointed, float(target.hint))
         return {
-            "click_goal": one.agrees,
-            "click_exact": float(one.exact),
-            "click_regret": one.regret,
-            "click_submit": float(one.ends),
-            "click_refusal": float(one.refusal),
-            "click_field": float(one.field),
-            "click_bare": float(not one.control),
-            "click_stray": float(one.stray),
-            "click_near": self._seen.nearness(one.name),
-            "click_kind": float(one.kind),
-            "click_hint": float(one.hint),
-            "click_off": float(one.off),
-            "click_missed": missed,
+            "click_goal": target.agrees,
+            "click_exact": float(target.exact),
+            "click_regret": target.regret,
+            "click_submit": float(target.ends),
+            "click_refusal": float(target.refusal),
+            "click_field": float(target.field),
+            "click_bare": float(not target.control),
+            "click_stray": float(target.stray),
+            "click_near": self._comparison.nearness(target.name),
+            "click_kind": float(target.kind),
+            "click_hint": float(target.hint),
+            "click_off": float(target.misplaced),
+            "click_missed": around.missed,
+            "click_order": float(target.placed),
+            "click_around": around.pointed,
         }
 
-    def _around(self, click: Mapping[str, Any], one: Target) -> tuple[float, float]:
-        """How well what it stands in is what the goal points at, and what of that it lacks; 0 where
-        nothing is told."""
-        around = looks.around(click, self._seen.goal)
+    def _fold_around(self, click: EventData, target: Target) -> Around:
+        """Compare what the element stands in with the goal; slots there are found."""
+        comparison = self._comparison
+        around = looks.around(click, comparison.goal)
         if around is None:
-            return 0.0, 0.0
-        hit, miss = self._seen.pointed(around)
-        page = len(self._seen.screen.places.keys() - set(self._seen.goal.text.split()))
-        if one.alike or (one.regret == 0 and len(around) < PART * page):
-            self.found |= dict.fromkeys(
-                slot for slot in self._seen.goal.slots if around.issuperset(slot.split())
-            )
-        return hit / (hit + miss) if hit + miss else 0.0, float(min(5, miss))
+            return Around(0.0, 0.0)
+        hit, miss = comparison.pointed(around)
+        page = len(comparison.screen.places.keys() - set(comparison.goal.text.split()))
+        is_own_place = target.regret == 0 and len(around) < PART * page
+        if target.ambiguous or is_own_place:
+            slots = comparison.goal.slots
+            self.find_slots(slot for slot in slots if around.issuperset(slot.split()))
+        return Around(ratio(hit, hit + miss, 0.0), float(min(MAX_MISSED, miss)))
 
-    def _note(self, one: Target, pointed: float, *, quiet: bool) -> None:
-        sofar, role, fits = self.counts, one.shown.role, one.agrees >= AGREES
-        self.ends |= {part for part in one.name.split() if part in ENDS} | (
-            {"submit"} if one.ends else set()
-        )
-        sofar["orders"] += one.placed
-        sofar["offs"] += one.off
-        sofar["strays"] += one.stray
-        sofar["matched"] += fits
-        self.hits += fits and not one.ends
-        sofar["others"] += not (one.stray or one.ends or one.field or fits)
-        if fits:
-            self.names |= set() if one.native else {one.name}
-        elif one.regret > 0 or (one.stray and quiet):
+    def _count(self, target: Target) -> None:
+        counts, role = self.counts, target.shown.role
+        is_other = not (target.stray or target.ends or target.field or target.fits)
+        best = self._best.get(role, 0.0)
+        counts["orders"] += target.placed
+        counts["offs"] += target.misplaced
+        counts["strays"] += target.stray
+        counts["matched"] += target.fits
+        counts["others"] += is_other
+        counts["unlike"] += target.agrees < best
+        self._best[role] = max(target.agrees, best)
+
+    def _note_agreement(self, target: Target, *, quiet: bool) -> None:
+        """Note what the click does towards the goal: an ending, a name, a slot or a mistake."""
+        self.endings |= ENDS.intersection(target.name.split())
+        if target.ends:
+            self.endings.add("submit")
+        if target.fits:
+            self.hits += not target.ends
+            if not target.native:
+                self.names.add(target.name)
+        elif target.regret > 0 or (target.stray and quiet):
             self.wrong += 1
-        sofar["unlike"] += one.agrees < self._best.get(role, 0.0)
-        self._best[role] = max(one.agrees, self._best.get(role, 0.0))
-        if not one.ends:
-            self._last = (one.agrees, one.regret, pointed, float(one.hint))
-        self.found |= dict.fromkeys(
-            slot for slot in self._seen.goal.slots if not one.native and names(one.name, slot)
-        )
+        if not target.native:
+            slots = self._comparison.goal.slots
+            self.find_slots(slot for slot in slots if is_name_of(target.name, slot))
+
+    def _fold_drops(self, step: Step) -> dict[str, float]:
+        """Return the features of a step's drags: the least agreement of what was dragged and of
+        onto what, and whether its place is one that the goal says."""
+        goal, agrees = self._comparison.goal, self._comparison.agrees
+        dragged = [shown_element(drop["element"]).name for drop in step.drops]
+        targets = [drop["onto"] for drop in step.drops if isinstance(drop.get("onto"), Mapping)]
+        places = {place for place, _ in goal.places}
+        for name in dragged:
+            self.find_slots(slot for slot in goal.slots if f" {slot} " in f" {name} ")
+        self.counts["drags"] += len(step.drops)
+        return {
+            "drag_goal": min(map(agrees, dragged), default=0.0),
+            "drag_onto": min((agrees(shown_element(onto).name) for onto in targets), default=0.0),
+            "drag_place": float(any(_dropped_place(drop) in places for drop in step.drops)),
+        }
 
 
-def names(name: str, slot: str) -> bool:
+def _is_nameless(element: EventData) -> bool:
+    return not (element.get("name") or element.get("text"))
+
+
+def _dropped_place(drop: EventData) -> int | None:
+    """Where it was dropped among its siblings, from 1; None where that is not known."""
+    place = drop.get("place")
+    return place + 1 if isinstance(place, int) else None
+
+
+def is_name_of(name: str, slot: str) -> bool:
     """Whether a name is the slot or has it whole; a cross on a button is called Close."""
-    return (
-        name == slot
-        or (slot == "x" and name == "close")
-        or (len(slot) >= WHOLE and f" {slot} " in f" {name} ")
-    )
+    if name == slot:
+        return True
+    if slot == "x" and name == "close":
+        return True
+    return len(slot) >= WHOLE and f" {slot} " in f" {name} "

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from api.stages.model.screen import BOXES, MAX_ELEMENTS, Filled, Screen, ScreenElement
-from api.stages.model.words import DEEDS, in_goal, plain, read_goal, value_agrees, wanted_places
+from api.stages.model.words import (
+    DEEDS,
+    in_goal,
+    plain,
+    ratio,
+    read_goal,
+    value_agrees,
+    wanted_places,
+)
 
 CONTROLS = BOXES | frozenset(
     "button link tab menuitem textbox searchbox combobox listbox slider spinbutton treeitem"
@@ -13,9 +24,16 @@ NEAR = 12
 """Words of text within which a value counts as standing near a word of the goal."""
 FIELDS = frozenset("textbox searchbox combobox listbox spinbutton".split())
 """Roles of what holds a value."""
+TEXT_FIELDS = frozenset(("textbox", "searchbox", "spinbutton"))
+"""Roles of what a text is written into."""
 STEM = 5
 """Letters by which two forms of a word are one: director, directed."""
 FAR = 1_000
+"""The distance of what does not stand there at all."""
+MAX_LINE_WORDS = 200
+"""Words of a line in which nearness is measured."""
+MAX_POSITIONS = 8
+"""Positions of one value in the goal that are looked at."""
 LINE = 200
 """Characters of a line that says what a value is."""
 FEW = 4
@@ -26,196 +44,230 @@ AGREES = 0.85
 """From here on a name or a value agrees with the goal."""
 
 
+class FieldPairs(NamedTuple):
+    """Of the fields that hold a value of the goal: ``share`` have a name that stands nearest to it
+    there, ``crossed`` have another field's name nearer. 1 and 0 where nothing can be compared."""
+
+    share: float
+    crossed: float
+
+
+class FieldPlaces(NamedTuple):
+    """How many fields that hold something stand where an ordinal of the goal says, and how many
+    stand elsewhere."""
+
+    placed: float
+    misplaced: float
+
+
+class Boxes(NamedTuple):
+    """Boxes: how many are checked that the goal does not name, how many that it names are not, and
+    the share that is (1 where it names none)."""
+
+    wrong: int
+    left: int
+    recall: float
+
+
 class GoalComparison:
     """A goal and a screen; each name is compared once."""
 
     def __init__(self, instruction: str) -> None:
         self.goal = read_goal(instruction)
         self.screen = Screen()
-        self._known: dict[str, float] = {}
+        self._agreements: dict[str, float] = {}
 
     def agrees(self, name: str) -> float:
-        """How well a name agrees with the goal; each is compared once."""
-        found = self._known.get(name)
-        if found is None:
-            found = in_goal(name, self.goal)
-            if len(self._known) < MAX_ELEMENTS:
-                self._known[name] = found
-        return found
+        """How well a name agrees with the goal, 0 to 1."""
+        agreement = self._agreements.get(name)
+        if agreement is None:
+            agreement = in_goal(name, self.goal)
+            if len(self._agreements) < MAX_ELEMENTS:
+                self._agreements[name] = agreement
+        return agreement
 
     def nearness(self, text: str) -> float:
-        """1 beside a rare word of the goal in one line of the page, falling to 0 at `NEAR` words
-        away."""
+        """Return 1 for what stands beside a rare word of the goal in one line of the page, less the
+        farther it is, 0 from `NEAR` words on."""
         if not text:
             return 0.0
-        best, first = 0.0, text.split(maxsplit=1)[0]
+        first = text.split(maxsplit=1)[0]
+        gap = NEAR
         for line in self.screen.places.get(first, ()):
-            parts = line.split()
-            if len(parts) > 200 or f" {line} " in self.goal.text:
-                continue
-            marks = [at for at, word in enumerate(parts) if word in self.goal.words]
-            places = [at for at, word in enumerate(parts) if word == first]
-            gap = min((abs(a - b) for a in marks for b in places if a != b), default=NEAR)
-            best = max(best, 1 - min(gap, NEAR) / NEAR)
-        return best
+            words = line.split()
+            if len(words) <= MAX_LINE_WORDS and not self._is_of_instruction(line):
+                marks = [at for at, word in enumerate(words) if word in self.goal.words]
+                places = [at for at, word in enumerate(words) if word == first]
+                gap = min(gap, _distance(marks, places))
+        return 1 - gap / NEAR
 
     def beside(self, value: str) -> list[str]:
-        """Slots that stand on the page in one line with a value, such as what a table calls it."""
-        first = value.split(maxsplit=1)[:1]
+        """Return the slots that stand on the page in one line with a value, such as what a table
+        calls it."""
         lines = [
-            f" {line} "
-            for word in first
-            for line in self.screen.places.get(word, ())
+            line
+            for line in self._lines_with_first_word(value)
             if len(line) <= LINE
+            and f" {value} " in f" {line} "
+            and not self._is_of_instruction(line)
         ]
-        told = [line for line in lines if f" {value} " in line and line not in self.goal.text]
         return [
             slot
             for slot in self.goal.slots
-            if slot != value and any(f" {slot} " in line for line in told)
+            if slot != value and any(f" {slot} " in f" {line} " for line in lines)
         ]
 
     def regret(self, target: ScreenElement, agrees: float) -> float:
-        """How much better another visible element with the same role and tag agrees."""
-        best = 0.0
-        for one in self.screen.elements:
-            if one.role == target.role and one.name != target.name:
-                best = max(best, self.agrees(one.name))
-        return max(0.0, best - agrees)
+        """How much better another visible element with the same role agrees."""
+        others = (
+            self.agrees(element.name)
+            for element in self.screen.elements
+            if element.role == target.role and element.name != target.name
+        )
+        return max(0.0, max(others, default=0.0) - agrees)
 
     def pointed(self, around: frozenset[str]) -> tuple[int, int]:
-        """Of the goal's rare words that stand in few lines of the page, beside the instruction: how
-        many are in ``around``, and how many are not."""
-        hit = miss = 0
-        for word in self.goal.words:
-            lines = sum(
-                f" {line} " not in self.goal.text for line in self.screen.places.get(word, ())
-            )
-            if 0 < lines <= FEW:
-                hit += word in around
-                miss += word not in around
-        return hit, miss
+        """Of the goal's rare words that stand in few lines of the page, beside the instruction:
+        return how many are in ``around``, and how many are not."""
+        pointing = {word for word in self.goal.words if 0 < self._count_lines(word) <= FEW}
+        return len(pointing & around), len(pointing - around)
 
-    def now(self) -> float:
-        """The share of the slots that are a whole line of the page now."""
+    def _count_lines(self, word: str) -> int:
+        """In how many lines of the page a word stands, beside the instruction."""
+        lines = self.screen.places.get(word, ())
+        return sum(not self._is_of_instruction(line) for line in lines)
+
+    def _is_of_instruction(self, line: str) -> bool:
+        """Whether a line of the page is a part of the instruction itself."""
+        return f" {line} " in self.goal.text
+
+    def _lines_with_first_word(self, text: str) -> set[str]:
+        """The lines of the page that have a text's first word; none for an empty text."""
+        first = text.split(maxsplit=1)[:1]
+        return self.screen.places.get(first[0], set()) if first else set()
+
+    def share_in_lines(self) -> float:
+        """The share of the slots that are a whole line of the page."""
         slots = self.goal.slots
-        return sum(slot in self.screen.lines for slot in slots) / len(slots) if slots else 0.0
+        return ratio(sum(slot in self.screen.lines for slot in slots), len(slots), 0.0)
 
-    def in_view(self) -> float:
-        """The share of the slots that stand on the page now, beside the instruction."""
+    def share_in_view(self) -> float:
+        """The share of the slots that stand on the page, beside the instruction."""
         slots = self.goal.slots
-        return sum(map(self._stands, slots)) / len(slots) if slots else 0.0
+        return ratio(sum(map(self._is_in_view, slots)), len(slots), 0.0)
 
-    def _stands(self, slot: str) -> bool:
+    def _is_in_view(self, slot: str) -> bool:
         """Whether the slot is on the page, beside the instruction."""
-        for line in self.screen.places.get(slot.split(maxsplit=1)[0], ()):
-            spaced = f" {line} "
-            if (
-                f" {slot} " in spaced
-                and spaced not in self.goal.text
-                and self.goal.text not in spaced
-            ):
-                return True
-        return False
+        return any(
+            f" {slot} " in f" {line} "
+            and not self._is_of_instruction(line)
+            and self.goal.text not in f" {line} "
+            for line in self._lines_with_first_word(slot)
+        )
 
-    def agreement(self, one: Filled) -> float | None:
+    def agreement(self, field: Filled) -> float | None:
         """Of what the field holds with the goal; None where there is nothing to compare."""
-        if is_box(one):
-            return self.agrees(one.name) if one.checked else None
-        return min(map(self._value_agrees, one.parts), default=None)
+        if field.is_box:
+            return self.agrees(field.name) if field.checked else None
+        return min(map(self._value_agrees, field.parts), default=None)
 
     def _value_agrees(self, value: str) -> float:
         """With the goal itself, or with what stands on the page beside a rare word of it."""
         agrees = value_agrees(value, self.goal)
-        if agrees < AGREES and self.goal.words & DEEDS["pasted"]:
-            others = [one for one in self.screen.fields.values() if value in one.parts]
-            return max(agrees, AGREES * (len(others) > 1))
-        return agrees if agrees >= AGREES or self.nearness(plain(value)) < BESIDE else AGREES
+        if agrees >= AGREES:
+            return agrees
+        if self.goal.words & DEEDS["pasted"]:
+            holding = sum(value in field.parts for field in self.screen.fields.values())
+            return max(agrees, AGREES) if holding > 1 else agrees
+        return AGREES if self.nearness(plain(value)) >= BESIDE else agrees
 
-    def paired(self) -> tuple[float, float]:
-        """Of the fields that hold a value of the goal: the share whose name stands nearest to it
-        there, and how many have the name of another field nearer. 1 and 0 where there is nothing to
-        compare."""
-        said = self.goal.text.split()
-        fields = [one for one in self.screen.fields.values() if one.values and not is_box(one)]
-        names: dict[Filled | ScreenElement, frozenset[str]] = {
-            one: _stems(one.name) for one in fields
-        }
-        names |= {one: _stems(one.name) for one in self.screen.elements if one.role in FIELDS}
+    def pair_fields(self) -> FieldPairs:
+        """Compare where the goal has the values of fields with where it has their names."""
+        words = self.goal.text.split()
+        fields = [one for one in self.screen.fields.values() if one.values and not one.is_box]
+        names = [field.name for field in fields]
+        names += [element.name for element in self.screen.elements if element.role in FIELDS]
         labels = {
-            stems: [at for at, word in enumerate(said) if word[:STEM] in stems]
-            for stems in names.values()
+            stems: [at for at, word in enumerate(words) if word[:STEM] in stems]
+            for stems in map(_stems, names)
         }
         own = crossed = 0
-        for one in fields:
-            places = _positions(said, one.values[0].split())
-            stems = names[one]
-            if not places or len(one.values) > 1:
-                continue
-            mine = _nearest(places, labels[stems])
-            other = min(
-                (_nearest(places, at) for of, at in labels.items() if not of & stems), default=FAR
-            )
-            own += mine < FAR and mine <= other
-            crossed += other < mine
-        return own / (own + crossed) if own + crossed else 1.0, float(crossed)
+        for field in fields:
+            places = _positions(words, field.values[0].split())
+            if places and len(field.values) == 1:
+                stems = _stems(field.name)
+                own_distance = _distance(places, labels[stems])
+                other_distance = _other_distance(places, stems, labels)
+                own += own_distance < FAR and own_distance <= other_distance
+                crossed += other_distance < own_distance
+        return FieldPairs(ratio(own, own + crossed, 1.0), float(crossed))
 
-    def field_places(self) -> tuple[float, float]:
-        """Of the fields that hold something and of whose kind the goal says an ordinal: how many
-        stand there, how many elsewhere."""
-        right = wrong = 0
-        for one in self.screen.fields.values():
-            kinds = frozenset((one.role, one.tag, one.type))
-            asked = (
-                wanted_places(self.goal, kinds)
-                if one.place and (one.values or one.checked)
-                else frozenset()
-            )
-            right += one.place in asked
-            wrong += bool(asked) and one.place not in asked
-        return float(right), float(wrong)
+    def field_places(self) -> FieldPlaces:
+        """Compare the places of the fields that hold something with the ordinals of the goal."""
+        placed = misplaced = 0
+        for field in self.screen.fields.values():
+            if field.place and (field.values or field.checked):
+                asked = wanted_places(self.goal, field.kinds)
+                placed += field.place in asked
+                misplaced += bool(asked) and field.place not in asked
+        return FieldPlaces(float(placed), float(misplaced))
 
-    def _placed(self, one: Filled) -> bool:
+    def _is_placed(self, field: Filled) -> bool:
         """Whether it stands where an ordinal of the goal says."""
-        return one.place in wanted_places(self.goal, frozenset((one.role, one.tag, one.type)))
+        return field.place in wanted_places(self.goal, field.kinds)
 
-    def boxes(self) -> tuple[int, int, float]:
-        """Boxes checked that the goal does not name, boxes that it names and that are not, the
-        share that is."""
-        fields = self.screen.fields.values()
-        boxes = {
-            one.name: bool(one.checked) for one in fields if is_box(one) and not self._placed(one)
-        }
-        boxes |= {value: True for one in fields if one.role == "listbox" for value in one.values}
-        for one in self.screen.elements:
-            if one.role in BOXES and one.name:
-                boxes.setdefault(one.name, False)
+    def compare_boxes(self) -> Boxes:
+        """Compare what is checked, and what could be, with the goal."""
+        boxes = self._checked_by_name()
         meant = [checked for name, checked in boxes.items() if self.agrees(name) >= AGREES]
         wrong = sum(checked and self.agrees(name) < AGREES for name, checked in boxes.items())
-        return wrong, meant.count(False), meant.count(True) / len(meant) if meant else 1.0
+        return Boxes(wrong, meant.count(False), ratio(meant.count(True), len(meant), 1.0))
 
-    def empty(self) -> list[ScreenElement]:
-        """Visible fields that hold nothing."""
-        full = {
-            one.name for one in self.screen.fields.values() if one.text or one.secret or one.checked
-        }
-        return [one for one in self.screen.elements if one.name not in full]
+    def _checked_by_name(self) -> dict[str, bool]:
+        """Whether each box and each choice of a list is checked, by its name."""
+        boxes: dict[str, bool] = {}
+        fields = self.screen.fields.values()
+        for field in fields:
+            if field.is_box and not self._is_placed(field):
+                boxes[field.name] = bool(field.checked)
+        for field in fields:
+            if field.role == "listbox":
+                boxes |= dict.fromkeys(field.values, True)
+        for element in self.screen.elements:
+            if element.role in BOXES and element.name:
+                boxes.setdefault(element.name, False)
+        return boxes
+
+    def empty_fields(self) -> int:
+        """How many of the visible text fields hold nothing."""
+        full = {field.name for field in self.screen.fields.values() if field.is_set or field.secret}
+        return sum(
+            element.role in TEXT_FIELDS and element.name not in full
+            for element in self.screen.elements
+        )
 
 
 def _stems(name: str) -> frozenset[str]:
     return frozenset(word[:STEM] for word in name.split() if len(word) > 1)
 
 
-def _positions(said: list[str], value: list[str]) -> list[int]:
+def _positions(words: list[str], value: list[str]) -> list[int]:
     """Where the words of a value stand; few."""
     size = len(value)
-    return [at for at in range(len(said)) if size and said[at : at + size] == value][:8]
+    if not size:
+        return []
+    return [at for at in range(len(words)) if words[at : at + size] == value][:MAX_POSITIONS]
 
 
-def _nearest(places: list[int], others: list[int]) -> int:
+def _distance(places: list[int], others: list[int]) -> int:
+    """The least distance of two different places; `FAR` where there are none."""
     return min((abs(a - b) for a in places for b in others if a != b), default=FAR)
 
 
-def is_box(one: Filled) -> bool:
-    """Whether it is checked rather than written into."""
-    return one.checked is not None or one.role in BOXES
+def _other_distance(
+    places: list[int], stems: frozenset[str], labels: Mapping[frozenset[str], list[int]]
+) -> int:
+    """The distance of the nearest label that shares no word with these stems."""
+    return min(
+        (_distance(places, at) for other, at in labels.items() if not other & stems), default=FAR
+    )

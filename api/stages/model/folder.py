@@ -1,10 +1,10 @@
-"""A model is a folder: trees, calibration, the features that it was trained on, the data's digest,
-a card of metrics.
+"""A model is a folder: trees, calibration, features that it was trained on, a card of metrics.
 
-model.npz          the trees of every head, and known rows for novelty calibration.json   the cases
-that were left out, a level (trajectory, step) features.json      names, order, signs and the digest
-of the code that makes them card.json          how it was trained, on what, what was measured; the
-heads' weights; the digests of the others
+- model.npz: the trees of every head, and known rows for novelty
+- calibration.json: the cases that were left out, a level (trajectory, step)
+- features.json: names, order, signs and the digest of the code that makes them
+- card.json: how it was trained, on what, what was measured; the heads' weights; the digests of the
+  others
 
 It is loaded by name and refused where a digest or the features differ.
 """
@@ -34,12 +34,12 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 class ModelError(ValueError):
-    """A model can't be loaded; the message names the file, the value and what was wanted."""
+    """A model can't be loaded; the message names the file, the value and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """``heads``: aspect → trees, "success" among them; ``weights``: of the other heads beside
+    """``heads``: trees by aspect, "success" among them; ``weights``: of the other heads beside
     success's 1."""
 
     name: str
@@ -54,13 +54,12 @@ class Model:
 
 
 def features_json() -> dict[str, Any]:
-    """The features of this build."""
+    """Return the features of this build: names, signs and the digest of their code."""
     return {"names": list(schema.NAMES), "signs": list(schema.SIGNS), "digest": schema.digest()}
 
 
 def save(folder: Path, model: Model) -> str:
-    """Write the folder, which must not be there; gives the model's digest. Raises
-    FileExistsError."""
+    """Write a new folder and return the model's digest. Raises FileExistsError."""
     folder.mkdir(parents=True)
     arrays = {
         f"{head}.{name}": value
@@ -71,7 +70,7 @@ def save(folder: Path, model: Model) -> str:
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)
     (folder / "model.npz").write_bytes(packed.getvalue())
-    calibration = {level: one.to_json() for level, one in model.calibration.items()}
+    calibration = {level: cases.to_json() for level, cases in model.calibration.items()}
     (folder / "calibration.json").write_bytes(orjson.dumps(calibration))
     (folder / "features.json").write_bytes(
         orjson.dumps(features_json(), option=orjson.OPT_INDENT_2)
@@ -91,10 +90,10 @@ def save(folder: Path, model: Model) -> str:
 
 
 def find(models: Path, name: str) -> Path:
-    """The folder of a model by its name. Raises `ModelError` that lists those that are there."""
+    """Return the folder of a model by its name. Raises `ModelError` that lists the models."""
     if _NAME.fullmatch(name) and (models / name / "card.json").is_file():
         return models / name
-    there = sorted(one.parent.name for one in models.glob("*/card.json")) or ["none"]
+    there = sorted(card.parent.name for card in models.glob("*/card.json")) or ["none"]
     raise ModelError(f"model {name[:80]!r}: not in {models}; there are: {', '.join(there)}")
 
 
@@ -116,7 +115,7 @@ def load(folder: Path) -> Model:
             weights={head: float(weight) for head, weight in card["weights"].items()},
             scales={head: float(scale) for head, scale in card["scales"].items()},
             known=known,
-            calibration={level: from_json(said) for level, said in calibration.items()},
+            calibration={level: from_json(cases) for level, cases in calibration.items()},
             card=card,
         )
     except (OSError, KeyError, TypeError, orjson.JSONDecodeError) as error:

@@ -22,26 +22,34 @@ class IsotonicCurve(NamedTuple):
 
     def evaluate(self, scores: Floats) -> Floats:
         """The chance at each score; beyond the ends that of the end."""
-        found: Floats = np.interp(scores, self.scores, self.chances)
-        return found
+        chances: Floats = np.interp(scores, self.scores, self.chances)
+        return chances
+
+
+class Block(NamedTuple):
+    """Neighbouring knots that have one chance: the mean of their cases."""
+
+    mean: float
+    cases: float
+    knots: int
+
+    def pooled_with(self, other: Block) -> Block:
+        """Return one block of both."""
+        cases = self.cases + other.cases
+        mean = (self.mean * self.cases + other.mean * other.cases) / cases
+        return Block(mean, cases, self.knots + other.knots)
 
 
 def isotonic(scores: Floats, success: NDArray[np.bool_]) -> IsotonicCurve:
-    """Fit it; equal scores have one chance. At least one case is wanted."""
+    """Fit the curve to at least one case; equal scores have one chance."""
     knots, place = np.unique(scores, return_inverse=True)
     count = np.bincount(place).astype(np.float64)
-    blocks: list[tuple[float, float, int]] = []  # mean, cases, knots
+    blocks: list[Block] = []
     for mean, cases in zip(np.bincount(place, success) / count, count, strict=True):
-        block = (float(mean), float(cases), 1)
-        while blocks and blocks[-1][0] >= block[0]:
-            before = blocks.pop()
-            both = before[1] + block[1]
-            block = (
-                (before[0] * before[1] + block[0] * block[1]) / both,
-                both,
-                before[2] + block[2],
-            )
+        block = Block(float(mean), float(cases), 1)
+        while blocks and blocks[-1].mean >= block.mean:
+            block = blocks.pop().pooled_with(block)
         blocks.append(block)
-    return IsotonicCurve(
-        knots, np.repeat([mean for mean, _, _ in blocks], [width for _, _, width in blocks])
-    )
+    means = [block.mean for block in blocks]
+    widths = [block.knots for block in blocks]
+    return IsotonicCurve(knots, np.repeat(means, widths))

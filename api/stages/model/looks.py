@@ -1,13 +1,12 @@
-"""What a click tells of an element beside its name: its class, its colour, what it stands in; as
-words of the goal."""
+"""What a click says of an element beside its name: class, colour and surroundings, as words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
+from api.stages.model.screen import EventData
 from api.stages.model.words import STOP, Goal, plain
 
 COLORS: Mapping[str, tuple[int, int, int]] = {
@@ -22,44 +21,45 @@ BESIDE = 4
 _PART = re.compile(r"[A-Z]?[a-z]+|[0-9]+")
 
 
-def looks(click: Mapping[str, Any]) -> frozenset[str]:
-    """The words of its class, and the names of its colour."""
+def looks(click: EventData) -> frozenset[str]:
+    """Return the words of the element's class and the names of its colour."""
     return _looks(str(click.get("class") or "")[:200], str(click.get("color") or ""))
 
 
 @lru_cache(maxsize=1024)
 def _looks(classes: str, color: str) -> frozenset[str]:
-    return frozenset(part.lower() for part in _PART.findall(classes)) | _names(color)
+    return frozenset(part.lower() for part in _PART.findall(classes)) | _color_names(color)
 
 
-def _names(color: str) -> frozenset[str]:
-    """The names of the nearest colour; none for what is no #rrggbb."""
+def _color_names(color: str) -> frozenset[str]:
+    """Return the names of the nearest colour; none for what is no #rrggbb."""
     if not re.fullmatch(r"#[0-9a-f]{6}", color):
         return frozenset()
     own = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
-    apart = {
+    distances = {
         name: sum((a - b) ** 2 for a, b in zip(own, other, strict=True))
         for name, other in COLORS.items()
     }
-    least = min(apart.values())
-    return frozenset(name for name, value in apart.items() if value == least)
+    least = min(distances.values())
+    return frozenset(name for name, distance in distances.items() if distance == least)
 
 
-def label(click: Mapping[str, Any]) -> str:
-    """The few words beside a nameless element; nothing where there are more."""
-    said = plain(str(click.get("around") or ""))
-    return said if len(said.split()) <= BESIDE else ""
+def label(click: EventData) -> str:
+    """Return the few words beside a nameless element; an empty text where there are more."""
+    text = plain(str(click.get("around") or ""))
+    return text if len(text.split()) <= BESIDE else ""
 
 
-def agrees(click: Mapping[str, Any], goal: Goal) -> bool:
-    """Whether the goal has a word of how it looks."""
+def agrees(click: EventData, goal: Goal) -> bool:
+    """Whether the goal has a word of how the element looks."""
     return bool((looks(click) - STOP) & goal.words)
 
 
-def around(click: Mapping[str, Any], goal: Goal) -> frozenset[str] | None:
-    """The words of what it stands in, without the instruction; None where it is not told."""
-    said = click.get("around")
-    if said is None:
+def around(click: EventData, goal: Goal) -> frozenset[str] | None:
+    """Return the words of what the element stands in, without the instruction; None where that is
+    not known."""
+    around = click.get("around")
+    if around is None:
         return None
-    text = f" {plain(str(said))} ".replace(goal.text, " ")
+    text = f" {plain(str(around))} ".replace(goal.text, " ")
     return frozenset(text.split())

@@ -21,17 +21,18 @@ class Known(NamedTuple):
     spread: Floats
 
     def distance(self, row: Floats) -> float:
-        """Root mean square over the features, to the nearest; in standard deviations of
-        training."""
+        """Return the root mean square over the features to the nearest row, in standard deviations
+        of training."""
         apart = self.rows - (np.nan_to_num(row) - self.middle) / self.spread
         return float(np.sqrt(np.einsum("ij,ij->i", apart, apart).min() / apart.shape[1]))
 
 
 def sample_rows(rows: Floats, seed: int = 0) -> Known:
-    """Of training rows [n, features], at most `KEPT` drawn from them."""
+    """Draw at most `KEPT` of the training rows [n, features]."""
     rows = np.nan_to_num(rows)
-    middle, spread = rows.mean(axis=0), rows.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
+    middle = rows.mean(axis=0)
+    deviation = rows.std(axis=0)
+    spread = np.where(deviation > 0, deviation, 1.0)
     draw = np.random.default_rng(seed)
     chosen = draw.choice(len(rows), min(KEPT, len(rows)), replace=False)
     return Known((rows[np.sort(chosen)] - middle) / spread, middle, spread)

@@ -145,6 +145,9 @@ _FILES = tuple(
         "looks",
         "target",
         "clicks",
+        "effects",
+        "slots",
+        "progress",
         "features",
         "summing",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -25,12 +26,11 @@ READERS = 256
 
 
 class ModelStage:
-    """One loaded model at one risk. Holds no state that an answer depends on; what it keeps only
-    saves time."""
+    """One loaded model at one risk. What it keeps between questions only saves time."""
 
     name: Literal["model"] = "model"
     one_thread = True
-    """The readers that are kept are of whoever calls, and of nobody beside."""
+    """The readers that are kept may be used by one thread alone."""
 
     def __init__(self, model: Model, risk: float = RISK) -> None:
         if not 0 < risk < 0.5:
@@ -45,90 +45,101 @@ class ModelStage:
         )
 
     @property
-    def by(self) -> str:
-        """Who speaks, as verdicts have it."""
+    def signature(self) -> str:
+        """The ``by`` of this model's verdicts: its name and the start of its digest."""
         return f"{self.model.name}@{self.model.digest[:12]}"
 
     def digest(self, question: Question) -> str:
-        """Of model, risk, what is asked and the features: nothing else has a part in the answer."""
+        """Hash model, risk, what is asked and the features: nothing else is part of the answer."""
         rows = np.asarray(self._rows(question), np.float64).tobytes()
-        asked = f"{self.model.digest}\0{self.risk!r}\0{question.about}\0{question.terminal}\0{question.step}\0"
-        return hashlib.sha256(asked.encode() + rows).hexdigest()
+        depends = (
+            f"{self.model.digest}\0{self.risk!r}\0{question.about}\0{question.terminal}"
+            f"\0{question.step}\0"
+        )
+        return hashlib.sha256(depends.encode() + rows).hexdigest()
 
     async def ask(self, question: Question) -> Opinion:
-        """One opinion; takes no more than a millisecond or two, so it needs no thread."""
+        """Return one opinion; takes no more than a millisecond or two, so it needs no thread."""
         return self.answer(question)
 
     def answer(self, question: Question) -> Opinion:
-        """As `ask`, for who is not asynchronous."""
+        """Do what `ask` does, for callers that are not asynchronous."""
         level = "trajectory" if question.about == "goal" else "step"
         rows = self._rows(question)
         if not rows:
-            return self._abstains("no step of the log is sealed", {})
-        found = self._gates.get(level)
-        if found is None:
-            return self._abstains(f"the model was not calibrated for a {level}", {"level": level})
+            return self._abstain("no step of the log is sealed", {})
+        confidence_gate = self._gates.get(level)
+        if confidence_gate is None:
+            return self._abstain(f"the model was not calibrated for a {level}", {"level": level})
         matrix = np.asarray(rows if level == "trajectory" else rows[-1:], np.float64)
         scores = {head: summed(trees.score(matrix)) for head, trees in self.model.heads.items()}
         novelty = self.model.known.distance(matrix[-1])
-        said = found.judge(self.model.calibration[level], scores["success"], novelty)
+        calibration = self.model.calibration[level]
+        chances = confidence_gate.judge(calibration, scores["success"], novelty)
         record = {
-            "model": self.by,
+            "model": self.signature,
             "features": self.model.card["features"],
             "level": level,
             "risk": self.risk,
             "scores": {head: round(score, 6) for head, score in scores.items()},
-            "p": round(said.p, 6),
-            "possible": sorted(said.possible),
+            "p": round(chances.p, 6),
+            "possible": sorted(chances.possible),
             "novelty": round(novelty, 6),
         }
-        if said.answers is None:
-            return self._abstains(said.why, record)
-        confidence = abs(2 * said.p - 1)
-        return Opinion(
-            Verdict("model", self._blended(said.p, scores), confidence, said.why, self.by), record
-        )
+        if chances.answers is None:
+            return self._abstain(chances.why, record)
+        score = self._blend(chances.p, scores)
+        confidence = abs(2 * chances.p - 1)
+        return Opinion(Verdict("model", score, confidence, chances.why, self.signature), record)
 
-    def _blended(self, p: float, scores: dict[str, float]) -> float:
-        """Success's chance and the other heads', by their weights; in [0, 1]."""
-        total, value = 1.0, p
+    def _blend(self, p: float, scores: Mapping[str, float]) -> float:
+        """Return success's chance and the other heads', by their weights; in [0, 1]."""
+        total = 1.0
+        value = p
         for head, weight in self.model.weights.items():
-            chance = float(sigmoid(np.asarray([scores[head] / self.model.scales[head]]))[0])
-            total, value = total + weight, value + weight * chance
+            scaled = np.asarray([scores[head] / self.model.scales[head]])
+            total += weight
+            value += weight * float(sigmoid(scaled)[0])
         return value / total
 
-    def _abstains(self, why: str, record: dict[str, object]) -> Opinion:
-        return Opinion(Verdict("model", None, 0.0, why, self.by), record)
+    def _abstain(self, why: str, record: dict[str, object]) -> Opinion:
+        return Opinion(Verdict("model", None, 0.0, why, self.signature), record)
 
     def _rows(self, question: Question) -> list[Row]:
-        """The rows up to the question's step."""
+        """Return the rows up to the question's step."""
         reader = self._reader(question)
-        rows = reader.ended() if question.terminal or question.about == "goal" else reader.rows
+        is_over = question.terminal or question.about == "goal"
+        rows = reader.ended() if is_over else reader.rows
         return with_rewards(rows[: question.step + 1], question.rewards)
 
     def _reader(self, question: Question) -> FeatureReader:
+        """Return a reader of the whole log: the kept one with what is new, or a fresh one."""
         events = question.events
         instruction = str(question.task.get("instruction", ""))
         key = (question.episode, instruction)
-        reader, last = self._readers.pop(key, (None, None))
-        at = reader.seq if reader is not None else 0
-        # A log only grows: where the event that was read last stands at its place, what was read is
-        # its start.
-        known = 0 < at <= len(events) and events[at - 1] == last
-        if reader is None or not known:
-            reader, at = FeatureReader(instruction), 0
-        reader.feed(events[at:])
+        kept, last = self._readers.pop(key, (None, None))
+        if kept is not None and _is_start(events, kept.seq, last):
+            reader = kept
+        else:
+            reader = FeatureReader(instruction)
+        reader.feed(events[reader.seq :])
         self._readers[key] = reader, events[-1] if events else None
         if len(self._readers) > READERS:
             self._readers.popitem(last=False)
         return reader
 
 
+def _is_start(events: Sequence[Event], read: int, last: Event | None) -> bool:
+    """Whether the first ``read`` events are those that were read: a log only grows, so it is enough
+    that the last of them stands at its place."""
+    return 0 < read <= len(events) and events[read - 1] == last
+
+
 def load_stage(models: Path, name: str, risk: float = RISK) -> ModelStage:
-    """The stage of the model called ``name`` in the folder ``models``. Raises `ModelError`."""
+    """Load the model called ``name`` in the folder ``models`` as a stage. Raises `ModelError`."""
     return ModelStage(load(find(models, name)), risk)
 
 
 def scores(model: Model, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of many steps [n, features] at once: the success head's score of each."""
+    """Return the success head's score of each of many steps [n, features]."""
     return model.heads["success"].score(rows)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from api.stages.model.screen import Filled, Screen, shown_element
-from detectors.model.types import Event
+from api.stages.model.screen import EventData, Filled, Screen, field_key, shown_element
+from detectors.model.types import Event, Json
+
+MAX_ACTION = 200
+"""Characters of what the harness says of its action that are read."""
 
 
 @dataclass(slots=True)
@@ -15,17 +17,19 @@ class Step:
     """What one step did, before it is a row."""
 
     typed: bool = False
-    clicks: list[Mapping[str, Any]] = field(default_factory=list)
+    clicks: list[EventData] = field(default_factory=list)
     hovered: list[str] = field(default_factory=list)
-    focused: Mapping[str, Any] | None = None
-    drops: list[Mapping[str, Any]] = field(default_factory=list)
+    focused: EventData | None = None
+    drops: list[EventData] = field(default_factory=list)
     doubles: int = 0
     pasted: int = 0
     changed: list[tuple[Filled | None, Filled]] = field(default_factory=list)
-    came: list[str] = field(default_factory=list)
+    """Fields before and after."""
+    appeared: list[str] = field(default_factory=list)
     added: int = 0
     removed: int = 0
     before: int = 0
+    """The size of the screen when it began."""
     errors: int = 0
     status: int = 0
     dialog: int = 0
@@ -36,78 +40,68 @@ class Step:
 
     @property
     def quiet(self) -> bool:
-        """Nothing on screen, in fields or in addresses changed."""
-        return not (
-            self.added or self.removed or self.changed or self.navigated or self.tabs or self.dialog
-        )
+        """Whether nothing on screen, in fields or in addresses changed."""
+        counts = (self.added, self.removed, self.navigated, self.tabs, self.dialog)
+        return not self.changed and not any(counts)
 
-    def hear(self, event: Event, screen: Screen) -> None:
-        """One more event of it, before the screen takes it."""
-        hear = _HEARS.get(event.kind)
-        if hear is not None and not event.data.get("baseline"):
-            hear(self, screen, event.data)
+    def fold(self, event: Event, screen: Screen) -> None:
+        """Apply one more event of the step; ``screen`` is as it was before the event."""
+        apply = _HANDLERS.get(event.kind)
+        if apply is not None and not event.data.get("baseline"):
+            apply(self, screen, event.data)
 
 
-def types_keys(action: Any) -> bool:
+def types_keys(action: Json) -> bool:
     """Whether the harness says that keys were used."""
-    said = str(action)[:200].lower()
-    return any(word in said for word in ("type", "fill", "press", "key", "text"))
+    text = str(action)[:MAX_ACTION].lower()
+    return any(word in text for word in ("type", "fill", "press", "key", "text"))
 
 
-def typed_text(action: Any) -> str:
-    """The text that the harness says is typed; nothing where it says none."""
-    if not isinstance(action, Mapping):
-        return ""
-    return next(
-        (
-            str(action[name])[:200]
-            for name in ("text", "value")
-            if isinstance(action.get(name), str)
-        ),
-        "",
-    )
+def typed_text(action: Json) -> str:
+    """Return the text that the harness says is typed; an empty one where it says none."""
+    if isinstance(action, Mapping):
+        for name in ("text", "value"):
+            if isinstance(action.get(name), str):
+                return str(action[name])[:MAX_ACTION]
+    return ""
 
 
-def _clicked(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
-    if data.get("trusted"):
-        element = data["element"]
-        if (
-            step.focused is not None
-            and element.get("role") == "generic"
-            and not element.get("name")
-        ):
-            data = {
-                **data,
-                "element": step.focused,
-            }  # the press went to it, and then the page changed
-        step.clicks.append(data)
+def _add_click(step: Step, screen: Screen, data: EventData) -> None:
+    if not data.get("trusted"):
+        return
+    element = data["element"]
+    nameless = element.get("role") == "generic" and not element.get("name")
+    if step.focused is not None and nameless:
+        # The press went to what has the focus, and then the page changed.
+        data = {**data, "element": step.focused}
+    step.clicks.append(data)
 
 
-def _focused(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _set_focus(step: Step, screen: Screen, data: EventData) -> None:
     if data.get("trusted"):
         step.focused = data["element"]
 
 
-def _hovered(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _add_hover(step: Step, screen: Screen, data: EventData) -> None:
     if data.get("trusted"):
         step.hovered.append(shown_element(data["element"]).name)
 
 
-def _doubled(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _count_double_click(step: Step, screen: Screen, data: EventData) -> None:
     step.doubles += bool(data.get("trusted"))
 
 
-def _dropped(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _add_drop(step: Step, screen: Screen, data: EventData) -> None:
     if data.get("trusted") and isinstance(data.get("element"), Mapping):
         step.drops.append(data)
 
 
-def _pasted(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _count_paste(step: Step, screen: Screen, data: EventData) -> None:
     step.pasted += 1
 
 
-def _filled(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
-    key = (str(data.get("frame")), str(data["field"]))
+def _fill(step: Step, screen: Screen, data: EventData) -> None:
+    key = field_key(data)
     before = screen.fields.get(key)
     screen.fill(data)
     after = screen.fields.get(key)
@@ -115,66 +109,66 @@ def _filled(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
         step.changed.append((before, after))
 
 
-def _element(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _add_element(step: Step, screen: Screen, data: EventData) -> None:
     step.added += 1
-    step.came.append(shown_element(data["element"]).name)
+    step.appeared.append(shown_element(data["element"]).name)
 
 
-def _text(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _add_text(step: Step, screen: Screen, data: EventData) -> None:
     step.added += 1
-    step.came.append(str(data["text"]))
+    step.appeared.append(str(data["text"]))
 
 
-def _remove_field(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _count_removal(step: Step, screen: Screen, data: EventData) -> None:
     step.removed += 1
 
 
-def _navigate(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _navigate(step: Step, screen: Screen, data: EventData) -> None:
     step.navigated += bool(data.get("main"))
 
 
-def _answered(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _add_response(step: Step, screen: Screen, data: EventData) -> None:
     if data.get("type") in ("Document", "XHR", "Fetch"):
         status = int(data.get("status") or 0)
         step.status = max(step.status, status // 100)
         step.errors += status >= 400
 
 
-def _broke(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _add_failure(step: Step, screen: Screen, data: EventData) -> None:
     step.errors += not data.get("canceled")
 
 
-def _dialog(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _open_dialog(step: Step, screen: Screen, data: EventData) -> None:
     step.dialog += 1
-    step.came.append(str(data.get("message") or ""))
+    step.appeared.append(str(data.get("message") or ""))
 
 
-def _download(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _count_download(step: Step, screen: Screen, data: EventData) -> None:
     step.downloaded += 1
 
 
-def _tab(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _count_tab(step: Step, screen: Screen, data: EventData) -> None:
     step.tabs += 1
 
 
-_HEARS = {
-    "element.clicked": _clicked,
-    "element.double_clicked": _doubled,
-    "element.dropped": _dropped,
-    "element.focused": _focused,
-    "element.hovered": _hovered,
-    "text.pasted": _pasted,
-    "field.filled": _filled,
-    "element.appeared": _element,
-    "text.appeared": _text,
-    "element.disappeared": _remove_field,
-    "text.disappeared": _remove_field,
+_HANDLERS = {
+    "element.clicked": _add_click,
+    "element.double_clicked": _count_double_click,
+    "element.dropped": _add_drop,
+    "element.focused": _set_focus,
+    "element.hovered": _add_hover,
+    "text.pasted": _count_paste,
+    "field.filled": _fill,
+    "element.appeared": _add_element,
+    "text.appeared": _add_text,
+    "element.disappeared": _count_removal,
+    "text.disappeared": _count_removal,
     "page.navigated": _navigate,
-    "request.finished": _answered,
-    "request.failed": _broke,
-    "page.failed": _broke,
-    "dialog.opened": _dialog,
-    "download.began": _download,
-    "download.finished": _download,
-    "tab.opened": _tab,
+    "request.finished": _add_response,
+    "request.failed": _add_failure,
+    "page.failed": _add_failure,
+    "dialog.opened": _open_dialog,
+    "download.began": _count_download,
+    "download.finished": _count_download,
+    "tab.opened": _count_tab,
 }

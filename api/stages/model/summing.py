@@ -17,9 +17,9 @@ BEFORE = 0.3
 
 def shares(steps: int) -> Floats:
     """The weight of each of so many steps: [steps]; the last is 1, the others `BEFORE` together."""
-    found = np.full(steps, BEFORE / max(1, steps - 1))
-    found[-1:] = 1.0
-    return found
+    weights = np.full(steps, BEFORE / max(1, steps - 1))
+    weights[-1:] = 1.0
+    return weights
 
 
 def summed(scores: Floats) -> float:

@@ -8,6 +8,7 @@ saw none, it counts as 0, as LightGBM's does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,6 +18,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 BATCH = 512
 """Rows that are walked at once; more would only move memory."""
+
+
+class Node(NamedTuple):
+    """One node of `Trees`."""
+
+    left: int
+    right: int
+    feature: int = 0
+    threshold: float = math.inf
+    value: float = 0.0
+    missing: int = 0
 
 
 class Trees(NamedTuple):
@@ -43,27 +55,28 @@ class Trees(NamedTuple):
 
     def _score(self, rows: Floats) -> Floats:
         unknown = np.isnan(rows)
+        has_unknown = bool(unknown.any())
         known = np.where(unknown, 0.0, rows)
-        some = bool(unknown.any())
-        at = np.broadcast_to(self.roots, (len(rows), len(self.roots))).copy()
-        lines = np.arange(len(rows))[:, None]
+        node = np.broadcast_to(self.roots, (len(rows), len(self.roots))).copy()
+        line = np.arange(len(rows))[:, None]
         for _ in range(self.depth):
-            feature = self.feature[at]
-            left = known[lines, feature] <= self.threshold[at]
-            if some:
-                how = self.missing[at]
-                left = np.where(unknown[lines, feature] & (how > 0), how == 1, left)
-            at = np.where(left, self.left[at], self.right[at])
-        total: Floats = self.value[at].sum(axis=1)
+            feature = self.feature[node]
+            goes_left = known[line, feature] <= self.threshold[node]
+            if has_unknown:
+                missing = self.missing[node]
+                decided = unknown[line, feature] & (missing > 0)
+                goes_left = np.where(decided, missing == 1, goes_left)
+            node = np.where(goes_left, self.left[node], self.right[node])
+        total: Floats = self.value[node].sum(axis=1)
         return total
 
     def arrays(self) -> dict[str, Any]:
-        """For `numpy.savez`."""
+        """Return what `from_arrays` reads, for `numpy.savez`."""
         return self._asdict()
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> Trees:
-    """What `Trees.arrays` gave; raises KeyError where one is missing."""
+    """Read what `Trees.arrays` gave; raises KeyError where one is missing."""
     return Trees(
         **{name: arrays[name] for name in Trees._fields if name != "depth"},
         depth=int(arrays["depth"]),
@@ -71,39 +84,49 @@ def from_arrays(arrays: Mapping[str, Any]) -> Trees:
 
 
 def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
-    """The trees of ``Booster.dump_model()``. Raises ValueError for splits other than by a number's
-    size."""
-    nodes: list[tuple[int, float, int, int, float, int]] = []
+    """Read the trees of ``Booster.dump_model()``. Raises ValueError for splits other than by a
+    number's size."""
+    nodes: list[Node] = []
     roots, depth = [], 1
-
-    def grow(node: Mapping[str, Any], deep: int) -> int:
-        nonlocal depth
-        depth = max(depth, deep)
-        here = len(nodes)
-        nodes.append((0, np.inf, here, here, float(node.get("leaf_value", 0.0)), 0))
-        if "split_feature" in node:
-            if node["decision_type"] != "<=":
-                raise ValueError(f"trees: a split by {node['decision_type']!r}, wanted '<='")
-            missing = 0 if node["missing_type"] == "None" else 1 if node["default_left"] else 2
-            left, right = grow(node["left_child"], deep + 1), grow(node["right_child"], deep + 1)
-            nodes[here] = (
-                int(node["split_feature"]),
-                float(node["threshold"]),
-                left,
-                right,
-                0.0,
-                missing,
-            )
-        return here
-
     for tree in dump["tree_info"]:
-        roots.append(grow(tree["tree_structure"], 1))
-    columns = list(zip(*nodes, strict=True)) if nodes else [()] * 6
-    kinds = (np.int32, np.float64, np.int32, np.int32, np.float64, np.int8)
-    made: list[Any] = [
-        np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True)
-    ]
-    feature, threshold, left_of, right_of, value, missing_of = made
+        roots.append(len(nodes))
+        depth = max(depth, _add_nodes(nodes, tree["tree_structure"]))
     return Trees(
-        feature, threshold, left_of, right_of, value, missing_of, np.asarray(roots, np.int32), depth
+        feature=np.asarray([node.feature for node in nodes], np.int32),
+        threshold=np.asarray([node.threshold for node in nodes], np.float64),
+        left=np.asarray([node.left for node in nodes], np.int32),
+        right=np.asarray([node.right for node in nodes], np.int32),
+        value=np.asarray([node.value for node in nodes], np.float64),
+        missing=np.asarray([node.missing for node in nodes], np.int8),
+        roots=np.asarray(roots, np.int32),
+        depth=depth,
     )
+
+
+def _add_nodes(nodes: list[Node], tree: Mapping[str, Any]) -> int:
+    """Append a tree's nodes, its root first; return its depth."""
+    here = len(nodes)
+    nodes.append(Node(left=here, right=here, value=float(tree.get("leaf_value", 0.0))))
+    if "split_feature" not in tree:
+        return 1
+    if tree["decision_type"] != "<=":
+        raise ValueError(f"trees: a split by {tree['decision_type']!r}, wanted '<='")
+    left = len(nodes)
+    left_depth = _add_nodes(nodes, tree["left_child"])
+    right = len(nodes)
+    right_depth = _add_nodes(nodes, tree["right_child"])
+    nodes[here] = Node(
+        feature=int(tree["split_feature"]),
+        threshold=float(tree["threshold"]),
+        left=left,
+        right=right,
+        missing=_missing_of(tree),
+    )
+    return 1 + max(left_depth, right_depth)
+
+
+def _missing_of(split: Mapping[str, Any]) -> int:
+    """Where a split sends NaN, as `Trees` has it."""
+    if split["missing_type"] == "None":
+        return 0
+    return 1 if split["default_left"] else 2

@@ -24,8 +24,10 @@ ERRORS = frozenset(
     "error errors failed failure invalid denied wrong incorrect forbidden unavailable exception"
     " expired unable required missing rejected sorry oops".split()
 )
-WHOLE, MORE = 4, 3
-"""Letters of a slot that a value may have among other words, and how many others."""
+WHOLE = 4
+"""Letters of a slot from which on a value may have it among other words,"""
+MORE = 3
+"""and how many others, at most."""
 SUCCESS = frozenset(
     "success successful successfully completed complete confirmed thank thanks saved done".split()
 )
@@ -58,6 +60,10 @@ WORKED = frozenset(
 )
 """What is asked for must be worked out: no name on the page says it."""
 ENDS = frozenset("submit search send login book buy save ok".split())
+EDGES = (" start", " begin", " end ", " ends ")
+"""How a goal speaks of the beginning or the end of a text."""
+MAX_NUMBER_TEXT = 40
+"""Characters of a date or a time, at most."""
 
 _WORD = re.compile(r"(?:(?<![^\s(\"'])-(?=\d))?[^\W_]+(?:[.:/@'-][^\W_]+)*", re.UNICODE)
 _LABEL = re.compile(r"\"[^\"]{1,200}\"\s*:")
@@ -91,7 +97,7 @@ class Goal(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """Lower case, NFKC, words only, one space between them."""
+    """Return a text in lower case and NFKC, words alone, one space between them."""
     return _plain(text[:MAX_CHARACTERS])
 
 
@@ -100,74 +106,87 @@ def _plain(text: str) -> str:
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
 
 
-def words(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(plain(text).split())
-
-
 @lru_cache(maxsize=1024)
 def read_goal(instruction: str) -> Goal:
-    """What is asked."""
+    """Read what is asked."""
     text = plain(instruction)
+    in_order = text.split()
+    all_words = frozenset(in_order)
     instruction = instruction[:MAX_CHARACTERS]
-    values = _LABEL.sub(" ", instruction)
-    found = [next(filter(None, groups)) for groups in _QUOTED.findall(values)]
-    rest = _QUOTED.sub(" ", values)
-    found += _LITERAL.findall(rest) + _NAME.findall(rest)
-    slots = dict.fromkeys(filter(None, map(plain, found)))
-    order = sorted((one for one in slots if one not in STOP), key=lambda slot: text.find(slot))
-    rare = frozenset(text.split()) - STOP
-    said = frozenset(text.split())
-    case = next((one for one in ("upper", "lower") if one in said or one + "case" in said), "")
-    orders = len(said & ORDERS) + sum(bool(_ORDINAL.fullmatch(word)) for word in said - ORDERS)
-    dates = frozenset(filter(None, map(numbers, found)))
-    worked = len(said & WORKED)
+    literals = _find_literals(instruction)
+    slots = dict.fromkeys(slot for slot in map(plain, literals) if slot and slot not in STOP)
     return Goal(
-        f" {text} ",
-        rare,
-        tuple(order),
-        dates,
-        instruction,
-        case,
-        said & ENDS,
-        orders,
-        _places(text.split()),
-        worked,
+        text=f" {text} ",
+        words=all_words - STOP,
+        slots=tuple(sorted(slots, key=text.find)),
+        numbers=frozenset(filter(None, map(numbers, literals))),
+        raw=instruction,
+        case=_asked_case(all_words),
+        ends=all_words & ENDS,
+        orders=_count_orders(all_words),
+        places=_read_ordinals(in_order),
+        worked=len(all_words & WORKED),
     )
 
 
-def _places(said: list[str]) -> tuple[tuple[int, frozenset[str]], ...]:
-    found = []
-    for at, word in enumerate(said):
-        place = PLACES.get(word) or (-1 if word == "last" else 0)
-        if not place and _ORDINAL.fullmatch(word) and len(word) < 6:
-            place = int(word[:-2])
-        if place:
-            found.append((place, frozenset(said[at + 1 : at + 3])))
-    return tuple(found)
+def _find_literals(instruction: str) -> list[str]:
+    """Return the parts of an instruction that a page would hold as they are written."""
+    values = _LABEL.sub(" ", instruction)
+    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(values)]
+    rest = _QUOTED.sub(" ", values)
+    return quoted + _LITERAL.findall(rest) + _NAME.findall(rest)
+
+
+def _asked_case(all_words: frozenset[str]) -> str:
+    for case in ("upper", "lower"):
+        if case in all_words or case + "case" in all_words:
+            return case
+    return ""
+
+
+def _count_orders(all_words: frozenset[str]) -> int:
+    """How many words are ordinals or superlatives."""
+    ordinals = [word for word in all_words - ORDERS if _ORDINAL.fullmatch(word)]
+    return len(all_words & ORDERS) + len(ordinals)
+
+
+def _read_ordinals(in_order: list[str]) -> tuple[tuple[int, frozenset[str]], ...]:
+    """Return each ordinal with the two words behind it."""
+    places = ((_ordinal_of(word), at) for at, word in enumerate(in_order))
+    return tuple((place, frozenset(in_order[at + 1 : at + 3])) for place, at in places if place)
+
+
+def _ordinal_of(word: str) -> int:
+    """The place that an ordinal says, from 1; -1 is the last, 0 is none."""
+    if word == "last":
+        return -1
+    if word in PLACES:
+        return PLACES[word]
+    return int(word[:-2]) if _ORDINAL.fullmatch(word) and len(word) < 6 else 0
 
 
 def wanted_places(goal: Goal, kinds: frozenset[str]) -> frozenset[int]:
-    """The ordinals that are said of such things; all that are said of nothing known where none
-    is."""
+    """Return the ordinals that are said of things of these kinds; where there is none, those that
+    are said of nothing known."""
     own = frozenset(place for place, words in goal.places if words & kinds)
     return own or frozenset(place for place, words in goal.places if not words & KINDS)
 
 
 def numbers(text: str) -> frozenset[int]:
-    """The numbers of a date or a time, in whatever order and notation it is written; few, else
-    none."""
-    found = [int(one) for one in _NUMBER.findall(text[:40])]
-    if len(found) < 2:
+    """Return the numbers of a date or a time, in whatever order and notation it is written; none
+    where there are fewer than two."""
+    values = [int(digits) for digits in _NUMBER.findall(text[:MAX_NUMBER_TEXT])]
+    if len(values) < 2:
         return frozenset()
-    if len(found) == 2 and "p" in text.lower() and found[0] < 12:
-        found[0] += 12
-    return frozenset(found)
+    is_afternoon = len(values) == 2 and "p" in text.lower()
+    if is_afternoon and values[0] < 12:
+        values[0] += 12
+    return frozenset(values)
 
 
 def in_goal(name: str, goal: Goal) -> float:
-    """1 if the goal has the whole phrase, else the share of its rare words that the goal has; 0 for
-    nothing."""
+    """Return 1 if the goal has the whole phrase, else the share of its rare words that the goal
+    has, at most 0.9; 0 for nothing."""
     text = plain(name)
     if not text:
         return 0.0
@@ -182,14 +201,15 @@ def in_goal(name: str, goal: Goal) -> float:
 
 
 def value_agrees(value: str, goal: Goal) -> float:
-    """How well what a field holds agrees with a slot: 1 the whole of one, less where it is only the
-    start of one."""
+    """How well what a field holds agrees with a slot: 1 for a whole one, less for the start of
+    one."""
     text = plain(value)
     if not text:
         return 0.0
     if text in goal.slots:
         return 1.0
-    if (found := numbers(value)) and found in goal.numbers:
+    date = numbers(value)
+    if date and date in goal.numbers:
         return 1.0
     best = 0.9 if f" {text} " in goal.text else 0.0
     for slot in goal.slots:
@@ -217,25 +237,26 @@ def fulfils(value: str, slot: str, goal: Goal) -> bool:
     and ends."""
     if value == slot or holds(value, slot):
         return True
-    if (
-        " start" in goal.text
-        or " begin" in goal.text
-        or " end " in goal.text
-        or " ends " in goal.text
-    ):
-        return value.startswith(slot) or value.endswith(slot)
-    return False
+    speaks_of_edges = any(word in goal.text for word in EDGES)
+    return speaks_of_edges and (value.startswith(slot) or value.endswith(slot))
 
 
 def case_off(value: str, goal: Goal) -> bool:
     """Whether only upper and lower case are not as the goal has them, or asks for them."""
     if not value or f" {plain(value)} " not in goal.text:
         return False
-    if goal.case:
-        return value != (value.upper() if goal.case == "upper" else value.lower())
+    if goal.case == "upper":
+        return value != value.upper()
+    if goal.case == "lower":
+        return value != value.lower()
     return value not in goal.raw
 
 
-def share(some: Iterable[str], of: frozenset[str]) -> float:
-    """The share of ``of`` that is in ``some``; 0 where there is nothing to share."""
-    return len(of.intersection(some)) / len(of) if of else 0.0
+def share(some: Iterable[str], whole: frozenset[str]) -> float:
+    """Return the share of ``whole`` that is in ``some``; 0 where there is nothing to share."""
+    return ratio(len(whole.intersection(some)), len(whole), 0.0)
+
+
+def ratio(part: float, whole: float, empty: float) -> float:
+    """Return ``part / whole``, or ``empty`` where the whole is 0."""
+    return part / whole if whole else empty
