@@ -7,7 +7,6 @@ import html
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 
@@ -34,32 +33,30 @@ _ATTRIBUTE = re.compile(
 
 
 def mask_body(text: str, mime: str, masker: Masker) -> str:
-    """A body with its secrets masked; what holds none stays as it was written."""
+    """Return a body with its secrets masked; one that holds none stays byte for byte as it was.
+
+    ``mime``: the content type in lower case, "" where it is not known.
+    """
     if "multipart/" in mime:
         return _mask_multipart(text, mime, masker)
-    if text.lstrip()[:1] in ("{", "[", '"'):
-        whole = _mask_json(text, masker)
-        if whole is not None:
-            return whole
+    start = text.lstrip()[:1]
+    if start in ("{", "[", '"'):
+        masked = _mask_json(text, masker)
+        if masked is not None:
+            return masked
     if "urlencoded" in mime or _PAIRS.match(text):
         return masker.mask_pairs(text)
     if "html" in mime:
         text = _mask_tags(text, masker)
-    if "html" in mime or "xml" in mime or text.lstrip()[:1] == "<":
+    if "html" in mime or "xml" in mime or start == "<":
         text = _mask_markup(text, masker)
     else:
-        text = (
-            "\n".join(_mask_json_line(line, masker) for line in text.split("\n"))
-            if "\n" in text
-            else text
-        )
-        if not mime or "text/plain" in mime:
-            text = _LINE.sub(lambda found: _hidden(found, masker), text)
-    return masker.mask_text(_mask_quoted(text, masker))
+        text = _mask_lines(text, mime, masker)
+    return masker.mask_text(_mask_broken_json(text, masker))
 
 
 def _mask_json(text: str, masker: Masker) -> str | None:
-    """A JSON text, masked; None where it is none."""
+    """Mask a JSON text; None where ``text`` is no JSON."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -70,56 +67,76 @@ def _mask_json(text: str, masker: Masker) -> str | None:
     return orjson.dumps(masked).decode()
 
 
-def _repeats_a_key(text: str, value: Any) -> bool:
-    """Whether more stands in the text than was read of it: of a repeated key only the last value
-    is."""
+def _repeats_a_key(text: str, value: object) -> bool:
+    """Return whether an object of the JSON ``text``, read as ``value``, has a key twice.
+
+    A parser keeps the last value of a repeated key alone: a secret under the first would stay.
+    """
     if orjson.dumps(value) == text.encode():
         return False
-
-    def pairs(found: list[tuple[str, Any]]) -> None:
-        if len({name for name, _ in found}) < len(found):
-            raise ValueError("a key stands there twice")
-
     try:
-        json.loads(text, object_pairs_hook=pairs)
+        json.loads(text, object_pairs_hook=_refuse_repeated_keys)
     except (ValueError, RecursionError):
         return True
     return False
 
 
+def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> None:
+    names = {name for name, _ in pairs}
+    if len(names) < len(pairs):
+        raise ValueError("a key stands there twice")
+
+
+def _mask_lines(text: str, mime: str, masker: Masker) -> str:
+    """Mask lines that are JSON each, and in plain text lines of a name and a value."""
+    if "\n" in text:
+        text = "\n".join(_mask_json_line(line, masker) for line in text.split("\n"))
+    if not mime or "text/plain" in mime:
+        text = _LINE.sub(lambda line: _mask_named_value(line, masker), text)
+    return text
+
+
 def _mask_json_line(line: str, masker: Masker) -> str:
-    """One line of many, each of which may be JSON."""
-    masked = _mask_json(line, masker) if line.lstrip()[:1] in ("{", "[") else None
-    return line if masked is None else masked + line[len(line.rstrip()) :]
+    """Mask a line that is JSON, white space at its end kept; any other stays as it is."""
+    if line.lstrip()[:1] not in ("{", "["):
+        return line
+    masked = _mask_json(line, masker)
+    if masked is None:
+        return line
+    return masked + line[len(line.rstrip()) :]
 
 
-def _hidden(found: re.Match[str], masker: Masker) -> str:
-    """A name with its value behind, masked where that is a secret."""
-    return found[1] + MASK if masker.is_secret(found[2], found[3].strip()) else found[0]
+def _mask_named_value(line: re.Match[str], masker: Masker) -> str:
+    """Mask the value (group 3) behind a name (group 2) where it is a secret."""
+    if masker.is_secret(line[2], line[3].strip()):
+        return line[1] + MASK
+    return line[0]
 
 
 def boundary_of(mime: str) -> str | None:
-    """The boundary of a multipart body, from its content type."""
-    found = _BOUNDARY.search(mime)
-    return found[1] if found else None
+    """Return the boundary of a multipart body, from its content type; None where it has none."""
+    match = _BOUNDARY.search(mime)
+    return match[1] if match else None
 
 
 def map_parts(text: str, boundary: str, change: Callable[[str, str, str], str]) -> str:
-    """A multipart body with each part's content changed; ``change`` gets name ("": none), the
-    part's head and its content."""
+    """Return a multipart body with the content of each part changed.
+
+    ``change(name, head, content)`` returns the new content. ``name`` is "" for a part without one;
+    what stands before the first part, after the last or without a head has ``head`` "" too.
+    """
     parts = text.split(f"--{boundary}")
-    for index, part in enumerate(parts):
-        head, gap, value = part.partition("\r\n\r\n")
-        name = _PART_NAME.search(head)
-        if gap:
-            content = value.removesuffix("\r\n")
-            changed = change(name[1] if name else "", head, content)
-            parts[index] = head + gap + changed + value[len(content) :]
-        else:
-            parts[index] = change(
-                "", "", part
-            )  # before the first part, after the last, or no part at all
-    return f"--{boundary}".join(parts)
+    return f"--{boundary}".join(_map_part(part, change) for part in parts)
+
+
+def _map_part(part: str, change: Callable[[str, str, str], str]) -> str:
+    head, gap, body = part.partition("\r\n\r\n")
+    if not gap:
+        return change("", "", part)
+    name = _PART_NAME.search(head)
+    content = body.removesuffix("\r\n")
+    changed = change(name[1] if name else "", head, content)
+    return head + gap + changed + body[len(content) :]
 
 
 def _mask_multipart(text: str, mime: str, masker: Masker) -> str:
@@ -133,60 +150,68 @@ def _mask_multipart(text: str, mime: str, masker: Masker) -> str:
     return map_parts(text, boundary, change)
 
 
-def _mask_quoted(text: str, masker: Masker) -> str:
-    # JSON that is cut, wrapped or broken: its secrets still stand behind their names.
-    def change(found: re.Match[str]) -> str:
-        told = found[3] or found[4]
-        if not told or not masker.is_secret(found[2], told):
-            return found[0]
-        return f'{found[1]}"{MASK}' + ('"' if found[4] else "")
+def _mask_broken_json(text: str, masker: Masker) -> str:
+    """Mask values behind their quoted names in JSON that is cut, wrapped or broken."""
+
+    def change(pair: re.Match[str]) -> str:
+        quoted, number = pair[3], pair[4]
+        value = quoted or number
+        if not value or not masker.is_secret(pair[2], value):
+            return pair[0]
+        closing = '"' if number else ""
+        return f'{pair[1]}"{MASK}{closing}'
 
     return _QUOTED.sub(change, text)
 
 
 def _mask_markup(text: str, masker: Masker) -> str:
-    """Elements and attributes with a name that tells: ``<password>...</password>``, ``<user
-    token="...">``."""
+    """Mask elements and attributes by name: ``<password>…</password>``, ``<user token="…">``."""
 
-    def attribute(found: re.Match[str]) -> str:
-        value, mark = found[3][1:-1], found[3][0]
-        return (
-            f"{found[1]}{mark}{MASK}{mark}"
-            if masker.is_secret(found[2], html.unescape(value))
-            else found[0]
-        )
+    def mask_attribute(attribute: re.Match[str]) -> str:
+        quotation_mark = attribute[3][0]
+        value = html.unescape(attribute[3][1:-1])
+        if not masker.is_secret(attribute[2], value):
+            return attribute[0]
+        return f"{attribute[1]}{quotation_mark}{MASK}{quotation_mark}"
 
-    def element(found: re.Match[str]) -> str:
-        value = html.unescape(found[3].strip())
-        return found[1] + MASK if value and masker.is_secret(found[2], value) else found[0]
+    def mask_element(element: re.Match[str]) -> str:
+        value = html.unescape(element[3].strip())
+        if not value or not masker.is_secret(element[2], value):
+            return element[0]
+        return element[1] + MASK
 
-    return _NAMED.sub(attribute, _ELEMENT.sub(element, text))
+    return _NAMED.sub(mask_attribute, _ELEMENT.sub(mask_element, text))
 
 
 def _mask_tags(text: str, masker: Masker) -> str:
+    """Mask the values of form fields in HTML."""
     # Step by step: an expression that looks for each tag's end would read all that follows once for
     # every tag.
-    pieces, done = [], 0
-    while found := _INPUT.search(text, done):
-        end = text.find(">", found.end()) + 1
+    pieces: list[str] = []
+    done = 0
+    while tag := _INPUT.search(text, done):
+        end = text.find(">", tag.end()) + 1
         if not end:
             break
-        pieces += [text[done : found.start()], _mask_tag(text[found.start() : end], masker)]
+        pieces += (text[done : tag.start()], _mask_tag(text[tag.start() : end], masker))
         done = end
     return "".join(pieces) + text[done:]
 
 
 def _mask_tag(tag: str, masker: Masker) -> str:
-    found: dict[str, Any] = {
-        one[1].lower(): (one, html.unescape(one[2].strip("\"'")))
-        for one in _ATTRIBUTE.finditer(tag)
-    }
-    place = found.get("value") or found.get("content")
-    if place is None or not place[1]:
+    attributes = {attribute[1].lower(): attribute for attribute in _ATTRIBUTE.finditer(tag)}
+    texts = {name: _attribute_text(attribute) for name, attribute in attributes.items()}
+    held = "value" if "value" in attributes else "content"
+    value = texts.get(held)
+    if not value:
         return tag
-    names = [found[name][1] for name in ("name", "id") if name in found]
-    secret = found.get("type", (None, ""))[1].lower() == "password" or any(
-        masker.is_secret(name, place[1]) for name in names
-    )
-    one = place[0]
-    return tag[: one.start(2)] + f'"{MASK}"' + tag[one.end(2) :] if secret else tag
+    is_password = texts.get("type", "").lower() == "password"
+    names = (texts[name] for name in ("name", "id") if name in texts)
+    if not is_password and not any(masker.is_secret(name, value) for name in names):
+        return tag
+    start, end = attributes[held].span(2)
+    return f'{tag[:start]}"{MASK}"{tag[end:]}'
+
+
+def _attribute_text(attribute: re.Match[str]) -> str:
+    return html.unescape(attribute[2].strip("\"'"))

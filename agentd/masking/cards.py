@@ -8,7 +8,6 @@ number, a bar code or an IBAN stays as it is.
 from __future__ import annotations
 
 import re
-from itertools import accumulate
 
 MIN_DIGITS, MAX_DIGITS = 13, 19
 
@@ -50,76 +49,97 @@ _ENOUGH = re.compile(r"[0-9](?:[ \u00a0\u2009\u202f-]?[0-9]){12}")
 
 
 def mask_cards(text: str, mask: str) -> str:
-    """``text`` with every card number replaced by ``mask``."""
+    """Return ``text`` with every card number replaced by ``mask``."""
     if len(text) < MIN_DIGITS or _ENOUGH.search(text) is None:
         return text
-    ibans = [found.span() for found in _IBAN.finditer(text) if is_iban(found[0])]
-    pieces, done = [], 0
+    ibans = [match.span() for match in _IBAN.finditer(text) if is_iban(match[0])]
+    pieces: list[str] = []
+    done = 0
     for run in _RUN.finditer(text):
         if any(start < run.end() and run.start() < end for start, end in ibans):
             continue
-        for start, end in _cards(run):
-            pieces += [text[done:start], mask]
+        for start, end in _find_cards(run):
+            pieces += (text[done:start], mask)
             done = end
     return "".join(pieces) + text[done:]
 
 
-def _cards(run: re.Match[str]) -> list[tuple[int, int]]:
-    """Where cards stand in one run of groups: a date and a security code may follow the number."""
-    groups = [(run.start() + one.start(), one[0]) for one in _DIGITS.finditer(run[0])]
-    ends = list(accumulate((len(digits) for _, digits in groups), initial=0))
-    digits = "".join(group for _, group in groups)
-    found: list[tuple[int, int]] = []
+def _find_cards(run: re.Match[str]) -> list[tuple[int, int]]:
+    """Return start and end of each card in a run of groups of digits.
+
+    A date and a security code may follow a number, so the longest card is looked for from each
+    group on.
+    """
+    matches = list(_DIGITS.finditer(run[0]))
+    groups = [match[0] for match in matches]
+    spans: list[tuple[int, int]] = []
     first = 0
     while first < len(groups):
-        furthest = min(len(groups), first + _MAX_GROUPS)
-        ways = (
-            n
-            for n in range(furthest, first, -1)
-            if _is(digits[ends[first] : ends[n]], groups[first:n])
-        )
-        last = next(ways, 0)
-        if last:
-            found.append((groups[first][0], groups[last - 1][0] + len(groups[last - 1][1])))
-        first = last or first + 1
-    return found
+        end = _card_end(groups, first)
+        if end is None:
+            first += 1
+        else:
+            spans.append(
+                (run.start() + matches[first].start(), run.start() + matches[end - 1].end())
+            )
+            first = end
+    return spans
 
 
-def _is(number: str, groups: list[tuple[int, str]]) -> bool:
+def _card_end(groups: list[str], first: int) -> int | None:
+    """Return behind which group the longest card ends that begins with group ``first``."""
+    furthest = min(len(groups), first + _MAX_GROUPS)
+    for end in range(furthest, first, -1):
+        if _is_written_card(groups[first:end]):
+            return end
+    return None
+
+
+def _is_written_card(groups: list[str]) -> bool:
+    """Return whether the groups are a card as people write it.
+
+    That is: whole, or in groups of three to eight digits of which the last may be shorter.
+    """
+    number = "".join(groups)
     if not MIN_DIGITS <= len(number) <= MAX_DIGITS:
         return False
-    # As people write it: whole, or in groups of three to eight of which the last may be shorter.
-    written = len(groups) == 1 or (
-        all(3 <= len(group) <= _MAX_GROUP_LENGTH for _, group in groups[:-1])
-        and len(groups[-1][1]) <= _MAX_GROUP_LENGTH
-    )
-    return written and is_card(number)
+    *before, last = map(len, groups)
+    if before and (last > _MAX_GROUP_LENGTH or min(before) < 3 or max(before) > _MAX_GROUP_LENGTH):
+        return False
+    return is_card(number)
 
 
 def is_card(digits: str) -> bool:
-    """Whether ``digits`` (nothing but digits) is a card's number, by issuer, length and check
-    digit."""
-    if not any(
-        len(digits) in sizes and low <= int(digits[: len(str(low))]) <= high
-        for low, high, sizes in _ISSUERS
-    ):
+    """Return whether ``digits`` are a card number: by issuer, length and check digit."""
+    if not _has_issuer(digits) or not _passes_luhn(digits):
         return False
-    return _luhn(digits) and not (len(digits) == 13 and _is_bar_code(digits))
+    return len(digits) != 13 or not _is_bar_code(digits)
 
 
-def _luhn(digits: str) -> bool:
-    doubled = (
-        2 * int(digit) if place % 2 else int(digit) for place, digit in enumerate(reversed(digits))
+def _has_issuer(digits: str) -> bool:
+    return any(
+        len(digits) in lengths and low <= int(digits[: len(str(low))]) <= high
+        for low, high, lengths in _ISSUERS
     )
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+
+
+def _passes_luhn(digits: str) -> bool:
+    """Return whether the last digit is right by Luhn's formula (ISO/IEC 7812-1)."""
+    total = sum(map(int, digits[-1::-2]))
+    for digit in map(int, digits[-2::-2]):
+        total += 2 * digit - 9 if digit > 4 else 2 * digit
+    return total % 10 == 0
 
 
 def _is_bar_code(digits: str) -> bool:
-    return sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits)) % 10 == 0
+    """Return whether the last digit is right as in an EAN-13."""
+    return (sum(map(int, digits[-1::-2])) + 3 * sum(map(int, digits[-2::-2]))) % 10 == 0
 
 
 def is_iban(text: str) -> bool:
-    """Whether ``text`` is an international account number, by its check digits."""
+    """Return whether ``text`` is an account number (IBAN), by its check digits (ISO 13616)."""
     plain = re.sub("[ -]", "", text)
+    if not 15 <= len(plain) <= 34:
+        return False
     turned = plain[4:] + plain[:4]
-    return 15 <= len(plain) <= 34 and int("".join(str(int(char, 36)) for char in turned)) % 97 == 1
+    return int("".join(str(int(char, 36)) for char in turned)) % 97 == 1

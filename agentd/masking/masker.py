@@ -17,7 +17,7 @@ from agentd.masking.tokens import mask_tokens
 
 MASK = "***"
 MAX_DEPTH = 64
-"""Levels of a JSON value that are told; what lies deeper is masked as a whole."""
+"""Levels of a JSON value that are read; what lies deeper is masked as a whole."""
 
 _USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#@]*@", re.IGNORECASE)
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -27,12 +27,12 @@ _SPACE = re.compile(r"(\s+)")
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:/)?/[^\s?#;]*[?#;@]", re.IGNORECASE)
 _PATH_PARAMETER = re.compile(r";([^;=/]{1,200})=([^;/]+)")
 _MAX_ADDRESS_DEPTH = 5
-"""Addresses within an address's parameters that are read; one that lies deeper is masked as a whole."""
+"""Addresses within an address's parameters that are read; a deeper one is masked as a whole."""
 
 SECRET_HEADERS = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"}
 )
-"""Headers whose values are masked whatever they hold; others by the lists of agentd/masking/names.py."""
+"""Headers that are masked whatever they hold; others by the lists of agentd/masking/names.py."""
 _ADDRESS_HEADERS = frozenset(
     {"location", "content-location", "referer", "refresh", "link", "origin"}
 )
@@ -49,157 +49,196 @@ class Masker:
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(parts for name in names if (parts := words(name)))
         self.shown: frozenset[str] = frozenset()
-        """Cookies whose values are no secrets, by the word of the task's author: messages to the user, settings."""
+        """Cookies that are no secrets by the word of the task's author: messages, settings."""
 
     def is_secret_name(self, name: str) -> bool:
-        """Whether a field, parameter, key, header or option of this name holds a secret."""
+        """Return whether a field, parameter, key, header or option of this name holds a secret."""
+        if is_telling(name):
+            return True
         if not self._names:
-            return is_telling(name)
+            return False
         parts = words(name)
-        return is_telling(name) or any(parts[-len(one) :] == one for one in self._names)
+        return any(parts[-len(ending) :] == ending for ending in self._names)
 
     def is_secret(self, name: str, value: str) -> bool:
-        """Whether ``value``, which stands under ``name`` (may be ""), is a secret as a whole."""
+        """Return whether ``value``, which stands under ``name`` (may be ""), is all secret."""
         return bool(name) and self.is_secret_name(name)
 
     def mask_text(self, text: str) -> str:
-        """Running text without card numbers and without tokens that show by their shape."""
+        """Mask card numbers in running text, and tokens that show by their shape."""
         return mask_tokens(mask_cards(text, MASK), MASK)
 
     def mask_value(self, name: str, value: str) -> str:
-        """What may be told of ``value``, which stands under ``name``; one that is JSON itself is
-        read as such."""
-        return self._value(name, value, 0, 0)
+        """Mask ``value``, which stands under ``name``; one that is JSON itself is read as such."""
+        return self._mask_value(name, value, depth=0, within=0)
 
     def mask_url(self, url: str) -> str:
-        """``url`` without user and password before the host, and masked in path, query and
-        fragment."""
+        """Mask an address in path, query and fragment; user and password before the host go."""
         return self._mask_url(url, 0)
 
     def mask_pairs(self, text: str) -> str:
-        """A query or an urlencoded body, masked; everything else in it stays as it was written."""
+        """Mask a query or an urlencoded body; everything else in it stays as it was written."""
         return self._mask_pairs(text, 0)
 
     def mask_header(self, name: str, value: str) -> str:
-        """A header's value: of Authorization the scheme stays, of cookies the names and
-        attributes."""
+        """Mask a header's value: Authorization keeps its scheme, cookies names and attributes."""
         low = name.lower()
         if low in ("cookie", "cookie2"):
-            return "; ".join(self._cookie(part) for part in value.split(";"))
+            return "; ".join(self._mask_cookie(part) for part in value.split(";"))
         if low in ("set-cookie", "set-cookie2"):
-            return "\n".join(self._set_cookie(line) for line in value.split("\n"))
-        if low in SECRET_HEADERS or self.is_secret_name(low):
+            return "\n".join(self._mask_set_cookie(line) for line in value.split("\n"))
+        if low in SECRET_HEADERS:
             scheme = _SCHEME.match(value)
-            return f"{scheme[1]} {MASK}" if scheme and low in SECRET_HEADERS else MASK
-        return self.mask_url(value) if low in _ADDRESS_HEADERS else self.mask_text(value)
+            return f"{scheme[1]} {MASK}" if scheme else MASK
+        if self.is_secret_name(low):
+            return MASK
+        if low in _ADDRESS_HEADERS:
+            return self.mask_url(value)
+        return self.mask_text(value)
 
-    def _cookie(self, part: str) -> str:
+    def _mask_cookie(self, part: str) -> str:
         name, mark, value = part.strip().partition("=")
         if name in self.shown and not self.is_secret_name(name):
             return f"{name}={self.mask_text(value)}"
         return f"{name}={MASK}" if mark else MASK
 
-    def _set_cookie(self, line: str) -> str:
-        first, mark, attributes = line.partition(";")
-        return self._cookie(first) + mark + attributes
+    def _mask_set_cookie(self, line: str) -> str:
+        cookie, mark, attributes = line.partition(";")
+        return self._mask_cookie(cookie) + mark + attributes
 
     def mask_headers(self, headers: dict[str, str]) -> dict[str, str]:
-        """Every header, its value masked."""
+        """Mask the value of every header; see `mask_header`."""
         return {name: self.mask_header(name, value) for name, value in headers.items()}
 
     def mask_json(self, value: Any, name: str = "") -> Any:
-        """A JSON value, masked: by its keys, and whatever shows by itself. Numbers that are cards
-        become text."""
-        return self._json(value, name, 0)
+        """Mask a JSON value that stands under ``name``: by its keys, and what shows by itself.
+
+        Numbers that are cards become text.
+        """
+        return self._mask_json(value, name, 0)
 
     def mask_arguments(self, arguments: Sequence[str]) -> list[str]:
-        """A command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers,
+        """Mask a command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers,
         addresses, cards, and the short options of agentd/masking/programs.py."""
         masked: list[str] = []
-        before, command = "", Command(MASK)
+        before = ""
+        command = Command(MASK)
         for argument in arguments:
             known = command.mask(argument)
             masked.append(self._mask_argument(argument, before) if known is None else known)
             before = argument
         return masked
 
-    def _json(self, value: Any, name: str, depth: int) -> Any:
-        if isinstance(value, dict | list) and depth >= MAX_DEPTH:
-            return MASK
-        if isinstance(value, dict):
-            return {key: self._json(item, key, depth + 1) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._json(item, name, depth + 1) for item in value]
+    def _mask_json(self, value: Any, name: str, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._mask_value(name, value, depth, within=0)
+        if isinstance(value, dict | list):
+            return self._mask_container(value, name, depth)
         if value is None or isinstance(value, bool):
             return value
-        if isinstance(value, str):
-            return self._value(name, value, depth, 0)
-        secret = self.is_secret(name, str(value)) or (
-            isinstance(value, int) and value > 0 and is_card(str(value))
-        )
-        return MASK if secret else value
+        if self.is_secret(name, str(value)):
+            return MASK
+        if isinstance(value, int) and value > 0 and is_card(str(value)):
+            return MASK
+        return value
 
-    def _value(self, name: str, value: str, depth: int, within: int) -> str:
+    def _mask_container(self, value: dict[str, Any] | list[Any], name: str, depth: int) -> Any:
+        if depth >= MAX_DEPTH:
+            return MASK
+        if isinstance(value, dict):
+            return {key: self._mask_json(item, key, depth + 1) for key, item in value.items()}
+        return [self._mask_json(item, name, depth + 1) for item in value]
+
+    def _mask_value(self, name: str, value: str, depth: int, within: int) -> str:
+        """Mask a text ``depth`` levels deep in a JSON value and ``within`` so many addresses."""
         if value == "":
             return value
         if self.is_secret(name, value):
             return MASK
         if value.lstrip()[:1] in ("{", "["):
-            try:
-                inner = orjson.loads(value)
-            except orjson.JSONDecodeError:
-                return self.mask_text(value)
-            masked = self._json(inner, name, depth + 1)
-            return value if masked == inner else orjson.dumps(masked).decode()
+            return self._mask_inner_json(name, value, depth)
         if _ADDRESS.match(value):
             return self._mask_url(value, within + 1) if within < _MAX_ADDRESS_DEPTH else MASK
         return self.mask_text(value)
 
+    def _mask_inner_json(self, name: str, value: str, depth: int) -> str:
+        try:
+            inner = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return self.mask_text(value)
+        masked = self._mask_json(inner, name, depth + 1)
+        return value if masked == inner else orjson.dumps(masked).decode()
+
     def _mask_argument(self, argument: str, before: str) -> str:
-        if before in _USER_OPTIONS and ":" in argument and not _URL.match(argument):
+        """Mask one argument of a command line; ``before``: the one that stands before it."""
+        is_url = _URL.match(argument) is not None
+        if before in _USER_OPTIONS and ":" in argument and not is_url:
             return argument.partition(":")[0] + f":{MASK}"
-        if (
-            before.startswith("-")
-            and "=" not in before
-            and self.is_secret_name(before)
-            and argument[:1] != "-"
-        ):
+        if self._is_secret_of(before, argument):
             return MASK
-        name, mark, value = argument.partition("=")
-        if mark and value and not _URL.match(argument) and self.is_secret(name, value):
+        name, _, value = argument.partition("=")
+        if value and not is_url and self.is_secret(name, value):
             return f"{name}={MASK}"
-        if mark and _URL.match(value):
+        if _URL.match(value):
             return f"{name}={self.mask_url(value)}"
-        if header := _HEADER.match(argument.removeprefix("--header=")):
-            at = header.start(2) + len(argument) - len(header.string)
-            if not header[2].startswith("//"):
-                return argument[:at] + self.mask_header(header[1], header[2])
-        if _URL.match(argument):
-            return self.mask_url(argument)
+        header = self._mask_header_argument(argument)
+        if header is not None:
+            return header
+        return self.mask_url(argument) if is_url else self._mask_plain_argument(argument, value)
+
+    def _mask_plain_argument(self, argument: str, value: str) -> str:
+        """Mask an argument that is no address, no header; ``value``: what stands behind its =."""
         if argument[:1] not in ("{", "[") and _SPACE.search(argument):
             return self._mask_script(argument)
-        return self.mask_pairs(argument) if mark and "&" in value else self.mask_value("", argument)
+        if "&" in value:
+            return self.mask_pairs(argument)
+        return self.mask_value("", argument)
+
+    def _is_secret_of(self, option: str, argument: str) -> bool:
+        """Return whether ``argument`` is the value of an option whose name means a secret."""
+        if not option.startswith("-") or "=" in option or argument.startswith("-"):
+            return False
+        return self.is_secret_name(option)
+
+    def _mask_header_argument(self, argument: str) -> str | None:
+        """Mask ``Name: value`` or ``--header=Name: value``; None where it is neither."""
+        text = argument.removeprefix("--header=")
+        header = _HEADER.match(text)
+        if header is None or header[2].startswith("//"):
+            return None
+        option = argument[: len(argument) - len(text)]
+        return option + text[: header.start(2)] + self.mask_header(header[1], header[2])
 
     def _mask_script(self, script: str) -> str:
-        """A command line within an argument, as a shell's -c takes it: word by word."""
+        """Mask a command line within an argument, as a shell's -c takes it: word by word."""
         masked: list[str] = []
-        before, quote_mark, command = "", "", Command(MASK)
+        before = ""
+        open_mark = ""
+        command = Command(MASK)
         for word in _SPACE.split(script):
             if not word or word.isspace():
                 masked.append(word)
-            elif quote_mark:  # still in the value of a header that is a secret
+                continue
+            if open_mark:  # still in the value of a header that is a secret
                 masked.append(MASK)
-                quote_mark = "" if word.rstrip(";)").endswith(quote_mark) else quote_mark
-            elif (known := command.mask(word)) is not None:
+                if word.rstrip(";)").endswith(open_mark):
+                    open_mark = ""
+                continue
+            known = command.mask(word)
+            if known is not None:
                 masked.append(known)
-                quote_mark = _left_open(word)
-                before = word
+                open_mark = _left_open(word)
             else:
                 masked.append(self._mask_argument(word, before))
-                if word[:1] in ("'", '"') and word.endswith(":") and self.is_secret_name(word):
-                    quote_mark = word[0]
-                before = word
+                open_mark = self._opens_secret_header(word)
+            before = word
         return self.mask_text("".join(masked))
+
+    def _opens_secret_header(self, word: str) -> str:
+        """Return the quotation mark of a word like ``'Authorization:``; "" for any other."""
+        if word[:1] in ("'", '"') and word.endswith(":") and self.is_secret_name(word):
+            return word[0]
+        return ""
 
     def _mask_url(self, url: str, within: int) -> str:
         clean = _USERINFO.sub(r"\1", url)
@@ -213,27 +252,26 @@ class Masker:
 
     def _mask_path(self, path: str) -> str:
         if ";" in path:  # as in /cart;jsessionid=...
-            path = _PATH_PARAMETER.sub(self._path_parameter, path)
+            path = _PATH_PARAMETER.sub(self._mask_path_parameter, path)
         plain = unquote(path)
         masked = self.mask_text(plain)
         return path if masked == plain else quote(masked, safe="/:*@!$&'()+,;=~-._[]")
 
-    def _path_parameter(self, found: re.Match[str]) -> str:
-        return (
-            f";{found[1]}={MASK}"
-            if self.is_secret(unquote(found[1]), unquote(found[2]))
-            else found[0]
-        )
+    def _mask_path_parameter(self, parameter: re.Match[str]) -> str:
+        name, value = parameter[1], parameter[2]
+        if self.is_secret(unquote(name), unquote(value)):
+            return f";{name}={MASK}"
+        return parameter[0]
 
     def _mask_pair(self, pair: str, within: int) -> str:
         name, mark, value = pair.partition("=")
         if not mark:
             name, value = "", pair
         plain = unquote_plus(value)
-        masked = self._value(unquote_plus(name), plain, 0, within)
+        masked = self._mask_value(unquote_plus(name), plain, 0, within)
         return pair if masked == plain else name + mark + quote_plus(masked, safe="*")
 
 
 def _left_open(word: str) -> str:
-    """The quotation mark that a word opens and does not close; "" where it closes what it opens."""
+    """Return the quotation mark that a word opens and does not close; "" where there is none."""
     return next((mark for mark in "'\"" if word.count(mark) == 1), "")

@@ -14,12 +14,13 @@ ANYWHERE = ("password", "passwd", "pwd", "passphrase", "passcode")
 """A name that has one of these in it, as in ``new_password2``."""
 
 AT_THE_END = (
-    "token", "secret", "apikey", "secretkey", "accesskey", "privatekey", "signingkey", "encryptionkey",
-    "onetimecode", "onetimepassword", "verificationcode", "mfacode", "2facode", "otpcode", "recoverycode",
-    "cardnumber", "cardno", "creditcard", "ccnumber", "ccnum", "cccsc", "securitycode", "cardcode",
-    "sessionid", "sessid", "authorization", "credential", "xamzsignature", "xgoogsignature",
+    "token", "secret", "apikey", "secretkey", "accesskey", "privatekey", "signingkey",
+    "encryptionkey", "onetimecode", "onetimepassword", "verificationcode", "mfacode", "2facode",
+    "otpcode", "recoverycode", "cardnumber", "cardno", "creditcard", "ccnumber", "ccnum", "cccsc",
+    "securitycode", "cardcode", "sessionid", "sessid", "authorization", "credential",
+    "xamzsignature", "xgoogsignature",
 )  # fmt: skip
-"""A name that ends with one of these, its words joined, as in ``X-Api-Key`` or ``csrfmiddlewaretoken``."""
+"""A name that ends with one of these, its words joined: ``X-Api-Key``, ``csrfmiddlewaretoken``."""
 
 WHOLE_WORD = ("otp", "totp", "cvc", "cvc2", "cvv", "cvv2", "csc", "jwt", "sid", "bearer")
 """A name that is one of these or whose last word is, as in ``card[cvc]``."""
@@ -36,19 +37,19 @@ MAX_NAME_LENGTH = 200
 
 
 def words(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case; digits belong to the word before them."""
-    found: list[str] = []
+    """Return the words of a name in lower case; digits belong to the word before them."""
+    parts: list[str] = []
     for word in _WORD.findall(name[-MAX_NAME_LENGTH:]):
-        if word.isdigit() and found:
-            found[-1] += word
+        if word.isdigit() and parts:
+            parts[-1] += word
         else:
-            found.append(word.lower())
-    return tuple(found)
+            parts.append(word.lower())
+    return tuple(parts)
 
 
 @functools.lru_cache(maxsize=4096)
 def is_telling(name: str) -> bool:
-    """Whether a name by itself says that its value is a secret."""
+    """Return whether a name by itself says that its value is a secret."""
     parts = words(name)
     if not parts:
         return False

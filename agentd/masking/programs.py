@@ -68,33 +68,43 @@ class Command:
         self._next = ""
 
     def mask(self, word: str) -> str | None:
-        """The word masked, or None where its program's options say nothing about it."""
-        form, awaited, self._next = self._form, self._next, ""
-        if awaited == "password":
+        """Return the word masked, or None where its program's options say nothing about it."""
+        expected, self._next = self._next, ""
+        if expected == "password":
             return self._sign
-        if awaited == "user":
-            return self._user(word)
+        if expected == "user":
+            return self._mask_user(word)
         if word in _ENDS:
             self._form = Form()
-        elif (found := PROGRAMS.get(_program(word))) is not None:
-            self._form = found
-        elif word in form.separate:
-            self._next = "password"
-        elif word in form.users or (form.users and _BUNDLED.fullmatch(word)):
-            self._next = "user"
-        else:
-            return self._attached(word)
-        return None
+            return None
+        program = PROGRAMS.get(_program(word))
+        if program is not None:
+            self._form = program
+            return None
+        return self._mask_option(word)
 
-    def _attached(self, word: str) -> str | None:
+    def _mask_option(self, word: str) -> str | None:
+        form = self._form
+        if word in form.separate:
+            self._next = "password"
+            return None
+        if word in form.users or (form.users and _BUNDLED.fullmatch(word)):
+            self._next = "user"
+            return None
+        return self._mask_attached(word)
+
+    def _mask_attached(self, word: str) -> str | None:
+        """Mask the value of an option that stands in the same word."""
         for option in self._form.attached:
             if word.startswith(option) and word != option:
                 return option + self._sign
         for option in self._form.users:
-            if word.startswith(option) and (told := self._user(word[len(option) :])) is not None:
-                return option + told
+            if word.startswith(option):
+                user = self._mask_user(word.removeprefix(option))
+                if user is not None:
+                    return option + user
         return None
 
-    def _user(self, word: str) -> str | None:
+    def _mask_user(self, word: str) -> str | None:
         user, mark, password = word.partition(self._form.between)
         return f"{user}{mark}{self._sign}" if password else None

@@ -9,8 +9,9 @@ _SHAPES = re.compile(
     r"""
     (?P<keep>\b(?:Bearer|Basic|Digest|Negotiate)\s+)(?=[\w.~+/=-]*[0-9+/=_-])[\w.~+/-]{16,}={0,2}
     | -----BEGIN[ A-Z]*PRIVATE[ ]KEY-----.*?(?:-----END[ A-Z]*PRIVATE[ ]KEY-----|\Z)
-    | \b(?:gh[pousr]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}|sk-[\w-]{20,}
-        |[sr]k_(?:live|test)_\w{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[\w-]{35}|npm_\w{36}|pypi-[\w-]{50,}|hf_\w{30,})
+    | \b(?:gh[pousr]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}
+        |sk-[\w-]{20,}|[sr]k_(?:live|test)_\w{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[\w-]{35}
+        |npm_\w{36}|pypi-[\w-]{50,}|hf_\w{30,})
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -22,17 +23,16 @@ _JWT_PART = re.compile(r"\beyJ[\w-]{8}")
 
 
 def mask_tokens(text: str, mask: str) -> str:
-    """``text`` with tokens and keys that show by their shape replaced by ``mask``."""
+    """Return ``text`` with ``mask`` for every token and key that shows by its shape."""
     if len(text) < 15 or (_LONG.search(text) is None and "PRIVATE KEY" not in text):
         return text
     if ".eyJ" in text:
-        text = _DOTTED.sub(lambda found: _without_jwt(found[0], mask), text)
-    return _SHAPES.sub(lambda found: (found["keep"] or "") + mask, text)
+        text = _DOTTED.sub(lambda run: _mask_jwts(run[0], mask), text)
+    return _SHAPES.sub(lambda secret: (secret["keep"] or "") + mask, text)
 
 
-def _without_jwt(run: str, mask: str) -> str:
-    """A run of dotted parts without a JSON web token: two parts of JSON in base64, and a
-    signature."""
+def _mask_jwts(run: str, mask: str) -> str:
+    """Mask JSON web tokens in a run of dotted parts: two parts of JSON in base64, a signature."""
     kept: list[str] = []
     parts = run.split(".")
     at = 0
