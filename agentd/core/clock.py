@@ -12,12 +12,13 @@ import time
 from pathlib import Path
 
 GRAIN_NS = 10_000
-"""Times are told to ten microseconds: what is finer is the daemon's own haste, and as digits a tenth of the log."""
+"""Times are rounded down to ten microseconds: finer ones are noise of the daemon's own, and a tenth
+of the log's bytes."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def boot_id() -> str:
-    """Names the running boot of this machine; empty where the system does not say."""
+    """Return the id of the running boot of this machine; "" where the system has none."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:
@@ -33,11 +34,14 @@ class EpisodeClock:
 
     @classmethod
     def resume(cls, origin: int | None, boot: str, last: int) -> EpisodeClock:
-        """The clock of a journal with ``origin`` and ``boot`` on record; ``origin`` None: a new
-        episode."""
-        here = time.monotonic_ns()
+        """Return the clock of a journal that has ``origin`` and ``boot`` on record.
+
+        ``origin``: None for a new episode; ``last``: the time of the journal's last event. Both are
+        nanoseconds.
+        """
+        now = time.monotonic_ns()
         if origin is None or not boot or boot != boot_id():
-            origin = here - last
+            origin = now - last
         return cls(origin, last)
 
     def adopt(self, at: int) -> None:
@@ -48,7 +52,7 @@ class EpisodeClock:
             self._last = at
 
     def now(self) -> int:
-        """The time of an event that is journalled now, in nanoseconds."""
+        """Return the time of an event that is journalled now, in nanoseconds."""
         since = time.monotonic_ns() - self.origin
         self._last = max(self._last, since - since % GRAIN_NS)
         return self._last

@@ -1,5 +1,4 @@
-"""Where a daemon can't write in its own directory, before its journal could say so: words instead
-of a traceback."""
+"""What the disk refuses in the daemon's own directory, as errors that an operator can read."""
 
 from __future__ import annotations
 
@@ -16,23 +15,24 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextlib.contextmanager
 def room_in(state: Path) -> Iterator[None]:
-    """While files of ``state`` are made: what the disk refuses is an `AgentdError` that names the
-    directory."""
+    """Raise what the disk refuses while files of ``state`` are made as an `AgentdError` that names
+    the directory."""
     try:
         yield
     except OSError as error:
-        what = (
-            "no room"
-            if error.errno in _NO_ROOM
-            else f"{error.filename or 'cannot be written'}: {error.strerror}"
-        )
-        raise refused(state, what) from None
+        raise refused(state, _describe(error)) from None
     except sqlite3.OperationalError as error:
         raise refused(state, str(error)) from None
 
 
+def _describe(error: OSError) -> str:
+    if error.errno in _NO_ROOM:
+        return "no room"
+    return f"{error.filename or 'cannot be written'}: {error.strerror}"
+
+
 def refused(state: Path, what: str) -> AgentdError:
-    """The error."""
+    """Make the error that says ``what`` the disk refused in ``state``, and what is expected."""
     return AgentdError(
         f"{state}: {what}; wanted a directory with room, that this daemon may write in"
     )

@@ -1,11 +1,12 @@
 """The daemon's errors, one tree, each with the exit code that it ends the process with.
 
-AgentdError (1) ├── UsageError (2)         a wrong option, an unknown episode, a state directory in
-use ├── TokenRefusedError (3)  the service refuses the token ├── LogRefusedError (4)    the service
-refuses the log (a fork, a closed episode); the journal is kept │   └── GivenUpError       it ended
-the episode without this sandbox, which it had not heard of for too long ├── VersionRefusedError (5)
-the service does not take a daemon of this version └── JournalError (1)       the journal cannot be
-read, or belongs to another episode
+AgentdError (1)
+├── UsageError (2)            a wrong option, an unknown episode, a state directory in use
+├── TokenRefusedError (3)     the service refuses the token
+├── LogRefusedError (4)       the service refuses the log: a fork, a closed episode
+│   └── GivenUpError          it ended the episode while this sandbox was out of reach
+├── VersionRefusedError (5)   the service does not take a daemon of this version
+└── JournalError (1)          the journal can't be read, or belongs to another episode
 """
 
 from __future__ import annotations

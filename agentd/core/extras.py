@@ -1,5 +1,4 @@
-"""What an option needs beside the base install, asked before anything is started: an extra, a
-display."""
+"""What an option needs beside the base install, checked first: an extra, a display."""
 
 from __future__ import annotations
 
@@ -11,15 +10,11 @@ from agentd.core.errors import UsageError
 
 
 def need(option: str, extra: str, *modules: str) -> None:
-    """Make sure that ``modules`` can be used; raises `UsageError` that names the option and the
-    extra."""
+    """Import ``modules``; raises `UsageError` naming ``option`` and the ``extra`` that has them."""
     for module in modules:
         try:
             importlib.import_module(module)
-        except (
-            ImportError,
-            OSError,
-        ) as error:  # OSError: a library of the system's is missing, as libxcb
+        except (ImportError, OSError) as error:  # OSError: a system library is missing, as libxcb
             raise UsageError(
                 f"{option}: {error}; wanted: pip install 'milestoned[{extra}]'"
             ) from None

@@ -1,5 +1,4 @@
-"""How the daemon logs: sentences with fields on stderr, coloured for a person, JSON lines for a
-machine."""
+"""The daemon's logs on stderr: coloured sentences for a person, JSON lines for a machine."""
 
 from __future__ import annotations
 
@@ -12,10 +11,9 @@ import structlog
 
 
 class Stderr:
-    """Whatever stderr is when a line is written: who has us in their process may exchange it, or
-    close it.
+    """Writes to whatever ``sys.stderr`` is at the time: a harness may exchange or close it.
 
-    A line that can't be written is let go: watching must not end over it.
+    A line that can't be written is dropped: observation must not end over it.
     """
 
     def write(self, text: str) -> int:
@@ -34,19 +32,8 @@ def _factory() -> structlog.PrintLoggerFactory:
 
 def set_up_logs(*, verbose: bool) -> None:
     """Configure structlog and quieten the libraries; ``verbose`` shows debug messages too."""
-    person = sys.stderr.isatty()
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="%H:%M:%S" if person else "iso", utc=not person),
-            *(
-                # Not its coloured traceback, which shows every frame's variables: tokens and
-                # passwords are among them.
-                [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
-                if person
-                else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-            ),
-        ],
+        processors=_processors(for_person=sys.stderr.isatty()),
         wrapper_class=structlog.make_filtering_bound_logger(
             logging.DEBUG if verbose else logging.INFO
         ),
@@ -56,9 +43,25 @@ def set_up_logs(*, verbose: bool) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
 
 
+def _processors(*, for_person: bool) -> list[structlog.typing.Processor]:
+    if for_person:
+        return [
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            # Not its coloured traceback, which shows every frame's variables: tokens and passwords
+            # are among them.
+            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+        ]
+    return [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(),
+    ]
+
+
 def set_up_quietly() -> None:
-    """For a daemon in somebody's process: warnings on stderr, unless that process has its own
-    structlog."""
+    """Log warnings on stderr, unless the process that we are a guest of has set up structlog."""
     if not structlog.is_configured():
         structlog.configure(
             wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),

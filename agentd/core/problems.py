@@ -1,5 +1,4 @@
-"""Refusals of the loopback port as RFC 9457 problem documents, and reading a request's body within
-bounds."""
+"""Refusals of the loopback port as problem documents (RFC 9457); bodies read within bounds."""
 
 from __future__ import annotations
 
@@ -14,45 +13,40 @@ from agentd.core.wire_limits import deeper
 
 PROBLEM = "application/problem+json"
 BODY_BYTES = 1 << 20
-"""The longest body that the port reads: an action, an answer or a tool's result. As the service of its own bodies."""
+"""The longest body that is read: an action, an answer or a tool's result. As the service's."""
 BODY_DEPTH = 100
-"""How deep a body may nest; the same."""
+"""How deep a body may nest. As the service's."""
 
 
 class ProblemError(Exception):
     """A refusal: HTTP status, title, detail, and members such as field, value and wanted."""
 
-    def __init__(self, status: int, title: str, detail: str, **members: Any) -> None:
+    def __init__(self, status: int, title: str, detail: str, **members: object) -> None:
         super().__init__(detail)
         self.status = status
-        self.members = {
+        self.members: dict[str, object] = {
             "type": "about:blank",
             "title": title,
             "status": status,
             "detail": detail,
-        } | members
+            **members,
+        }
 
 
-def field_problem(field: str, value: Any, wanted: str, status: int = 422) -> ProblemError:
-    """The refusal of one field; a long value is shown by its beginning."""
+def field_problem(field: str, value: object, wanted: str, status: int = 422) -> ProblemError:
+    """Make the refusal of one field; a long value is shown by its first 120 characters."""
     shown = value if isinstance(value, int | float | bool | type(None)) else str(value)[:120]
-    return ProblemError(
-        status,
-        "Wrong field",
-        f"{field} is {shown!r}, wanted {wanted}",
-        field=field,
-        value=shown,
-        wanted=wanted,
-    )
+    detail = f"{field} is {shown!r}, wanted {wanted}"
+    return ProblemError(status, "Wrong field", detail, field=field, value=shown, wanted=wanted)
 
 
-def answer(value: Any, status: int = 200) -> Response:
-    """A JSON answer."""
+def answer(value: object, status: int = 200) -> Response:
+    """Make a JSON response of ``value``."""
     return Response(orjson.dumps(value), status, media_type="application/json")
 
 
 async def on_problem(request: Request, error: Exception) -> Response:
-    """The exception handler for `ProblemError`."""
+    """Answer a `ProblemError`; an exception handler of Starlette's."""
     assert isinstance(error, ProblemError)
     headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
     return Response(orjson.dumps(error.members), error.status, headers, media_type=PROBLEM)
@@ -61,18 +55,37 @@ async def on_problem(request: Request, error: Exception) -> Response:
 async def body_of(
     request: Request, fields: Mapping[str, tuple[type, ...]], needed: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The request's JSON object, its fields checked against ``fields`` (``object``: any); raises
-    `ProblemError`."""
+    """Read the request's JSON object; raises `ProblemError`.
+
+    ``fields``: the types that each field may have (``object``: any), other fields are refused;
+    ``needed``: the fields that may not be missing.
+    """
+    body = _parse_object(await _read_body(request))
+    for name, value in body.items():
+        if name not in fields:
+            known = ", ".join(fields) or "an empty object"
+            raise field_problem(name, value, f"no such field, only {known}")
+        if not _fits(value, fields[name]):
+            kinds = (_WORDS.get(kind, kind.__name__) for kind in fields[name])
+            raise field_problem(name, value, " or ".join(kinds))
+    for name in needed:
+        if name not in body:
+            raise field_problem(name, None, "a value: the field is missing")
+    return body
+
+
+async def _read_body(request: Request) -> bytearray:
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > BODY_BYTES:
-            raise ProblemError(
-                413,
-                "Body too large",
-                f"the body is longer than {BODY_BYTES} bytes",
-                wanted=BODY_BYTES,
-            )
+            detail = f"the body is longer than {BODY_BYTES} bytes"
+            raise ProblemError(413, "Body too large", detail, wanted=BODY_BYTES)
+    return raw
+
+
+def _parse_object(raw: bytearray) -> dict[str, Any]:
+    """Parse a body; an empty one counts as an empty object."""
     try:
         body = orjson.loads(raw) if raw else {}
     except orjson.JSONDecodeError as error:
@@ -80,29 +93,17 @@ async def body_of(
     if not isinstance(body, dict):
         raise field_problem("body", body, "a JSON object")
     if deeper(body, BODY_DEPTH):
-        wanted = f"at most {BODY_DEPTH} lists and objects in each other"
-        raise ProblemError(
-            422, "Nested too deep", f"the body is nested deeper than {BODY_DEPTH}", wanted=wanted
-        )
-    for name, value in body.items():
-        if name not in fields:
-            raise field_problem(
-                name, value, f"no such field, only {', '.join(fields) or 'an empty object'}"
-            )
-        if not _fits(value, fields[name]):
-            raise field_problem(
-                name, value, " or ".join(_WORDS.get(kind, kind.__name__) for kind in fields[name])
-            )
-    for name in needed:
-        if name not in body:
-            raise field_problem(name, None, "a value: the field is missing")
+        detail = f"the body is nested deeper than {BODY_DEPTH}"
+        expected = f"at most {BODY_DEPTH} lists and objects in each other"
+        raise ProblemError(422, "Nested too deep", detail, wanted=expected)
     return body
 
 
 _WORDS = {int: "a whole number", str: "a string", bool: "true or false", type(None): "null"}
 
 
-def _fits(value: Any, kinds: tuple[type, ...]) -> bool:
+def _fits(value: object, kinds: tuple[type, ...]) -> bool:
+    """Return whether ``value`` is of one of ``kinds``; true and false are no whole numbers."""
     if isinstance(value, bool):
         return bool in kinds or object in kinds
     return isinstance(value, kinds)

@@ -4,7 +4,7 @@ ever, and all that follows with it: so nothing that is longer or deeper is ever 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import zstandard
@@ -12,7 +12,7 @@ import zstandard
 from detectors.model.codec import LIGHT_BYTES, MAX_VALUES_BYTES, encode_event, values_bytes
 
 EVENT_BYTES = (4 << 20) - (1 << 16)
-"""The longest line of an event: the service reads frames of 4 MiB, and this fits into one even where nothing packs."""
+"""The longest line of an event: even unpacked it fits into a frame of 4 MiB, the service's most."""
 EVENT_DEPTH = 200
 """How deep a line may nest."""
 _HEADER_BYTES = 1 << 12
@@ -20,7 +20,11 @@ _HEADER_BYTES = 1 << 12
 RATIO = 500
 """How many times its frame a text may be: the service takes the double for a bomb."""
 _PIECE = 2_048
-"""What one block of a frame holds where all would pack too well; a block takes at least four bytes."""
+"""Bytes in a block of a frame where all would pack too well; a block takes at least four bytes."""
+
+
+_Container = Mapping[Any, Any] | list[Any] | tuple[Any, ...]
+_CONTAINERS = (Mapping, list, tuple)
 
 
 class UnfitError(ValueError):
@@ -32,17 +36,14 @@ class UnfitError(ValueError):
 
 
 def line_of(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) -> bytes:
-    """The event's line. Raises `UnfitError`."""
+    """Encode an event as its line in the log. Raises `UnfitError` for one that no segment holds."""
     try:
         line = encode_event(seq, source, kind, at, data)
     except TypeError:
-        line = _printed(seq, source, kind, at, data)
+        line = _encode_printable(seq, source, kind, at, data)
     if len(line) > EVENT_BYTES:
         raise UnfitError(f"an event longer than {EVENT_BYTES} bytes", "a shorter one")
-    if (
-        len(line) > LIGHT_BYTES - _HEADER_BYTES
-        and values_bytes(line) > MAX_VALUES_BYTES - _HEADER_BYTES
-    ):
+    if _has_heavy_values(line):
         raise UnfitError(
             f"an event whose values take more than {MAX_VALUES_BYTES} bytes of memory",
             "fewer of them",
@@ -53,9 +54,14 @@ def line_of(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) 
     return line
 
 
-def _printed(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) -> bytes:
-    """The line of what orjson refuses: half a surrogate pair, which pages and file names can hold,
-    or more."""
+def _has_heavy_values(line: bytes) -> bool:
+    if len(line) <= LIGHT_BYTES - _HEADER_BYTES:
+        return False
+    return values_bytes(line) > MAX_VALUES_BYTES - _HEADER_BYTES
+
+
+def _encode_printable(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) -> bytes:
+    """Encode what orjson refuses, as half a surrogate pair, which pages and file names can hold."""
     if deeper(data, EVENT_DEPTH - 1):
         raise _too_deep()
     try:
@@ -70,25 +76,28 @@ def _too_deep() -> UnfitError:
     return UnfitError(f"an event nested deeper than {EVENT_DEPTH}", "a flatter one")
 
 
-def deeper(value: Any, most: int) -> bool:
-    """Whether lists and objects in ``value`` nest deeper than ``most``. Level by level: no depth
-    ends it early."""
-    level = [value] if isinstance(value, Mapping | list | tuple) else []
+def deeper(value: object, most: int) -> bool:
+    """Return whether lists and objects in ``value`` nest deeper than ``most``.
+
+    It goes level by level, so no depth exhausts the stack.
+    """
+    level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(most):
-        inner = (
-            item for one in level for item in (one.values() if isinstance(one, Mapping) else one)
-        )
         # By identity: what holds one list many times is looked at once a level.
-        level = list(
-            {id(item): item for item in inner if isinstance(item, Mapping | list | tuple)}.values()
-        )
+        inner = {id(item): item for container in level for item in _containers_in(container)}
+        level = list(inner.values())
         if not level:
             return False
     return bool(level)
 
 
+def _containers_in(container: _Container) -> Iterator[_Container]:
+    items = container.values() if isinstance(container, Mapping) else container
+    return (item for item in items if isinstance(item, _CONTAINERS))
+
+
 def printable(value: Any) -> Any:
-    """``value`` with every lone surrogate replaced by a question mark."""
+    """Return a JSON value with every lone surrogate replaced by a question mark."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
@@ -99,24 +108,28 @@ def printable(value: Any) -> Any:
 
 
 def packer() -> zstandard.ZstdCompressor:
-    """What makes frames: at zstd level 15, the last that pays (a fifth less than 3, some 35 µs an
-    event), with the parameters of 128 KiB, which most segments are within, so that a long one takes
-    no more memory."""
+    """Make the compressor of frames.
+
+    Level 15 of zstd is the last that pays: a fifth less than level 3, for some 35 µs an event. The
+    parameters are those for 128 KiB, which most segments are within, so that a long one takes no
+    more memory.
+    """
     parameters = zstandard.ZstdCompressionParameters.from_level(15, source_size=1 << 17)
     return zstandard.ZstdCompressor(compression_params=parameters)
 
 
 def packed(text: bytes, compressor: zstandard.ZstdCompressor) -> bytes:
-    """``text`` as one frame, in small blocks where it would else unpack to so much that it looks
-    like a bomb."""
+    """Compress ``text`` as one frame, that the service does not take for a bomb.
+
+    Where it would pack to less than a `RATIO` th, it is packed in small blocks.
+    """
     frame = compressor.compress(text)
     if len(text) <= RATIO * len(frame):
         return frame
     stream = compressor.compressobj(size=len(text))
     pieces: list[bytes] = []
     for start in range(0, len(text), _PIECE):
-        pieces += (
-            stream.compress(text[start : start + _PIECE]),
-            stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK),
-        )
-    return b"".join((*pieces, stream.flush()))
+        pieces.append(stream.compress(text[start : start + _PIECE]))
+        pieces.append(stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+    pieces.append(stream.flush())
+    return b"".join(pieces)

@@ -1,5 +1,4 @@
-"""A thread of its own for a source whose system calls may block: what it sees is told on the
-daemon's loop.
+"""A thread of its own for a source whose system calls may block; it reports on the daemon's loop.
 
 It is a daemon thread: one that hangs in the kernel, or on an X server that was stopped, holds up
 neither the loop nor the end of the process.
@@ -54,7 +53,7 @@ class Worker:
     # -- on the loop
 
     async def run(self) -> None:
-        """Until cancelled; raises what the thread raised."""
+        """Run the thread until it ends or this is cancelled; raises what the thread raised."""
         threading.Thread(target=self._run, name=self._name, daemon=True).start()
         try:
             await self._ended
@@ -63,8 +62,10 @@ class Worker:
             self._ring()
 
     async def ask(self, question: Question, timeout_s: float) -> bool:
-        """Have the thread call ``question``; returns once all that it told before its end has
-        reached the sink, or after ``timeout_s`` seconds: then false."""
+        """Have the thread call ``question``; wait until the sink has all it reported before.
+
+        Returns false where that took longer than ``timeout_s`` seconds.
+        """
         answered: asyncio.Future[None] = self._loop.create_future()
 
         def run_call() -> None:
@@ -81,27 +82,31 @@ class Worker:
     # -- in the thread
 
     def tell(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Hand an observation to the sink."""
+        """Report an observation to the sink."""
         self._call(self._pass_on, kind, data)
 
     def ready(self) -> None:
-        """Say that the baseline is told."""
+        """Report that the baseline is complete."""
         self._call(self._ready)
 
     def pause(self, timeout_s: float, *watched: int) -> bool:
-        """Wait until a question is there, one of the file descriptors can be read (then true), or
-        the time is over."""
+        """Wait for a question, for a file descriptor of ``watched``, or ``timeout_s`` seconds.
+
+        Returns whether a descriptor can be read.
+        """
         ear = self._ear.fileno()
         poll = select.poll()  # select knows no descriptor above 1023
-        for one in (*watched, ear):
-            poll.register(one, select.POLLIN)
-        can_read = {one for one, _ in poll.poll(math.ceil(max(timeout_s, 0.0) * 1000))}
+        for descriptor in (*watched, ear):
+            poll.register(descriptor, select.POLLIN)
+        can_read = {
+            descriptor for descriptor, _ in poll.poll(math.ceil(max(timeout_s, 0.0) * 1000))
+        }
         if ear in can_read:
             self._ear.recv(4096)
         return bool(can_read - {ear})
 
     def answer(self) -> None:
-        """Answer the questions that wait."""
+        """Call the questions that are pending."""
         with contextlib.suppress(queue.Empty):
             while not self.stopping:
                 self._asked.get_nowait()()
@@ -125,22 +130,20 @@ class Worker:
         if not self.stopping:
             self.sink(kind, data)
 
-    def _call(self, what: Callable[..., None], *arguments: Any) -> None:
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
-            self._loop.call_soon_threadsafe(what, *arguments)
+            self._loop.call_soon_threadsafe(callback, *arguments)
 
     def _ring(self) -> None:
-        with (
-            self._guard,
-            contextlib.suppress(OSError),
-        ):  # full, so it rings already; or closed, and nobody is there
+        # Full, so it rings already; or closed, and nobody is there.
+        with self._guard, contextlib.suppress(OSError):
             self._bell.send(b".")
 
 
-def _settle(future: asyncio.Future[None], failed: BaseException | None) -> None:
+def _settle(future: asyncio.Future[None], error: BaseException | None) -> None:
     if future.done():
         return
-    if failed is None:
+    if error is None:
         future.set_result(None)
     else:
-        future.set_exception(failed)
+        future.set_exception(error)
