@@ -7,7 +7,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
 from agentd.core.errors import AgentdError
@@ -67,42 +67,69 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(command: str, settings: Settings, *, verbose: bool) -> int:
+    """Run a command to its end and return the exit code; raises `AgentdError`."""
     # Journal, tokens and recordings hold what the agent typed and what is heard: no other user
     # reads them, whatever the mode of the folder that they were given.
     os.umask(0o077)
     from agentd.core.logs import set_up_logs
 
     set_up_logs(verbose=verbose)
-    if command == "record":
-        from agentd.run.record import record
+    if command == "run" and settings.detach:
+        command = "detach"
+    report = _COMMANDS[command](settings, verbose)
+    if report:
+        print(report)
+    return 0
 
-        events = asyncio.run(record(settings))
-        print(f"{settings.out}: {events} events")
-        return 0
-    if command == "read":
-        from agentd.cli.read import show
 
-        print(show(settings))
-        return 0
-    if command == "join":
-        from agentd.fleet.worker import join
+# A command imports what it runs: `agentd read` needs no websockets, `agentd devtools` no journal.
 
-        asyncio.run(join(settings))
-        return 0
-    if command == "devtools":
-        from agentd.fleet.devtools import serve_devtools
 
-        asyncio.run(serve_devtools(settings))
-        return 0
-    if settings.detach:
-        from agentd.run.detached import start
+def _record(settings: Settings, verbose: bool) -> str:
+    from agentd.run.record import record
 
-        print(f"agentd: {start(settings, verbose=verbose)}")
-        return 0
+    events = asyncio.run(record(settings))
+    return f"{settings.out}: {events} events"
+
+
+def _read(settings: Settings, verbose: bool) -> str:
+    from agentd.cli.read import show
+
+    return show(settings)
+
+
+def _join(settings: Settings, verbose: bool) -> None:
+    from agentd.fleet.worker import join
+
+    asyncio.run(join(settings))
+
+
+def _devtools(settings: Settings, verbose: bool) -> None:
+    from agentd.fleet.devtools import serve_devtools
+
+    asyncio.run(serve_devtools(settings))
+
+
+def _detach(settings: Settings, verbose: bool) -> str:
+    from agentd.run.detached import start
+
+    return f"agentd: {start(settings, verbose=verbose)}"
+
+
+def _watch(settings: Settings, verbose: bool) -> None:
     from agentd.run.daemon import run
 
     asyncio.run(run(settings))
-    return 0
+
+
+_COMMANDS: dict[str, Callable[[Settings, bool], str | None]] = {
+    "run": _watch,
+    "detach": _detach,
+    "record": _record,
+    "read": _read,
+    "join": _join,
+    "devtools": _devtools,
+}
 
 
 if __name__ == "__main__":

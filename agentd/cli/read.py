@@ -1,12 +1,11 @@
-"""`agentd read FILE`: what an event would tell of the file, for who writes a task or wants a
-picture's reference."""
+"""`agentd read FILE`: the facts that an event would have of the file, for who writes a task or
+needs a picture's reference."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import stat
-from typing import Any
 
 import orjson
 
@@ -16,12 +15,15 @@ from agentd.readers.asking import read
 from agentd.readers.formats import format_of
 from agentd.readers.mime import HEAD, mime_of
 
-PATIENCE_S = 60.0
-"""For a person nothing is sealed meanwhile."""
+BUDGET_S = 60.0
+"""Seconds for reading: more than in an episode, as no step waits for its seal meanwhile."""
 
 
 def show(settings: Settings) -> str:
-    """The answer as JSON: {format, status, facts?, ...}; nothing is masked. Raises `UsageError`."""
+    """Return the answer as JSON: {format, status, facts?, ...}; nothing is masked.
+
+    Raises `UsageError`.
+    """
     assert settings.file is not None
     try:
         fd = os.open(settings.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -32,7 +34,7 @@ def show(settings: Settings) -> str:
             raise UsageError(f"{settings.file}: is no regular file; wanted one")
         name = settings.file.name
         format_ = settings.as_ or format_of(mime_of(os.pread(fd, HEAD, 0), name), name)
-        answer: dict[str, Any] = asyncio.run(read(fd, format_, PATIENCE_S, settings.query))
+        answer = asyncio.run(read(fd, format_, BUDGET_S, settings.query))
     except OSError as error:
         raise UsageError(f"{settings.file}: {error.strerror}") from None
     finally:

@@ -1,5 +1,5 @@
-"""What archives hold, by their lists alone: nothing is unpacked to the disk, nothing larger than
-its bound is read."""
+"""What archives hold, by their lists alone: nothing is unpacked to the disk, and no more than the
+bounds allow is read."""
 
 from __future__ import annotations
 
@@ -11,79 +11,101 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from agentd.readers.bounds import UNPACKED, DamagedError, HeavyError
+from agentd.readers.request import Facts, ReadRequest
 
 MAX_ENTRIES = 1_000
-"""Entries that are told."""
+"""Entries that are reported."""
 MAX_ENTRIES_SEEN = 100_000
 """Entries of an archive that is listed at all."""
 
 
-def read_zip(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{entries: [{name, size, folder?, link?, encrypted?}], count, bytes}``; of a link only that
-    it is one."""
+def read_zip(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{entries: [{name, size, folder?, link?, encrypted?}], count, bytes}``.
+
+    Of a link only that it is one: where it goes stands in its content.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
-            found = archive.infolist()
+            members = archive.infolist()
     except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, NotImplementedError) as error:
         raise DamagedError(f"no zip archive: {error}") from None
-    entries = [
-        {"name": one.filename.rstrip("/"), "size": one.file_size}
-        | ({"folder": True} if one.is_dir() else {})
-        | ({"link": True} if stat.S_ISLNK(one.external_attr >> 16) else {})
-        | ({"encrypted": True} if one.flag_bits & 1 else {})
-        for one in found
-    ]
-    return _listed(entries)
+    return _listed([_zip_entry(member) for member in members])
 
 
-def read_tar(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{entries: [{name, size, folder?, link?, special?}], count, bytes}``; compressed by gzip,
-    bzip2, xz or not. ``special``: a pipe or a device."""
-    entries: list[dict[str, Any]] = []
+def _zip_entry(member: zipfile.ZipInfo) -> Facts:
+    entry: Facts = {"name": member.filename.rstrip("/"), "size": member.file_size}
+    if member.is_dir():
+        entry["folder"] = True
+    if stat.S_ISLNK(member.external_attr >> 16):
+        entry["link"] = True
+    if member.flag_bits & 1:
+        entry["encrypted"] = True
+    return entry
+
+
+def read_tar(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{entries: [{name, size, folder?, link?, special?}], count, bytes}``.
+
+    Compressed by gzip, bzip2, xz or not. ``link``: where it goes; ``special``: a pipe or a device.
+    """
+    entries: list[Facts] = []
     try:
         with tarfile.open(fileobj=_Bounded(_unpacked(file)), mode="r|") as archive:
-            for one in archive:
+            for member in archive:
                 if len(entries) >= MAX_ENTRIES_SEEN:
                     raise HeavyError(f"more than {MAX_ENTRIES_SEEN} entries")
-                more: dict[str, Any] = {"folder": True} if one.isdir() else {}
-                more |= {"link": one.linkname} if one.issym() or one.islnk() else {}
-                more |= {} if more or one.isreg() else {"special": True}
-                entries.append({"name": one.name.rstrip("/"), "size": one.size, **more})
+                entries.append(_tar_entry(member))
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError) as error:
         raise DamagedError(f"no tar archive: {error}") from None
     return _listed(entries)
 
 
+def _tar_entry(member: tarfile.TarInfo) -> Facts:
+    entry: Facts = {"name": member.name.rstrip("/"), "size": member.size}
+    if member.isdir():
+        entry["folder"] = True
+    elif member.issym() or member.islnk():
+        entry["link"] = member.linkname
+    elif not member.isreg():
+        entry["special"] = True
+    return entry
+
+
 def bounded_zip(file: BinaryIO) -> None:
-    """Make sure that an office file unpacks to no more than `UNPACKED`. Raises `HeavyError` or
-    `DamagedError`."""
-    listed = read_zip(file, {})
+    """Make sure that an office file unpacks to no more than `UNPACKED` bytes, and rewind it.
+
+    Raises `HeavyError` or `DamagedError`.
+    """
+    size = read_zip(file, {})["bytes"]
     file.seek(0)
-    if listed["bytes"] > UNPACKED:
-        raise HeavyError(f"it unpacks to {listed['bytes']} bytes")
+    if size > UNPACKED:
+        raise HeavyError(f"it unpacks to {size} bytes")
 
 
-def _listed(entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _listed(entries: list[Facts]) -> Facts:
     if len(entries) > MAX_ENTRIES_SEEN:
         raise HeavyError(f"{len(entries)} entries")
     return {
         "entries": entries[: MAX_ENTRIES + 1],
         "count": len(entries),
-        "bytes": sum(one["size"] for one in entries),
+        "bytes": sum(entry["size"] for entry in entries),
     }
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO:
+    """Return the unpacked stream of ``file`` by its first bytes; ``file`` if it is not packed."""
     head = file.read(6)
     file.seek(0)
     if head.startswith(b"\x1f\x8b"):
         return cast(BinaryIO, gzip.GzipFile(fileobj=file))
     if head.startswith(b"BZh"):
         return cast(BinaryIO, bz2.BZ2File(file))
-    return cast(BinaryIO, lzma.LZMAFile(file)) if head == b"\xfd7zXZ\0" else file
+    if head == b"\xfd7zXZ\0":
+        return cast(BinaryIO, lzma.LZMAFile(file))
+    return file
 
 
 class _Bounded(io.RawIOBase):

@@ -1,11 +1,14 @@
-"""How much of a file is told: facts fit into one event, and what is left out is said."""
+"""How much of a file is reported: facts fit into one event; ``cut`` says that some are missing."""
 
 from __future__ import annotations
 
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 import orjson
+
+from agentd.readers.request import Facts
 
 MAX_BYTES = 64 << 10
 """Bytes that facts may have as JSON."""
@@ -16,7 +19,7 @@ MAX_CHARACTERS = 32_000
 """Characters of one text."""
 MAX_ITEMS = 1_000
 TEXT_BYTES = 32 << 20
-"""Files that are read into memory may have this many bytes; of archives and media the whole is never read."""
+"""Bytes of a file that is read into memory; archives and media never are as a whole."""
 UNPACKED = 256 << 20
 """Bytes that a file made of compressed parts may unpack to."""
 
@@ -33,9 +36,11 @@ class LargeError(Exception):
     """The file is longer than what is read of its format; carries why."""
 
 
-def fitted(facts: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """``facts`` as JSON of at most `MAX_BYTES` bytes, and whether something was left out: ends of
-    texts and lists first."""
+def fitted(facts: Facts) -> tuple[Facts, bool]:
+    """Return ``facts`` as JSON of at most `MAX_BYTES` bytes, and whether something was left out.
+
+    The ends of texts and lists go first.
+    """
     length, items = MAX_CHARACTERS, MAX_ITEMS
     while True:
         clip = _Clip(length, items)
@@ -48,13 +53,15 @@ def fitted(facts: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 class _Clip:
+    """Clips values to texts of ``length`` characters and lists of ``items``; ``cut``: it did."""
+
     def __init__(self, length: int, items: int) -> None:
         self._length = length
         self._items = items
         self._left = MAX_NODES
         self.cut = False
 
-    def value(self, value: Any, depth: int) -> Any:
+    def value(self, value: object, depth: int) -> Any:
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             self.cut = True
@@ -66,24 +73,24 @@ class _Clip:
         if isinstance(value, dict):
             self.cut |= len(value) > self._items
             pairs = list(value.items())[: self._items]
-            return {str(key)[:200]: self.value(one, depth + 1) for key, one in pairs}
+            return {str(key)[:200]: self.value(item, depth + 1) for key, item in pairs}
         if isinstance(value, list | tuple):
             self.cut |= len(value) > self._items
-            return [self.value(one, depth + 1) for one in value[: self._items]]
+            return [self.value(item, depth + 1) for item in value[: self._items]]
         return plain(value)
 
 
 def plain(value: Any) -> Any:
-    """A value of a cell, a key or a tag as JSON: numbers and truth as they are, all else as its
-    text."""
-    if value is None or isinstance(value, bool):
+    """Return a value of a cell, a key or a tag as JSON: numbers and truth as they are, all else as
+    its text."""
+    if isinstance(value, Decimal):
+        value = float(value)
+    if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
         return value if abs(value) < 1 << 53 else str(value)
-    if isinstance(value, Decimal):
-        value = float(value)
     if isinstance(value, float):
-        return value if value - value == 0 else str(value)
+        return value if isfinite(value) else str(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    return value if isinstance(value, str) else str(value)
+    return str(value)

@@ -2,96 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
 from agentd.readers.bounds import MAX_ITEMS
+from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.sheets import damaged, open_document
 from agentd.readers.tables import sheet
 
 _LOOKS = ("bold", "italic", "underline")
+_ODT_PARAGRAPHS = "//office:text//text:p[not(ancestor::table:table)]|//office:text//text:h"
 
 
-def read_docx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{text, paragraphs: [{text, style?, align?, bold?, italic?, underline?, font?, size?,
-    color?}], sheets, images, header?, footer?}``: what all runs of a paragraph share; ``size`` in
-    points, ``color`` as RRGGBB."""
+def read_docx(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{text, paragraphs: [{text, style?, align?, bold?, italic?, underline?, font?, size?,
+    color?}], sheets, images, header?, footer?}``.
+
+    Of a paragraph's looks what all its runs share; ``size`` in points, ``color`` as RRGGBB.
+    """
     from docx import Document
     from docx.opc.exceptions import OpcError
 
     bounded_zip(file)
     with damaged("docx", OpcError):
         document = Document(file)
-        paragraphs = [_paragraph(one) for one in document.paragraphs[: MAX_ITEMS + 1]]
-        tables = [
-            sheet("", [[cell.text for cell in row.cells] for row in one.rows])
-            for one in document.tables
-        ]
-        first = document.sections[0] if document.sections else None
-        around = (
-            {name: _text(getattr(first, name).paragraphs) for name in ("header", "footer")}
-            if first
-            else {}
-        )
-        images = len(document.inline_shapes)
-        facts = {
+        facts: Facts = {
             "text": _text(document.paragraphs),
-            "paragraphs": paragraphs,
-            "sheets": tables,
-            "images": images,
+            "paragraphs": [_paragraph(part) for part in document.paragraphs[: MAX_ITEMS + 1]],
+            "sheets": [_table(table) for table in document.tables],
+            "images": len(document.inline_shapes),
         }
-    return facts | {name: text for name, text in around.items() if text}
+        if document.sections:
+            first = document.sections[0]
+            around = {"header": first.header, "footer": first.footer}
+            facts |= _without_empty({name: _text(part.paragraphs) for name, part in around.items()})
+    return facts
 
 
-def _paragraph(one: Any) -> dict[str, Any]:
-    runs = [run for run in one.runs if run.text.strip()]
-    looks: dict[str, Any] = {
+def _table(table: Any) -> Facts:
+    return sheet("", [[cell.text for cell in row.cells] for row in table.rows])
+
+
+def _without_empty(facts: Facts) -> Facts:
+    return {name: value for name, value in facts.items() if value}
+
+
+def _paragraph(paragraph: Any) -> Facts:
+    runs = [run for run in paragraph.runs if run.text.strip()]
+    looks: Facts = {
         name: True for name in _LOOKS if runs and all(getattr(run, name) for run in runs)
     }
-    looks["style"] = one.style.name if one.style is not None else None
-    looks["align"] = one.alignment.name.lower() if one.alignment is not None else None
-    for name, of in (("font", _font), ("size", _size), ("color", _color)):
-        found = {of(run) for run in runs}
-        looks[name] = found.pop() if len(found) == 1 else None
-    return {"text": one.text} | {name: value for name, value in looks.items() if value is not None}
+    looks["style"] = None if paragraph.style is None else paragraph.style.name
+    looks["align"] = None if paragraph.alignment is None else paragraph.alignment.name.lower()
+    looks["font"] = _common(run.font.name for run in runs)
+    looks["size"] = _common(_size(run) for run in runs)
+    looks["color"] = _common(_color(run) for run in runs)
+    known = {name: value for name, value in looks.items() if value is not None}
+    return {"text": paragraph.text, **known}
 
 
-def _font(run: Any) -> Any:
-    return run.font.name
+def _common(values: Iterable[Any]) -> Any:
+    """Return the value that all have, None where they differ."""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _size(run: Any) -> Any:
-    return None if run.font.size is None else run.font.size.pt
+    size = run.font.size
+    return None if size is None else size.pt
 
 
-def _color(run: Any) -> Any:
-    return None if run.font.color is None or run.font.color.rgb is None else str(run.font.color.rgb)
+def _color(run: Any) -> str | None:
+    color = run.font.color
+    return None if color is None or color.rgb is None else str(color.rgb)
 
 
 def _text(paragraphs: Any) -> str:
-    return "\n".join(one.text for one in paragraphs)
+    return "\n".join(paragraph.text for paragraph in paragraphs)
 
 
-def read_odt(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{text, paragraphs: [{text, style?, level?}], sheets, images}``; ``level``: of a heading."""
+def read_odt(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{text, paragraphs: [{text, style?, level?}], sheets, images}``; ``level``: of a
+    heading."""
     document = open_document(file, "odt")
     with damaged("odt"):
-        return _odt(document.body)
+        body = document.body
+        paragraphs = [_odt_paragraph(element) for element in body.get_elements(_ODT_PARAGRAPHS)]
+        return {
+            "text": "\n".join(paragraph["text"] for paragraph in paragraphs),
+            "paragraphs": paragraphs,
+            "sheets": [sheet(table.name, list(table.iter_values())) for table in body.tables],
+            "images": len(body.get_images()),
+        }
 
 
-def _odt(body: Any) -> dict[str, Any]:
-    paragraphs = []
-    for one in body.get_elements(
-        "//office:text//text:p[not(ancestor::table:table)]|//office:text//text:h"
-    ):
-        level = getattr(one, "level", None)
-        looks = {"style": one.style, "level": int(level) if level else None}
-        paragraphs.append(
-            {"text": one.inner_text} | {name: value for name, value in looks.items() if value}
-        )
-    return {
-        "text": "\n".join(one["text"] for one in paragraphs),
-        "paragraphs": paragraphs,
-        "sheets": [sheet(table.name, list(table.iter_values())) for table in body.tables],
-        "images": len(body.get_images()),
-    }
+def _odt_paragraph(element: Any) -> Facts:
+    level = getattr(element, "level", None)
+    looks = {"style": element.style, "level": int(level) if level else None}
+    return {"text": element.inner_text, **_without_empty(looks)}

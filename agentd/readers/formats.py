@@ -11,15 +11,29 @@ HUGE = 4 << 30
 
 
 class Format(NamedTuple):
-    """``module``: in this package, with a function ``read_<name>``; ``needs``: modules of the extra
-    ``readers``; ``most``: bytes of a file that is read at all; ``mimes`` and ``names``: by content,
-    and by the end of the name."""
+    """How a format is read and recognized.
+
+    ``module``: in this package, with a function ``read_<name>``; ``needs``: modules of the extra
+    ``readers``; ``mimes``: types by content, one that ends in a slash stands for the whole family;
+    ``names``: ends of file names; ``most``: bytes of a file that is read at all.
+    """
 
     module: str
     needs: tuple[str, ...] = ()
     mimes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     most: int = TEXT_BYTES
+
+    def has_mime(self, mime: str) -> bool:
+        """Return whether a file of the type ``mime`` is of this format."""
+        return any(
+            mime == known or (known.endswith("/") and mime.startswith(known))
+            for known in self.mimes
+        )
+
+    def has_name(self, name: str) -> bool:
+        """Return whether a file called ``name``, in lower case, is of this format."""
+        return any(name == end or name.endswith("." + end) for end in self.names)
 
 
 _WORD = "application/vnd.openxmlformats-officedocument."
@@ -73,18 +87,11 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(mime: str | None, name: str) -> str:
-    """The format to read a file as, by content where that tells, else by its name; ``text`` at the
-    last."""
+    """Return the format to read a file as: by content where that decides, else by its name, else
+    ``text``."""
+    by_content = next((key for key, form in FORMATS.items() if mime and form.has_mime(mime)), None)
+    if by_content is not None and by_content != "text":
+        return by_content
+    # Kinds of plain text differ in their names alone.
     name = name.lower()
-    for found, one in FORMATS.items():
-        if mime is not None and any(
-            mime == known or (known[-1] == "/" and mime.startswith(known)) for known in one.mimes
-        ):
-            # Kinds of plain text are told apart by their names alone.
-            if found == "text":
-                break
-            return found
-    for found, one in FORMATS.items():
-        if any(name == end or name.endswith("." + end) for end in one.names):
-            return found
-    return "text"
+    return next((key for key, form in FORMATS.items() if form.has_name(name)), "text")

@@ -5,50 +5,59 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from agentd.readers.bounds import DamagedError
+from agentd.readers.request import Facts, ReadRequest
 
 _GENERAL = {
     "title": "title",
-    "performer": "artist",
+    "artist": "performer",
     "album": "album",
     "genre": "genre",
-    "recorded_date": "date",
+    "date": "recorded_date",
 }
+_VIDEO = {"codec": "format", "width": "width", "height": "height"}
+_AUDIO = {
+    "codec": "format",
+    "channels": "channel_s",
+    "rate": "sampling_rate",
+    "bitrate": "bit_rate",
+}
+_SUBTITLES = {"codec": "format", "language": "language"}
 
 
-def read_media(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{container, duration, bitrate?, title?, artist?, album?, genre?, date?, video: [{codec,
-    width, height, fps?, rotation?}], audio: [{codec, channels?, rate?, bitrate?}], subtitles:
-    [{codec, language?}]}``; durations in seconds, rates in bits or samples a second."""
+def read_media(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{container, duration, bitrate?, title?, artist?, album?, genre?, date?, video:
+    [{codec, width, height, fps?, rotation?}], audio: [{codec, channels?, rate?, bitrate?}],
+    subtitles: [{codec, language?}]}``; durations in seconds, rates in bits or samples a second."""
     from pymediainfo import MediaInfo
 
     tracks = MediaInfo.parse(file, parse_speed=0).tracks
-    general = next((one for one in tracks if one.track_type == "General"), None)
+    general = next((track for track in tracks if track.track_type == "General"), None)
     if general is None or not general.format or len(tracks) < 2:
         raise DamagedError("no audio or video that is known")
-    longest = max((float(one.duration) for one in tracks if one.duration), default=None)
-    facts: dict[str, Any] = {
+    longest_ms = max((float(track.duration) for track in tracks if track.duration), default=None)
+    facts: Facts = {
         "container": general.format,
-        "duration": None if longest is None else round(longest / 1000, 3),
+        "duration": None if longest_ms is None else round(longest_ms / 1000, 3),
         "bitrate": general.overall_bit_rate,
-        "video": [_track(one, codec="format", width="width", height="height") | _motion(one) for one in tracks
-                  if one.track_type == "Video"],
-        "audio": [_track(one, codec="format", channels="channel_s", rate="sampling_rate", bitrate="bit_rate")
-                  for one in tracks if one.track_type == "Audio"],
-        "subtitles": [_track(one, codec="format", language="language") for one in tracks if one.track_type == "Text"],
-    }  # fmt: skip
-    facts |= {
-        ours: getattr(general, theirs)
-        for theirs, ours in _GENERAL.items()
-        if getattr(general, theirs, None)
+        "video": [
+            _track(track, _VIDEO) | _motion(track)
+            for track in tracks
+            if track.track_type == "Video"
+        ],
+        "audio": [_track(track, _AUDIO) for track in tracks if track.track_type == "Audio"],
+        "subtitles": [_track(track, _SUBTITLES) for track in tracks if track.track_type == "Text"],
     }
+    titles = _track(general, _GENERAL)
+    facts |= {name: value for name, value in titles.items() if value}
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _track(one: Any, **names: str) -> dict[str, Any]:
-    found = {ours: getattr(one, theirs, None) for ours, theirs in names.items()}
-    return {name: value for name, value in found.items() if value is not None}
+def _track(track: Any, names: dict[str, str]) -> Facts:
+    """Return what MediaInfo knows of a track; ``names``: its attribute for each name of ours."""
+    facts = {ours: getattr(track, theirs, None) for ours, theirs in names.items()}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
-def _motion(one: Any) -> dict[str, Any]:
-    found = {"fps": one.frame_rate, "rotation": one.rotation}
-    return {name: round(float(value), 3) for name, value in found.items() if value is not None}
+def _motion(track: Any) -> Facts:
+    facts = _track(track, {"fps": "frame_rate", "rotation": "rotation"})
+    return {name: round(float(value), 3) for name, value in facts.items()}

@@ -28,39 +28,47 @@ _WRITTEN = frozenset(("application/pdf", "application/rtf", "application/postscr
 
 
 def mime_of(head: bytes, name: str) -> str | None:
-    """The MIME type of a file that begins with ``head``; None if it is empty."""
+    """Return the MIME type of a file called ``name`` that begins with ``head``; None if it is
+    empty."""
     if not head:
         return None
     head = head[:HEAD]
-    signed: str | None = filetype.guess_mime(head)  # type: ignore[no-untyped-call]
-    called = _NAMES.guess_type("x" + name)[0]
+    by_signature: str | None = filetype.guess_mime(head)  # type: ignore[no-untyped-call]
+    by_name = _NAMES.guess_type("x" + name)[0]
     if _is_text(head):
-        return signed if signed in _WRITTEN else _text(head, called)
-    if signed is not None:
-        return signed
-    return called if called is not None and not _textual(called) else "application/octet-stream"
+        return by_signature if by_signature in _WRITTEN else _text_type(head, by_name)
+    if by_signature is not None:
+        return by_signature
+    if by_name is not None and not _is_textual(by_name):
+        return by_name
+    return "application/octet-stream"
 
 
 def _is_text(head: bytes) -> bool:
     return head.startswith((b"\xff\xfe", b"\xfe\xff")) or not head.translate(None, _TEXT)
 
 
-def _text(head: bytes, called: str | None) -> str:
+def _text_type(head: bytes, by_name: str | None) -> str:
+    """Return the type of a text, of which its name says ``by_name``."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:512].lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "text/html"
-    if called is not None and _textual(called):
-        return called
+    if by_name is not None and _is_textual(by_name):
+        return by_name
     if start.startswith((b"<?xml", b"<svg")):
         return "image/svg+xml" if b"<svg" in head.lower() else "application/xml"
-    if start[:1] in (b"{", b"[") and len(head) < HEAD:
-        try:
-            orjson.loads(head)
-        except orjson.JSONDecodeError:
-            return "text/plain"
+    if start[:1] in (b"{", b"[") and len(head) < HEAD and _is_json(head):
         return "application/json"
     return "text/plain"
 
 
-def _textual(mime: str) -> bool:
+def _is_json(text: bytes) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _is_textual(mime: str) -> bool:
     return mime.startswith("text/") or mime in _TEXTUAL or mime.endswith(("+xml", "+json"))

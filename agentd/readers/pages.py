@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.sheets import damaged
 
 MAX_PAGES = 200
 
 
-def read_pdf(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{text, pages: [text], count, title?, author?, encrypted?}``."""
+def read_pdf(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{text, pages: [text], count, title?, author?, encrypted?}``."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, PyPdfError
 
@@ -19,8 +20,7 @@ def read_pdf(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
         if reader.is_encrypted and not reader.decrypt(""):
             return {"text": "", "pages": [], "count": 0, "encrypted": True, "cut": True}
         pages = [page.extract_text() for page in reader.pages[:MAX_PAGES]]
-        about = reader.metadata
-        said = {name: getattr(about, name, None) for name in ("title", "author")}
+        about = {name: getattr(reader.metadata, name, None) for name in ("title", "author")}
         count = len(reader.pages)
     facts = {"text": "\n".join(pages), "pages": pages, "count": count, "cut": count > len(pages)}
-    return facts | {name: str(value) for name, value in said.items() if value}
+    return facts | {name: str(value) for name, value in about.items() if value}

@@ -1,5 +1,5 @@
-"""What is computed of a picture: how alike it is to others, how much changed, its file. Pure, and
-the same anywhere."""
+"""What is computed of a picture: its likeness to others, how much changed, its file. Pure, and the
+same anywhere."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from PIL import Image, ImageChops
 
 FORMAT = "webp"
 QUALITY = 80
-"""Measured on a page with a photograph: 18 kB where PNG takes 464 kB, in the same time (docs/machine.md)."""
+"""On a page with a photograph: 18 kB where PNG takes 464 kB, in the same time (docs/machine.md)."""
 GRID = (64, 45)
 """Cells across and down: 20 by 20 pixels on a screen of 1280 by 900."""
 SAME = 4
-"""The mean of a cell's red, green or blue may differ by this much of 255 before the cell counts as changed."""
+"""By how much of 255 a cell's mean red, green or blue may differ without a change of the cell."""
 
 
 class Shot(NamedTuple):
@@ -54,7 +54,10 @@ class ShotFacts(NamedTuple):
 
 
 def develop(shot: Shot, before: Image.Image | None) -> ShotFacts:
-    """All of it, in some 30 ms for a screen of 1280 by 900; for a thread of its own."""
+    """Compute all facts of a shot; ``before``: the cells of the one before it, if there was one.
+
+    It takes some 30 ms for a screen of 1280 by 900, so call it in a thread of its own.
+    """
     data = shot.data if shot.data is not None else encode(shot.image)
     now = cells(shot.image)
     share = None if before is None else changed(before, now)
@@ -62,17 +65,17 @@ def develop(shot: Shot, before: Image.Image | None) -> ShotFacts:
 
 
 def encode(image: Image.Image) -> bytes:
-    """The picture as a file of `FORMAT`; the same bytes for the same pixels."""
+    """Encode a picture as a file of `FORMAT`; the same bytes for the same pixels."""
     out = io.BytesIO()
     image.save(out, format=FORMAT, quality=QUALITY, method=0)
     return out.getvalue()
 
 
 def phash(image: Image.Image) -> str:
-    """64 bits in hex: whether brightness falls from each cell of a 9 by 8 grid to the next one on
-    its right.
+    """Return 64 bits in hex: whether brightness falls from each cell of a 9 by 8 grid to the next
+    one on its right.
 
-    Pictures that a person calls alike differ in few bits. N. Krawetz's dHash ("Kind of Like That",
+    Pictures that a person calls alike differ in few bits: N. Krawetz's dHash ("Kind of Like That",
     2013).
     """
     small = image.convert("L").resize((9, 8), Image.Resampling.BOX).tobytes()
@@ -81,12 +84,12 @@ def phash(image: Image.Image) -> str:
 
 
 def cells(image: Image.Image) -> Image.Image:
-    """The means of the grid's cells, as a picture with a pixel for each."""
+    """Return the means of the grid's cells, as a picture with a pixel for each."""
     return image.convert("RGB").resize(GRID, Image.Resampling.BOX)
 
 
 def changed(before: Image.Image, now: Image.Image) -> float:
-    """The share of cells, 0 to 1, that differ between two pictures by more than `SAME`."""
+    """Return the share of cells, 0 to 1, that differ between two pictures by more than `SAME`."""
     red, green, blue = (
         band.point(lambda value: 255 if value > SAME else 0)
         for band in ImageChops.difference(before, now).split()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import configparser
 import re
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO, TypeAlias
 
 import orjson
 
 from agentd.readers.bounds import DamagedError
+from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.texts import decoded
 
 _PREF = re.compile(
@@ -16,13 +18,13 @@ _PREF = re.compile(
     re.MULTILINE,
 )
 _TOKEN = re.compile(r'\s+|#[^\n]*|"((?:[^"\\]|\\.)*)"|([()])|([^\s()"#]+)')
+_Item: TypeAlias = "str | list[_Item]"
 _HEAD = "\0"
-"""Stands for the section of what comes before the first one."""
+"""The name of the section that holds what comes before the first one."""
 
 
-def read_ini(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value: {section: {key: text}}}``; keys before the first section stand at the top
-    themselves."""
+def read_ini(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{value: {section: {key: text}}}``; keys before the first section are at the top."""
     parser = configparser.RawConfigParser(
         strict=False, allow_no_value=True, delimiters=("=",), default_section="\1"
     )
@@ -35,22 +37,28 @@ def read_ini(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     return {"value": {**sections.pop(_HEAD, {}), **sections}}
 
 
-def read_prefs(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value: {name: value}}`` of Mozilla's ``user_pref("name", value);``."""
-    found: dict[str, Any] = {}
-    for name, said in _PREF.findall(decoded(file)):
+def read_prefs(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{value: {name: value}}`` of Mozilla's ``user_pref("name", value);``."""
+    prefs: Facts = {}
+    for name, value in _PREF.findall(decoded(file)):
         try:
-            found[name] = orjson.loads(said)
+            prefs[name] = orjson.loads(value)
         except orjson.JSONDecodeError:
-            raise DamagedError(f"{name}: {said[:80]} is no text, number, true or false") from None
-    return {"value": found}
+            raise DamagedError(f"{name}: {value[:80]} is no text, number, true or false") from None
+    return {"value": prefs}
 
 
-def read_gimprc(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value: {name: text}}`` of GIMP's ``(name value)``; a longer list as its words, a nested
-    one as a list."""
-    stack: list[list[Any]] = [[]]
-    for text, bracket, word in _tokens(decoded(file)):
+def read_gimprc(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{value: {name: text}}`` of GIMP's ``(name value)``; a longer list is its words, a
+    nested one a list."""
+    entries = [entry for entry in _parse_lists(decoded(file)) if isinstance(entry, list) and entry]
+    return {"value": {name: _parse_value(rest) for name, *rest in entries if isinstance(name, str)}}
+
+
+def _parse_lists(text: str) -> list[_Item]:
+    """Parse texts and bracketed lists of them, lists within lists too."""
+    stack: list[list[_Item]] = [[]]
+    for bracket, word in _tokens(text):
         if bracket == "(":
             stack.append([])
         elif bracket == ")":
@@ -58,29 +66,28 @@ def read_gimprc(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
                 raise DamagedError("a bracket that nothing opened")
             done = stack.pop()
             stack[-1].append(done)
-        elif word or text is not None:
-            stack[-1].append(word or text)
+        elif word is not None:
+            stack[-1].append(word)
     if len(stack) != 1:
         raise DamagedError("a bracket that nothing closes")
-    entries = [one for one in stack[0] if isinstance(one, list) and one and isinstance(one[0], str)]
-    return {"value": {name: _parse_value(rest) for name, *rest in entries}}
+    return stack[0]
 
 
-def _tokens(text: str) -> Any:
+def _tokens(text: str) -> Iterator[tuple[str | None, str | None]]:
+    """Yield a bracket or a word for each token, neither for white space and comments."""
     at = 0
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
             raise DamagedError(f"a text that nothing closes, at character {at}")
         at = token.end()
-        yield token[1], token[2], token[3]
+        quoted, bracket, word = token.groups()
+        yield bracket, word or quoted
 
 
-def _parse_value(rest: list[Any]) -> Any:
-    return (
-        rest[0]
-        if len(rest) == 1
-        else " ".join(rest)
-        if all(isinstance(one, str) for one in rest)
-        else rest
-    )
+def _parse_value(items: list[_Item]) -> object:
+    """Return a lone item itself, several words as one text, anything else as the list."""
+    if len(items) == 1:
+        return items[0]
+    words = [item for item in items if isinstance(item, str)]
+    return " ".join(words) if len(words) == len(items) else items

@@ -6,32 +6,36 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
 from agentd.readers.bounds import MAX_ITEMS, DamagedError
+from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.tables import sheet
 from agentd.readers.texts import whole
 
 MAX_SHEETS = 32
 MAX_COLUMNS = 256
 MAX_FORMULAS = MAX_ITEMS + 1
-"""One more than is told, so that it is told cut."""
+"""One more than is reported, so that the rest is reported as cut."""
 UNREADABLE = (
-    KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError, SyntaxError,
-    NotImplementedError, RuntimeError, OSError, zlib.error, struct.error,
+    KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError,
+    SyntaxError, NotImplementedError, RuntimeError, OSError, zlib.error, struct.error,
 )  # fmt: skip
-"""What libraries raise over a file whose parts do not fit together, are locked or packed in an unknown way: both XML
-libraries' errors are a SyntaxError. RecursionError is a RuntimeError too, and heavy: `damaged` lets it through."""
+"""What libraries raise over a file whose parts do not fit together, are locked or packed in an
+unknown way: both XML libraries' errors are a SyntaxError. RecursionError is a RuntimeError too, and
+heavy: `damaged` lets it through."""
 
 
 @contextmanager
 def damaged(kind: str, *more: type[Exception]) -> Iterator[None]:
-    """What a library raises over a bad file as `DamagedError`, ``more`` among it; what is too much
-    stays so."""
+    """Raise what a library raises over a bad file as `DamagedError`; ``more``: errors of its own.
+
+    What is too much for the stack stays as it is.
+    """
     bad: tuple[type[Exception], ...] = (*more, *UNREADABLE)
     try:
         yield
@@ -41,9 +45,11 @@ def damaged(kind: str, *more: type[Exception]) -> Iterator[None]:
         raise DamagedError(f"no {kind}: {error}") from None
 
 
-def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{sheets: [{name, rows, size, formulas?, hidden?, frozen?, merged?}], active}``: empty cells
-    are null; formulas by cell, as in ``{"B3": "=SUM(B1:B2)"}``."""
+def read_xlsx(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{sheets: [{name, rows, size, formulas?, hidden?, frozen?, merged?}], active}``.
+
+    Empty cells are null; formulas are named by their cells, as in ``{"B3": "=SUM(B1:B2)"}``.
+    """
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -52,67 +58,76 @@ def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     with damaged("xlsx", InvalidFileException):
         computed = load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
         written = load_workbook(io.BytesIO(data), keep_links=False)
-        sheets = [_sheet(one, written[one.title]) for one in computed.worksheets[:MAX_SHEETS]]
-        active = computed.active.title if computed.active is not None else None
-        cut = len(computed.worksheets) > MAX_SHEETS or any(
-            _is_wide(one) for one in computed.worksheets
-        )
-    return {"sheets": sheets, "active": active, "cut": cut}
+        pages = computed.worksheets
+        return {
+            "sheets": [_sheet(page, written[page.title]) for page in pages[:MAX_SHEETS]],
+            "active": computed.active.title if computed.active is not None else None,
+            "cut": len(pages) > MAX_SHEETS or any(map(_is_wide, pages)),
+        }
 
 
-def _is_wide(one: Any) -> bool:
-    """Whether something stands beyond the columns that are told: programs store empty cells there
-    for their looks."""
-    if one.max_column <= MAX_COLUMNS:
+def _is_wide(page: Any) -> bool:
+    """Return whether something stands beyond the columns that are reported.
+
+    Empty cells there do not count: programs store them for their looks.
+    """
+    if page.max_column <= MAX_COLUMNS:
         return False
     return any(
-        cell.value is not None for (_, column), cell in one._cells.items() if column > MAX_COLUMNS
+        cell.value is not None for (_, column), cell in page._cells.items() if column > MAX_COLUMNS
     )
 
 
-def _sheet(one: Any, written: Any) -> dict[str, Any]:
-    columns, last = min(one.max_column, MAX_COLUMNS), min(one.max_row, MAX_ITEMS + 1)
-    rows = [list(row) for row in one.iter_rows(max_row=last, max_col=columns, values_only=True)]
-    cells = (
-        cell
-        for row in written.iter_rows(max_row=last, max_col=columns)
-        for cell in row
-        if cell.data_type == "f"
-    )
-    formulas = {
+def _sheet(page: Any, written: Any) -> Facts:
+    """Return the facts of a sheet: ``page`` has its values, ``written`` its formulas."""
+    area = {
+        "max_row": min(page.max_row, MAX_ITEMS + 1),
+        "max_col": min(page.max_column, MAX_COLUMNS),
+    }
+    rows = [list(row) for row in page.iter_rows(**area, values_only=True)]
+    facts = sheet(page.title, rows)
+    formulas = _formulas(written.iter_rows(**area))
+    if formulas:
+        facts["formulas"] = formulas
+    if page.sheet_state != "visible":
+        facts["hidden"] = True
+    if page.freeze_panes:
+        facts["frozen"] = page.freeze_panes
+    if page.merged_cells.ranges:
+        facts["merged"] = [str(merged) for merged in page.merged_cells.ranges]
+    facts["size"] = [page.max_row, page.max_column]
+    return facts
+
+
+def _formulas(rows: Iterable[Iterable[Any]]) -> dict[str, Any]:
+    cells = (cell for cell in chain.from_iterable(rows) if cell.data_type == "f")
+    return {
         cell.coordinate: getattr(cell.value, "text", cell.value)
         for cell in islice(cells, MAX_FORMULAS)
     }
-    more: dict[str, Any] = {"formulas": formulas} if formulas else {}
-    more |= {"hidden": True} if one.sheet_state != "visible" else {}
-    more |= {"frozen": one.freeze_panes} if one.freeze_panes else {}
-    more |= (
-        {"merged": [str(area) for area in one.merged_cells.ranges]}
-        if one.merged_cells.ranges
-        else {}
-    )
-    return sheet(one.title, rows, **more) | {"size": [one.max_row, one.max_column]}
 
 
-def read_ods(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{sheets: [{name, rows, size}]}``: empty rows and columns at the end are left out."""
-    sheets = []
+def read_ods(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{sheets: [{name, rows, size}]}``; empty rows and columns at the end are left out."""
     document = open_document(file, "ods")
     with damaged("ods"):
         tables = document.body.tables
-        for table in tables[:MAX_SHEETS]:
-            table.rstrip(aggressive=True)
-            rows = [list(row)[:MAX_COLUMNS] for row in islice(table.iter_values(), MAX_ITEMS + 1)]
-            sheets.append(sheet(table.name, rows) | {"size": [table.height, table.width]})
-    return {
-        "sheets": sheets,
-        "cut": len(tables) > MAX_SHEETS or any(one["size"][1] > MAX_COLUMNS for one in sheets),
-    }
+        sheets = [_ods_sheet(table) for table in tables[:MAX_SHEETS]]
+    is_wide = any(facts["size"][1] > MAX_COLUMNS for facts in sheets)
+    return {"sheets": sheets, "cut": len(tables) > MAX_SHEETS or is_wide}
+
+
+def _ods_sheet(table: Any) -> Facts:
+    table.rstrip(aggressive=True)
+    rows = [list(row)[:MAX_COLUMNS] for row in islice(table.iter_values(), MAX_ITEMS + 1)]
+    return sheet(table.name, rows) | {"size": [table.height, table.width]}
 
 
 def open_document(file: BinaryIO, wanted: str) -> Any:
-    """An OpenDocument file. Raises `DamagedError` for one that is none, or of another kind than
-    ``wanted``."""
+    """Open an OpenDocument file as odfdo's Document; ``wanted``: ods, odt or odp.
+
+    Raises `DamagedError` for one that is none, or of another kind.
+    """
     from odfdo import Document
 
     bounded_zip(file)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import codecs
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from agentd.readers.bounds import TEXT_BYTES, DamagedError, LargeError
+from agentd.readers.request import Facts, ReadRequest
 
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _GUESSED = 64 << 10
 """Bytes by which an encoding is guessed."""
 
 
 def whole(file: BinaryIO) -> bytes:
-    """All of the file. Raises `LargeError`."""
+    """Read all of a file. Raises `LargeError` for one of more than `TEXT_BYTES`."""
     data = file.read(TEXT_BYTES + 1)
     if len(data) > TEXT_BYTES:
         raise LargeError(f"more than {TEXT_BYTES} bytes")
@@ -24,14 +28,14 @@ def whole(file: BinaryIO) -> bytes:
 
 
 def decoded(file: BinaryIO) -> str:
-    """The file's text: by its mark, as UTF-8, else in the likeliest encoding. Raises
-    `DamagedError`."""
+    """Read a file's text: by its byte order mark, as UTF-8, else in the likeliest encoding.
+
+    Raises `DamagedError`, `LargeError`.
+    """
     data = whole(file)
+    marked = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
     try:
-        for mark, encoding in _MARKS:
-            if data.startswith(mark):
-                return data.decode(encoding)
-        return data.decode()
+        return data.decode(marked)
     except UnicodeDecodeError:
         pass
     if b"\0" in data:
@@ -44,7 +48,7 @@ def decoded(file: BinaryIO) -> str:
     return data.decode(best.encoding, "replace")
 
 
-def read_text(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{text, lines}``: the whole text and the number of its lines."""
+def read_text(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{text, lines}``: the whole text and the number of its lines."""
     text = decoded(file)
     return {"text": text, "lines": len(text.splitlines())}

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import orjson
 
 from agentd.readers.bounds import MAX_DEPTH, DamagedError, HeavyError
+from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.texts import whole
 
 MAX_YAML_DEPTH = 8 * MAX_DEPTH
-"""Beyond it making values of YAML would end the process; facts are told to a smaller depth."""
+"""Beyond it making values of YAML would end the process; facts are reported to a smaller depth."""
 
 
-def read_json(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value}``."""
+def read_json(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{value}``; a byte order mark before it is skipped."""
     try:
         return {"value": orjson.loads(whole(file).removeprefix(b"\xef\xbb\xbf"))}
     except orjson.JSONDecodeError as error:
         raise DamagedError(f"no JSON: {error}") from None
 
 
-def read_yaml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value}``; no object is ever made of a tag."""
+def read_yaml(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{value}`` of the one document; no object is ever made of a tag."""
     import yaml
 
-    content, loader = whole(file), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content = whole(file)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         depth = 0
         for event in yaml.parse(content, Loader=loader):  # iterative, as making values of it is not
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-                event, yaml.CollectionEndEvent
-            )
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
             if depth > MAX_YAML_DEPTH:
                 raise HeavyError(f"values nested deeper than {MAX_YAML_DEPTH}")
         return {"value": yaml.load(content, Loader=loader)}
@@ -40,8 +43,8 @@ def read_yaml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
         raise DamagedError(f"no YAML: {error}") from None
 
 
-def read_toml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{value}``."""
+def read_toml(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{value}``, the document's one table."""
     try:
         return {"value": tomllib.loads(whole(file).decode())}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

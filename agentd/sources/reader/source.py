@@ -172,7 +172,7 @@ class ReaderSource:
         most = FORMATS[format_].most
         if size > most:
             return {"status": "large", "reason": f"{format_} is read up to {most} bytes"}
-        return await read(fd, format_, left, query, wal)
+        return dict(await read(fd, format_, left, query, wal))
 
     @contextlib.contextmanager
     def _opened(self, root: Root, path: str) -> Iterator[tuple[int, bytes, int]]:
