@@ -4,9 +4,9 @@ Invariants, each held by tests/agentd/test_journal.py:
 
 1. Numbers are 1, 2, 3 … without gaps. A number is given only to an event that is kept; what cannot
    be kept is counted, and the count is journalled as ``journal.dropped`` before the next boundary
-   or when space returns. Where gaps begin and end is not dropped but owed: it is journalled then,
-   late. So is what the service would refuse with its whole segment, and all that follows with that
-   (`agentd.core.wire_limits`): it is counted and not kept.
+   or when space returns. Where gaps begin and end is not dropped but pending: it is journalled
+   then, late. What the service would refuse with its whole segment, and all that follows with that
+   (`agentd.core.wire_limits`), is counted and not kept either.
 2. What `flush` returned for is on disk: a killed process loses at most what was appended since. (A
    power cut may lose the last commits: the service is then ahead, see `adopt`.)
 3. A segment's bounds and digest are on disk before anybody may ship it, and its text is made of the
@@ -34,14 +34,14 @@ from agentd.core.disk_errors import room_in
 from agentd.core.errors import JournalError
 from agentd.core.settings import KEEP_BYTES
 from agentd.core.wire_limits import UnfitError, line_of
-from agentd.journal.pending_gaps import Owed
+from agentd.journal.pending_gaps import PendingGaps
 from agentd.journal.store import STATE_SOURCES, JournalStore, Row
 from detectors.model.codec import GENESIS, join_segment, sha256
 
 SEGMENT_EVENTS = 500
 SEGMENT_BYTES = 1 << 20
 RESERVE_BYTES = 1 << 20
-"""What steps and the journal's own events may exceed the cap by: a full journal must still say so."""
+"""By how much steps and the journal's own events may exceed the cap: to record that it is full."""
 
 
 class Cut(NamedTuple):
@@ -64,13 +64,9 @@ class Journal:
         with room_in(self._folder):
             self.store = JournalStore(path)
             self._claim(path)
-        base = orjson.loads(self.store.get("base", b'[0,"' + GENESIS.encode() + b'"]'))
-        last_cut = self.store.last_cut()
         self.through: int
         self.head: str
-        self.through, self.head = (
-            (last_cut[1], last_cut[3]) if last_cut and last_cut[1] > base[0] else base
-        )
+        self.through, self.head = self._read_head()
         self.acknowledged = max(int(self.store.get("acknowledged", b"0")), 0)
         self._tail = [row.line for row in self.store.rows(after=self.through)]
         self._tail_bytes = sum(map(len, self._tail))
@@ -81,9 +77,10 @@ class Journal:
         self._fresh: tuple[int, bytes] = (0, b"")
         self.full: str | None = None
         self._dropped: Counter[tuple[str, str]] = Counter()
-        self._owed = Owed()
+        self._pending_gaps = PendingGaps()
 
     def _claim(self, path: Path) -> None:
+        """Make a new file this episode's own; raises `JournalError` where it is another's."""
         owner = self.store.get("episode", b"").decode()
         if not owner:
             self.store.put({"episode": self.episode.encode()})
@@ -93,15 +90,26 @@ class Journal:
                 f"{path}: holds the journal of episode {owner!r}, wanted {self.episode!r}"
             )
 
+    def _read_head(self) -> tuple[int, str]:
+        """Return through which event segments are cut, and the digest of the last one."""
+        through, head = orjson.loads(self.store.get("base", orjson.dumps([0, GENESIS])))
+        last_cut = self.store.last_cut()
+        if last_cut is not None and last_cut[1] > through:
+            return last_cut[1], last_cut[3]
+        return through, head
+
     # -- the clock's memory
 
     def clock_marks(self) -> tuple[int | None, str, int]:
-        """The origin on record (None: a new journal), its boot, and the last time journalled, in
-        ns."""
+        """Return the origin on record (None: a new journal), its boot, and the last event's time.
+
+        Times are nanoseconds.
+        """
         origin = self.store.get("origin", b"")
+        boot = self.store.get("boot", b"").decode()
         line = self.store.last_line()
         last = max(orjson.loads(line)[1] if line else 0, int(self.store.get("base_at", b"0")))
-        return (int(origin) if origin else None), self.store.get("boot", b"").decode(), last
+        return (int(origin) if origin else None), boot, last
 
     def set_clock(self, origin: int) -> None:
         """Remember the clock's origin and the running boot."""
@@ -111,23 +119,24 @@ class Journal:
     # -- writing
 
     def append(self, source: str, kind: str, data: Mapping[str, Any], at: int) -> int | None:
-        """Number an event and keep it in memory until `flush`; None: it could not be kept and is
-        counted."""
+        """Number an event and keep it in memory until `flush`; returns its number.
+
+        None: it could not be kept, which is counted.
+        """
         if source in STATE_SOURCES:
-            self._confess(at)
+            self._record_losses(at)
         try:
             line = line_of(self.last + 1, source, kind, at, data)
         except UnfitError as error:
             self._dropped[source, f"{kind}: {error}"] += 1
             return None
-        if self.full is not None or not self._fits(source, len(line)):
-            if not self._owed.take(kind, data):
-                self._dropped[
-                    source, self.full or f"the journal reached its cap of {self.max_bytes} bytes"
-                ] += 1
-            return None
-        self._keep(source, kind, line)
-        return self.last
+        if self.full is None and self._fits(source, len(line)):
+            self._keep(source, kind, line)
+            return self.last
+        if not self._pending_gaps.take(kind, data):
+            reason = self.full or f"the journal reached its cap of {self.max_bytes} bytes"
+            self._dropped[source, reason] += 1
+        return None
 
     def _keep(self, source: str, kind: str, line: bytes) -> None:
         self.last += 1
@@ -137,8 +146,11 @@ class Journal:
         self._bytes += len(line)
 
     def _fits(self, source: str, size: int) -> bool:
-        limit = self.max_bytes + (RESERVE_BYTES if source in STATE_SOURCES else 0)
-        if source == "visual":  # what was seen leaves half of the room to what happened
+        """Return whether ``size`` more bytes fit below the cap, deleting what is acknowledged."""
+        limit = self.max_bytes
+        if source in STATE_SOURCES:
+            limit += RESERVE_BYTES
+        elif source == "visual":  # what was seen leaves half of the room to what happened
             limit //= 2
         if self._bytes + size <= limit:
             return True
@@ -151,32 +163,34 @@ class Journal:
                 self._bytes -= self.store.forget(self.acknowledged)
                 self._pruned = self.acknowledged
 
-    def _confess(self, at: int) -> None:
-        """Journal what was dropped so far, one event a source, and what is owed, where there is
-        room for it."""
+    def _record_losses(self, at: int) -> None:
+        """Journal what was dropped so far, one event a source and reason, and the pending gaps.
+
+        Nothing while the disk is full.
+        """
         if self.full is not None:
             return
-        said: list[tuple[str, Mapping[str, Any]]] = [
+        dropped = [
             ("journal.dropped", {"source": source, "count": count, "reason": reason})
             for (source, reason), count in sorted(self._dropped.items())
         ]
         self._dropped.clear()
-        for kind, data in (*said, *self._owed.pay()):
+        for kind, data in (*dropped, *self._pending_gaps.take_all()):
             self._keep("journal", kind, line_of(self.last + 1, "journal", kind, at, data))
 
     @property
     def pending(self) -> int:
-        """How many events are numbered but not flushed."""
+        """The number of events that are numbered but not flushed."""
         return len(self._pending)
 
     @property
     def uncut(self) -> int:
-        """How many events are in no segment yet."""
+        """The number of events that are in no segment yet."""
         return len(self._tail)
 
     @property
     def dropped(self) -> int:
-        """How many observations were lost and not yet journalled as lost."""
+        """The number of observations that were lost and not yet journalled as lost."""
         return self._dropped.total()
 
     def flush(self, at: int | None = None) -> bool:
@@ -185,13 +199,10 @@ class Journal:
 
         ``at``: the time of a ``journal.dropped``, written when the disk takes data again.
         """
-        if (
-            self._write([])
-            and at is not None
-            and (self._dropped or self._owed)
-            and self._bytes <= self.max_bytes
-        ):
-            self._confess(at)
+        written = self._write([])
+        has_losses = bool(self._dropped or self._pending_gaps)
+        if written and at is not None and has_losses and self._bytes <= self.max_bytes:
+            self._record_losses(at)
         return self._write(self._plan(SEGMENT_EVENTS, whole=False))
 
     def cut(self) -> bool:
@@ -200,19 +211,28 @@ class Journal:
         return self._write(self._plan(1, whole=True))
 
     def _plan(self, least: int, *, whole: bool) -> list[tuple[Cut, bytes]]:
+        """Return the segments to cut, with their texts, while ``least`` events are left.
+
+        ``whole``: without regard to their bytes.
+        """
         plan: list[tuple[Cut, bytes]] = []
-        done, through, head = 0, self.through, self.head
+        done = 0
+        head = self.head
         left = self._tail_bytes
         while len(self._tail) - done >= least or (left >= SEGMENT_BYTES and not whole):
             count = fit(self._tail, done)
-            text = join_segment(self.episode, through + 1, self._tail[done : done + count], head)
-            cut = Cut(through + 1, through + count, head, sha256(text))
+            lines = self._tail[done : done + count]
+            first = self.through + done + 1
+            text = join_segment(self.episode, first, lines, head)
+            cut = Cut(first, first + count - 1, head, sha256(text))
             plan.append((cut, text))
-            left -= sum(map(len, self._tail[done : done + count]))
-            done, through, head = done + count, cut.last, cut.digest
+            left -= sum(map(len, lines))
+            done += count
+            head = cut.digest
         return plan
 
     def _write(self, plan: list[tuple[Cut, bytes]]) -> bool:
+        """Commit pending events and planned segments; returns False where the disk is full."""
         if not self._pending and not plan and self.full is None:
             return True
         with self._disk():
@@ -222,12 +242,13 @@ class Journal:
                 del self._tail[: cut.last - cut.first + 1]
                 self.through, self.head = cut.last, cut.digest
                 self._fresh = (cut.first, text)
-            self._tail_bytes = sum(map(len, self._tail)) if plan else self._tail_bytes
+            if plan:
+                self._tail_bytes = sum(map(len, self._tail))
         return self.full is None
 
     @contextlib.contextmanager
     def _disk(self) -> Iterator[None]:
-        """Turns a full disk into a state that passes, and leaves every other error alone."""
+        """Set `full` where the disk takes no more, clear it where it does; other errors pass."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -240,12 +261,12 @@ class Journal:
     # -- shipping
 
     def next_cut(self, after: int) -> Cut | None:
-        """The segment that begins at ``after`` + 1, if one is cut there."""
+        """Return the segment that begins at ``after`` + 1, if one is cut there."""
         row = self.store.cut_from(after + 1)
         return Cut(*row) if row else None
 
     def text(self, cut: Cut) -> bytes:
-        """The segment's text; raises `JournalError` if its rows are gone or were changed on
+        """Return a segment's text; raises `JournalError` if its rows are gone or were changed on
         disk."""
         if self._fresh[0] == cut.first:
             return self._fresh[1]
@@ -264,19 +285,18 @@ class Journal:
         self.acknowledged = max(self.acknowledged, through)
 
     def stands_at(self, through: int, head: str) -> bool:
-        """Whether a log of ``through`` events that ends in digest ``head`` is the beginning of this
-        journal."""
+        """Return whether a log of ``through`` events that ends in digest ``head`` is the beginning
+        of this journal."""
         if through == 0:
             return True
         base = orjson.loads(self.store.get("base", b"[0,null]"))
         return base == [through, head] or self.store.has_cut(through, head)
 
     def adopt(self, through: int, head: str, at: int = 0) -> int:
-        """Go on after the service's log where that is longer than this journal; gives how many
-        events it lacks.
+        """Go on after the service's log where that is longer than this journal.
 
         ``at``: the time of the log's last event, before which no time follows; 0 where that is not
-        known.
+        known. Returns how many events this journal lacks.
         """
         lacking = through - self.last
         self._pending.clear()
@@ -292,12 +312,12 @@ class Journal:
     # -- reading back
 
     def rows(self, source: str | None = None) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """Flushed events of ``source`` (None: of all) as (seq, kind, data), in order."""
+        """Yield flushed events of ``source`` (None: of all) as (seq, kind, data), in order."""
         for row in self.store.rows(source=source):
             yield row.seq, row.kind, orjson.loads(row.line)[4]
 
     def close(self) -> None:
-        """Close the file. Does not flush: what is to be kept is flushed by whom it concerns."""
+        """Close the file, without a flush."""
         self.store.close()
 
     def remove(self) -> None:
@@ -306,7 +326,7 @@ class Journal:
 
 
 def fit(lines: Sequence[bytes], start: int) -> int:
-    """How many lines from ``start`` make one segment: at least one."""
+    """Return how many lines from ``start`` on make one segment: at least one."""
     size = 0
     for count, line in enumerate(lines[start : start + SEGMENT_EVENTS]):
         size += len(line)

@@ -1,54 +1,68 @@
-"""What a full journal owes: where gaps began and ended. Without it, sources that saw nothing would
-count as seeing."""
+"""Gaps that a full journal could not record, kept until it can: where they began and ended.
+
+Without them, sources that saw nothing would count as seeing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 OPENS = ("gap.began", "alarm.raised")
 ENDS = ("gap.ended", "alarm.ended")
 MAX_GAPS = 4_096
 """Sources and parts kept apart; what is beyond is counted as dropped."""
 
-Told = tuple[str, Mapping[str, Any]]
+GapEvent = tuple[str, Mapping[str, Any]]
+"""Kind and data."""
 
 
-class Owed:
-    """At most two events for each source or part: those that leave it as it is now, and as blind as
-    it was."""
+class _Key(NamedTuple):
+    noun: str
+    source: str
+    part: str | None
+
+
+class PendingGaps:
+    """At most two events for each source or part: those that lead to the state that it has now."""
 
     def __init__(self) -> None:
-        self._owed: dict[tuple[str, str, str | None], list[Told]] = {}
+        self._events: dict[_Key, list[GapEvent]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._owed)
+        return bool(self._events)
 
     def take(self, kind: str, data: Mapping[str, Any]) -> bool:
-        """Whether it is owed from now on; False: it is none of these, or there are too many."""
+        """Keep an event; returns False where it is no gap or alarm, or there are too many."""
         if kind not in OPENS + ENDS:
             return False
-        noun, source, of = key = (kind.partition(".")[0], str(data.get("source")), data.get("of"))
-        if kind == "gap.began" and of is None:
-            # The whole source's gap ends its partial ones, which are told anew after it.
-            for part in [
-                one for one in self._owed if one[:2] == (noun, source) and one[2] is not None
-            ]:
-                del self._owed[part]
-        if key not in self._owed and len(self._owed) >= MAX_GAPS:
+        key = _Key(kind.partition(".")[0], str(data.get("source")), data.get("of"))
+        if kind == "gap.began" and key.part is None:
+            self._drop_parts(key)
+        if key not in self._events and len(self._events) >= MAX_GAPS:
             return False
-        told = self._owed.setdefault(key, [])
-        if kind in OPENS and told and told[-1][0] in ENDS:
-            # What was seen in between could not be kept: it is one gap, which goes on.
-            told.pop()
-            if not told:
-                del self._owed[key]
-        elif not told or (told[-1][0] in OPENS) != (kind in OPENS):
-            told.append((kind, data))
+        self._add(key, kind, data)
         return True
 
-    def pay(self) -> list[Told]:
-        """All that is owed, each source's in its order; then nothing is."""
-        owed = [one for told in self._owed.values() for one in told]
-        self._owed.clear()
-        return owed
+    def _drop_parts(self, whole: _Key) -> None:
+        """Drop the partial gaps of a source: its whole gap ends them; they are reported anew."""
+        for key in list(self._events):
+            if (key.noun, key.source) == (whole.noun, whole.source) and key.part is not None:
+                del self._events[key]
+
+    def _add(self, key: _Key, kind: str, data: Mapping[str, Any]) -> None:
+        events = self._events.setdefault(key, [])
+        last = events[-1][0] if events else None
+        if kind in OPENS and last in ENDS:
+            # What was observed in between could not be kept: it is one gap, which goes on.
+            events.pop()
+            if not events:
+                del self._events[key]
+        elif last is None or (last in OPENS) != (kind in OPENS):
+            events.append((kind, data))
+
+    def take_all(self) -> list[GapEvent]:
+        """Hand out all events, those of a source or part in their order; none is pending then."""
+        pending = [event for events in self._events.values() for event in events]
+        self._events.clear()
+        return pending

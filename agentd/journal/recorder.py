@@ -1,5 +1,4 @@
-"""Where all observations meet: stamps the time, numbers them in the journal, wakes whom they
-concern.
+"""Where all observations meet: stamps the time, numbers them in the journal, calls the listeners.
 
 Commits are grouped: an event waits at most `FLUSH_S` in memory, and whoever needs it on disk now
 calls `flush`.
@@ -23,16 +22,18 @@ RETRY_S = 0.5
 """How often a full disk is tried again, in seconds."""
 
 LOOKS = "visual"
-"""Whoever tells it, what was seen is of a source of its own: that it is lost is a loss of nothing that counts."""
+"""The source of what was seen, whichever source reports it: its loss leaves no step unknown."""
 VISUAL_KINDS = frozenset(name for name, kind in KINDS.items() if kind.source == LOOKS)
 OF_SOURCES = frozenset(("gap.began", "gap.ended", "alarm.raised", "alarm.ended", "journal.dropped"))
-"""The journal's own kinds that a source may tell."""
+"""The journal's own kinds that a source may report."""
+
+_SOURCE_OF_KIND = dict.fromkeys(VISUAL_KINDS, LOOKS) | dict.fromkeys(OF_SOURCES, "journal")
 
 log = structlog.get_logger(__name__)
 
 
 class Listener(Protocol):
-    """Told of every event just numbered, on the loop's thread."""
+    """Called with every event just numbered, on the loop's thread."""
 
     def __call__(self, source: str, kind: str) -> None: ...
 
@@ -52,19 +53,19 @@ class Recorder:
         """Whether the episode is closed: then nothing follows, and `append` takes nothing."""
 
     def listen(self, listener: Listener) -> None:
-        """Tell ``listener`` of every event from now on."""
+        """Call ``listener`` with every event from now on."""
         self._listeners.append(listener)
 
     def append(self, source: str, kind: str, data: Mapping[str, Any]) -> int | None:
-        """Journal one event now; None if it had to be dropped, which is counted and journalled in
-        its turn."""
+        """Journal one event now; returns its number.
+
+        None: it had to be dropped, which is counted and journalled in its turn.
+        """
         if self.closed:
             return None
-        self.closed = kind == "episode.closed"
         seq = self.journal.append(source, kind, data, self.clock.now())
-        if seq is None:
-            self.closed = False
-        else:
+        if seq is not None:
+            self.closed = kind == "episode.closed"
             for listener in self._listeners:
                 listener(source, kind)
         if self.journal.pending >= SEGMENT_EVENTS:
@@ -82,38 +83,38 @@ class Recorder:
         return lacking
 
     def sink(self, source: str) -> Sink:
-        """What a source of that name reports into."""
+        """Return what a source of that name reports into."""
 
         def report(kind: str, data: Mapping[str, Any]) -> None:
-            self.append(
-                "journal" if kind in OF_SOURCES else LOOKS if kind in VISUAL_KINDS else source,
-                kind,
-                data,
-            )
+            self.append(_SOURCE_OF_KIND.get(kind, source), kind, data)
 
         return report
 
     def flush(self) -> bool:
-        """Put everything appended on disk; False where the disk is full: it is tried again by
-        itself."""
+        """Put everything appended on disk.
+
+        False: the disk is full; it is tried again every `RETRY_S`, without another call.
+        """
         self._disarm()
         kept = self.journal.flush(self.clock.now())
         if not kept or self.journal.pending:
-            self._timer = asyncio.get_running_loop().call_later(
-                RETRY_S if not kept else FLUSH_S, self.flush
-            )
-        self._tell(full=not kept)
+            delay = FLUSH_S if kept else RETRY_S
+            self._timer = asyncio.get_running_loop().call_later(delay, self.flush)
+        self._log_change(full=not kept)
         return kept
 
-    def _tell(self, *, full: bool) -> None:
-        if full and not self._was_full:
+    def _log_change(self, *, full: bool) -> None:
+        """Log that the journal is full, or no longer so, once each."""
+        if full == self._was_full:
+            return
+        self._was_full = full
+        if full:
             log.error(
                 "The journal takes no more events; what comes is counted as dropped.",
                 why=self.journal.full,
             )
-        elif self._was_full and not full:
+        else:
             log.info("The journal takes events again.")
-        self._was_full = full
 
     def _disarm(self) -> None:
         if self._timer is not None:

@@ -1,5 +1,4 @@
-"""Writes recording files: whole or not at all, and never over another one that nobody said to
-replace.
+"""Writes recording files: whole or not at all, and over another one only where that is asked for.
 
 Event lines become segments as the journal cuts them, segments become zstd frames, one after
 another, and a last frame holds a checksum of them all.
@@ -20,8 +19,8 @@ from detectors.model.codec import GENESIS, checksum_frame, join_segment, sha256
 
 
 def must_be_free(out: Path, *, force: bool) -> None:
-    """Raises `UsageError` where ``out`` can't be written: its directory is missing, or it is there
-    already."""
+    """Raise `UsageError` where ``out`` can't be written: its directory is missing, or it is there
+    already and ``force`` is not given."""
     if not out.resolve().parent.is_dir():
         raise UsageError(f"--out {out}: its directory does not exist")
     if out.is_dir():
@@ -33,13 +32,15 @@ def must_be_free(out: Path, *, force: bool) -> None:
 
 
 def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
-    """The texts of the segments that event lines 1, 2, 3 … of ``episode`` make."""
-    done, head = 0, GENESIS
+    """Yield the texts of the segments that event lines 1, 2, 3 … of ``episode`` make."""
+    done = 0
+    head = GENESIS
     while done < len(lines):
         count = fit(lines, done)
         text = join_segment(episode, done + 1, lines[done : done + count], head)
         yield text
-        done, head = done + count, sha256(text)
+        done += count
+        head = sha256(text)
 
 
 def write_recording(texts: Iterable[bytes], out: Path, *, force: bool) -> None:

@@ -1,4 +1,4 @@
-"""The journal's SQL, and nothing else: rows of events, bounds of segments, a few named values."""
+"""The journal's SQL: rows of events, bounds of segments, a few named values."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class JournalStore:
             self._put({"acknowledged": str(acknowledged).encode()})
 
     def forget(self, through: int) -> int:
-        """Delete events up to ``through`` that are nobody's state; gives the bytes of their
+        """Delete events up to ``through`` that are nobody's state; returns the bytes of their
         lines."""
         which = f"seq <= ? AND source NOT IN ({','.join('?' * len(STATE_SOURCES))})"
         args = (through, *STATE_SOURCES)
@@ -83,7 +83,7 @@ class JournalStore:
         return int(size[0])
 
     def size(self) -> int:
-        """Bytes of all event lines."""
+        """Return the bytes of all event lines together."""
         return int(
             self._db.execute("SELECT COALESCE(SUM(LENGTH(line)), 0) FROM events").fetchone()[0]
         )
@@ -91,11 +91,12 @@ class JournalStore:
     def rows(
         self, *, after: int = 0, through: int = 2**62, source: str | None = None
     ) -> Iterator[Row]:
-        """Events with ``after`` < seq <= ``through``, in order."""
+        """Yield events with ``after`` < seq <= ``through``, in order."""
         sql = "SELECT seq, source, kind, line FROM events WHERE seq > ? AND seq <= ?"
         args: tuple[object, ...] = (after, through)
         if source is not None:
-            sql, args = sql + " AND source = ?", (*args, source)
+            sql += " AND source = ?"
+            args = (*args, source)
         for row in self._db.execute(sql + " ORDER BY seq", args):
             yield Row(*row)
 
