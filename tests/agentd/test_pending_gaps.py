@@ -19,7 +19,9 @@ from agentd.journal.pending_gaps import PendingGaps
         ("part: ended, began, ended", ["began", "ended"]),
     ],
 )
-def test_a_whole_gap_ends_the_partial_ones_that_are_pending(reported: str, expected: list[str]) -> None:
+def test_a_whole_gap_ends_the_partial_ones_that_are_pending(
+    reported: str, expected: list[str]
+) -> None:
     """As in the log: what is blind after it is told anew. Else the part stays blind until the
     episode's end."""
     pending = PendingGaps()
