@@ -226,7 +226,7 @@ def test_a_body_that_cannot_be_had_is_left_out(fold: Normaliser) -> None:
 def test_the_table_of_requests_is_bounded(fold: Normaliser) -> None:
     for number in range(5000):
         told(fold, "S", "Network.requestWillBeSent", **sent(str(number)))
-    assert len(fold.network._requests) <= 4096
+    assert len(fold.network.table.requests) <= 4096
 
 
 def test_the_browsers_own_pages_are_no_tabs(fold: Normaliser) -> None:

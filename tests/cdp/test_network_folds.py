@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.network.extra_info import MAX_EARLY
 from agentd.sources.cdp.network.headers import MAX_HEADERS
-from agentd.sources.cdp.network.network import MAX_EARLY, MAX_REQUESTS
+from agentd.sources.cdp.network.request_table import MAX_REQUESTS
 from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
 
 HEADERS = CapturePlan(
@@ -88,7 +89,7 @@ def test_what_is_told_waits_for_the_real_headers() -> None:
         {"cookie": "a=***"},
         {"set-cookie": "s=***"},
     )
-    assert not fold.network._requests
+    assert not fold.network.table.requests
 
 
 def test_each_hop_has_its_own_headers_though_they_come_late() -> None:
@@ -128,9 +129,9 @@ def test_without_a_wish_for_headers_none_is_kept_and_none_waited_for() -> None:
     fold = Normaliser("", "", CapturePlan())
     for number in range(3 * MAX_EARLY):
         real(fold, f"early{number}", Cookie="a=1")
-    assert not fold.network._early
+    assert not fold.network.extra_info.early
     sent(fold)
-    assert fold.network._requests["1"].heads is None
+    assert fold.network.table.requests["1"].heads is None
     told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
     [(_, data)] = ended(fold)
     assert not {"headers", "answer"} & set(data)
@@ -140,7 +141,7 @@ def test_headers_are_bounded() -> None:
     fold = Normaliser("", "", HEADERS)
     for number in range(3 * MAX_EARLY):
         real(fold, f"early{number}", Cookie="a=1")
-    assert len(fold.network._early) <= MAX_EARLY
+    assert len(fold.network.extra_info.early) <= MAX_EARLY
     everything = Normaliser("", "", CapturePlan.everything())
     sent(everything, request={"headers": {f"x-{n}": "v" * 10_000 for n in range(1000)}})
     told(everything, "responseReceived", requestId="1", response=head())
@@ -159,7 +160,7 @@ def test_nothing_that_waits_is_lost_when_the_table_is_full() -> None:
     assert ended(fold, "first") == []
     kinds = [kind for n in range(MAX_REQUESTS) for kind, _ in sent(fold, f"n{n}")]
     assert kinds.count("request.finished") == 1
-    assert len(fold.network._requests) <= MAX_REQUESTS
+    assert len(fold.network.table.requests) <= MAX_REQUESTS
 
 
 def test_a_request_that_is_forgotten_on_its_way_is_a_gap() -> None:
@@ -191,7 +192,7 @@ def test_an_answers_body_waits_only_its_own_request() -> None:
     [(_, first)] = told(fold, "getResponseBody", requestId="1")
     assert second["answer"]["body"] == {"text": "a", "mime": "text/plain"}
     assert first["answer"]["body"] == {"lost": True}
-    assert not fold.network._requests
+    assert not fold.network.table.requests
 
 
 @pytest.mark.parametrize(

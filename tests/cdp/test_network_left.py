@@ -126,7 +126,7 @@ async def test_a_closed_tab_leaves_no_request_open(
         failed = await watch.one("request.failed", url=site.url + "/slow?plain")
         assert failed["error"]
         assert watch.source._live is not None
-        assert failed["request"] not in watch.source._live.normaliser.network._requests
+        assert failed["request"] not in watch.source._live.normaliser.network.table.requests
 
 
 async def test_a_removed_frames_requests_are_told_to_the_end(

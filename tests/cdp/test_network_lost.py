@@ -134,7 +134,7 @@ def test_a_stream_ends_with_the_document_that_is_left() -> None:
         fold, "loadingFailed", requestId="2", errorText="net::ERR_ABORTED", canceled=True
     )
     assert got == "request.failed"
-    assert list(fold.network._requests) == ["1"]
+    assert list(fold.network.table.requests) == ["1"]
 
 
 AT = {"origin": "https://a.example", "path": "/p"}

@@ -4,18 +4,18 @@ known."""
 from __future__ import annotations
 
 from agentd.sources.cdp.network.requests import Request
-from agentd.sources.cdp.state.state import Params
+from agentd.sources.cdp.state.protocol import ResponseData
 
 _BY_WORKER = {"cache-storage": "cache_storage", "http-cache": "disk"}
 _BY_NETWORK = ("network", "http-cache")
 
 
-def source_of(answer: Params, *, extra: bool | None) -> str:
+def source_of(answer: ResponseData, *, extra: bool | None) -> str:
     """Who gave ``answer`` (`Network.Response`): "" for the server, else a value of `answered_by`.
 
     ``extra``: whether the browser says that the network has told of it, None where it does not say.
     A service worker's answer is its own, from wherever it took it: that the network gave it to the
-    worker for the same request is for passed_on.py to find. What came over no connection was made
+    worker for the same request is for request_dedup.py to find. What came over no connection was made
     up through DevTools, or by the browser itself.
     """
     if answer.get("fromServiceWorker"):
@@ -33,7 +33,7 @@ def source_of(answer: Params, *, extra: bool | None) -> str:
     return "unknown" if made_up else ""
 
 
-def is_passed_on(answer: Params) -> bool:
+def is_passed_on(answer: ResponseData) -> bool:
     """Whether it is a service worker's, who has it from the network."""
     return (
         bool(answer.get("fromServiceWorker"))
@@ -41,7 +41,7 @@ def is_passed_on(answer: Params) -> bool:
     )
 
 
-def note(request: Request, answer: Params, *, extra: bool | None) -> None:
+def note(request: Request, answer: ResponseData, *, extra: bool | None) -> None:
     """Keep what the head of an answer says. Where the network itself told of another status,
     DevTools wrote it over: the server's own counts, and what the answer holds is nobody's."""
     request.status, request.answer_mime = answer["status"], answer.get("mimeType", "")

@@ -6,13 +6,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from agentd.masking import MASK
 from agentd.masking.bodies import boundary_of, map_parts
 from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH
 from agentd.sources.cdp.state.masking import Secrets, mask_body
-from agentd.sources.cdp.state.state import Params
+from agentd.sources.cdp.state.protocol import RequestData
 
 MAX_FILES = 100
 SMALL_FILE = 4096
@@ -22,7 +23,7 @@ _FILENAME = re.compile(r'\bfilename="([^"]*)"', re.IGNORECASE)
 _TYPE = re.compile(r"^content-type:\s*([^\r\n]+)", re.IGNORECASE | re.MULTILINE)
 
 
-def bytes_of(about: Params) -> bytes | None:
+def bytes_of(about: RequestData) -> bytes | None:
     """The body that came along with a request (`Network.Request`); None where it has to be
     fetched."""
     entries = about.get("postDataEntries")
@@ -33,7 +34,7 @@ def bytes_of(about: Params) -> bytes | None:
     return None if text is None else str(text).encode("utf-8", "replace")
 
 
-def bytes_of_reply(reply: Params, name: str) -> bytes | None:
+def bytes_of_reply(reply: Mapping[str, object], name: str) -> bytes | None:
     """The body in the reply to a command; None where the browser had none."""
     if name not in reply:
         return None

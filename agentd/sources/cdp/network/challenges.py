@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentd.sources.cdp.network.headers import header
-from agentd.sources.cdp.state.state import CdpObservation, Params
+from agentd.sources.cdp.state.protocol import ResponseData
+from agentd.sources.cdp.state.state import CdpObservation
 
 _SCHEME = re.compile(r"^\s*([A-Za-z][A-Za-z0-9-]*)")
 _REALM = re.compile(r'\brealm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', re.IGNORECASE)
@@ -21,7 +22,7 @@ _ASKS = {401: "www-authenticate", 407: "proxy-authenticate"}
 MAX_REALM_LENGTH = 200
 
 
-def emit_challenge(base: dict[str, Any], answer: Params) -> Iterator[CdpObservation]:
+def emit_challenge(base: dict[str, Any], answer: ResponseData) -> Iterator[CdpObservation]:
     """The challenge in ``answer`` (`Network.Response`) to the request of ``base``, if there is
     one."""
     text = header(answer.get("headers", {}), _ASKS.get(answer["status"], ""))

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agentd.sources.cdp.state.masking import Secrets
-from agentd.sources.cdp.state.state import Params
+from agentd.sources.cdp.state.protocol import Headers
 
-MAX_EARLY = 256
 MAX_HEADER_LENGTH = 4096
 MAX_HEADERS = 200
 
@@ -56,7 +55,7 @@ class Heads:
 
 
 def select_headers(
-    headers: Params, names: frozenset[str] | None, secrets: Secrets
+    headers: Headers, names: frozenset[str] | None, secrets: Secrets
 ) -> dict[str, str]:
     """The wanted ``headers``, names in lower case, values masked and cut; ``names`` None: all."""
     if names is not None and not names:
@@ -78,6 +77,6 @@ def _selected(
         yield low, secrets.mask_header(low, str(value))[:MAX_HEADER_LENGTH]
 
 
-def header(headers: Params, name: str) -> str:
+def header(headers: Headers, name: str) -> str:
     """One header's value, whatever the case of its name; "" where it is missing."""
     return next((str(value) for key, value in headers.items() if key.lower() == name), "")

@@ -70,10 +70,9 @@ class Messages:
             yield from self.closed(number)
 
     def fold(
-        self, session: SessionState, method: str, params: Params, secrets: Secrets
+        self, kind: str, session: SessionState, params: Params, secrets: Secrets
     ) -> Iterator[CdpObservation]:
-        """Fold one message."""
-        kind = "message.sent" if method == "Network.webSocketFrameSent" else "message.received"
+        """Fold one message; ``kind``: that of the event that it becomes."""
         if kind not in self._kinds:
             return
         connection = self._connections.get(params["requestId"])

@@ -16,7 +16,8 @@ from agentd.sources.cdp.network.streamed import Streamed
 from agentd.sources.cdp.network.wire import RequestHops
 from agentd.sources.cdp.state.capture_plan import ALWAYS, IF_TAKEN, NOBODY
 from agentd.sources.cdp.state.masking import Secrets
-from agentd.sources.cdp.state.state import CdpObservation, Params, SessionState
+from agentd.sources.cdp.state.protocol import RequestWillBeSent
+from agentd.sources.cdp.state.state import CdpObservation, SessionState
 
 
 @dataclass(slots=True)
@@ -195,10 +196,11 @@ its body is never what a rule wants to read."""
 _REFUSED = 400
 _READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _EMPTY = frozenset((204, 205, 304))
+STREAM = "EventSource"
 CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))
 
 
-def type_of(params: Params) -> str:
+def type_of(params: RequestWillBeSent) -> str:
     """The kind of resource that `Network.requestWillBeSent` is about."""
     if params.get("initiator", {}).get("type") == "preflight":
         return "Preflight"

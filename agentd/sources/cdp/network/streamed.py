@@ -11,7 +11,7 @@ import base64
 import binascii
 
 from agentd.sources.cdp.network.headers import header
-from agentd.sources.cdp.state.state import Params
+from agentd.sources.cdp.state.protocol import DataReceived, Headers, StreamReply
 
 COMMAND = "Network.streamResourceContent"
 TYPES = frozenset(("XHR", "Fetch"))
@@ -28,19 +28,19 @@ class Streamed:
         self._length = self._encoded = 0
         self._wanted: int | None = None
 
-    def began(self, reply: Params) -> None:
+    def began(self, reply: StreamReply) -> None:
         """The browser's answer to `COMMAND`, with what had come before; it may refuse."""
         if "bufferedData" in reply:
             self._got = bytearray()
             self._take(str(reply["bufferedData"]))
 
-    def answered(self, headers: Params) -> None:
+    def answered(self, headers: Headers) -> None:
         """The head came in; where it says how long the body is, its end need not be waited for."""
         length = header(headers, "content-length")
         if length.isdecimal() and len(length) < 16 and not header(headers, "content-encoding"):
             self._wanted = int(length)
 
-    def add_data(self, params: Params) -> None:
+    def add_data(self, params: DataReceived) -> None:
         """`Network.dataReceived`."""
         self._length += int(params.get("dataLength", 0))
         self._encoded += int(params.get("encodedDataLength", 0))
