@@ -1,65 +1,176 @@
-"""What else an episode may be worth, if what nobody saw was as wanted.
+"""What else an episode may be worth, if what could not be observed was as expected.
 
-A rule that can't know what it is asked (`UnseenError`) leaves two stories: the engine's own, in
-which it is not so, and one in which it is, and all later such things too. A step that both pay
-alike does not depend on what was not seen; of any other the worth is not known.
+A rule that can't know what it is asked (`UnseenError`) leaves two states of the episode: the
+engine's own, in which it is not so, and a counterfactual one, in which it is, and all later such
+things too. A step that both pay alike does not depend on what was not observed; of any other the
+worth is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Protocol
 
 from detectors.engine.state import State
+from detectors.model.errors import UnseenError
 from detectors.model.rewards import total
-from detectors.model.types import Milestone, Reward
+from detectors.model.types import Event, Milestone, Reward
+from detectors.task.ruleset import ConditionNode, Ruleset
 
 MIN_DIFFERENCE = 1e-9
 MAX_STATES = 4
-"""Stories of one episode beside its own; of more unseen things than that, the latest takes the last story's place."""
+"""Counterfactual states of one episode; of more unobserved things, the latest replaces the last."""
+MAX_WHY = 300
+"""Characters of why something could not be known."""
 
 
-def differs(
+class Branch(Protocol):
+    """An engine that goes on from a counterfactual state."""
+
+    state: State
+
+    @property
+    def last_reward(self) -> Reward:
+        """The reward that was sealed last, in the events that were fed last."""
+
+    def feed(self, events: Iterable[Event]) -> object:
+        """Take in the next events."""
+
+    def catch_up(self, event: Event, stale: tuple[str, ...]) -> None:
+        """Read the event at which the branch was made; its world has it already."""
+
+    def forget_payments(self, milestones: Iterable[Milestone]) -> None:
+        """Take out of the books what a masked step would have paid."""
+
+
+class Counterfactuals:
+    """The counterfactual states of one episode, each with the engine that goes on from it."""
+
+    def __init__(
+        self, ruleset: Ruleset, state: State, make_branch: Callable[[State], Branch] | None
+    ) -> None:
+        """``make_branch``: makes the engine of a counterfactual state; None for an engine that is
+        such a branch itself."""
+        self._ruleset, self._state, self._make_branch = ruleset, state, make_branch
+        self.new_branch: Branch | None = None
+        """The branch that was made at this event, which it has yet to read."""
+        self.branches: list[Branch] = []
+        if make_branch is not None:
+            self.branches += map(make_branch, state.supposed)
+
+    def suppose(self, leaf: ConditionNode, error: UnseenError, event: Event) -> bool:
+        """Record what a rule can't know of the event, before anything is read of it. Returns
+        whether to suppose that it was as expected: only a branch does."""
+        if self._make_branch is None:
+            return True
+        state, ruleset = self._state, self._ruleset
+        latest = max((seq for seq, _ in state.hidden.values()), default=0)
+        id = ruleset.task.milestones[leaf.owner].id
+        hidden = [event.seq, f"{leaf.rule.name}: {error}"[:MAX_WHY]]
+        state.hidden[id] = hidden
+        if state.began and any(id in ids for ids in ruleset.turning):
+            # No counterfactual state covers all that may be.
+            state.blind.setdefault("rules", hidden)
+        is_new = (error.since or event.seq) > latest
+        if is_new and not self._newest_agrees():
+            self._fork(self._make_branch)
+        return False
+
+    def _newest_agrees(self) -> bool:
+        """Whether the newest branch has paid the same so far: then it stands for this event too."""
+        return bool(self.branches) and self.branches[-1].state.awards == self._state.awards
+
+    def _fork(self, make_branch: Callable[[State], Branch]) -> None:
+        """Make a branch from the state before anything is read of the event."""
+        state, others = self._state, self._state.supposed
+        state.supposed = []
+        copy = State.load(state.dump(), self._ruleset.digest)
+        state.supposed = [*others[: MAX_STATES - 1], copy]
+        self.new_branch = make_branch(copy)
+        self.branches[MAX_STATES - 1 :] = [self.new_branch]
+
+    def take_new_branch(self) -> Branch:
+        """Return the branch that was made at this event, once; there is one."""
+        branch, self.new_branch = self.new_branch, None
+        assert branch is not None
+        return branch
+
+    def mark_disputed_step(self, milestones: tuple[Milestone, ...]) -> bool:
+        """Mark the step that is sealed as not known, where a branch does not pay it as
+        ``milestones`` do; return whether one does not."""
+        state = self._state
+        if state.blind:
+            return False
+        for branch in self.branches:
+            difference = find_difference(
+                state, milestones, branch.state, branch.last_reward, self._ruleset.index
+            )
+            if difference is not None:
+                id, what = difference
+                seq, why = state.hidden.get(id or "", max(state.hidden.values()))
+                state.blind["rules"] = [seq, f"{why}; {what}"]
+                return True
+        return False
+
+    def paid_in_all(self, penalties: Iterable[Milestone]) -> tuple[Milestone, ...]:
+        """Return those of ``penalties`` that the step has in every branch, too."""
+        fined = [
+            {m.id for m in branch.last_reward.milestones if m.worth < 0} for branch in self.branches
+        ]
+        return tuple(m for m in penalties if all(m.id in ids for ids in fined))
+
+    def settle_step(self, kept: Collection[Milestone]) -> None:
+        """Let the branches forget what a step that is not known would have paid, but for the
+        penalties ``kept``; and leave the success open that is not the same in all of them."""
+        state, ids = self._state, {m.id for m in kept}
+        for branch in self.branches:
+            reward = branch.last_reward
+            if state.blind and reward.reason is None:
+                branch.forget_payments(m for m in reward.milestones if m.id not in ids)
+        if state.closed and any(b.state.success is not state.success for b in self.branches):
+            state.success = None
+
+
+def find_difference(
     own: State,
     milestones: Iterable[Milestone],
     other: State,
     reward: Reward,
     index: Mapping[str, int],
 ) -> tuple[str | None, str] | None:
-    """Where another story's ``reward`` is not what ``milestones`` of our own pay for the same step:
-    the milestone's id (None: what the end is worth) and what may be; None where they agree.
+    """Return where a branch's ``reward`` is not what ``milestones`` of our own pay for the same
+    step: the milestone's id (None: what the end is worth) and what may be; None where they agree.
 
-    A milestone that only our own pays was paid in the other before, in a step that was null: what
+    A milestone that only our own pays was paid in the branch before, in a step that was null: what
     is known by now is made up for.
     """
-    ours, theirs = _paid(milestones), _paid(reward.milestones)
+    ours, theirs = _payments(milestones), _payments(reward.milestones)
     for id in sorted(ours.keys() | theirs.keys()):
         mine, its = ours.get(id, 0.0), theirs.get(id, 0.0)
-        if abs(mine - its) <= MIN_DIFFERENCE or (
-            mine > 0 and its == 0 and _has(own, other, index.get(id))
-        ):
+        if abs(mine - its) <= MIN_DIFFERENCE:
             continue
-        return (
-            (id, f"milestone {id} may have come true")
-            if id in index
-            else (None, f"{id} may be {its:g}")
-        )
+        if mine > 0 and its == 0 and _has_paid(own, other, index.get(id)):
+            continue
+        if id in index:
+            return id, f"milestone {id} may have come true"
+        return None, f"{id} may be {its:g}"
     if own.success is not None and own.closed and other.success is not own.success:
         return None, "the goal may have been decided otherwise"
-    return (None, reward.reason) if reward.reason is not None else None
+    return None if reward.reason is None else (None, reward.reason)
 
 
-def _has(own: State, other: State, n: int | None) -> bool:
-    """Whether the other story has paid for the milestone what our own pays only now."""
+def _has_paid(own: State, other: State, n: int | None) -> bool:
+    """Whether the other state has paid for the milestone what our own pays only now."""
     if n is None or n not in own.awards or n not in other.awards:
         return False
     mine, its = own.awards[n], other.awards[n]
     return its.best - its.base >= mine.best - mine.base - MIN_DIFFERENCE
 
 
-def _paid(milestones: Iterable[Milestone]) -> dict[str, float]:
+def _payments(milestones: Iterable[Milestone]) -> dict[str, float]:
     """What each pays of its level; of what comes with the end and the steps, its worth."""
-    found: dict[str, list[float]] = {}
+    parts: dict[str, list[float]] = {}
     for m in milestones:
         if not m.baseline:
-            found.setdefault(m.id, []).append(m.worth if m.id.startswith("(") else m.value)
-    return {id: total(values) for id, values in found.items()}
+            parts.setdefault(m.id, []).append(m.worth if m.id.startswith("(") else m.value)
+    return {id: total(values) for id, values in parts.items()}

@@ -41,7 +41,7 @@ class State:
     and ``step_at`` the times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those
     of this step; ``potential`` is Φ at the latest seal; ``spent`` units of
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
-    why]), ``supposed`` the other stories (detectors/engine/counterfactual.py); ``offered`` is the
+    why]), ``supposed`` the counterfactual states (detectors/engine/counterfactual.py); ``offered`` is the
     most that tiers could add to the steps that they were asked about."""
 
     episode: str
@@ -73,6 +73,18 @@ class State:
     hidden: dict[str, list[Any]] = field(default_factory=dict)
     supposed: list[State] = field(default_factory=list)
 
+    def award(self, milestone: int) -> Award:
+        """How a milestone stands, by its index; made on first use."""
+        award = self.awards.get(milestone)
+        if award is None:
+            award = self.awards[milestone] = Award()
+        return award
+
+    @property
+    def current_step(self) -> int:
+        """The step that milestones are credited to: between two steps, the next one."""
+        return self.step + 1 if self.sealed else self.step
+
     def is_live(self, event: Event) -> bool:
         """Whether the event came after the first step began, and not as what a source found on
         attaching."""
@@ -93,7 +105,7 @@ class State:
             for n, s in self.standings.items()
         ]
         flat["awards"] = [[n, *asdict(a).values()] for n, a in self.awards.items()]
-        flat["supposed"] = [story._flat() for story in self.supposed]
+        flat["supposed"] = [other._flat() for other in self.supposed]
         return flat
 
     @classmethod
@@ -118,7 +130,7 @@ class State:
             moment = None if when is None else Moment(*when)
             state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached, moment, bound)
         state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
-        state.supposed = [cls._from_flat(story, digest) for story in flat["supposed"]]
+        state.supposed = [cls._from_flat(other, digest) for other in flat["supposed"]]
         return state
 
 

@@ -139,7 +139,7 @@ class Ruleset:
         """The sources that the rules depend on: a gap in one of them blinds the step."""
         return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
 
-    def leans(self, source: str, of: str | None) -> bool:
+    def depends_on(self, source: str, of: str | None) -> bool:
         """Whether some rule leans on ``source``, or with ``of`` on that part of it
         (detectors/task/source_dependencies.py)."""
         known = self._leaning.get((source, of))

@@ -1,0 +1,131 @@
+"""Coverage gaps: which sources, or parts of one, observed nothing for a while, and which steps that
+leaves unknown."""
+
+from __future__ import annotations
+
+from detectors.engine.state import State
+from detectors.matchers.facts import leads
+from detectors.model.types import Event
+from detectors.task.ruleset import Ruleset
+
+MAX_GAPS = 64
+MAX_PART = 128
+REST = "…"
+"""Stands for the parts of a source beyond `MAX_GAPS`."""
+
+
+class GapTracker:
+    """Keeps the open gaps of one episode, and marks the steps that they leave unobserved."""
+
+    def __init__(self, ruleset: Ruleset, state: State) -> None:
+        self._ruleset, self._state = ruleset, state
+        self._compared_probes = ruleset.kept_probes
+
+    def begin_gap(self, event: Event) -> None:
+        """Handle `gap.began`: the source, or that part of it, observes nothing from here on."""
+        state = self._state
+        source, part = str(event.data.get("source")), _part_of(event)
+        if part is None:
+            self._end_all_parts(source)
+        if not self._ruleset.depends_on(source, part):
+            return
+        name, count = _gap_name(source, part), 1
+        if part is not None and name not in state.gaps and len(state.gaps) >= MAX_GAPS:
+            # More parts than are kept apart: they are counted together, until all have ended.
+            name = _gap_name(source, REST)
+            if name in state.gaps:
+                count += state.gaps[name][2]
+        gap = state.gaps[name] = [event.seq, str(event.data.get("reason")), count]
+        # What came between two steps pays in the next. A source that begins anew reports what is
+        # so then; what a part missed is never reported again.
+        if not state.sealed or (part is not None and state.began):
+            state.blind[name] = gap[:2]
+
+    def end_gap(self, event: Event) -> None:
+        """Handle `gap.ended`. A gap that is over before the next step begins leaves no step
+        unknown; but what must not happen may have happened in it."""
+        state = self._state
+        source, part = str(event.data.get("source")), _part_of(event)
+        gap = state.gaps.pop(_gap_name(source, part), None)
+        if gap is not None:
+            state.unseen = state.unseen or state.began
+        elif part is not None:
+            self._end_one_of_rest(source, part)
+
+    def drop_observations(self, event: Event) -> None:
+        """Handle `journal.dropped`. Among lost events of the journal itself may be a gap or its
+        end: then what was observed at all is not known."""
+        source, count = str(event.data.get("source")), event.data.get("count")
+        if source not in self._ruleset.sources and source != "journal":
+            return
+        reason = f"{count} observations dropped"
+        if count is None:
+            reason = str(event.data.get("reason"))
+        self._state.blind[source] = [event.seq, reason]
+
+    def mark_new_step(self) -> None:
+        """Mark the step that begins with every gap that is open."""
+        state = self._state
+        if state.gaps:
+            state.blind |= {name: gap[:2] for name, gap in state.gaps.items()}
+
+    def mark_closing_step(self) -> None:
+        """Mark the closing step after the last seal. A source that was shut down since that seal
+        hid nothing of any step, but what must hold at the end."""
+        state = self._state
+        holds_at_end = any(m.must_hold_at_end for m in self._ruleset.task.milestones)
+        for name, gap in state.gaps.items():
+            if holds_at_end or gap[0] < state.sealed_at:
+                state.blind[name] = gap[:2]
+
+    def check_probe_start(self, event: Event) -> None:
+        """Open a gap that never ends where `probe_kept` has no answer of the start to compare
+        ``event`` with."""
+        if event.kind != "probe.answered":
+            return
+        state, probe = self._state, str(event.data.get("probe"))
+        start = state.world.probes.get(probe)
+        if start is None:
+            return
+        for path in self._compared_probes.get(probe, ()):
+            if start and leads(start[0], path):
+                continue
+            place = f" at {'.'.join(path)}" if start else ""
+            why = f"what probe {probe} answered at the start is not there to compare with{place}"
+            gap = state.gaps.setdefault(f"probe:{probe}", [event.seq, why, 1])
+            if not state.sealed:
+                state.blind[f"probe:{probe}"] = gap[:2]
+            return
+
+    def _end_all_parts(self, source: str) -> None:
+        """Forget the gaps of parts of a source that begins anew: it reports them anew."""
+        for name in list(self._state.gaps):
+            if name.startswith(f"{source}:"):
+                del self._state.gaps[name]
+
+    def _end_one_of_rest(self, source: str, part: str) -> None:
+        """Count down the parts that were beyond `MAX_GAPS` when their gaps began."""
+        gaps, rest = self._state.gaps, _gap_name(source, REST)
+        if rest not in gaps or not self._ruleset.depends_on(source, part):
+            return
+        gaps[rest][2] -= 1
+        if gaps[rest][2] <= 0:
+            del gaps[rest]
+
+
+def describe_blindness(state: State) -> str:
+    """Say why the step that runs is not known: source by source, from which event on."""
+    parts = []
+    for source, (seq, why) in sorted(state.blind.items()):
+        about = f"event {seq}" if source == "rules" else f"{source} saw nothing from event {seq}"
+        parts.append(f"{about}: {why}")
+    return "; ".join(parts)
+
+
+def _gap_name(source: str, part: str | None) -> str:
+    return source if part is None else f"{source}:{part}"
+
+
+def _part_of(event: Event) -> str | None:
+    part = event.data.get("of")
+    return None if part is None else str(part)[:MAX_PART]

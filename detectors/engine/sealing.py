@@ -1,0 +1,149 @@
+"""What a step is worth as it is sealed: the sum of its milestones, or null where a gap, an event that
+no rule could know, or a counterfactual may have changed it."""
+
+from __future__ import annotations
+
+from detectors.engine.counterfactual import Counterfactuals
+from detectors.engine.credit import Credit
+from detectors.engine.episode_rewards import EpisodeRewards
+from detectors.engine.gaps import describe_blindness
+from detectors.engine.resolution import asks, offered_by
+from detectors.engine.state import State
+from detectors.model.rewards import PARTLY, total
+from detectors.model.types import Ask, Event, Milestone, Reward, Verdict
+from detectors.task.ruleset import Ruleset
+
+GOAL_UNOBSERVED = (
+    "the goal may have been reached while a source saw nothing; see the episode's gaps"
+)
+
+
+class Sealer:
+    """Seals the steps of one episode, one after the other."""
+
+    def __init__(
+        self,
+        ruleset: Ruleset,
+        state: State,
+        credit: Credit,
+        episode_rewards: EpisodeRewards,
+        counterfactuals: Counterfactuals,
+        *,
+        asks_tiers: bool,
+    ) -> None:
+        """``asks_tiers``: whether to ask beyond the rules about the steps that are sealed."""
+        self._ruleset, self._state = ruleset, state
+        self._credit, self._episode_rewards = credit, episode_rewards
+        self._counterfactuals = counterfactuals
+        self._asks_tiers = asks_tiers
+
+    def seal_step(self, event: Event, *, after_last: bool) -> tuple[Reward, tuple[Ask, ...]]:
+        """Return the reward of the step that ``event`` ends, which no later event changes, and what
+        to ask about it beyond the rules.
+
+        ``after_last``: it is the closing step after the last seal, in which the agent did nothing.
+        """
+        state = self._state
+        if not after_last:  # what stood at the last step's end was paid there
+            self._credit.pay_levels(event)
+        self._episode_rewards.pay_shaping(event, after_last=after_last)
+        milestones = tuple(state.pending)
+        disputed = self._compare_branches(milestones)
+        verdict = self._judge(milestones, disputed=disputed)
+        reason = None
+        if verdict.score is None:
+            milestones, verdict = self._keep_penalties(milestones, verdict)
+            reason = verdict.why
+        reward = self._reward(event.seq, reason, milestones, verdict)
+        asked: tuple[Ask, ...] = ()
+        if self._asks_tiers:
+            asked = asks(self._ruleset, state, reward, acted=not after_last)
+            state.offered = total((state.offered, offered_by(asked)))
+        if reward.reward:
+            state.total = total((state.total, reward.reward))
+        state.masked += reward.mask
+        state.sealed, state.sealed_at = True, event.seq
+        state.pending, state.blind = [], {}
+        return reward, asked
+
+    def _compare_branches(self, milestones: tuple[Milestone, ...]) -> bool:
+        """Whether a counterfactual branch pays the step otherwise; then it is marked."""
+        if not self._counterfactuals.branches:
+            return False
+        disputed = self._counterfactuals.mark_disputed_step(milestones)
+        self._counterfactuals.settle_step(self._certain_penalties(milestones))
+        return disputed
+
+    def _judge(self, milestones: tuple[Milestone, ...], *, disputed: bool) -> Verdict:
+        """The rules' verdict on the step: what it earned, or no score and why it is not known."""
+        state, digest = self._state, self._ruleset.digest
+        if state.blind:
+            if not disputed:
+                state.doubt = True
+                if state.closed and state.success is False:
+                    state.success = None
+            return Verdict("rule", None, 0.0, describe_blindness(state), digest)
+        if state.closed and state.success is None and state.began and self._ruleset.has_goal:
+            return Verdict("rule", None, 0.0, self._why_goal_is_open(), digest)
+        # Most steps earn nothing: they are not to pay for sums over nothing.
+        earned = total(m.worth for m in milestones) if milestones else 0.0
+        count = f"{len(milestones)} milestone{'' if len(milestones) == 1 else 's'}"
+        return Verdict("rule", earned, 1.0, count, digest)
+
+    def _why_goal_is_open(self) -> str:
+        state = self._state
+        if state.doubt or not state.hidden:
+            return GOAL_UNOBSERVED
+        seq, why = max(state.hidden.values())
+        return f"event {seq}: {why}; the goal may have been reached"
+
+    def _keep_penalties(
+        self, milestones: tuple[Milestone, ...], unknown: Verdict
+    ) -> tuple[tuple[Milestone, ...], Verdict]:
+        """Pay of a step that is not known no more than the penalties that are certain."""
+        kept = self._certain_penalties(milestones)
+        self._credit.forget_payments(m for m in milestones if m not in kept)
+        if not kept:
+            return milestones, unknown
+        fine = total(m.worth for m in kept)
+        verdict = Verdict("rule", fine, 1.0, f"{PARTLY}{unknown.why}", self._ruleset.digest)
+        return tuple(m if m in kept else m._replace(worth=0.0) for m in milestones), verdict
+
+    def _certain_penalties(self, milestones: tuple[Milestone, ...]) -> tuple[Milestone, ...]:
+        """The penalties of the step that hold whatever was not observed, in every branch."""
+        penalties = (m for m in milestones if m.worth < 0 and self._credit.is_certain_penalty(m))
+        return self._counterfactuals.paid_in_all(penalties)
+
+    def _reward(
+        self, seq: int, reason: str | None, milestones: tuple[Milestone, ...], verdict: Verdict
+    ) -> Reward:
+        state, value = self._state, verdict.score
+        known = value is not None
+        return Reward(
+            episode=state.episode,
+            step=state.step,
+            status="sealed" if known else "unobserved",
+            reward=value,
+            mask=not known,
+            reason=reason,
+            components=self._components(value, milestones),
+            milestones=milestones,
+            verdicts=(verdict,),
+            decided_by="rule" if known else None,
+            done=state.closed,
+            success=state.success if state.closed else None,
+            through=seq,
+            digest=self._ruleset.digest,
+        )
+
+    def _components(
+        self, value: float | None, milestones: tuple[Milestone, ...]
+    ) -> dict[str, float | None]:
+        names = self._ruleset.components
+        if value is None:
+            return dict.fromkeys(names)
+        if not milestones:
+            return dict.fromkeys(names, 0.0)  # as in most steps
+        return {
+            name: total(m.worth for m in milestones if m.component == name) for name in names
+        }
