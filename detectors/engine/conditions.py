@@ -40,9 +40,7 @@ class Conditions:
     def __init__(self, ruleset: Ruleset, state: State, counterfactuals: Counterfactuals) -> None:
         self._nodes, self._slots, self._tops = ruleset.nodes, ruleset.slots, ruleset.tops
         self._state, self._counterfactuals = state, counterfactuals
-        self._ticking = [
-            n for n in ruleset.nodes if isinstance(n.rule, Composite) and n.rule.ticks
-        ]
+        self._ticking = [n for n in ruleset.nodes if isinstance(n.rule, Composite) and n.rule.ticks]
         self._risen: dict[tuple[int, str], None] = {}
         self._supposed: set[int] = set()
         self._faults: list[Fault] = []

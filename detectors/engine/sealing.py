@@ -144,6 +144,4 @@ class Sealer:
             return dict.fromkeys(names)
         if not milestones:
             return dict.fromkeys(names, 0.0)  # as in most steps
-        return {
-            name: total(m.worth for m in milestones if m.component == name) for name in names
-        }
+        return {name: total(m.worth for m in milestones if m.component == name) for name in names}
