@@ -24,7 +24,7 @@ from api.audit.note import Checkpoint, PublicKey, Signing, signed
 from api.audit.statement import encoded, episode_head, log_origin, rewards_digest, statement
 from api.audit.store import Audits
 from api.audit.tree import Tree
-from api.core import background
+from api.core.background import PeriodicTask
 from api.core.errors import ForeignKeyError, UnavailableError
 from api.core.metrics import Metrics
 from api.db.database import now
@@ -63,38 +63,34 @@ class Checkpointer:
     ) -> None:
         self._audits, self._ledger, self._signer = audits, ledger, signer
         self._delivery, self._metrics = delivery, metrics
-        self._task: asyncio.Task[None] | None = None
+        self.periodic = PeriodicTask(
+            "checkpoints",
+            self._run,
+            retry_s=EVERY_S,
+            max_retry_s=SLOWEST_S,
+            postponed="Checkpoints have to wait.",
+            failed="Checkpoints can't be made.",
+            expected=(UnavailableError, DeliveryError),
+        )
         self._turn = asyncio.Lock()
 
     def start(self) -> None:
-        """Work until `stop`."""
-        self._task = asyncio.create_task(self._run(), name="checkpoints")
+        """Sign in the background until `stop`."""
+        self.periodic.start()
 
     async def stop(self) -> None:
-        """Let go; what is queued stays queued."""
-        await background.end(self._task)
-        self._task = None
+        """Cancel the turn that runs and return once it ended; what is queued stays queued."""
+        await self.periodic.stop()
         if self._delivery is not None:
             await self._delivery.close()
 
-    async def _run(self) -> None:
-        pause = EVERY_S
-        while True:
-            try:
-                more = await self.turn()
-                pause = 0.0 if more else EVERY_S
-            except (UnavailableError, DeliveryError) as error:
-                pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
-                log.warning("Checkpoints have to wait.", why=str(error), again_in_s=pause)
-            except ForeignKeyError as error:
-                log.error("This service signs no more checkpoints.", why=error.detail)
-                return
-            except (
-                Exception
-            ):  # a fault of ours: without this task nothing would ever be signed again
-                pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
-                log.exception("Checkpoints can't be made.", again_in_s=pause)
-            await asyncio.sleep(pause)
+    async def _run(self) -> float | None:
+        try:
+            has_more = await self.turn()
+        except ForeignKeyError as error:
+            log.error("This service signs no more checkpoints.", why=error.detail)
+            return None
+        return 0.0 if has_more else EVERY_S
 
     async def turn(self, *, head: bool = False) -> bool:
         """Sign what is queued, and the head over all where it is due or ``head``; deliver. Whether

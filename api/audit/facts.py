@@ -37,7 +37,7 @@ _SECRET = re.compile(
     r"task|rule|gold|answer|expected|reward|milestone|journal|plan\.json|\.token|secret|\.key|\.sqlite|\.db\b|\.mrec|agentd",
     re.IGNORECASE,
 )
-"""Words of addresses under which rules, gold data and the service's and the daemon's own files are kept."""
+"""Parts of addresses under which rules, gold data and files of service and daemon are kept."""
 _BLIND = re.compile(r"(?:^|; )(?:(\S+) saw nothing from )?event (\d{1,19}): ")
 _SYNTAX = (
     "syntax",

@@ -51,7 +51,7 @@ class Counts:
     execution_errors: int = 0
     repeated_calls: int = 0
     milestones: dict[str, list[int]] = field(default_factory=dict)
-    """Task and milestone → [episodes in which it was reached, times that it was]; those that may be paid again."""
+    """Task and repeatable milestone → [episodes in which it was reached, times that it was]."""
     components: dict[str, float] = field(default_factory=dict)
     """What the milestones of each component paid, in the episodes whose total is known."""
 

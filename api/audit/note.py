@@ -64,7 +64,8 @@ class PublicKey:
 
     def text(self) -> str:
         """signed-note's line for it."""
-        return f"{self.name}+{key_hash(self.name, self.key).hex()}+{base64.b64encode(_ED25519 + self.key).decode()}"
+        encoded_key = base64.b64encode(_ED25519 + self.key).decode()
+        return f"{self.name}+{key_hash(self.name, self.key).hex()}+{encoded_key}"
 
 
 def parse_key(text: str) -> PublicKey:

@@ -27,7 +27,7 @@ TREE = "episodes"
 """The one tree: a leaf for each closed episode."""
 PAGE = 200
 _SIGNING = 0x6D696C72
-"""Whoever holds this advisory lock on Postgres makes and delivers checkpoints. Nobody else has its number."""
+"""Advisory lock on Postgres, held by the replica that makes and delivers checkpoints."""
 
 _episode: Any = bindparam("episode")
 _EPISODE = select(episodes).where(episodes.c.id == _episode)

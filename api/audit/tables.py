@@ -20,8 +20,9 @@ audit_trees = Table(
     Column("signed_day", String(10), nullable=False),
     Column("key", String(160)),
 )
-"""How far the tree over all episodes has grown, and the public ``key`` with which all is signed; whoever holds its
-row's lock is the one who signs."""
+"""How far the tree over all episodes has grown, and the public ``key`` with which all is signed.
+
+Only the holder of its row's lock signs."""
 
 leaves = Table(
     "leaves",

@@ -26,7 +26,7 @@ Scope = Literal["admin", "trainer", "tasks", "read", "metrics", "sandbox", "appe
 MADE: tuple[Scope, ...] = ("admin", "trainer", "tasks", "read", "metrics", "sandbox")
 """Scopes of tokens that people make; an append token comes with its episode."""
 OPERATOR = "default"
-"""The tenant of the first admin token, of whom nobody else's is said, and of whoever runs the service."""
+"""The tenant of the first admin token, of tokens that name no other, and of the operator."""
 FIRST = ("environment", "first admin")
 """Labels of the admin tokens that the service itself sees to."""
 TENANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

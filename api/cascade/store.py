@@ -15,7 +15,7 @@ import orjson
 from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, update
 
 from api.db.database import Database, now
-from api.episodes.group_commit import Together
+from api.episodes.shared_transaction import SharedTransaction
 from api.episodes.tables import episodes
 from api.log.arrivals import arriving
 from api.log.tables import arrivals
@@ -90,7 +90,7 @@ class VerdictRow(NamedTuple):
 class Verdicts:
     """The logs of verdicts of one database."""
 
-    def __init__(self, database: Database, together: Together) -> None:
+    def __init__(self, database: Database, together: SharedTransaction) -> None:
         self._database, self._together = database, together
         self._arrive = insert(arrivals).values(dict(arriving(database.embedded).fixed))
 

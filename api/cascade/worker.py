@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -17,6 +18,7 @@ from api.cascade.asking import Asker, Later, event_of, pause_s
 from api.cascade.evidence import EpisodeEvidence, Readings
 from api.cascade.stages import Stages
 from api.cascade.store import VerdictRow, Verdicts
+from api.core.background import PeriodicTask
 from api.core.errors import ProblemError, UnavailableError
 from api.core.metrics import Metrics
 from api.core.notify import ASKED, Notifier, log_of
@@ -31,6 +33,8 @@ from detectors.model.types import Reward, Verdict
 
 LOOK_S = 5.0
 """How often the queue is looked at unasked."""
+AGAIN_S = 1.0
+"""How soon after it could not be read; doubles from try to try up to `LOOK_S`."""
 AHEAD = 4
 """Rows in work for each call that may run: reading, billing and keeping go on meanwhile."""
 
@@ -70,50 +74,55 @@ class Worker:
         self._asker = Asker(stores.opinions, metrics, stages, settings)
         self._most = AHEAD * settings.at_once * max(1, sum(map(len, stages.by_tier.values())))
         self._running: dict[Item, asyncio.Task[None]] = {}
-        self._main: list[asyncio.Task[None]] = []
         self._freed = asyncio.Event()
+        self._has_freed_orphans = False
+        self._taking = PeriodicTask(
+            "cascade",
+            self._turn,
+            retry_s=AGAIN_S,
+            max_retry_s=LOOK_S,
+            postponed="Escalations have to wait.",
+            failed="The queue of escalations can't be read.",
+        )
+        self._renewing = PeriodicTask(
+            "cascade leases",
+            self._renew,
+            retry_s=self._lease_s / 3,
+            postponed="Leases of escalations can't be renewed now.",
+            failed="Leases of escalations can't be renewed.",
+        )
 
     def start(self) -> None:
         """Work until `stop`."""
-        self._main = [
-            asyncio.create_task(self._run(), name="cascade"),
-            asyncio.create_task(self._renew(), name="cascade leases"),
-        ]
+        self._taking.start()
+        self._renewing.start(delay_s=self._lease_s / 3)
 
     async def stop(self) -> None:
         """Let go; what is not answered stays queued."""
-        tasks = [*self._main, *self._running.values()]
+        await self._taking.stop()
+        await self._renewing.stop()
+        tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self) -> None:
-        orphaned = False
-        while True:
-            news = self._notifier.watch(ASKED)
-            self._freed.clear()
-            try:
-                if not orphaned:
-                    await self._stores.escalations.orphaned()
-                    await self._stores.opinions.orphaned()
-                    orphaned = True
-                free = self._most - len(self._running)
-                rows = (
-                    await self._stores.escalations.take(min(free, self._most // 2), self._lease_s)
-                    if free
-                    else []
-                )
-                for row in rows:
-                    self._begin(row)
-                wait_s = 0.0 if rows and len(self._running) < self._most else await self._pause()
-            except UnavailableError as error:
-                log.warning("Escalations have to wait.", why=error.detail)
-                wait_s = LOOK_S
-            except Exception:  # a fault of ours: without this task nobody would ever be asked again
-                log.exception("The queue of escalations can't be read.")
-                wait_s = LOOK_S
-            if wait_s > 0:
-                await self._wait(news, wait_s)
+    async def _turn(self) -> float:
+        """Begin what is due, then wait until there may be more."""
+        news = self._notifier.watch(ASKED)
+        self._freed.clear()
+        if not self._has_freed_orphans:
+            await self._stores.escalations.orphaned()
+            await self._stores.opinions.orphaned()
+            self._has_freed_orphans = True
+        rows: Sequence[PendingItem] = ()
+        free = self._most - len(self._running)
+        if free:
+            rows = await self._stores.escalations.take(min(free, self._most // 2), self._lease_s)
+        for row in rows:
+            self._begin(row)
+        if not rows or len(self._running) >= self._most:
+            await self._wait(news, await self._pause())
+        return 0.0
 
     async def _pause(self) -> float:
         """How long until there is something to take, as far as anybody knows."""
@@ -131,18 +140,10 @@ class Worker:
         for one in pending:
             one.cancel()
 
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(self._lease_s / 3)
-            try:
-                await self._stores.escalations.renew(list(self._running), self._lease_s)
-                await self._stores.opinions.renew(list(self._asker.holding.values()), self._lease_s)
-            except UnavailableError as error:
-                log.warning("Leases of escalations can't be renewed now.", why=error.detail)
-            except (
-                Exception
-            ):  # the next turn tries again; what ends meanwhile is taken up by another
-                log.exception("Leases of escalations can't be renewed.")
+    async def _renew(self) -> float:
+        await self._stores.escalations.renew(list(self._running), self._lease_s)
+        await self._stores.opinions.renew(list(self._asker.holding.values()), self._lease_s)
+        return self._lease_s / 3
 
     def _begin(self, asked: PendingItem) -> None:
         if (

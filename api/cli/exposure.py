@@ -17,7 +17,7 @@ from api.db.database import Database, is_missing, now
 from api.db.migrate import upgrade
 
 MIN_TOKEN_LENGTH = 32
-"""Characters of an operator's own admin token, at least: shorter ones are guessed by whoever may try."""
+"""Characters of an operator's own admin token, at least: shorter ones can be guessed."""
 
 
 def add_exposure(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "token": ("api.cli.token", "create, list and revoke tokens"),
     "db": ("api.cli.db", "bring the database's schema up to date, or check it"),
 }
-"""name → (module, help). A module has ``add(parser)``, which sets ``run`` to what takes the arguments."""
+"""Name → (module, help). A module's ``add(parser)`` sets ``run``, called with the arguments."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ from detectors.model.codec import GENESIS, canonical, sha256
 from detectors.model.types import Event
 
 SOUND, BROKEN, USAGE, OPEN = 0, 1, 2, 3
-"""Exit codes: sound and closed; changed, cut or none at all; no such file or kind; sound, but its episode is open."""
+"""Exit codes: sound, closed; changed, cut or no recording; no such file or kind; sound, open."""
 MAX_FINDINGS = 20
 MAX_NAME = 100
 """Characters of a kind's or a source's name that are remembered."""

@@ -20,7 +20,7 @@ NUMBERED = frozenset(name for name, kind in KINDS.items() if kind.source in ("st
 """The kinds that tell of steps, commands and the episode's end."""
 
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
-"""A bracket, or a text with all the brackets in it; also a text that does not end, so that each byte is passed once."""
+"""A bracket, or a text with all its brackets, also an unclosed one: each byte is passed once."""
 _NEITHER = bytes(set(range(256)) - set(b"[{\n"))
 _SMALL = 1024 * 1024
 _WINDOW_LOG_MAX = 27

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 Where = tuple[str | int, ...]
 
 MAX_WHOLE = 2**63 - 1
-"""Whole numbers of more than 64 bits, sign included, are refused: readers of JSON do not agree on them."""
+"""Whole numbers of more than 64 bits, sign included, are refused: JSON readers disagree on them."""
 MAX_SHOWN_DIGITS = 60
 WANTED_NUMBER = "a finite number, a whole one from -2^63 and below 2^63"
 

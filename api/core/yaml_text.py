@@ -232,10 +232,16 @@ class ApartReader:
 
 async def _read_apart(text: bytes) -> tuple[Any, Lines]:
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "api.core.yaml_text",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8"}, start_new_session=True,
-    )  # fmt: skip
+        sys.executable,
+        "-P",
+        "-m",
+        "api.core.yaml_text",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8"},
+        start_new_session=True,
+    )
     try:
         async with asyncio.timeout(DEADLINE_S):
             said, _ = await child.communicate(text)

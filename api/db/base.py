@@ -16,4 +16,4 @@ metadata = MetaData(
 PARTITIONED = ("segments", "steps", "milestones", "rewards", "commands")
 """The tables that Postgres keeps in a partition a day (docs/decisions/0008)."""
 EPISODE_KEY = String(64).with_variant(String(64, collation="C"), "postgresql")
-"""An episode's id where it tells Postgres the partition: compared byte by byte, whatever the database's language."""
+"""An episode's id where Postgres partitions by it: compared bytewise, whatever the locale."""

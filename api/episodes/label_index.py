@@ -17,7 +17,7 @@ from detectors.model.codec import canonical, sha256
 
 Finding = Literal["masked", "gap", "tamper"]
 FINDINGS: tuple[Finding, ...] = get_args(Finding)
-"""A step whose reward is null; a time that a source did not see; a look behind the scenes (docs/audit.md)."""
+"""A step whose reward is null; a coverage gap; an access to rules or gold data (docs/audit.md)."""
 
 
 def label_text(value: Any) -> str:

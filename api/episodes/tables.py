@@ -76,7 +76,7 @@ tombstones = Table(
     Column("signature", LargeBinary, nullable=False),
     Column("key", LargeBinary, nullable=False),
 )
-"""What is left of a deleted episode: a signed statement (``body``, api/episodes/tombstones.py). They stay for ever."""
+"""A deleted episode's signed statement (``body``, api/episodes/tombstones.py), kept for ever."""
 
 episode_marks = Table(
     "episode_marks",
@@ -87,10 +87,11 @@ episode_marks = Table(
     Column("episode", String(64), primary_key=True),
     Index(None, "episode", "key"),
 )
-"""What lists of episodes are narrowed by: their labels, and what was found in them once they were closed.
+"""What lists of episodes are filtered by: labels, and findings once an episode is closed.
 
-A row a label and a finding. ``key`` is a digest of it (api/episodes/label_index.py): a label may be longer than an
-index takes. ``opened_at`` is the episode's, so that the newest of a label are the end of one index.
+A row a label and a finding. ``key`` is its digest (api/episodes/label_index.py): a label may be
+longer than an index takes. ``opened_at`` is the episode's, so that the newest of a label are the
+end of one index.
 """
 
 closings = Table(

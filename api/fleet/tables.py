@@ -66,5 +66,6 @@ leases = Table(
     Column("ended_at", String(32)),
     Index(None, "state", "tenant", "number"),
 )
-"""``state``: queued, held, ended (the daemon saw the episode's end), lost (the service has to end it, ``why`` says).
+"""``state``: queued, held, ended (the daemon saw the episode's end), lost (the service has to end
+it; ``why`` has the reason).
 ``held_at`` is NULL until the sandbox's daemon was told of it."""

@@ -7,7 +7,6 @@ replica left half done the next look of any other one finishes.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable
@@ -15,7 +14,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 from zstandard import ZstdError
 
-from api.core import background
+from api.core.background import PeriodicTask
 from api.core.errors import ProblemError, UnavailableError
 from api.core.heartbeat import Pulse
 from api.core.notify import Notifier
@@ -48,13 +47,23 @@ class Watch:
         lost_s: float,
         kept_days: int,
     ) -> None:
-        self._sandboxes, self._leases, self._notifier, self._end = sandboxes, leases, notifier, end
-        self._strangers, self._swept = strangers, -math.inf
+        self._sandboxes = sandboxes
+        self._leases = leases
+        self._notifier = notifier
+        self._end = end
+        self._strangers = strangers
+        self._swept = -math.inf
         self._closing: frozenset[str] = frozenset()
         self._lost_s, self._kept_days = lost_s, kept_days
         self._look_s = min(lost_s / LOOKS, MAX_LOOK_S)
         self._pulse = Pulse(lost_s, self._look_s)
-        self._task: asyncio.Task[None] | None = None
+        self._periodic = PeriodicTask(
+            "fleet watch",
+            self._turn,
+            retry_s=self._look_s,
+            postponed="The fleet can't be looked at now.",
+            failed="The fleet can't be looked at.",
+        )
 
     @property
     def beat_s(self) -> float:
@@ -70,22 +79,15 @@ class Watch:
                 "Episodes are open of which this build has not the rules: it can only end them.",
                 many=strange,
             )
-        self._task = asyncio.create_task(self._run(), name="fleet watch")
+        self._periodic.start()
 
     async def stop(self) -> None:
-        """Look no more."""
-        await background.end(self._task)
+        """Cancel the look that runs and return once it ended."""
+        await self._periodic.stop()
 
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self.look(time.monotonic())
-            except UnavailableError as error:
-                log.warning("The fleet can't be looked at now.", why=error.detail)
-            # a fault of ours: without this task no sandbox is ever given up, nor its episode ended
-            except Exception:
-                log.exception("The fleet can't be looked at.", again_in_s=self._look_s)
-            await asyncio.sleep(self._look_s)
+    async def _turn(self) -> float:
+        await self.look(time.monotonic())
+        return self._look_s
 
     async def look(self, at: float) -> None:
         """One look, at the monotonic time ``at``."""

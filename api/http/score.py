@@ -20,7 +20,7 @@ from api.scoring.scorer import Sample
 
 router = APIRouter(tags=["rewards"])
 MAX_CHARACTERS = 1_000_000
-"""Of an answer: a policy that thinks aloud says a hundred thousand, and must not spoil its batch."""
+"""Of one answer: a policy that thinks aloud writes 100,000, and must not fail its whole batch."""
 
 
 class SampleShape(Body):

@@ -18,7 +18,7 @@ from api.core.errors import TooManyError
 from api.core.settings import Limits
 
 FAR_BEHIND = 2_000
-"""Events that a daemon still has behind this segment, from which it counts as a backlog: four full segments."""
+"""From so many events behind a segment on its daemon has a backlog: four full segments."""
 RETRY_S = 1
 RETRY_BACKLOG_S = 5
 """Seconds after which a refused daemon may come again."""

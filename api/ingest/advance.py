@@ -17,7 +17,7 @@ from detectors.engine.engine import Engine, EngineResult
 from detectors.model.types import Alarm, Event, Segment
 
 STATE_EVERY = 2_000
-"""Events from one stored engine state to the next: as many at most are fed again where an engine is rebuilt."""
+"""Events from one stored engine state to the next: at most so many are fed again in a rebuild."""
 
 Write = Literal[
     "segment",
@@ -36,7 +36,7 @@ Write = Literal[
     "close command",
     "sum",
 ]
-"""What is written with a segment: what none of the others needs to be there, then the rest in this order."""
+"""Kinds of rows written with a segment: those that no other depends on, then in this order."""
 
 Written = Mapping[Write, Sequence[Mapping[str, Any]]]
 

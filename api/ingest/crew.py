@@ -43,7 +43,7 @@ from api.rewards.scored_episode import task_bytes
 from detectors.engine.engine import Engine
 
 AGAIN_S = 10.0
-"""How long after its start a process that died is not started again for large segments, which the service can do."""
+"""A process that died is restarted no sooner: large segments can be fed in the service itself."""
 START_S = 60.0
 """How long a process may take to be up."""
 STUCK_S = 1.0

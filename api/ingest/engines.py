@@ -35,7 +35,7 @@ from detectors.model.rewards import milestone_from_json
 from detectors.task.ruleset import Ruleset
 
 _LOOKS = 5
-"""Another replica may move an episode on between the reads of its row, its state and its segments."""
+"""Tries: another replica may advance an episode between reads of its row, state and segments."""
 
 _STATE = select(engine_states).where(engine_states.c.episode == bindparam("episode"))
 _AFTER = (

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
@@ -29,7 +30,7 @@ from api.rewards.ledger import ASIDE, Ledger
 
 KINDS = ("event", "milestone", "reward")
 SOON = frozenset(("event", "milestone"))
-"""What may come before its step is sealed: a daemon that knows that somebody follows does not hold it back."""
+"""What may come before its step is sealed: a daemon with a subscriber does not hold it back."""
 KEPT_BYTES = 32 * 1024 * 1024
 """Rendered pieces that are kept for those who come a little later."""
 LAGGING_AFTER = 64
@@ -48,8 +49,12 @@ class Frame(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its kind."""
+        """The frame's kind, of `KINDS`."""
         return KINDS[self.rank]
+
+    def message(self) -> bytes:
+        """Encode it as a server-sent event of its episode's stream."""
+        return _sent(self.name, self.seq, self.body)
 
 
 class Piece(NamedTuple):
@@ -58,6 +63,23 @@ class Piece(NamedTuple):
     last: int
     closed: bool
     frames: Sequence[Frame]
+
+
+@dataclass(slots=True)
+class _EpisodeCursor:
+    """How far one subscriber of an episode is: beyond event ``after`` nothing was sent.
+
+    ``decided``: the steps whose reward was sent since it was decided; ``is_over``: nothing will
+    come beyond ``after``, as of so many ``deletions``.
+    """
+
+    episode: str
+    after: int
+    kinds: frozenset[str]
+    is_over: bool = False
+    decided: set[int] = field(default_factory=set)
+    pieces_at_once: int = 0
+    deletions: int = 0
 
 
 class WatchQuery(NamedTuple):
@@ -81,15 +103,15 @@ class Streams:
         followers: Followers,
         heartbeat_s: float,
     ) -> None:
-        self._segments, self._ledger, self._episodes, self._arrivals = (
-            segments,
-            ledger,
-            episodes,
-            arrivals,
-        )
-        self._notifier, self._followers, self._heartbeat_s = notifier, followers, heartbeat_s
+        self._segments = segments
+        self._ledger = ledger
+        self._episodes = episodes
+        self._arrivals = arrivals
+        self._notifier = notifier
+        self._followers = followers
+        self._heartbeat_s = heartbeat_s
         self.pieces: Shared[Piece] = Shared(
-            lambda piece: sum(len(one.body) for one in piece.frames), KEPT_BYTES
+            lambda piece: sum(len(frame.body) for frame in piece.frames), KEPT_BYTES
         )
         self.decided: Shared[Sequence[int]] = Shared(len, 0)  # asked together, never kept
         self.pages: Shared[Sequence[Any]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)
@@ -104,67 +126,95 @@ class Streams:
     # -- of one episode
 
     async def of_one(self, episode: str, after: int, kinds: frozenset[str]) -> AsyncIterator[bytes]:
-        """What comes beyond event ``after``; ends when everything was sent, which it says, when the
-        episode is deleted or the service stops.
+        """Stream what comes beyond event ``after``, until all was sent, which it says, the episode
+        is deleted or the service stops.
 
-        Milestones and rewards of event ``after`` itself are sent again: the watcher may have got
+        Milestones and rewards of event ``after`` itself are sent again: the subscriber may have got
         the event without them. They never change, so to see one twice does no harm.
         """
         try:
-            async for sent in self._of_one(episode, after, kinds):
-                yield sent
+            async for message in self._stream_episode(_EpisodeCursor(episode, after, kinds)):
+                yield message
         except (GoneError, NotFoundError):
             return
 
-    async def _of_one(
-        self, episode: str, after: int, kinds: frozenset[str]
-    ) -> AsyncIterator[bytes]:
-        for frame in await self._earned(episode, after, after) if after else ():
-            if frame.name in kinds:
-                yield _sent(frame.name, frame.seq, frame.body)
-        at_once, decided, known = 0, set[int](), self._deletions
-        # Who begins at the beginning has the end before them; many come at once, and each would ask
-        # the database.
-        closed = after > 0 and await self._is_over(episode, after)
+    async def _stream_episode(self, cursor: _EpisodeCursor) -> AsyncIterator[bytes]:
+        async for message in self._resume_episode(cursor):
+            yield message
         while True:
-            if kinds & SOON:
-                self._followers.note(episode)
-            changed = self._notifier.watch(log_of(episode))
-            piece = None if closed else await self._piece(episode, after, changed)
-            # Asked before what is decided is read: what is decided in between is then told, before
+            if cursor.kinds & SOON:
+                self._followers.note(cursor.episode)
+            changed = self._notifier.watch(log_of(cursor.episode))
+            piece = None
+            if not cursor.is_over:
+                piece = await self._piece(cursor.episode, cursor.after, changed)
+            # Asked before decided rewards are read: what is decided in between is then sent before
             # the end.
-            waits = closed and "reward" in kinds and await self._ledger.escalating(episode)
-            # Decided after its segment was told: under the number that was told last, so that
-            # nobody goes back by it.
-            for step in await self._decided(episode, after, changed) if "reward" in kinds else ():
-                if (
-                    step not in decided
-                    and (body := await self._ledger.sealed(episode, step)) is not None
-                ):
-                    decided.add(step)
-                    yield _sent("reward", after, body)
-            if closed and not waits:
-                yield _sent("ended", after + 1, b'{"through":%d}' % after)
+            is_complete = cursor.is_over and not await self._has_undecided_rewards(cursor)
+            async for message in self._stream_decided(cursor, changed):
+                yield message
+            if is_complete:
+                yield _sent("ended", cursor.after + 1, b'{"through":%d}' % cursor.after)
                 return
             if piece is not None:
-                for frame in piece.frames:
-                    if frame.name in kinds:
-                        yield _sent(frame.name, frame.seq, frame.body)
-                after, at_once = piece.last, at_once + 1
-                if piece.closed:
-                    closed = True
-                    continue
-                if at_once % LAGGING_AFTER == 0:
-                    yield await self._lagging(episode, after)
-            else:
-                at_once = 0
-                if known != self._deletions:
-                    known, closed = self._deletions, await self._is_over(episode, after)
-                if not await self._notifier.wait(changed, self._heartbeat_s):
-                    if self._notifier.stopped:
-                        return
-                    closed = await self._is_over(episode, after)
-                    yield b": still here\n\n"
+                async for message in self._stream_piece(cursor, piece):
+                    yield message
+            elif not await self._wait_for_change(cursor, changed):
+                if self._notifier.stopped:
+                    return
+                cursor.is_over = await self._is_over(cursor.episode, cursor.after)
+                yield b": still here\n\n"
+
+    async def _resume_episode(self, cursor: _EpisodeCursor) -> AsyncIterator[bytes]:
+        """Send again what event ``after`` earned, and look whether anything is still to come.
+
+        Who begins at the beginning has the end before them; many come at once, and each would ask
+        the database.
+        """
+        cursor.deletions = self._deletions
+        if not cursor.after:
+            return
+        for frame in await self._earned(cursor.episode, cursor.after, cursor.after):
+            if frame.name in cursor.kinds:
+                yield frame.message()
+        cursor.is_over = await self._is_over(cursor.episode, cursor.after)
+
+    async def _has_undecided_rewards(self, cursor: _EpisodeCursor) -> bool:
+        return "reward" in cursor.kinds and await self._ledger.escalating(cursor.episode)
+
+    async def _stream_decided(
+        self, cursor: _EpisodeCursor, changed: asyncio.Event
+    ) -> AsyncIterator[bytes]:
+        """Send rewards that were decided after their segment was sent, under the number that was
+        sent last, so that nobody resumes further back."""
+        if "reward" not in cursor.kinds:
+            return
+        for step in await self._decided(cursor.episode, cursor.after, changed):
+            if step in cursor.decided:
+                continue
+            body = await self._ledger.sealed(cursor.episode, step)
+            if body is not None:
+                cursor.decided.add(step)
+                yield _sent("reward", cursor.after, body)
+
+    async def _stream_piece(self, cursor: _EpisodeCursor, piece: Piece) -> AsyncIterator[bytes]:
+        for frame in piece.frames:
+            if frame.name in cursor.kinds:
+                yield frame.message()
+        cursor.after = piece.last
+        cursor.pieces_at_once += 1
+        if piece.closed:
+            cursor.is_over = True
+        elif cursor.pieces_at_once % LAGGING_AFTER == 0:
+            yield await self._lagging(cursor.episode, cursor.after)
+
+    async def _wait_for_change(self, cursor: _EpisodeCursor, changed: asyncio.Event) -> bool:
+        """Wait for news of the episode; False where none came within a heartbeat."""
+        cursor.pieces_at_once = 0
+        if cursor.deletions != self._deletions:
+            cursor.deletions = self._deletions
+            cursor.is_over = await self._is_over(cursor.episode, cursor.after)
+        return await self._notifier.wait(changed, self._heartbeat_s)
 
     async def _is_over(self, episode: str, after: int) -> bool:
         """Whether nothing will come beyond event ``after``. Raises `GoneError`, `NotFoundError`."""
@@ -189,21 +239,17 @@ class Streams:
         if not rows:
             return None
         events = [event for event in decoded(bytes(rows[0].frame)) if event.seq > after]
-        told = [Frame(event.seq, 0, orjson.dumps(event_to_json(event))) for event in events]
-        earned = await self._earned(episode, events[0].seq, events[-1].seq)
-        return Piece(
-            rows[0].last,
-            events[-1].kind == "episode.closed",
-            sorted([*told, *earned], key=lambda f: f[:2]),
-        )
+        frames = [Frame(event.seq, 0, orjson.dumps(event_to_json(event))) for event in events]
+        frames += await self._earned(episode, events[0].seq, events[-1].seq)
+        is_closed = events[-1].kind == "episode.closed"
+        return Piece(rows[0].last, is_closed, sorted(frames, key=_order))
 
     async def _earned(self, episode: str, first: int, last: int) -> list[Frame]:
         milestones = await self._ledger.milestones_between(episode, first, last)
         rewards = await self._ledger.rewards_between(episode, first, last)
-        found = [Frame(seq, 1, body) for seq, body in milestones] + [
-            Frame(seq, 2, body) for seq, body in rewards
-        ]
-        return sorted(found, key=lambda frame: frame[:2])
+        frames = [Frame(seq, 1, body) for seq, body in milestones]
+        frames += [Frame(seq, 2, body) for seq, body in rewards]
+        return sorted(frames, key=_order)
 
     # -- of all
 
@@ -216,18 +262,12 @@ class Streams:
         What lies so far back that its order is forgotten, or was lost with a database that a backup
         replaced, is told by a ``lost`` event; the episodes still have what there is.
         """
-        first, last = await self._arrivals.first(), await self._arrivals.last()
-        if place is None:
-            place = last
-        elif place > last:
-            yield _sent("lost", _id(place, after), b'{"until":"%b"}' % _id(last, 0))
-            place = last
-        elif place != START and first is not None and place < first:
-            yield _sent("lost", _id(place, after), b'{"until":"%b"}' % _id(first, 0))
-        elif place != START:
-            async for sent in self._resumed(wanted, place, after):
-                yield sent
-        told = time.monotonic()
+        newest = await self._arrivals.last()
+        if place is not None:
+            async for message in self._resume_all(wanted, place, after, newest):
+                yield message
+        place = newest if place is None else min(place, newest)
+        sent_at = time.monotonic()
         while True:
             if wanted.kinds & SOON:
                 self._followers.note_all(wanted.tenant)
@@ -235,17 +275,17 @@ class Streams:
             rows = await self._page(place, changed)
             for row in rows or ():
                 place = Place(row.xact, row.position)
-                async for sent in self._render(wanted, row, 0):
-                    told = time.monotonic()
-                    yield sent
+                async for message in self._render(wanted, row, 0):
+                    sent_at = time.monotonic()
+                    yield message
             if rows is None:
                 await self._notifier.wait(changed, self._heartbeat_s)
             if self._notifier.stopped:
                 return
-            if time.monotonic() - told >= self._heartbeat_s:
-                told = time.monotonic()
-                # Its id lets a watcher who is told little go on from here and not from what it was
-                # told last.
+            if time.monotonic() - sent_at >= self._heartbeat_s:
+                sent_at = time.monotonic()
+                # Its id lets a subscriber who is sent little resume from here and not from what it
+                # was sent last.
                 yield _sent("place", _id(place, MAX_SEQ), b"{}")
 
     async def moved(self, tenant: str, place: Place, seconds: float) -> Place:
@@ -266,11 +306,20 @@ class Streams:
                 break
         return place
 
-    async def _resumed(self, wanted: WatchQuery, place: Place, after: int) -> AsyncIterator[bytes]:
+    async def _resume_all(
+        self, wanted: WatchQuery, place: Place, after: int, newest: Place
+    ) -> AsyncIterator[bytes]:
+        """Send the rest of the segment at ``place``, or what is lost where it is not kept."""
+        next_kept = _next_kept(place, await self._arrivals.first(), newest)
+        if next_kept is not None:
+            yield _sent("lost", _id(place, after), b'{"until":"%b"}' % _id(next_kept, 0))
+            return
+        if place == START:
+            return
         for row in await self._page(Place(place.xact, place.position - 1), None) or ():
             if (row.xact, row.position) == place:
-                async for sent in self._render(wanted, row, after):
-                    yield sent
+                async for message in self._render(wanted, row, after):
+                    yield message
 
     async def _page(self, place: Place, since: asyncio.Event | None) -> Sequence[Any] | None:
         async def read() -> Sequence[Any] | None:
@@ -290,11 +339,10 @@ class Streams:
         frames = await self._frames(row)
         head = orjson.dumps({"episode": row.episode, "task": row.task, "labels": labels})[:-1]
         for frame in frames:
-            # What event `after` earned is told again: its watcher may have got the event without
+            # What event `after` earned is sent again: its subscriber may have got the event without
             # it.
-            if frame.name in wanted.kinds and (
-                frame.seq > after or (frame.seq == after and frame.rank)
-            ):
+            is_new = frame.seq > after or (frame.seq == after and frame.rank > 0)
+            if is_new and frame.name in wanted.kinds:
                 body = b'%b,"%b":%b}' % (head, frame.name.encode(), frame.body)
                 yield _sent(frame.name, _id(Place(row.xact, row.position), frame.seq), body)
 
@@ -307,10 +355,23 @@ class Streams:
         return () if piece is None else piece.frames
 
 
+def _order(frame: Frame) -> tuple[int, int]:
+    return frame.seq, frame.rank
+
+
 def place_of(id: str) -> tuple[Place, int]:
     """The place and event number in an id of the stream of all. Raises `ValueError`."""
     xact, position, seq = map(int, id.split("."))
     return Place(xact, position), seq
+
+
+def _next_kept(place: Place, oldest: Place | None, newest: Place) -> Place | None:
+    """Where to go on from a ``place`` that is not kept, or no longer; None where it is kept."""
+    if place > newest:
+        return newest
+    if oldest is not None and START < place < oldest:
+        return oldest
+    return None
 
 
 def _id(place: Place, seq: int) -> bytes:
@@ -322,5 +383,6 @@ def _has(labels: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def _sent(name: str, id: int | bytes, body: bytes) -> bytes:
-    told = id if isinstance(id, bytes) else b"%d" % id
-    return b"event: %b\nid: %b\ndata: %b\n\n" % (name.encode(), told, body)
+    """Encode a server-sent event."""
+    encoded_id = id if isinstance(id, bytes) else b"%d" % id
+    return b"event: %b\nid: %b\ndata: %b\n\n" % (name.encode(), encoded_id, body)

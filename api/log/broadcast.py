@@ -25,7 +25,7 @@ RECHECK_S = 15.0
 AGAIN_S = 1.0
 """How long to wait before a lost connection is opened again, in seconds."""
 PAUSE_S = 0.005
-"""From one notification to the next: what moves meanwhile goes together, for each is a transaction of its own."""
+"""From one notification, a transaction of its own, to the next; topics meanwhile share one."""
 TOGETHER = 50
 """Topics in one notification: Postgres takes at most 8,000 bytes."""
 

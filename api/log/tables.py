@@ -45,7 +45,7 @@ arrivals = Table(
     Column("earned", Integer, nullable=False),
     Index(None, "xact", "position"),
 )
-"""The newest segments of all episodes in the order of their commits, for whoever follows them all.
+"""The newest segments of all episodes in the order of their commits, for subscribers of all.
 
-``xact`` is the transaction that wrote the row on Postgres and 0 on SQLite, which has one writer: see
-api/log/arrivals.py. ``earned`` counts the segment's milestones and rewards."""
+``xact`` is the transaction that wrote the row on Postgres, 0 on SQLite, which has one writer
+(api/log/arrivals.py). ``earned`` counts the segment's milestones and rewards."""

@@ -18,8 +18,7 @@ from typing import Any
 import orjson
 import structlog
 
-from api.core import background
-from api.core.errors import UnavailableError
+from api.core.background import PeriodicTask
 from api.core.heartbeat import Pulse
 from api.db.database import Database
 from api.rescoring.corpus import Corpus
@@ -48,45 +47,39 @@ class Rescorer:
         self._alone = database.embedded
         self._pulse = Pulse(LOST_S, EVERY_S)
         self._news = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self.periodic = PeriodicTask(
+            "rescores",
+            self._turn,
+            retry_s=EVERY_S,
+            postponed="Rescores have to wait.",
+            failed="Rescores failed.",
+        )
         self._pool: ProcessPoolExecutor | None = None
 
     def start(self) -> None:
         """Work until `stop`."""
-        self._task = asyncio.create_task(self._run(), name="rescores")
+        self.periodic.start()
 
     async def stop(self) -> None:
         """Let go; what is not done stays so."""
-        await background.end(self._task)
+        await self.periodic.stop()
         await self._stop_idle()
 
     def wake(self) -> None:
         """There is a new one."""
         self._news.set()
 
-    async def _run(self) -> None:
-        while True:
-            try:
-                self._news.clear()
-                row = await self._next()
-                if row is not None:
-                    await self._whole(row)
-                    continue
-                await self._stop_idle()
-            except UnavailableError as error:
-                log.warning("Rescores have to wait.", why=error.detail)
-                await asyncio.sleep(EVERY_S)
-                continue
-            except (
-                Exception
-            ):  # a fault of ours: without this task no rescore would ever be done again
-                log.exception("Rescores failed.", again_in_s=EVERY_S)
-                await asyncio.sleep(EVERY_S)
-                continue
-            # A replica of many also looks for what others left; a service alone is told of
-            # everything.
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), None if self._alone else EVERY_S)
+    async def _turn(self) -> float:
+        self._news.clear()
+        row = await self._next()
+        if row is not None:
+            await self._whole(row)
+            return 0.0
+        await self._stop_idle()
+        # A replica of many also looks for what others left; a service alone is woken for each.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), None if self._alone else EVERY_S)
+        return 0.0
 
     async def _next(self) -> Any:
         """A rescore that is now this process's, or None."""

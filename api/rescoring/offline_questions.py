@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from api.db.base import metadata
 from api.db.database import Database
-from api.episodes.group_commit import Together
+from api.episodes.shared_transaction import SharedTransaction
 from api.verdicts.opinions import Opinions
 from api.verdicts.tables import budgets, opinions
 
@@ -29,7 +29,9 @@ class Run:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.opinions = Opinions(Together(database), embedded=True, runner=uuid.uuid4().hex)
+        self.opinions = Opinions(
+            SharedTransaction(database), embedded=True, runner=uuid.uuid4().hex
+        )
 
     async def spent(self) -> tuple[int, float]:
         """Calls and money, failed attempts among them."""

@@ -13,18 +13,37 @@ from detectors.model.types import Event
 
 MAX_CHARACTERS = 110
 _FIELDS: Mapping[str, str] = {
-    "episode": "task reason converted", "gap": "source of reason", "alarm": "source of reason",
+    "episode": "task reason converted",
+    "gap": "source of reason",
+    "alarm": "source of reason",
     "journal": "source count",
-    "step": "step action why", "agent": "text tool ok", "tab": "url", "page": "url title same_document error x y",
-    "frame": "frame", "dialog": "type message accepted input", "permission": "name state", "auth": "url scheme",
-    "download": "name url size", "request": "method url status error cached", "message": "url text",
-    "element": "element onto on trusted", "attribute": "element attribute value",
+    "step": "step action why",
+    "agent": "text tool ok",
+    "tab": "url",
+    "page": "url title same_document error x y",
+    "frame": "frame",
+    "dialog": "type message accepted input",
+    "permission": "name state",
+    "auth": "url scheme",
+    "download": "name url size",
+    "request": "method url status error cached",
+    "message": "url text",
+    "element": "element onto on trusted",
+    "attribute": "element attribute value",
     "field": "element value checked trusted",
-    "form": "form fields trusted", "text": "text", "app": "app", "window": "title role app",
-    "widget": "widget state on text value", "notification": "title body", "process": "name pid",
-    "clipboard": "selection text", "screen": "step sha256 changed", "file": "root path size sha256 from",
-    "folder": "root path from", "probe": "probe when value reason",
-}  # fmt: skip
+    "form": "form fields trusted",
+    "text": "text",
+    "app": "app",
+    "window": "title role app",
+    "widget": "widget state on text value",
+    "notification": "title body",
+    "process": "name pid",
+    "clipboard": "selection text",
+    "screen": "step sha256 changed",
+    "file": "root path size sha256 from",
+    "folder": "root path from",
+    "probe": "probe when value reason",
+}
 """Noun → the fields that a line shows, in this order, as far as an event has them."""
 
 

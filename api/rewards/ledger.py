@@ -42,9 +42,9 @@ TOTAL = (
         .scalar_subquery()
     )
 )
-"""`detectors.model.rewards.episode_total` of what is stored, for episodes whose rewards the engine alone does not know.
+"""`detectors.model.rewards.episode_total` of what is stored, where the engine alone can't know it.
 
-Each has at most 12 decimals, so that their sum, rounded to 12, is the same in whatever order a database adds."""
+Each has at most 12 decimals, so that their sum, rounded to 12, is the same in any order."""
 
 _BODY = select(rewards.c.body, rewards.c.status).where(
     rewards.c.episode == bindparam("episode"), rewards.c.step == bindparam("step")

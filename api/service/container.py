@@ -33,9 +33,9 @@ from api.core.signing import Signer
 from api.core.yaml_text import ApartReader
 from api.db.database import Database
 from api.db.migrate import upgrade
-from api.episodes.group_commit import Together
 from api.episodes.idempotency import Answers
 from api.episodes.search import Search
+from api.episodes.shared_transaction import SharedTransaction
 from api.episodes.store import Episodes
 from api.fleet.ending import end
 from api.fleet.leases import Leases
@@ -153,7 +153,7 @@ class Parts:
             segments, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s
         )
         outlines = Outlines(segments)
-        runner, together = uuid.uuid4().hex, Together(database)
+        runner, together = uuid.uuid4().hex, SharedTransaction(database)
         escalations, verdicts = (
             Escalations(database, together, runner),
             Verdicts(database, together),

@@ -20,9 +20,9 @@ from api.core.errors import ForeignKeyError
 from api.core.notify import GONE, Notifier
 from api.core.signing import Signer
 from api.db.database import Database
-from api.episodes.group_commit import ALONE
 from api.episodes.label_index import has_mark, label_key
 from api.episodes.partitions import Partitions
+from api.episodes.shared_transaction import ALONE
 from api.episodes.store import locked
 from api.episodes.tables import closings, episode_marks, episodes, idempotency, tombstones
 from api.episodes.tombstones import document, tombstone_row
@@ -36,7 +36,7 @@ from api.verdicts.opinions import given_up
 from api.verdicts.tables import escalations, opinions, verdicts
 
 TOGETHER = 20
-"""The most episodes in one transaction: an append to one of them waits no longer than that takes."""
+"""The most episodes in one transaction: an append to one of them waits for all of it."""
 
 _LOCKED = (
     select(episodes)

@@ -3,13 +3,11 @@ kept too long."""
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 
 import structlog
 
-from api.core import background
-from api.core.errors import UnavailableError
+from api.core.background import PeriodicTask
 from api.db.database import now
 from api.episodes.idempotency import Answers
 from api.episodes.partitions import Partitions
@@ -39,7 +37,13 @@ class Upkeep:
         self._partitions, self._removal = partitions, removal
         self._answers, self._arrivals = answers, arrivals
         self._keys_kept_days, self._keep_days = keys_kept_days, keep_days
-        self._task: asyncio.Task[None] | None = None
+        self.periodic = PeriodicTask(
+            "upkeep",
+            self._turn,
+            retry_s=AGAIN_S,
+            postponed="Upkeep has to wait.",
+            failed="Upkeep failed.",
+        )
 
     async def once(self) -> None:
         """Do all of it once."""
@@ -61,22 +65,12 @@ class Upkeep:
         """See to today's and tomorrow's partitions, then to all of it, now and every hour until
         `stop`."""
         await self._partitions.ahead()
-        self._task = asyncio.create_task(self._run(), name="upkeep")
+        self.periodic.start()
 
     async def stop(self) -> None:
-        """Let go."""
-        await background.end(self._task)
+        """Cancel what is being done and return once it ended."""
+        await self.periodic.stop()
 
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self.once()
-                pause = EVERY_S
-            except UnavailableError as error:
-                log.warning("Upkeep has to wait.", why=error.detail)
-                pause = AGAIN_S
-            # a fault of ours: without this task old episodes would be kept and partitions run out
-            except Exception:
-                log.exception("Upkeep failed.", again_in_s=AGAIN_S)
-                pause = AGAIN_S
-            await asyncio.sleep(pause)
+    async def _turn(self) -> float:
+        await self.once()
+        return EVERY_S

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, func, literal, select, tuple_, update
 
 from api.db.clock import clock
 from api.db.database import Database
-from api.episodes.group_commit import Together
+from api.episodes.shared_transaction import SharedTransaction
 from api.episodes.tables import episodes
 from api.log.upserts import Rows
 from api.verdicts.tables import escalations, verdicts
@@ -68,7 +68,7 @@ def queueing(embedded: bool) -> Rows:
 class Escalations:
     """The queue in one database, for the worker called ``runner``."""
 
-    def __init__(self, database: Database, together: Together, runner: str) -> None:
+    def __init__(self, database: Database, together: SharedTransaction, runner: str) -> None:
         self._database, self._together, self._runner = database, together, runner
         self._now = clock(database.embedded)
         # Made once: of dozens of rows, building them takes longer than running them.

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Insert, bindparam, delete, insert, select, up
 from sqlalchemy.dialects import postgresql, sqlite
 
 from api.db.clock import clock
-from api.episodes.group_commit import Together
+from api.episodes.shared_transaction import SharedTransaction
 from api.verdicts.tables import budgets, opinions
 from detectors.model.codec import canonical
 from detectors.model.types import Budget
@@ -86,7 +86,7 @@ class Begun(NamedTuple):
 class Opinions:
     """The questions and budgets of one database, for the worker called ``runner``."""
 
-    def __init__(self, together: Together, embedded: bool, runner: str) -> None:
+    def __init__(self, together: SharedTransaction, embedded: bool, runner: str) -> None:
         self._together, self._embedded, self._runner = together, embedded, runner
         self._now = clock(embedded)
         self._find = select(opinions, (_c.until_at > self._now).label("asked")).where(_this)

@@ -16,7 +16,7 @@ from api.core.logs import set_up_logs
 from api.core.settings import Settings
 from api.db.database import Database
 from api.db.migrate import upgrade
-from api.log.writer import TOGETHER_BYTES, GroupWriter, OutrunError
+from api.log.writer import MAX_BATCH_BYTES, GroupWriter, OutrunError
 from tests.api.service import ADMIN, TASK, Service, Store, events, eventually, frames, running
 from tests.support.logs import clicked, episode, went
 from tests.support.postgres import needs_postgres
@@ -143,7 +143,7 @@ async def test_one_bad_batch_mate_spoils_nobody(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "commits"), [(0, 2), (TOGETHER_BYTES // 2, 4), (TOGETHER_BYTES * 2, 6)]
+    ("size", "commits"), [(0, 2), (MAX_BATCH_BYTES // 2, 4), (MAX_BATCH_BYTES * 2, 6)]
 )
 async def test_what_is_large_shares_its_commit_with_few(
     store: Store, size: int, commits: int

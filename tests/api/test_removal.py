@@ -246,7 +246,7 @@ async def test_a_fault_ends_no_upkeep(service: Service, monkeypatch: pytest.Monk
     """The next round comes, and does all of it."""
     parts = service.app.state.parts
     await parts.upkeep.stop()
-    monkeypatch.setattr("api.service.retention.AGAIN_S", 0.01)
+    monkeypatch.setattr(parts.upkeep.periodic, "retry_s", 0.01)
     drop, rounds = parts.removal.drop_empty, 0
 
     async def fails_once() -> list[date]:

@@ -260,8 +260,8 @@ async def test_a_worker_that_dies_fails_no_episode(service: Service) -> None:
 
 async def test_a_fault_ends_no_rescoring(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried again, with nobody asking."""
-    monkeypatch.setattr("api.rescoring.background.EVERY_S", 0.01)
     parts = service.app.state.parts
+    monkeypatch.setattr(parts.rescorer.periodic, "retry_s", 0.01)
     take, failed = parts.rescores.take, 0
 
     async def fails_twice(row: Any, me: str) -> bool:

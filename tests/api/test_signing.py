@@ -179,7 +179,7 @@ async def test_who_runs_while_another_adopts_signs_nothing_more(service: Service
     assert (await service.rows("checkpoints"), await service.rows("closings")) == (before, 1)
     parts.checkpointer.start()  # it ends by itself, instead of trying for ever
     async with asyncio.timeout(20):
-        await parts.checkpointer._task
+        await parts.checkpointer.periodic.task
 
 
 async def test_upkeep_goes_on_where_nothing_may_be_deleted(service: Service) -> None:

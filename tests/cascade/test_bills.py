@@ -13,7 +13,7 @@ from sqlalchemy import select
 from api.core.settings import Settings
 from api.db.database import Database
 from api.db.migrate import upgrade
-from api.episodes.group_commit import Together
+from api.episodes.shared_transaction import SharedTransaction
 from api.verdicts.opinions import STAGE, Asking, Opinions, answered
 from api.verdicts.tables import budgets, opinions
 from detectors.model.types import Budget
@@ -31,7 +31,7 @@ class Books(NamedTuple):
     """The questions of two workers over one database."""
 
     database: Database
-    together: Together
+    together: SharedTransaction
     one: Opinions
     two: Opinions
 
@@ -57,7 +57,7 @@ async def books(store: Store) -> AsyncIterator[Books]:
     """Empty ones."""
     database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
-    together = Together(database)
+    together = SharedTransaction(database)
     one, two = (Opinions(together, database.embedded, runner) for runner in RUNNERS)
     yield Books(database, together, one, two)
     await database.close()

@@ -110,7 +110,7 @@ async def test_a_worker_outlives_a_queue_that_fails(
         return await take(self, most, lease_s)
 
     monkeypatch.setattr(Escalations, "take", flaky)
-    monkeypatch.setattr("api.cascade.worker.LOOK_S", 0.1)
+    monkeypatch.setattr("api.cascade.worker.AGAIN_S", 0.1)
     async with judged(Store(tmp_path), endpoint) as service:
         id, token = await service.open(task())
         await service.tell(id, token, *episode([went("/queue")]))

@@ -19,7 +19,7 @@ from api.scoring.score import Score
 from api.scoring.scorer import Sample
 
 WAIT_MS = 10_000
-"""How long a sample may settle by default: well below every trainer's own limit (slime's share is 15 s)."""
+"""How long a sample may settle by default: well below trainers' own limits (slime's: 15 s)."""
 
 _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|start_of_turn)>")
 

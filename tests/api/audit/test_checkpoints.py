@@ -236,8 +236,8 @@ async def test_what_can_not_be_counted_is_signed_all_the_same(
 
 async def test_a_fault_ends_no_signing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next turn comes, and signs."""
-    monkeypatch.setattr("api.audit.checkpointer.EVERY_S", 0.01)
     parts = service.app.state.parts
+    monkeypatch.setattr(parts.checkpointer.periodic, "retry_s", 0.01)
     pending, failed = parts.audits.pending, 0
 
     async def fails_once(count: int) -> list[str]:

@@ -14,7 +14,7 @@ from api.core.errors import UnavailableError
 from api.core.settings import Settings
 from api.db.database import Database
 from api.db.migrate import upgrade
-from api.episodes.group_commit import Together
+from api.episodes.shared_transaction import SharedTransaction
 from api.verdicts.tables import budgets
 from tests.api.service import Store
 
@@ -46,7 +46,7 @@ async def rows(database: Database) -> list[str]:
 
 async def test_a_batch_that_fails_fails_for_all_of_it(database: Database) -> None:
     """The first was committed alone; of those that waited meanwhile none was, and each is told."""
-    together = Together(database)
+    together = SharedTransaction(database)
     works = [kept("a"), kept("b"), lost, kept("c")]
     found = await asyncio.gather(*(together.do(work) for work in works), return_exceptions=True)
     assert found[0] == "a"
@@ -60,7 +60,7 @@ async def test_who_is_stopped_while_it_writes_for_others_leaves_nobody_with_a_su
     database: Database,
 ) -> None:
     """The others are told that nothing is known to be written, and may go on."""
-    together, began, run = Together(database), asyncio.Event(), database.run
+    together, began, run = SharedTransaction(database), asyncio.Event(), database.run
 
     async def held(work: Any) -> None:
         began.set()
