@@ -55,20 +55,18 @@ class Readiness:
         """Episodes were deleted."""
         self._seen.clear()
 
-    async def of(self, episode: str, deadline: Deadline) -> dict[str, Any]:
-        """The answer, as the wire has it, once every source sees or the episode is closed, or when
-        time is up."""
+    async def wait_until_ready(self, episode: str, deadline: Deadline) -> dict[str, Any]:
+        """Return the answer of the wire once every source sees, the episode is closed, or time is
+        up."""
         while True:
             changed = self._notifier.watch(log_of(episode))
-            told = await self._told(episode)
-            if (
-                told["ready"]
-                or told["status"] == "closed"
-                or not await self._notifier.wait(changed, deadline.remaining_s())
-            ):
-                return told
+            answer = await self._describe(episode)
+            if answer["ready"] or answer["status"] == "closed":
+                return answer
+            if not await self._notifier.wait(changed, deadline.remaining_s()):
+                return answer
 
-    async def _told(self, episode: str) -> dict[str, Any]:
+    async def _describe(self, episode: str) -> dict[str, Any]:
         row = await self._episodes.get(episode)
         sight = await self._sight(episode, row.through)
         waiting = {name: why for name, why in sight.sources.items() if why is not None}
@@ -98,7 +96,7 @@ class Readiness:
         ):
             frames = [bytes(row.frame) for row in rows]
             sight = Sight(
-                rows[-1].last, await asyncio.to_thread(_after, dict(sight.sources), frames)
+                rows[-1].last, await asyncio.to_thread(_apply_gaps, dict(sight.sources), frames)
             )
         self._seen[episode] = sight
         self._seen.move_to_end(episode)
@@ -107,7 +105,8 @@ class Readiness:
         return sight
 
 
-def _after(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict[str, str | None]:
+def _apply_gaps(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict[str, str | None]:
+    """Change ``sources`` by the gaps of whole sources in the frames, and return them."""
     for frame in frames:
         for event in decoded(frame):
             if event.kind not in ("gap.began", "gap.ended") or event.data.get("of") is not None:
@@ -115,8 +114,6 @@ def _after(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict[str,
             name = str(event.data.get("source"))[:_MAX_TEXT]
             if name not in sources and len(sources) == _MAX_SOURCES:
                 continue
-            began = event.kind == "gap.began"
-            sources[name] = (
-                str(event.data.get("reason") or "not told")[:_MAX_TEXT] if began else None
-            )
+            reason = str(event.data.get("reason") or "not told")[:_MAX_TEXT]
+            sources[name] = reason if event.kind == "gap.began" else None
     return sources

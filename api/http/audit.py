@@ -3,19 +3,24 @@ over many."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from api.audit.explaining import Explainer
-from api.audit.note import PublicKey
+from api.audit.owning import Owner
 from api.audit.report_text import as_html, as_report_text
 from api.audit.reporting import Reporter
 from api.audit.selection import AuditSelection
 from api.audit.statement import episode_origin, log_origin
+from api.audit.store import Audits
 from api.audit.verifying import Verifier
 from api.auth.store import Principal
 from api.core.errors import InvalidError
+from api.core.settings import Limits
+from api.core.signing import Signer
+from api.episodes.store import Episodes
 from api.http.audit_shapes import (
     CheckpointsShape,
     ExplanationShape,
@@ -23,20 +28,48 @@ from api.http.audit_shapes import (
     ReportShape,
     VerificationShape,
 )
+from api.http.dependencies import AuditsPart
 from api.http.describe import problems
 from api.http.support import READ, answer, caller, checked_step, parts_of
-from api.service.container import Parts
+from api.rewards.ledger import Ledger
 
 router = APIRouter(tags=["audit"])
 _FORMATS = ("json", "text", "html")
 
 
+@dataclass(frozen=True, slots=True)
+class AuditParts:
+    """What auditing one episode uses of the service."""
+
+    audits: Audits
+    ledger: Ledger
+    episodes: Episodes
+    owner: Owner
+    signer: Signer
+    limits: Limits
+
+
+async def _audit_parts(request: Request) -> AuditParts:
+    parts = parts_of(request)
+    return AuditParts(
+        audits=parts.audits,
+        ledger=parts.ledger,
+        episodes=parts.episodes,
+        owner=parts.owner,
+        signer=parts.signer,
+        limits=parts.settings.limits,
+    )
+
+
+UsedParts = Annotated[AuditParts, Depends(_audit_parts)]
+
+
 def _words(
     name: str, says: str, *, required: bool = False, of: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string", "maxLength": 512} | (
-        {"enum": list(of)} if of else {}
-    )
+    schema: dict[str, Any] = {"type": "string", "maxLength": 512}
+    if of:
+        schema["enum"] = list(of)
     return {
         "name": name,
         "in": "query",
@@ -61,11 +94,10 @@ _SELECTED = [
     summary="Why a step was worth what it was",
     responses={200: {"model": ExplanationShape}, **problems(401, 403, 404)},
 )
-async def explanation(request: Request) -> Response:
+async def explanation(request: Request, parts: UsedParts) -> Response:
     """The sealed reward with rule, evidence, verdicts, who opened the episode, what the edge
     computed, what is signed."""
     await caller(request, READ)
-    parts = parts_of(request)
     explainer = Explainer(parts.audits, parts.ledger, parts.signer.name)
     step = checked_step(request.path_params["step"])
     return answer(await explainer.explain(request.path_params["episode"], step))
@@ -77,22 +109,24 @@ async def explanation(request: Request) -> Response:
     responses={200: {"model": VerificationShape}, **problems(401, 403, 404, 422)},
     openapi_extra={"parameters": [_words("episode", "The episode's id.", required=True)]},
 )
-async def verify(request: Request) -> Response:
+async def verify(request: Request, parts: UsedParts) -> Response:
     """Chain, checkpoints and all rewards of one episode, recomputed from its log alone; every
     difference is named."""
     who = await caller(request, READ)
-    parts = parts_of(request)
     episode = await _episode(request, parts, who)
-    key = _key(parts)
-    verifier = Verifier(parts.audits, parts.ledger, parts.settings.limits, key)
-    found = [one._asdict() async for one in verifier.episode(episode)]
-    said = {
-        "episode": episode,
-        "verified": not found,
-        "events": verifier.events,
-        "rewards": verifier.rewards,
-    }
-    return answer({**said, "key": key.text(), "differences": found})
+    key = parts.owner.key
+    verifier = Verifier(parts.audits, parts.ledger, parts.limits, key)
+    differences = [difference._asdict() async for difference in verifier.episode(episode)]
+    return answer(
+        {
+            "episode": episode,
+            "verified": not differences,
+            "events": verifier.events,
+            "rewards": verifier.rewards,
+            "key": key.text(),
+            "differences": differences,
+        }
+    )
 
 
 @router.get(
@@ -105,15 +139,14 @@ async def verify(request: Request) -> Response:
         ]
     },
 )
-async def checkpoints(request: Request) -> Response:
+async def checkpoints(request: Request, parts: UsedParts) -> Response:
     """Signed notes in C2SP's tlog-checkpoint form, and the public key."""
     who = await caller(request, READ)
-    parts = parts_of(request)
     origin = log_origin(parts.signer.name)
     if "episode" in request.query_params:
         origin = episode_origin(parts.signer.name, await _episode(request, parts, who))
     notes = [row.note for row in await parts.audits.notes(origin)]
-    return answer({"key": _key(parts).text(), "checkpoints": notes})
+    return answer({"key": parts.owner.key.text(), "checkpoints": notes})
 
 
 @router.get(
@@ -125,21 +158,19 @@ async def checkpoints(request: Request) -> Response:
     },
     openapi_extra={"parameters": [*_SELECTED, _words("format", "json by default.", of=_FORMATS)]},
 )
-async def report(request: Request) -> Response:
+async def report(request: Request, audits: AuditsPart) -> Response:
     """Rewards by task, milestones never and always reached, masks, tampering, edge and service,
     health."""
     who = await caller(request, READ)
-    wanted = request.query_params.get("format", "json")
-    if wanted not in _FORMATS:
-        raise InvalidError(f"format: got {wanted[:40]!r}, wanted one of {', '.join(_FORMATS)}")
-    found = await _reporter(request, who).report()
-    if wanted == "html":
-        return Response(as_html(found), media_type="text/html; charset=utf-8", headers=_NO_SCRIPT)
-    return (
-        answer(found)
-        if wanted == "json"
-        else Response(as_report_text(found), media_type="text/plain")
-    )
+    format = request.query_params.get("format", "json")
+    if format not in _FORMATS:
+        raise InvalidError(f"format: got {format[:40]!r}, wanted one of {', '.join(_FORMATS)}")
+    report = await _reporter(request, audits, who).report()
+    if format == "html":
+        return Response(as_html(report), media_type="text/html; charset=utf-8", headers=_NO_SCRIPT)
+    if format == "text":
+        return Response(as_report_text(report), media_type="text/plain")
+    return answer(report)
 
 
 _NO_SCRIPT = {
@@ -155,21 +186,21 @@ _NO_SCRIPT = {
     responses={200: {"model": HealthShape}, **problems(401, 403, 422)},
     openapi_extra={"parameters": _SELECTED},
 )
-async def health(request: Request) -> Response:
+async def health(request: Request, audits: AuditsPart) -> Response:
     """Each policy version against the one before it; docs/health.md defines every alarm."""
     who = await caller(request, READ)
-    return answer(await _reporter(request, who).health())
+    return answer(await _reporter(request, audits, who).health())
 
 
-def _reporter(request: Request, who: Principal) -> Reporter:
-    asked = request.query_params
+def _reporter(request: Request, audits: Audits, who: Principal) -> Reporter:
+    query = request.query_params
     names = ("task", "status", "label", "since", "until")
-    chosen: dict[str, Any] = {name: asked.get(name) for name in names}
-    selection = AuditSelection(**chosen, tenant=who.tenant)
-    return Reporter(parts_of(request).audits, selection, asked.get("by", "policy"))
+    conditions: dict[str, Any] = {name: query.get(name) for name in names}
+    selection = AuditSelection(**conditions, tenant=who.tenant)
+    return Reporter(audits, selection, query.get("by", "policy"))
 
 
-async def _episode(request: Request, parts: Parts, who: Principal) -> str:
+async def _episode(request: Request, parts: AuditParts, who: Principal) -> str:
     """The episode that the query names, if it is the caller's tenant's. Raises `InvalidError`,
     `NotFoundError`."""
     episode = request.query_params.get("episode")
@@ -177,7 +208,3 @@ async def _episode(request: Request, parts: Parts, who: Principal) -> str:
         raise InvalidError("episode: got none, wanted an episode's id")
     await parts.episodes.owned(who.tenant, episode)
     return episode
-
-
-def _key(parts: Parts) -> PublicKey:
-    return parts.owner.key

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth.store import Principal
 from api.core.errors import GoneError, InvalidError
-from api.core.notify import Deadline
-from api.episodes.store import describe
+from api.core.keys import Keys
+from api.core.notify import Deadline, Notifier
+from api.core.settings import Limits
+from api.episodes.store import Episodes, describe
 from api.fleet import leases
+from api.fleet.leases import Leases
+from api.fleet.readiness import Readiness
+from api.http.dependencies import (
+    ChannelPart,
+    CommandsPart,
+    EpisodesPart,
+    FollowerPart,
+    LedgerPart,
+    LimitsPart,
+)
 from api.http.describe import WAIT, problems, takes
 from api.http.once import once
 from api.http.shapes import (
@@ -35,7 +48,8 @@ from api.http.support import (
     parts_of,
     read_body,
 )
-from api.service.container import Parts
+from api.service.removal import Removal
+from api.tasks.store import Tasks
 
 router = APIRouter(tags=["episodes"])
 _MAX_REASON_LENGTH = 500
@@ -48,6 +62,39 @@ _REASON = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class OpeningParts:
+    """What opening an episode uses of the service."""
+
+    tasks: Tasks
+    episodes: Episodes
+    leases: Leases
+    notifier: Notifier
+    keys: Keys
+    limits: Limits
+
+
+async def opening_parts(request: Request) -> OpeningParts:
+    """Pick them from the service behind the request."""
+    parts = parts_of(request)
+    return OpeningParts(
+        tasks=parts.tasks,
+        episodes=parts.episodes,
+        leases=parts.leases,
+        notifier=parts.notifier,
+        keys=parts.keys,
+        limits=parts.settings.limits,
+    )
+
+
+async def _readiness(request: Request) -> Readiness:
+    return parts_of(request).readiness
+
+
+async def _removal(request: Request) -> Removal:
+    return parts_of(request).removal
+
+
 @router.post(
     "/v1/episodes",
     status_code=201,
@@ -55,62 +102,65 @@ _REASON = {
     responses={201: {"model": OpenedShape}, **problems(401, 403, 404, 413, 422)},
     openapi_extra=takes(OpenEpisode),
 )
-async def open_episode(request: Request) -> Response:
+async def open_episode(
+    request: Request, parts: Annotated[OpeningParts, Depends(opening_parts)]
+) -> Response:
     """Open an episode; the answer holds the token that only appends to it, told here and never
     again."""
     who = await caller(request, TRAINER)
-    parts = parts_of(request)
-    content = await read_body(request, parts.settings.limits.body_bytes)
-    wanted = parsed(OpenEpisode, content)
+    content = await read_body(request, parts.limits.body_bytes)
+    opening = parsed(OpenEpisode, content)
 
     async def work(intent: str | None) -> Response:
-        return answer(await opened(parts, who, wanted, intent), 201)
+        return answer(await opened(parts, who, opening, intent), 201)
 
     def conceal(body: bytes) -> bytes:
-        said = orjson.loads(body)
-        return orjson.dumps({**said, "token": None}) if "token" in said else body
+        document = orjson.loads(body)
+        if "token" not in document:
+            return body
+        return orjson.dumps({**document, "token": None})
 
     def reveal(body: bytes) -> bytes:
-        said = orjson.loads(body)
-        if "token" not in said:
+        document = orjson.loads(body)
+        if "token" not in document:
             return body
-        return orjson.dumps({**said, "token": parts.keys.append_token(said["episode"])})
+        return orjson.dumps({**document, "token": parts.keys.append_token(document["episode"])})
 
     return await once(request, who, content, work, conceal, reveal)
 
 
 async def opened(
-    parts: Parts, who: Principal, wanted: OpenEpisode, intent: str | None
+    parts: OpeningParts, who: Principal, opening: OpenEpisode, intent: str | None
 ) -> dict[str, Any]:
-    """Open an episode for ``who`` and say so. Raises `NotFoundError` where there is no such
+    """Open an episode for ``who`` and answer with it. Raises `NotFoundError` where there is no such
     task."""
-    task = await parts.tasks.current(who.tenant, wanted.task, wanted.version)
-    episode = await parts.episodes.open(who, task, wanted.labels, wanted.seed, intent, parts.keys)
-    token = parts.keys.append_token(episode)
-    plan = (await parts.tasks.ruleset(task.number)).plan(episode)
-    said: dict[str, Any] = {
+    task = await parts.tasks.current(who.tenant, opening.task, opening.version)
+    episode = await parts.episodes.open(who, task, opening.labels, opening.seed, intent, parts.keys)
+    document: dict[str, Any] = {
         "episode": episode,
         "task": task.id,
         "version": task.version,
         "digest": task.digest,
+        "token": parts.keys.append_token(episode),
+        "plan": (await parts.tasks.ruleset(task.number)).plan(episode),
     }
-    said |= {"token": token, "plan": plan}
-    if wanted.sandbox is None:
-        return said
-    await parts.leases.ask(who.tenant, episode, {} if wanted.sandbox == "any" else wanted.sandbox)
-    return {**said, "sandbox": leases.describe(await _assigned_lease(parts, episode))}
+    if opening.sandbox is None:
+        return document
+    labels = {} if opening.sandbox == "any" else opening.sandbox
+    await parts.leases.ask(who.tenant, episode, labels)
+    return {**document, "sandbox": leases.describe(await _assigned_lease(parts, episode))}
 
 
-async def _assigned_lease(parts: Parts, episode: str) -> Any:
-    """The episode's lease: where an idle sandbox was found, once its daemon was told, which takes a
-    moment."""
-    deadline = Deadline(parts.settings.limits.lease_ms)
+async def _assigned_lease(parts: OpeningParts, episode: str) -> Any:
+    """Return the episode's lease: where an idle sandbox was found, once its daemon knows, which
+    takes a moment."""
+    deadline = Deadline(parts.limits.lease_ms)
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
         lease = await parts.leases.find(episode)
-        if not leases.untold(lease) or not await parts.notifier.wait(
-            changed, deadline.remaining_s()
-        ):
+        if not leases.untold(lease):
+            return lease
+        if not await parts.notifier.wait(changed, deadline.remaining_s()):
             return lease
 
 
@@ -124,18 +174,23 @@ async def _assigned_lease(parts: Parts, episode: str) -> Any:
     },
     openapi_extra=takes(Close, required=False),
 )
-async def close(request: Request) -> Response:
+async def close(
+    request: Request,
+    limits: LimitsPart,
+    commands: CommandsPart,
+    channel: ChannelPart,
+    ledger: LedgerPart,
+) -> Response:
     """Ask the daemon to close; answered with all rewards once the end is in the log, else 202
     `closing`."""
     who = await caller(request, TRAINER)
-    parts = parts_of(request)
     episode = request.path_params["episode"]
-    content = await read_body(request, parts.settings.limits.body_bytes)
-    wanted = parsed(Close, content)
+    content = await read_body(request, limits.body_bytes)
+    closing = parsed(Close, content)
 
     async def work(_intent: str | None) -> Response:
-        await parts.commands.close(episode, wanted.reason, truncated=wanted.truncated)
-        row = await parts.channel.closed(episode, Deadline(wanted.wait_ms))
+        await commands.close(episode, closing.reason, truncated=closing.truncated)
+        row = await channel.closed(episode, Deadline(closing.wait_ms))
         if row.status != "closed":
             return answer({"episode": episode, "status": "closing"}, 202)
         head = {
@@ -145,7 +200,7 @@ async def close(request: Request) -> Response:
             "total": row.total,
             "last_step": row.step,
         }
-        bodies = b",".join(await parts.ledger.all(episode))
+        bodies = b",".join(await ledger.all(episode))
         return Response(orjson.dumps(head)[:-1] + b',"rewards":[' + bodies + b"]}", media_type=JSON)
 
     return await once(request, who, content, work)
@@ -156,14 +211,13 @@ async def close(request: Request) -> Response:
     summary="Where an episode stands",
     responses={200: {"model": EpisodeShape}, **problems(401, 403, 404)},
 )
-async def status(request: Request) -> Response:
+async def status(request: Request, episodes: EpisodesPart, follower: FollowerPart) -> Response:
     """Where an episode stands: how far its log goes and up to which time, its step, its total so
     far."""
     episode = request.path_params["episode"]
     await caller(request, READ, own=episode)
-    parts = parts_of(request)
-    row = await parts.episodes.get(episode)
-    return answer({**describe(row), "at": await parts.follower.last_at(episode, row.through)})
+    row = await episodes.get(episode)
+    return answer({**describe(row), "at": await follower.last_at(episode, row.through)})
 
 
 @router.get(
@@ -172,7 +226,7 @@ async def status(request: Request) -> Response:
     responses={200: {"model": ReadyShape}, **problems(401, 403, 404, 422)},
     openapi_extra={"parameters": [WAIT]},
 )
-async def ready(request: Request) -> Response:
+async def ready(request: Request, readiness: Annotated[Readiness, Depends(_readiness)]) -> Response:
     """Whether a step can begin: what the daemon's log tells of its sources. Waits for that at most
     `wait_ms`.
 
@@ -180,7 +234,7 @@ async def ready(request: Request) -> Response:
     """
     episode = request.path_params["episode"]
     await caller(request, READ, own=episode)
-    return answer(await parts_of(request).readiness.of(episode, deadline_of(request)))
+    return answer(await readiness.wait_until_ready(episode, deadline_of(request)))
 
 
 @router.delete(
@@ -189,7 +243,7 @@ async def ready(request: Request) -> Response:
     responses={200: {"model": TombstoneShape}, **problems(401, 403, 404, 409, 422)},
     openapi_extra={"parameters": [_REASON]},
 )
-async def delete(request: Request) -> Response:
+async def delete(request: Request, removal: Annotated[Removal, Depends(_removal)]) -> Response:
     """Delete an episode with all that it told and earned. A signed tombstone stays, which is the
     answer, now and again.
 
@@ -204,6 +258,6 @@ async def delete(request: Request) -> Response:
             raise InvalidError(
                 f"reason: {len(reason)} characters, wanted 1 to {_MAX_REASON_LENGTH}"
             )
-        return answer(await parts_of(request).removal.delete(episode, reason, who.id))
+        return answer(await removal.delete(episode, reason, who.id))
     except GoneError as gone:
         return answer(gone.more)

@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse
 from api.auth.store import OPERATOR
 from api.core.errors import ForbiddenError, UnavailableError
 from api.db.migrate import current, latest_revision, reached
+from api.http.dependencies import DatabasePart
 from api.http.describe import problems
 from api.http.support import METRICS, answer, caller, parts_of
 
@@ -21,15 +22,15 @@ async def healthz(request: Request) -> Response:
 
 
 @router.get("/readyz", summary="Is it ready", responses={**problems()})
-async def readyz(request: Request) -> Response:
+async def readyz(database: DatabasePart) -> Response:
     """The database answers and has this build's schema, or a newer build's."""
-    found = await current(parts_of(request).database)
-    if not reached(found):
+    revision = await current(database)
+    if not reached(revision):
         raise UnavailableError(
-            f"schema: the database is at {found}, wanted {latest_revision()}: run `milestoned db"
+            f"schema: the database is at {revision}, wanted {latest_revision()}: run `milestoned db"
             " upgrade`"
         )
-    return answer({"status": "ready", "schema": found})
+    return answer({"status": "ready", "schema": revision})
 
 
 @router.get(

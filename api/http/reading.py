@@ -5,16 +5,26 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
+from api.cascade.store import Verdicts
 from api.core.errors import InvalidError
+from api.episodes.store import Episodes
+from api.http.dependencies import EpisodesPart, FollowerPart, LimitsPart
 from api.http.describe import problems, query
 from api.http.shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.http.support import MAX_SEQ, READ, answer, caller, parts_of, whole_query
+from api.log.reader import Follower
+from api.log.segments import StoredSegments
+from api.rewards.credits import Credits
+from api.rewards.ledger import Ledger
 from api.rewards.trajectory import transitions
+from api.verdicts.escalations import Escalations
 from api.verdicts.recording_verdicts import frame_of
 from detectors.engine.attribution import CREDITS, Credit
 from detectors.model.codec import checksum_frame
@@ -41,12 +51,55 @@ _CREDIT_TO = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class VerdictParts:
+    """What reading the log of verdicts uses of the service."""
+
+    episodes: Episodes
+    verdicts: Verdicts
+    escalations: Escalations
+
+
+async def _verdict_parts(request: Request) -> VerdictParts:
+    parts = parts_of(request)
+    return VerdictParts(parts.episodes, parts.verdicts, parts.escalations)
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryParts:
+    """What making transitions uses of the service."""
+
+    episodes: Episodes
+    ledger: Ledger
+    follower: Follower
+    credits: Credits
+
+
+async def _trajectory_parts(request: Request) -> TrajectoryParts:
+    parts = parts_of(request)
+    return TrajectoryParts(parts.episodes, parts.ledger, parts.follower, parts.credits)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingParts:
+    """What making a recording uses of the service."""
+
+    episodes: Episodes
+    verdicts: Verdicts
+    segments: StoredSegments
+
+
+async def _recording_parts(request: Request) -> RecordingParts:
+    parts = parts_of(request)
+    return RecordingParts(parts.episodes, parts.verdicts, parts.segments)
+
+
 def _credit_to(request: Request) -> Credit:
-    said = request.query_params.get("credit_to", "as_paid")
-    found = next((one for one in CREDITS if one == said), None)
-    if found is None:
-        raise InvalidError(f"credit_to: got {said[:40]!r}, wanted one of {', '.join(CREDITS)}")
-    return found
+    value = request.query_params.get("credit_to", "as_paid")
+    for credit in CREDITS:
+        if credit == value:
+            return credit
+    raise InvalidError(f"credit_to: got {value[:40]!r}, wanted one of {', '.join(CREDITS)}")
 
 
 @router.get(
@@ -61,18 +114,19 @@ def _credit_to(request: Request) -> Credit:
         ]
     },
 )
-async def events(request: Request) -> Response:
+async def events(
+    request: Request, limits: LimitsPart, episodes: EpisodesPart, follower: FollowerPart
+) -> Response:
     """A page of the log. With `kind`, a page may be short though more follows: `next` says where to
     go on."""
     await caller(request, READ)
-    parts = parts_of(request)
     episode = request.path_params["episode"]
     after = whole_query(request, "after", 0, MAX_SEQ)
-    limit = max(1, whole_query(request, "limit", 500, parts.settings.limits.page))
-    row = await parts.episodes.get(episode)
+    limit = max(1, whole_query(request, "limit", 500, limits.page))
+    row = await episodes.get(episode)
     kinds = frozenset(request.query_params.getlist("kind"))
-    found, following = await parts.follower.page(episode, after, limit, kinds)
-    return answer({"events": found, "through": row.through, "next": following})
+    page, following = await follower.page(episode, after, limit, kinds)
+    return answer({"events": page, "through": row.through, "next": following})
 
 
 @router.get(
@@ -81,22 +135,23 @@ async def events(request: Request) -> Response:
     responses={200: {"model": VerdictsShape}, **problems(401, 403, 404, 422)},
     openapi_extra={"parameters": [query("after", "Those with a higher number.", MAX_SEQ)]},
 )
-async def verdicts(request: Request) -> Response:
+async def verdicts(
+    request: Request, parts: Annotated[VerdictParts, Depends(_verdict_parts)]
+) -> Response:
     """The episode's log of verdicts: each names its stage, model, prompt, evidence, votes and cost,
     and the one before.
 
     With what the episode still waits for.
     """
     await caller(request, READ)
-    parts = parts_of(request)
     episode = request.path_params["episode"]
     await parts.episodes.get(episode)
-    found = await parts.verdicts.read_log(episode, whole_query(request, "after", 0, MAX_SEQ))
+    log = await parts.verdicts.read_log(episode, whole_query(request, "after", 0, MAX_SEQ))
     waiting = [
         {"step": row.step, "item": row.item, "audit": row.audit}
         for row in await parts.escalations.list_for(episode)
     ]
-    return answer({"verdicts": found, "waiting": waiting})
+    return answer({"verdicts": log, "waiting": waiting})
 
 
 @router.get(
@@ -105,21 +160,21 @@ async def verdicts(request: Request) -> Response:
     responses={200: {"model": TrajectoryShape}, **problems(401, 403, 404, 422)},
     openapi_extra={"parameters": [_CREDIT_TO]},
 )
-async def trajectory(request: Request) -> Response:
+async def trajectory(
+    request: Request, parts: Annotated[TrajectoryParts, Depends(_trajectory_parts)]
+) -> Response:
     """(o, a, r, o') tuples: a pure function of the log and its sealed rewards.
 
     `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it
     in motion, once the episode is closed; the sealed reward stands beside it as it was paid.
     """
     await caller(request, READ)
-    parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
-    seen = [event async for event in parts.follower.events(row.id)]
+    events = [event async for event in parts.follower.events(row.id)]
     credit = await parts.credits.by_step(row, rewards, _credit_to(request))
-    steps = await asyncio.to_thread(
-        transitions, seen, {one["step"]: one for one in rewards}, credit
-    )
+    reward_by_step = {reward["step"]: reward for reward in rewards}
+    steps = await asyncio.to_thread(transitions, events, reward_by_step, credit)
     return answer({"episode": row.id, "steps": steps})
 
 
@@ -135,22 +190,23 @@ async def trajectory(request: Request) -> Response:
         **problems(401, 403, 404),
     },
 )
-async def recording(request: Request) -> Response:
+async def recording(
+    request: Request, parts: Annotated[RecordingParts, Depends(_recording_parts)]
+) -> Response:
     """The stored zstd frames one after the other, what was said beyond the rules, a checksum: it
     replays anywhere."""
     await caller(request, READ)
-    parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
-    name = {"content-disposition": f'attachment; filename="{row.id}.mrec"'}
+    headers = {"content-disposition": f'attachment; filename="{row.id}.mrec"'}
     # Read first: of a step that is decided meanwhile the file then says that it waits, and never
     # the reverse.
-    said = frame_of([bytes(one.body) for one in await parts.verdicts.rows(row.id)])
-    return StreamingResponse(
-        _then(parts.segments.frames(row.id), said), media_type="application/zstd", headers=name
-    )
+    verdict_rows = await parts.verdicts.rows(row.id)
+    verdict_frame = frame_of([bytes(verdict.body) for verdict in verdict_rows])
+    body = _with_checksum(parts.segments.frames(row.id), verdict_frame)
+    return StreamingResponse(body, media_type="application/zstd", headers=headers)
 
 
-async def _then(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:
+async def _with_checksum(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:
     digest = hashlib.sha256()
     async for frame in frames:
         digest.update(frame)

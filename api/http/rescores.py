@@ -1,13 +1,17 @@
-"""Rescores on the wire: asked for at once, worked at in the background, read while they grow."""
+"""Rescores on the wire: created at once, computed in the background, read while they grow."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
+from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from api.core.errors import InvalidError, TooLargeError
+from api.core.settings import Limits
+from api.http.dependencies import RescoresPart
 from api.http.describe import problems, query, takes
 from api.http.once import once
 from api.http.rescore_shapes import Rescore, RescoredPageShape, RescoreShape, RescoresShape
@@ -22,11 +26,12 @@ from api.http.support import (
     read_body,
     whole_query,
 )
+from api.rescoring.background import Rescorer
 from api.rescoring.corpus import Corpus, CorpusSelection
 from api.rescoring.report import Tally
-from api.rescoring.store import describe
+from api.rescoring.store import Rescores, describe
 from api.rewards.scored_episode import task_bytes
-from api.service.container import Parts
+from api.tasks.store import Tasks
 from api.tasks.task_files import BadTaskError, check_task
 
 router = APIRouter(tags=["rescores"])
@@ -43,6 +48,28 @@ _STATUS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class CreationParts:
+    """What creating a rescore uses of the service."""
+
+    rescores: Rescores
+    rescorer: Rescorer
+    tasks: Tasks
+    corpus: Corpus
+    limits: Limits
+
+
+async def _creation_parts(request: Request) -> CreationParts:
+    parts = parts_of(request)
+    return CreationParts(
+        parts.rescores,
+        parts.rescorer,
+        parts.tasks,
+        Corpus(parts.database),
+        parts.settings.limits,
+    )
+
+
 @router.post(
     "/v1/rescores",
     status_code=201,
@@ -50,58 +77,67 @@ _STATUS = {
     responses={201: {"model": RescoreShape}, **problems(401, 403, 404, 409, 413, 422)},
     openapi_extra=takes(Rescore),
 )
-async def create(request: Request) -> Response:
+async def create(
+    request: Request, parts: Annotated[CreationParts, Depends(_creation_parts)]
+) -> Response:
     """Score closed episodes again under another task or this build's rules. What was paid stays;
     the answer says where the results will be."""
     who = await caller(request, ADMIN)
-    parts = parts_of(request)
-    content = await read_body(request, parts.settings.limits.body_bytes)
+    content = await read_body(request, parts.limits.body_bytes)
 
     async def work(_intent: str | None) -> Response:
-        wanted = parsed(Rescore, content)
-        task = await _task(parts, who.tenant, wanted)
-        select = wanted.select
-        of_task = select.task or (None if task is None else task[0])
-        ids = None if select.episodes is None else tuple(select.episodes)
-        chosen = await _chosen(
-            parts,
-            CorpusSelection(who.tenant, ids, of_task, select.version, select.digest, select.labels),
+        rescore = parsed(Rescore, content)
+        task_id, task_body = await _find_task(parts, who.tenant, rescore)
+        select = rescore.select
+        selection = CorpusSelection(
+            who.tenant,
+            None if select.episodes is None else tuple(select.episodes),
+            select.task or task_id,
+            select.version,
+            select.digest,
+            select.labels,
         )
-        told = wanted.model_dump(exclude={"task"}) | {"task": None if task is None else task[0]}
-        body = None if task is None else task[1]
-        id = await parts.rescores.create(who.tenant, told, body, chosen, Tally().summary())
+        episodes = await _select_episodes(parts, selection)
+        terms = rescore.model_dump(exclude={"task"}) | {"task": task_id}
+        id = await parts.rescores.create(who.tenant, terms, task_body, episodes, Tally().summary())
         parts.rescorer.wake()
         return answer(describe(await parts.rescores.get(who.tenant, id)), 201)
 
     return await once(request, who, content, work)
 
 
-async def _task(parts: Parts, tenant: str, wanted: Rescore) -> tuple[str, bytes] | None:
-    """The id and the canonical JSON of the task to score by; None: each episode's own."""
-    if wanted.registered is not None:
-        if wanted.task is not None:
+async def _find_task(
+    parts: CreationParts, tenant: str, rescore: Rescore
+) -> tuple[str | None, bytes | None]:
+    """Return the id and the canonical JSON of the task to score by; None: each episode's own."""
+    registered = rescore.registered
+    if registered is not None:
+        if rescore.task is not None:
             raise InvalidError("registered: wanted either it or task")
-        row = await parts.tasks.find(tenant, wanted.registered.id, wanted.registered.version)
+        row = await parts.tasks.find(tenant, registered.id, registered.version)
         return row.id, bytes(row.body)
-    if wanted.task is None:
-        return None
-    size, most = len(orjson.dumps(wanted.task)), parts.settings.limits.task_bytes
-    if size > most:
-        raise TooLargeError(f"task: {size} bytes, wanted at most {most}")
+    if rescore.task is None:
+        return None, None
+    size, max_size = len(orjson.dumps(rescore.task)), parts.limits.task_bytes
+    if size > max_size:
+        raise TooLargeError(f"task: {size} bytes, wanted at most {max_size}")
     try:
-        task = await asyncio.to_thread(check_task, wanted.task)
+        task = await asyncio.to_thread(check_task, rescore.task)
     except BadTaskError as error:
         raise bad_task(error) from None
     return task.id, task_bytes(task)
 
 
-async def _chosen(parts: Parts, selection: CorpusSelection) -> list[str]:
-    most = parts.settings.limits.rescore_episodes
+async def _select_episodes(parts: CreationParts, selection: CorpusSelection) -> list[str]:
+    """Return the ids of the selected closed episodes. Raises `InvalidError` for none, too many, or
+    a named one that is not among them."""
+    maximum = parts.limits.rescore_episodes
     chosen: list[str] = []
-    async for row in Corpus(parts.database).rows(selection):
-        if len(chosen) == most:
+    async for row in parts.corpus.rows(selection):
+        if len(chosen) == maximum:
             raise InvalidError(
-                f"select: more than {most} closed episodes, wanted at most {most} in one rescore"
+                f"select: more than {maximum} closed episodes, wanted at most {maximum} in one"
+                " rescore"
             )
         chosen.append(row.id)
     missing = sorted(set(selection.episodes or ()) - set(chosen))
@@ -119,10 +155,10 @@ async def _chosen(parts: Parts, selection: CorpusSelection) -> list[str]:
     summary="The latest rescores",
     responses={200: {"model": RescoresShape}, **problems(401, 403)},
 )
-async def listed(request: Request) -> Response:
+async def listed(request: Request, rescores: RescoresPart) -> Response:
     """The latest hundred, newest first."""
     who = await caller(request, READ)
-    rows = await parts_of(request).rescores.listed(who.tenant, _LISTED)
+    rows = await rescores.listed(who.tenant, _LISTED)
     return answer({"rescores": [describe(row) for row in rows]})
 
 
@@ -130,14 +166,13 @@ async def listed(request: Request) -> Response:
     "/v1/rescores/{rescore}",
     summary="A rescore",
     responses={200: {"model": RescoreShape}, **problems(401, 403, 404)},
+    operation_id="one_v1_rescores__rescore__get",
 )
-async def one(request: Request) -> Response:
+async def get_rescore(request: Request, rescores: RescoresPart) -> Response:
     """How far it is, and what it found so far: done and nothing changed where `summary.changed` and
     `.failed` are 0."""
     who = await caller(request, READ)
-    return answer(
-        describe(await parts_of(request).rescores.get(who.tenant, request.path_params["rescore"]))
-    )
+    return answer(describe(await rescores.get(who.tenant, request.path_params["rescore"])))
 
 
 @router.get(
@@ -152,18 +187,18 @@ async def one(request: Request) -> Response:
         ]
     },
 )
-async def results(request: Request) -> Response:
+async def results(request: Request, rescores: RescoresPart) -> Response:
     """Finished episodes in their order, each with its new result and what differs from the one that
     was paid."""
     who = await caller(request, READ)
-    row = await parts_of(request).rescores.get(who.tenant, request.path_params["rescore"])
+    row = await rescores.get(who.tenant, request.path_params["rescore"])
     after = whole_query(request, "after", 0, _NUMBERS)
     limit = max(1, whole_query(request, "limit", 20, _MAX_PAGE))
     status = request.query_params.get("status")
     if status is not None and status not in _STATUSES:
         raise InvalidError(f"status: got {status[:40]!r}, wanted {', '.join(_STATUSES)}")
-    found = await parts_of(request).rescores.results(row.number, after, limit, status)
-    return answer({"episodes": found, "next": found[-1]["number"] if len(found) == limit else None})
+    page = await rescores.results(row.number, after, limit, status)
+    return answer({"episodes": page, "next": page[-1]["number"] if len(page) == limit else None})
 
 
 @router.delete(
@@ -176,8 +211,8 @@ async def results(request: Request) -> Response:
         **problems(401, 403, 404),
     },
 )
-async def remove(request: Request) -> Response:
+async def remove(request: Request, rescores: RescoresPart) -> Response:
     """Stop it if it runs and forget its results; what was paid is not touched."""
     who = await caller(request, ADMIN)
-    await parts_of(request).rescores.remove(who.tenant, request.path_params["rescore"])
+    await rescores.remove(who.tenant, request.path_params["rescore"])
     return Response(status_code=204)

@@ -10,9 +10,10 @@ from pydantic import BaseModel, Field
 from api.core.errors import InvalidError, ProblemError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
+from api.http.dependencies import LimitsPart, ScorerPart
 from api.http.describe import problems, takes
 from api.http.shapes import Wait
-from api.http.support import READ, Body, answer, caller, parsed, parts_of, read_body
+from api.http.support import READ, Body, answer, caller, parsed, read_body
 from api.scoring.fold import MIN_KNOWN, Fold, Folding
 from api.scoring.reference import Reference, reference_of
 from api.scoring.score import Score
@@ -60,16 +61,15 @@ class ScoresShape(BaseModel):
     responses={200: {"model": ScoresShape}, **problems(401, 403, 413, 422)},
     openapi_extra=takes(ScoreBody, keyed=False),
 )
-async def score(request: Request) -> Response:
+async def score(request: Request, limits: LimitsPart, scorer: ScorerPart) -> Response:
     """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be
     repeated."""
     who = await caller(request, READ)
-    parts = parts_of(request)
-    body = parsed(ScoreBody, await read_body(request, parts.settings.limits.body_bytes))
+    body = parsed(ScoreBody, await read_body(request, limits.body_bytes))
     folding = Folding(body.fold, body.gamma, body.min_known)
-    samples = [_sample(one) for one in body.samples]
-    found = await parts.scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
-    return answer({"results": [_score_document(one) for one in found]})
+    samples = [_sample(sample) for sample in body.samples]
+    scores = await scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
+    return answer({"results": [_score_document(score) for score in scores]})
 
 
 def _sample(given: SampleShape) -> Sample | ProblemError:
@@ -86,8 +86,7 @@ def _sample(given: SampleShape) -> Sample | ProblemError:
     return Sample(reference, given.answer)
 
 
-def _score_document(one: Any) -> dict[str, Any]:
-    if isinstance(one, ProblemError):
-        return {"error": one.document()}
-    document: dict[str, Any] = one.document()
-    return document
+def _score_document(outcome: Score | ProblemError) -> dict[str, Any]:
+    if isinstance(outcome, ProblemError):
+        return {"error": outcome.document()}
+    return outcome.document()

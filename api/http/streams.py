@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.core.errors import InvalidError
+from api.http.dependencies import EpisodesPart, StreamsPart
 from api.http.describe import problems
 from api.http.support import READ, caller, parts_of, token_of, while_known
 from api.live.streams import KINDS, WatchQuery, place_of
@@ -77,7 +78,7 @@ _LABEL = {
         ]
     },
 )
-async def stream(request: Request) -> Response:
+async def stream(request: Request, streams: StreamsPart, episodes: EpisodesPart) -> Response:
     """Server-sent events with the log's numbers as ids. The last one is `ended`: the episode is
     closed, and what was asked of a model or a judge is answered. A stream that ends without it was
     cut, or its episode was deleted.
@@ -86,16 +87,15 @@ async def stream(request: Request) -> Response:
     `through` where the log is. Nothing is left out for it.
     """
     await caller(request, READ)
-    parts = parts_of(request)
     kinds = _kinds(request)
-    row = await parts.episodes.get(request.path_params["episode"])
-    said = request.headers.get("last-event-id", "0")
-    if not (said.isascii() and said.isdigit() and len(said) < 19):
-        raise InvalidError(f"Last-Event-ID: got {said[:40]!r}, wanted the number of an event")
-    after = int(said)
+    row = await episodes.get(request.path_params["episode"])
+    last_id = request.headers.get("last-event-id", "0")
+    if not (last_id.isascii() and last_id.isdigit() and len(last_id) < 19):
+        raise InvalidError(f"Last-Event-ID: got {last_id[:40]!r}, wanted the number of an event")
+    after = int(last_id)
     if row.status == "closed" and after > row.through:
         return Response(status_code=204)
-    return _streamed(request, parts.streams.of_one(row.id, after, kinds))
+    return _streamed(request, streams.of_one(row.id, after, kinds))
 
 
 @router.get(
@@ -120,7 +120,7 @@ async def stream(request: Request) -> Response:
         ]
     },
 )
-async def stream_all(request: Request) -> Response:
+async def stream_all(request: Request, streams: StreamsPart) -> Response:
     """What all episodes of the caller's tenant tell and earn, in the order in which it was stored;
     never ends.
 
@@ -130,26 +130,24 @@ async def stream_all(request: Request) -> Response:
     """
     who = await caller(request, READ)
     place, after = _place(request.headers.get("last-event-id"))
-    wanted = WatchQuery(
-        who.tenant, _kinds(request), dict(map(_label, request.query_params.getlist("label")))
-    )
-    return _streamed(request, parts_of(request).streams.of_all(wanted, place, after))
+    labels = dict(map(_label, request.query_params.getlist("label")))
+    watch = WatchQuery(who.tenant, _kinds(request), labels)
+    return _streamed(request, streams.of_all(watch, place, after))
 
 
 def _streamed(request: Request, body: AsyncIterator[bytes]) -> Response:
     token = token_of(request.headers.get("authorization", ""))
-    told = while_known(parts_of(request), token, body)
-    return StreamingResponse(
-        told, media_type="text/event-stream", headers={"cache-control": "no-cache"}
-    )
+    authorized = while_known(parts_of(request), token, body)
+    headers = {"cache-control": "no-cache"}
+    return StreamingResponse(authorized, media_type="text/event-stream", headers=headers)
 
 
 def _kinds(request: Request) -> frozenset[str]:
-    said = request.query_params.get("kinds")
-    kinds = frozenset(KINDS if said is None else said.split(","))
+    value = request.query_params.get("kinds")
+    kinds = frozenset(KINDS if value is None else value.split(","))
     if not kinds <= set(KINDS):
         raise InvalidError(
-            f"kinds: got {said or ''!r:.80}, wanted some of {', '.join(KINDS)}, with commas between"
+            f"kinds: got {value or ''!r:.80}, wanted some of {', '.join(KINDS)}, with commas between"
         )
     return kinds
 

@@ -1,4 +1,4 @@
-"""Tasks: registered once a version, never changed."""
+"""Registration and reading of tasks: a version is registered once and never changed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from api.core.errors import InvalidError
-from api.core.yaml_text import BadYamlError, Lines
+from api.core.yaml_text import ApartReader, BadYamlError, Lines
+from api.http.dependencies import SettingsPart, TasksPart, YamlPart
 from api.http.describe import body, keyed, problems
 from api.http.once import once
 from api.http.shapes import TaskShape, TasksShape
-from api.http.support import AUTHOR, READ, answer, bad_task, caller, parts_of, read_body
+from api.http.support import AUTHOR, READ, answer, bad_task, caller, read_body
 from api.replay.task_tests import BadTestError, lacking, run_tests
 from api.rewards.rendering import total_in_words
 from api.tasks.schema import task_schema
@@ -38,35 +39,37 @@ _YAML = ("application/yaml", "application/x-yaml", "text/yaml")
         body({"application/json": task_schema(), "application/yaml": {"type": "string"}})
     ),
 )
-async def register(request: Request) -> Response:
+async def register(
+    request: Request, settings: SettingsPart, tasks: TasksPart, yaml: YamlPart
+) -> Response:
     """Register a task from JSON or YAML. The same version with other content is refused with
     409."""
     who = await caller(request, AUTHOR)
-    parts = parts_of(request)
-    content = await read_body(request, parts.settings.limits.task_bytes)
+    content = await read_body(request, settings.limits.task_bytes)
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def work(_intent: str | None) -> Response:
-        spec, lines = await _said_task(request, content)
+        spec, lines = await _parse_task(content, media_type, yaml)
         # Beside the loop that answers everybody, as the recordings below: a large task takes a
         # while to check.
-        task = await asyncio.to_thread(_task, spec, lines)
-        if parts.settings.tasks_need_tests:
+        task = await asyncio.to_thread(_check_task, spec, lines)
+        if settings.tasks_need_tests:
             await asyncio.to_thread(tested, task, spec)
-        new, said = await parts.tasks.register(who.tenant, task)
-        return answer(said, 201 if new else 200)
+        is_new, document = await tasks.register(who.tenant, task)
+        return answer(document, 201 if is_new else 200)
 
     return await once(request, who, content, work)
 
 
-async def _said_task(request: Request, content: bytes) -> tuple[Any, Lines]:
-    """What the body says, unchecked, and the lines of its keys if it is YAML."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+async def _parse_task(content: bytes, media_type: str, yaml: ApartReader) -> tuple[Any, Lines]:
+    """Parse a task's JSON or YAML: its unchecked values, and the lines of its keys if it is YAML.
+
+    Raises `InvalidError`.
+    """
     try:
-        return (
-            await parts_of(request).yaml.read(content)
-            if kind in _YAML
-            else (orjson.loads(content), {})
-        )
+        if media_type in _YAML:
+            return await yaml.read(content)
+        return orjson.loads(content), {}
     except BadYamlError as error:
         raise bad_task(bad_yaml(error)) from None
     except orjson.JSONDecodeError as error:
@@ -75,7 +78,7 @@ async def _said_task(request: Request, content: bytes) -> tuple[Any, Lines]:
         ) from None
 
 
-def _task(spec: Any, lines: Lines) -> Task:
+def _check_task(spec: Any, lines: Lines) -> Task:
     try:
         return check_task(spec, lines)
     except BadTaskError as error:
@@ -90,14 +93,9 @@ def tested(task: Task, spec: Any) -> None:
         missing = lacking(tests)
         if missing is not None:
             raise BadTestError("tests", tests, f"{missing}: this service takes no task without")
-        failed = [
-            (n, one)
-            for n, one in enumerate(run_tests(compile_task(task), tests, None))
-            if one.wrong is not None
-        ]
-        if failed:
-            n, one = failed[0]
-            raise BadTestError(f"tests[{n}]", total_in_words(one.total), str(one.wrong))
+        for n, result in enumerate(run_tests(compile_task(task), tests, None)):
+            if result.wrong is not None:
+                raise BadTestError(f"tests[{n}]", total_in_words(result.total), str(result.wrong))
     except BadTestError as error:
         problem = {
             "path": error.path,
@@ -117,10 +115,10 @@ async def schema() -> Response:
 @router.get(
     "/v1/tasks", summary="All tasks", responses={200: {"model": TasksShape}, **problems(401, 403)}
 )
-async def listed(request: Request) -> Response:
+async def listed(request: Request, tasks: TasksPart) -> Response:
     """Every version of every task, in the order of registration."""
     who = await caller(request, READ | AUTHOR)
-    rows = await parts_of(request).tasks.listed(who.tenant)
+    rows = await tasks.listed(who.tenant)
     return answer({"tasks": [_task_document(row) for row in rows]})
 
 
@@ -128,13 +126,14 @@ async def listed(request: Request) -> Response:
     "/v1/tasks/{id:path}",
     summary="A task",
     responses={200: {"model": TaskShape}, **problems(401, 403, 404, 422)},
+    operation_id="one_v1_tasks__id__get",
 )
-async def one(
-    request: Request, id: str, version: Annotated[str | None, Query()] = None
+async def find_task(
+    request: Request, tasks: TasksPart, id: str, version: Annotated[str | None, Query()] = None
 ) -> Response:
     """A task, of its latest registered version by default."""
     who = await caller(request, READ | AUTHOR)
-    row = await parts_of(request).tasks.find(who.tenant, id, version)
+    row = await tasks.find(who.tenant, id, version)
     return answer({**_task_document(row), "task": orjson.loads(bytes(row.body))})
 
 

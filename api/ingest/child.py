@@ -78,7 +78,7 @@ class Detecting:
         engine, head = self._engines.pop(episode, (None, ""))
         if handed is not None:
             try:
-                engine = _made(episode, handed)
+                engine = _build_engine(episode, handed)
             except (
                 DetectorError
             ):  # other plug-ins than the service has, or a stored state that is of no use
@@ -87,8 +87,8 @@ class Detecting:
         return engine if head == at.head else None  # a segment's digest is of all before it, too
 
 
-def _made(episode: str, handed: Handed) -> Engine:
-    """The engine that was handed over. Raises `DetectorError`."""
+def _build_engine(episode: str, handed: Handed) -> Engine:
+    """Build the engine that was handed over. Raises `DetectorError`."""
     rules = ruleset_of(handed.task)
     engine = Engine.load(rules, handed.state) if handed.state else Engine(rules, episode)
     for frame in handed.frames:

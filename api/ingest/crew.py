@@ -78,9 +78,8 @@ class Crew:
         """Whether this frame is theirs to work at for its size, and they can."""
         if not self._count or _size(frame) < self._large:
             return False
-        up = [
-            one.ready() for one in self._members[: self._count]
-        ]  # all are asked: whoever is not up is started
+        # All are asked: whoever is not up is started.
+        up = [member.ready() for member in self._members[: self._count]]
         return any(up)
 
     async def feed(self, frame: bytes, live: Live, *, waits: bool = False) -> SegmentResult:
@@ -140,13 +139,13 @@ class _Member:
 
     def ready(self) -> bool:
         """Whether it is up; where it is not, it will be."""
-        if self._gone and time.monotonic() - self._began >= AGAIN_S:
+        if self._is_down and time.monotonic() - self._began >= AGAIN_S:
             self._start()
         return self._writer is not None
 
     async def started(self) -> None:
         """Return once it is up. Raises `UnavailableError`."""
-        if self._gone:
+        if self._is_down:
             self._start()
         try:
             async with asyncio.timeout(START_S):
@@ -159,7 +158,7 @@ class _Member:
             )
 
     @property
-    def _gone(self) -> bool:
+    def _is_down(self) -> bool:
         return self._writer is None and (self._task is None or self._task.done())
 
     def _start(self) -> None:
@@ -235,7 +234,7 @@ class _Member:
             (ours if writer is None else writer).close()
             if self._process is not None:
                 await asyncio.to_thread(_end, self._process)
-                why = self._how(self._process.returncode)
+                why = self._describe_end(self._process.returncode)
             self._let_go(why if died else None)
             self._turned.set()
         log.warning(
@@ -249,29 +248,26 @@ class _Member:
         self._asked.clear()
         self._next()
         for n, answer in enumerate(waiting):
-            if not answer.done():
-                answer.set_exception(
-                    LostError("the process died") if n or why is None else DiedError(why)
-                )
+            if answer.done():
+                continue
+            if n == 0 and why is not None:
+                answer.set_exception(DiedError(why))
+            else:
+                answer.set_exception(LostError("the process died"))
 
-    def _how(self, status: int) -> str:
-        """In words, how a process ended."""
+    def _describe_end(self, status: int) -> str:
+        """Say how a process with this exit ``status`` ended."""
         limits = self._limits
         if self._late:
             return f"it took longer than {limits.detection_s:g} s"
         if status == -signal.SIGXCPU:
             return f"it took more than {limits.detection_cpu_s} s of processor time"
-        how = f"signal {-status}" if status < 0 else f"status {status}"
-        if status in (
-            OUT_OF_MEMORY,
-            -signal.SIGABRT,
-            -signal.SIGSEGV,
-        ):  # not every library asks what it was given
-            return (
-                f"it wanted more than {limits.detection_bytes >> 20} MiB of memory, or crashed"
-                f" ({how})"
-            )
-        return f"it ended with {how}"
+        exit = f"signal {-status}" if status < 0 else f"status {status}"
+        # Not every library checks what the allocator gave it.
+        if status in (OUT_OF_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):
+            limit = f"{limits.detection_bytes >> 20} MiB"
+            return f"it wanted more than {limit} of memory, or crashed ({exit})"
+        return f"it ended with {exit}"
 
 
 def _started(theirs: socket.socket) -> subprocess.Popen[bytes]:
