@@ -4,8 +4,8 @@ made of them."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -25,6 +25,19 @@ from detectors.model.errors import DetectorError
 from detectors.model.types import Segment
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
+
+
+class _Comparisons(NamedTuple):
+    """What is stored of milestones and rewards, beside what is recomputed."""
+
+    milestones: RowComparison
+    rewards: RowComparison
+
+    async def remaining(self) -> AsyncIterator[Difference]:
+        """Stored rows that the log does not give."""
+        for comparison in self:
+            async for difference in comparison.remaining():
+                yield difference
 
 
 class Replaying:
@@ -55,38 +68,45 @@ class Replaying:
         """Chain, milestones, rewards, steps, stored state, the episode's row; the first broken link
         ends the walk."""
         rules, problems = await self._rules()
-        for problem in problems:
-            yield problem
         if rules is not None:
             self._engine = Engine(rules, self._id)
         self._judged = Judged(self._id, await self._audits.verdicts(self._id))
-        for problem in self._judged.problems:
+        for problem in (*problems, *self._judged.problems):
             yield problem
         state = await self._audits.state(self._id)
-        earned = self._compared("milestone", "number", self._audits.milestones)
-        paid = self._compared("reward of step", "step", self._audits.rewards)
+        comparisons = _Comparisons(
+            milestones=self._compared("milestone", "number", self._audits.milestones),
+            rewards=self._compared("reward of step", "step", self._audits.rewards),
+        )
         async for stored in self._audits.segments(self._id):
             segment = await self._link(stored)
             if isinstance(segment, Difference):
                 yield segment
                 return
-            for name in ("first", "last", "prev"):
-                wanted = getattr(segment, name)
-                for one in differs(
-                    self._id, f"segment {stored.first}.{name}", getattr(stored, name), wanted
-                ):
-                    yield one
-            await asyncio.to_thread(self._counting.read, bytes(stored.frame))
-            self._reached_state |= state is not None and state.through == segment.last
-            if self._engine is not None:
-                async for one in self._feed(self._engine, segment, earned, paid, state):
-                    yield one
-        for comparison in (earned, paid) if rules is not None else ():
-            async for one in comparison.remaining():
-                yield one
-        async for one in self._end(state):
-            yield one
+            async for difference in self._compare_segment(stored, segment, comparisons, state):
+                yield difference
+        if self._engine is not None:
+            async for difference in comparisons.remaining():
+                yield difference
+            async for difference in self._compare_end(self._engine):
+                yield difference
+        for difference in self._compare_row(state):
+            yield difference
         self.whole = True
+
+    async def _compare_segment(
+        self, stored: Any, segment: Segment, comparisons: _Comparisons, state: Any
+    ) -> AsyncIterator[Difference]:
+        """Compare a segment's row with its frame, and what it earned with what is stored."""
+        for name in ("first", "last", "prev"):
+            what, expected = f"segment {stored.first}.{name}", getattr(segment, name)
+            for difference in differs(self._id, what, getattr(stored, name), expected):
+                yield difference
+        await asyncio.to_thread(self._counting.read, bytes(stored.frame))
+        self._reached_state |= state is not None and state.through == segment.last
+        if self._engine is not None:
+            async for difference in self._feed(self._engine, segment, comparisons, state):
+                yield difference
 
     def _compared(self, what: str, key: str, read: Any) -> RowComparison:
         async def page(after: int, count: int) -> Any:
@@ -146,29 +166,29 @@ class Replaying:
         self,
         engine: Engine,
         segment: Segment,
-        earned: RowComparison,
-        paid: RowComparison,
+        comparisons: _Comparisons,
         state: Any,
     ) -> AsyncIterator[Difference]:
         before = -1 if engine.step is None else engine.step
         outcome = await asyncio.to_thread(engine.feed, segment.events)
-        found = milestone_rows(
+        milestones = milestone_rows(
             self._id, self._milestones, segment.first, segment.last, outcome.milestones
         )
-        self._milestones += len(found)
+        self._milestones += len(milestones)
         rewards = reward_rows(
             self._judged.recorded.resolve(engine.ruleset, outcome.rewards, outcome.asks)
         )
         self.rewards += len(rewards)
-        async for one in earned.against(found):
-            yield one
-        async for one in paid.against(rewards):
-            yield one
+        async for difference in comparisons.milestones.against(milestones):
+            yield difference
+        async for difference in comparisons.rewards.against(rewards):
+            yield difference
         self._mark(segment, before)
         if state is not None and state.through == segment.last:
-            same = orjson.loads(bytes(state.body)) == orjson.loads(engine.dump())
-            for one in differs(self._id, f"engine state at event {state.through}", same, True):
-                yield one
+            is_same = orjson.loads(bytes(state.body)) == orjson.loads(engine.dump())
+            what = f"engine state at event {state.through}"
+            for difference in differs(self._id, what, is_same, True):
+                yield difference
 
     def _mark(self, segment: Segment, before: int) -> None:
         began, ended, _ = marks(segment.events, before)
@@ -178,31 +198,41 @@ class Replaying:
             if step in self._steps and self._steps[step]["ended"] is None:
                 self._steps[step]["ended"] = seq
 
-    async def _end(self, state: Any) -> AsyncIterator[Difference]:
-        """What only the whole log can say."""
-        row, engine = self._row, self._engine
+    async def _compare_end(self, engine: Engine) -> AsyncIterator[Difference]:
+        """Compare what only the whole log can say: decisions, the ruleset, the steps."""
+        for difference in self._judged.unasked_decisions():
+            yield difference
+        if engine.recorded_under:
+            recorded, opened = engine.recorded_under, self._row.digest
+            for difference in differs(self._id, "ruleset in event 1", recorded, opened):
+                yield difference
         steps = self._compared("step", "step", self._audits.steps)
-        wanted: dict[str, Any] = {"through": self._through, "head": self._head}
-        if engine is not None:
-            # An episode that is asked to close is `closing` until its log says so.
-            status = "closed" if engine.closed else "closing" if row.status == "closing" else "open"
-            wanted |= {"step": engine.step, "success": engine.success, "total": engine.total}
-            if engine.ruleset.task.escalation is not None:
-                wanted["total"] = self._judged.recorded.total()
-                wanted["success"] = self._judged.recorded.success() if engine.closed else None
-            for one in self._judged.unasked_decisions():
-                yield one
-            wanted |= {"milestones": self._milestones, "status": status}
-            named = engine.recorded_under
-            for one in differs(self._id, "ruleset in event 1", named, row.digest) if named else ():
-                yield one
-            async for one in steps.against(list(self._steps.values())):
-                yield one
-            async for one in steps.remaining():
-                yield one
-        for name, value in wanted.items():
-            for one in differs(self._id, f"episode.{name}", getattr(row, name), value):
-                yield one
+        async for difference in steps.against(list(self._steps.values())):
+            yield difference
+        async for difference in steps.remaining():
+            yield difference
+
+    def _compare_row(self, state: Any) -> Iterator[Difference]:
+        """Compare the episode's row, and the event of its stored engine ``state``."""
+        for name, value in self._expected_row().items():
+            yield from differs(self._id, f"episode.{name}", getattr(self._row, name), value)
         if state is not None and not self._reached_state:
-            wanted_at = f"at the last event of a segment, at most {self._through}"
-            yield Difference(self._id, "engine state", f"at event {state.through}", wanted_at)
+            expected = f"at the last event of a segment, at most {self._through}"
+            yield Difference(self._id, "engine state", f"at event {state.through}", expected)
+
+    def _expected_row(self) -> dict[str, Any]:
+        """The columns of the episode's row, as far as the log and its task determine them."""
+        expected: dict[str, Any] = {"through": self._through, "head": self._head}
+        engine, recorded = self._engine, self._judged.recorded
+        if engine is None:
+            return expected
+        expected |= {"step": engine.step, "success": engine.success, "total": engine.total}
+        if engine.ruleset.task.escalation is not None:
+            expected["total"] = recorded.total()
+            expected["success"] = recorded.success() if engine.closed else None
+        expected["milestones"] = self._milestones
+        expected["status"] = "closed" if engine.closed else "open"
+        # An episode that is asked to close is `closing` until its log says so.
+        if not engine.closed and self._row.status == "closing":
+            expected["status"] = "closing"
+        return expected

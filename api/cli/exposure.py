@@ -41,13 +41,9 @@ def add_exposure(parser: argparse.ArgumentParser) -> None:
 
 def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
     """Why the service must not start with these arguments, or None."""
-    if (args.tls_cert is None) != (args.tls_key is None):
-        return "--tls-cert and --tls-key: got one of them, wanted both or none"
-    for name, path in (("--tls-cert", args.tls_cert), ("--tls-key", args.tls_key)):
-        if path is not None and not path.is_file():
-            return f"{name} {path}: no such file"
-    if _loopback(args.host):
-        return None
+    refusal = _tls_refusal(args)
+    if refusal is not None or _is_loopback(args.host):
+        return refusal
     if args.tls_cert is None and not args.i_have_tls_in_front:
         return (
             f"--host {args.host}: tokens would travel in clear; wanted a loopback address,"
@@ -68,6 +64,16 @@ def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
         " wanted `milestoned token create trainer` (or another scope) first, or"
         " MILESTONED_ADMIN_TOKEN"
     )
+
+
+def _tls_refusal(args: argparse.Namespace) -> str | None:
+    """Why the files for TLS can't be used, or None."""
+    if (args.tls_cert is None) != (args.tls_key is None):
+        return "--tls-cert and --tls-key: got one of them, wanted both or none"
+    for name, path in (("--tls-cert", args.tls_cert), ("--tls-key", args.tls_key)):
+        if path is not None and not path.is_file():
+            return f"{name} {path}: no such file"
+    return None
 
 
 async def _made_on_purpose(settings: Settings) -> bool:
@@ -106,7 +112,7 @@ def _guessed(what: str, token: str) -> str | None:
     )
 
 
-def _loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

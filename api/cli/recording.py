@@ -145,25 +145,39 @@ def show(args: argparse.Namespace) -> int:
     if args.verdicts:
         sys.stdout.buffer.write(b"".join(body + b"\n" for body in said))
         return SOUND
-    wanted = set(args.kinds.split(",")) if args.kinds else None
-    here = {part for kind in passed.kinds for part in (kind, kind.partition(".")[0])}
-    if wanted is not None and not wanted <= here:
-        missing = sorted(wanted - here)[0]
-        print(
-            f"--kinds {missing}: is not in {args.recording}; there are {', '.join(sorted(here))}",
-            file=sys.stderr,
-        )
-        return USAGE
-    events = _Passed(packed, args.recording).events()
-    chosen = (
-        one for one in events if wanted is None or wanted & {one.kind, one.kind.partition(".")[0]}
-    )
+    events: Iterable[Event] = _Passed(packed, args.recording).events()
+    if args.kinds:
+        selected = set(args.kinds.split(","))
+        present = {name for kind in passed.kinds for name in _names_of(kind)}
+        if not selected <= present:
+            missing, known = sorted(selected - present)[0], ", ".join(sorted(present))
+            print(
+                f"--kinds {missing}: is not in {args.recording}; there are {known}",
+                file=sys.stderr,
+            )
+            return USAGE
+        events = (event for event in events if selected & _names_of(event.kind))
     if args.json:
-        for event in chosen:
-            row = [event.seq, event.at, event.source, event.kind, event.data]
-            sys.stdout.buffer.write(canonical(row) + b"\n")
-        return SOUND
-    for text in _steps(chosen) if args.steps else map(line, chosen):
+        _print_json(events)
+    else:
+        _print_lines(_steps(events) if args.steps else map(line, events), passed, said)
+    return SOUND
+
+
+def _names_of(kind: str) -> set[str]:
+    """What ``--kinds`` may select a kind by: itself, or its noun."""
+    return {kind, kind.partition(".")[0]}
+
+
+def _print_json(events: Iterable[Event]) -> None:
+    for event in events:
+        row = [event.seq, event.at, event.source, event.kind, event.data]
+        sys.stdout.buffer.write(canonical(row) + b"\n")
+
+
+def _print_lines(lines: Iterable[str], passed: _Passed, said: list[bytes]) -> None:
+    """Print the lines, then what the recording comes to."""
+    for text in lines:
         print(text)
     print()
     for text in _summary(passed):
@@ -171,7 +185,6 @@ def show(args: argparse.Namespace) -> int:
     print(f"{'digest':<9} {passed.head} (of the last of {passed.segments} segments)")
     if said:
         print(f"{'verdicts':<9} {_of_said(said)}, digest {sha256(said[-1])}")
-    return SOUND
 
 
 def _of_said(said: list[bytes]) -> str:
@@ -233,30 +246,26 @@ def verify(args: argparse.Namespace) -> int:
     packed = read_file(args.recording)
     passed, said = _Passed(packed, args.recording), read_bodies(packed, args.recording)
     events = passed.events()
-    found = list(itertools.islice(findings(events), MAX_FINDINGS + 1))
+    of_events = list(itertools.islice(findings(events), MAX_FINDINGS + 1))
     deque(events, maxlen=0)
     assert passed.last is not None
     head, last = passed.head, passed.last
-    found += itertools.islice(
-        findings_of_said([orjson.loads(body) for body in said], passed.steps, last.seq),
-        MAX_FINDINGS + 1,
-    )
-    if layout_of(packed, args.recording).checksum is None:
-        found.insert(
-            0,
-            "no checksum stands at its end: it was cut there, or was never written as a recording"
-            " file",
-        )
-    if args.head is not None and args.head != head:
-        found.insert(0, f"the last segment's digest is {head}; wanted {args.head}")
     said_head = sha256(said[-1]) if said else GENESIS
+    verdicts = [orjson.loads(body) for body in said]
+    found: list[str] = []
     if args.verdicts_head not in (None, said_head):
-        found.insert(0, f"the last verdict's digest is {said_head}; wanted {args.verdicts_head}")
-    for text in found[:MAX_FINDINGS]:
-        print(f"{args.recording}: {clip(text, 300)}", file=sys.stderr)
+        found.append(f"the last verdict's digest is {said_head}; wanted {args.verdicts_head}")
+    if args.head not in (None, head):
+        found.append(f"the last segment's digest is {head}; wanted {args.head}")
+    if layout_of(packed, args.recording).checksum is None:
+        found.append(
+            "no checksum stands at its end: it was cut there, or was never written as a recording"
+            " file"
+        )
+    found += of_events
+    found += itertools.islice(findings_of_said(verdicts, passed.steps, last.seq), MAX_FINDINGS + 1)
     if found:
-        more = f"more than {MAX_FINDINGS}" if len(found) > MAX_FINDINGS else str(len(found))
-        print(f"{args.recording}: not sound: {more} findings", file=sys.stderr)
+        _print_findings(args.recording, found)
         return BROKEN
     is_open = last.kind != "episode.closed"
     state = "sound, but open: it ends before its episode does" if is_open else "sound and closed"
@@ -266,3 +275,10 @@ def verify(args: argparse.Namespace) -> int:
         f" {head}{beyond}"
     )
     return OPEN if is_open else SOUND
+
+
+def _print_findings(recording: Path, found: list[str]) -> None:
+    for text in found[:MAX_FINDINGS]:
+        print(f"{recording}: {clip(text, 300)}", file=sys.stderr)
+    more = f"more than {MAX_FINDINGS}" if len(found) > MAX_FINDINGS else str(len(found))
+    print(f"{recording}: not sound: {more} findings", file=sys.stderr)

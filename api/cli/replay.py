@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from api.cli.common import add_credit, overrides
@@ -56,30 +57,40 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    engine, rewards = playback.engine, playback.rewards
+    engine = playback.engine
     if engine.recorded_under not in (None, ruleset.digest):
         print(
             f"note: recorded under ruleset {str(engine.recorded_under)[:12]}, scored under"
             f" {ruleset.digest[:12]} (another task, version or origin)",
             file=sys.stderr,
         )
-    if args.json and args.credit_to == "as_paid":
-        for reward in rewards:
-            sys.stdout.buffer.write(encode_reward(reward) + b"\n")
-        return 0
-    told = [reward_to_json(reward) for reward in rewards]
-    credits = credit(told, causes_of(ruleset.task), args.credit_to, closed=engine.closed)
+    credits: dict[int, float | None] | None = None
+    if args.credit_to != "as_paid":
+        rewards = [reward_to_json(reward) for reward in playback.rewards]
+        credits = credit(rewards, causes_of(ruleset.task), args.credit_to, closed=engine.closed)
     if args.json:
-        for one in told:
-            sys.stdout.buffer.write(canonical({**one, "credit": credits[one["step"]]}) + b"\n")
-        return 0
+        _print_json(playback.rewards, credits)
+    else:
+        _print_lines(playback.rewards, credits)
+        print(_summary(playback))
+    return 0
+
+
+def _print_json(rewards: Sequence[Reward], credits: Mapping[int, float | None] | None) -> None:
+    """Print the canonical rewards, or each with its step's credit where ``credits`` are given."""
+    for reward in rewards:
+        body = encode_reward(reward)
+        if credits is not None:
+            body = canonical({**reward_to_json(reward), "credit": credits[reward.step]})
+        sys.stdout.buffer.write(body + b"\n")
+
+
+def _print_lines(rewards: Sequence[Reward], credits: Mapping[int, float | None] | None) -> None:
     for reward in rewards:
         print(describe(reward))
-        if args.credit_to != "as_paid":
-            found = credits[reward.step]
-            print(f"          {'null' if found is None else f'{found:+.3f}'}  credited")
-    print(_summary(playback))
-    return 0
+        if credits is not None:
+            credited = credits[reward.step]
+            print(f"          {'null' if credited is None else f'{credited:+.3f}'}  credited")
 
 
 def _ruleset(path: Path, changed: dict[str, str]) -> Ruleset:

@@ -122,16 +122,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes. Gives 2 for what is refused, 1 where the database can't be
     used."""
-    settings = store_settings(args, args.token_file)
-    settings = replace(
-        settings,
-        keep_days=args.keep,
-        tasks_need_tests=args.tasks_need_tests,
-        workers=args.workers,
-        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s, body_s=args.body_s),
-    )
-    settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
-    settings = replace(settings, stages=stage_settings(args))
+    settings = _settings_of(args)
     refusal = refusal_of(args, settings)
     if refusal is not None:
         print(refusal, file=sys.stderr)
@@ -155,17 +146,49 @@ def run(args: argparse.Namespace) -> int:
         print(unfit, file=sys.stderr)
         return 2 if isinstance(unfit, SigningKeyError) else 1
     listeners = [_listen(args.host, args.port)]
-    host, port = listeners[0].getsockname()[:2]
+    nemo_port: int | None = None
     if args.nemo_port is not None:
         listeners.append(_listen(args.host, args.nemo_port))
+        nemo_port = listeners[1].getsockname()[1]
     try:
-        app = create_app(settings)
+        is_started = _serve(args, settings, listeners, nemo_port)
     except StageError as error:
         print(error, file=sys.stderr)
         return 2
-    nemo = listeners[-1].getsockname()[1] if len(listeners) > 1 else None
+    finally:
+        (settings.data / "service.json").unlink(missing_ok=True)
+        for lock in locks:
+            os.close(lock)
+    return 0 if is_started else 1
+
+
+def _settings_of(args: argparse.Namespace) -> Settings:
+    settings = store_settings(args, args.token_file)
+    return replace(
+        settings,
+        keep_days=args.keep,
+        tasks_need_tests=args.tasks_need_tests,
+        workers=args.workers,
+        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s, body_s=args.body_s),
+        checkpoints=args.checkpoints or settings.checkpoints,
+        stages=stage_settings(args),
+    )
+
+
+def _serve(
+    args: argparse.Namespace,
+    settings: Settings,
+    listeners: list[socket.socket],
+    nemo_port: int | None,
+) -> bool:
+    """Serve on the listeners until a signal comes; return whether it started at all.
+
+    Raises `StageError`.
+    """
+    app = create_app(settings)
+    host, port = listeners[0].getsockname()[:2]
     config = uvicorn.Config(
-        app if nemo is None else AtRoot(app, nemo, "/nemo"),
+        app if nemo_port is None else AtRoot(app, nemo_port, "/nemo"),
         loop="uvloop" if sys.platform != "win32" else "auto",
         http=patient(settings.limits),
         ws="websockets-sansio",
@@ -180,15 +203,10 @@ def run(args: argparse.Namespace) -> int:
     server = _Server(
         config,
         app.state.notifier,
-        lambda: _announce(args, settings, host, port, nemo, app.state.off),
+        lambda: _announce(args, settings, host, port, nemo_port, app.state.off),
     )
-    try:
-        server.run(sockets=listeners)
-    finally:
-        (settings.data / "service.json").unlink(missing_ok=True)
-        for lock in locks:
-            os.close(lock)
-    return 0 if server.started else 1
+    server.run(sockets=listeners)
+    return server.started
 
 
 def _hold(settings: Settings) -> list[int] | str:

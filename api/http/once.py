@@ -24,6 +24,7 @@ Work = Callable[[str | None], Awaitable[Response]]
 Change = Callable[[bytes], bytes]
 _MAX_KEY_LENGTH = 255
 _PASSING = TooManyError.status
+_ACCEPTED = 202
 
 
 def unchanged(body: bytes) -> bytes:
@@ -61,19 +62,22 @@ async def once(
         if given is not None and given.status is not None:
             replay = {"idempotency-replayed": "true"}
             return Response(reveal(given.body or b""), given.status, replay, given.media_type)
-        response = await _answered(work, intent)
-        final = response.status_code != 202
-        passing = response.status_code >= 500 or response.status_code == _PASSING
-        if not passing and (final or given is None):
-            kept = conceal(bytes(response.body)) if final else None
-            media_type = response.media_type if final else None
-            await answers.keep(
-                intent, Given(digest, response.status_code if final else None, media_type, kept)
-            )
+        response = await _run(work, intent)
+        if _is_final(response):
+            stored = conceal(bytes(response.body))
+            final = Given(digest, response.status_code, response.media_type, stored)
+            await answers.keep(intent, final)
+        elif response.status_code == _ACCEPTED and given is None:
+            await answers.keep(intent, Given(digest, None, None, None))
         return response
 
 
-async def _answered(work: Work, intent: str) -> Response:
+def _is_final(response: Response) -> bool:
+    is_passing = response.status_code >= 500 or response.status_code == _PASSING
+    return not is_passing and response.status_code != _ACCEPTED
+
+
+async def _run(work: Work, intent: str) -> Response:
     try:
         return await work(intent)
     except ProblemError as problem:

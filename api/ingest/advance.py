@@ -60,13 +60,11 @@ def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str)
     reached = at.milestones + len(outcome.milestones)
     stored = segment.last if state else at.stored
     after = Standing(segment.last, segment.digest, engine.closed, step, reached, stored)
-    rows: Written = {
-        **_rows(engine, at, after, segment, outcome, now),
-        "no state": [{"of_episode": segment.episode}] if keep and not state else [],
-        "state": (
-            [{"episode": segment.episode, "through": after.through, "body": state}] if state else []
-        ),
-    }
+    rows = _rows(engine, at, after, segment, outcome, now)
+    if state:
+        rows["state"] = [{"episode": segment.episode, "through": after.through, "body": state}]
+    elif keep:
+        rows["no state"] = [{"of_episode": segment.episode}]
     return Advance(rows, after, outcome.alarms)
 
 
@@ -77,47 +75,60 @@ def _rows(
     segment: Segment,
     outcome: EngineResult,
     now: str,
-) -> Written:
+) -> dict[Write, Sequence[Mapping[str, Any]]]:
     episode, rules = segment.episode, engine.ruleset
     whose = {"of_episode": episode}
-    began, ended, journalled = marks(segment.events, at.step)
     sealed = outcome.rewards if rules is None else stored_rewards(rules, outcome)
     escalates = rules is not None and rules.task.escalation is not None
-    steps = [
-        {"episode": episode, "step": step, "began": seq, "ended": ended.pop(step, None)}
-        for step, seq in began.items()
-    ]
+    success = engine.success
+    if escalates and sealed and after.closed:
+        success = sealed[-1].success
     position = {
         "id": episode,
         "through": after.through,
         "head": after.head,
         "step": engine.step,
-        "success": sealed[-1].success if escalates and sealed and after.closed else engine.success,
+        "success": success,
         "total": engine.total,
         "milestones": after.milestones,
     }
     stored = {"episode": episode, "first": segment.first, "last": segment.last}
-    return {
+    rows: dict[Write, Sequence[Mapping[str, Any]]] = {
         "segment": [{**stored, "prev": segment.prev, "digest": segment.digest}],
-        "began": steps,
-        "ended": [{"episode": episode, "step": step, "ended": seq} for step, seq in ended.items()],
+        **_step_rows(segment, at.step),
         "milestones": milestone_rows(
             episode, at.milestones, segment.first, segment.last, outcome.milestones
         ),
         "rewards": reward_rows(sealed),
+        "advance": [position],
+        "ask": [
+            {"episode": episode, "step": ask.step, "item": ask.item, "audit": ask.audit}
+            for ask in outcome.asks
+        ],
+        "arrival": [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
+    }
+    if after.closed:
+        rows["close"] = [{**whose, "new_closed_at": now}]
+        rows["close command"] = [{**whose, "at_seq": segment.last}]
+        rows["closing"] = [{"episode": episode, "queued_at": now}]
+    if escalates:
+        rows["sum"] = [whose]
+    return rows
+
+
+def _step_rows(segment: Segment, step: int) -> Written:
+    """The rows of steps that began or ended and of commands journalled; ``step`` began last."""
+    episode = segment.episode
+    began, ended, journalled = marks(segment.events, step)
+    return {
+        "began": [
+            {"episode": episode, "step": step, "began": seq, "ended": ended.pop(step, None)}
+            for step, seq in began.items()
+        ],
+        "ended": [{"episode": episode, "step": step, "ended": seq} for step, seq in ended.items()],
         "commands": [
             {"episode": episode, "number": number, "seq": seq} for number, seq in journalled.items()
         ],
-        "advance": [position],
-        "close": [{**whose, "new_closed_at": now}] if after.closed else [],
-        "close command": [{**whose, "at_seq": segment.last}] if after.closed else [],
-        "closing": [{"episode": episode, "queued_at": now}] if after.closed else [],
-        "sum": [whose] if escalates else [],
-        "ask": [
-            {"episode": episode, "step": a.step, "item": a.item, "audit": a.audit}
-            for a in outcome.asks
-        ],
-        "arrival": [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
     }
 
 

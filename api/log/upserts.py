@@ -87,22 +87,37 @@ class Writing:
         self._at_once: dict[tuple[Any, ...], Select[Any]] = {}
 
     def run(self, conn: Connection, stood: Mapping[str, Stood], given: Written) -> set[str]:
-        """Write what is ``given``, by kind, of those episodes that stand where they ``stood``:
-        gives these. Their rows are locked. No kind refers to what another brings, and each row's
+        """Write what is ``given``, by kind, of those episodes that stand where they ``stood``, and
+        return these. Their rows are locked. No kind refers to what another brings, and each row's
         episode is among ``stood``."""
         names = tuple(name for name in self._kinds if given.get(name))
         if self._embedded:
-            found = conn.execute(_STAND, {"ids": list(stood)})
-            stand = {row.id for row in found if (row.through, row.head) == stood[row.id]}
-            for name in names:
-                kind = self._kinds[name]
-                rows = [row for row in given[name] if row[kind.columns[0]] in stand]
-                if rows:
-                    conn.execute(
-                        self._one_by_one[name],
-                        rows if isinstance(kind, Rows) else [*map(_named, rows)],
-                    )
-            return stand
+            return self._run_one_by_one(conn, stood, given, names)
+        return self._run_at_once(conn, stood, given, names)
+
+    def _run_one_by_one(
+        self, conn: Connection, stood: Mapping[str, Stood], given: Written, names: Sequence[Any]
+    ) -> set[str]:
+        episode_rows = conn.execute(_STAND, {"ids": list(stood)})
+        stand = {row.id for row in episode_rows if (row.through, row.head) == stood[row.id]}
+        for name in names:
+            kind = self._kinds[name]
+            rows: list[Mapping[str, Any]] = [
+                row for row in given[name] if row[kind.columns[0]] in stand
+            ]
+            if isinstance(kind, Changes):
+                rows = [_named(row) for row in rows]
+            if rows:
+                conn.execute(self._one_by_one[name], rows)
+        return stand
+
+    def _run_at_once(
+        self,
+        conn: Connection,
+        stood: Mapping[str, Stood],
+        given: Written,
+        names: tuple[Any, ...],
+    ) -> set[str]:
         if names not in self._at_once:  # of all the combinations a handful ever come
             self._at_once[names] = _at_once({name: self._kinds[name] for name in names})
         places = [(id, through, head) for id, (through, head) in stood.items()]

@@ -79,11 +79,12 @@ class _Why:
             if alarm.rule in rules:
                 failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
                 yield f"event {alarm.seq}: {failed}; that counts as no match"
-        told = [m for m in self._reached if m.id == spec.id]
-        for m in told:
+        reached = [m for m in self._reached if m.id == spec.id]
+        for m in reached:
             yield self._paid(m)
         award = self._state.awards.get(n)
-        if told and (spec.penalty is not None or (award is not None and award.best >= 1.0)):
+        is_whole = spec.penalty is not None or (award is not None and award.best >= 1.0)
+        if reached and is_whole:
             return
         if spec.penalty is not None:
             yield "did not happen: no penalty"
@@ -95,58 +96,55 @@ class _Why:
         if m.baseline:
             return f"was so at the start, and earned nothing (events {events})"
         verb = "paid" if m.worth >= 0 else "took"
-        masked = (
-            "; the step is unobserved, so it is neither credited nor lost"
-            if m.step in self._masked
-            else ""
-        )
+        masked = ""
+        if m.step in self._masked:
+            masked = "; the step is unobserved, so it is neither credited nor lost"
         return f"{verb} {m.worth:+g} in step {m.step} (events {events}){masked}"
 
     def _not_paid(self, n: int, spec: MilestoneSpec) -> Iterator[str]:
         top = self._rules.nodes[self._rules.tops[n]]
         standing = self._conditions.standing(top)
         if standing.best >= 1.0 or standing.now >= 1.0:
-            why = list(self._held_back(n, spec, standing.now >= 1.0))
-            told = any(m.id == spec.id and not m.baseline for m in self._reached)
-            nobodys = "came true, but before the first step or while a source saw nothing: nobody's"
-            yield from why or ([] if told else [nobodys])
+            reasons = list(self._held_back(n, spec, standing.now >= 1.0))
+            is_paid = any(m.id == spec.id and not m.baseline for m in self._reached)
+            if not reasons and not is_paid:
+                yield "came true, but before the first step or while a source saw nothing: nobody's"
+            yield from reasons
+        elif standing.best > 0:
+            yield f"did not pay: {standing.best:.0%} of it came true"
         else:
-            yield (
-                f"did not pay: {standing.best:.0%} of it came true"
-                if standing.best > 0
-                else "did not pay"
-            )
+            yield "did not pay"
         yield from self._parts(top)
 
     def _held_back(self, n: int, spec: MilestoneSpec, now: bool) -> Iterator[str]:
-        """Its condition came true, and yet it did not pay."""
-        met = {
-            name: self._state.awards[i].met
-            for name, i in self._rules.index.items()
-            if i in self._state.awards
-        }
-        for name in spec.after:
-            if not met.get(name):
-                yield f"came true, but {name}, which must come first, was not reached"
-            elif not now or met[name] >= max(self._conditions.standing(self._top(n)).at, default=0):
-                yield f"came true before {name} (event {met[name]}), and not again after it"
-        yield from (
-            f"came true only after {name} (event {met[name]})"
-            for name in spec.before
-            if met.get(name)
-        )
+        """Say why it did not pay though its condition came true; ``now``: it is true at the end."""
+        yield from self._out_of_order(n, spec, now)
         gate = self._rules.gates[n]
         if gate is not None and self._conditions.level(self._rules.nodes[gate]) < 1.0:
             yield "came true, but its gate (only_if) was shut:"
             yield from self._parts(self._rules.nodes[gate])
-        if spec.must_hold_at_end and (not now or not self._engine.closed):
-            yield "was true, but " + (
-                "not any more at the end" if self._engine.closed else "the episode is not closed"
-            )
+        if spec.must_hold_at_end and not self._engine.closed:
+            yield "was true, but the episode is not closed"
+        elif spec.must_hold_at_end and not now:
+            yield "was true, but not any more at the end"
         if spec.within is not None:
             yield f"pays within {window_in_words(spec.within)} of {spec.since or 'the start'} only"
         if self._rules.task.limits is not None:
             yield f"the task's limit is {window_in_words(self._rules.task.limits)}"
+
+    def _out_of_order(self, n: int, spec: MilestoneSpec, now: bool) -> Iterator[str]:
+        """Say which milestones it had to come after, or before, and did not."""
+        awards = self._state.awards
+        met = {name: awards[i].met for name, i in self._rules.index.items() if i in awards}
+        last = max(self._conditions.standing(self._top(n)).at, default=0)
+        for name in spec.after:
+            if not met.get(name):
+                yield f"came true, but {name}, which must come first, was not reached"
+            elif not now or met[name] >= last:
+                yield f"came true before {name} (event {met[name]}), and not again after it"
+        for name in spec.before:
+            if met.get(name):
+                yield f"came true only after {name} (event {met[name]})"
 
     def _top(self, n: int) -> ConditionNode:
         return self._rules.nodes[self._rules.tops[n]]
@@ -161,17 +159,15 @@ class _Why:
                 f" {in_words(self._misses.nearest.get(node.id), node.rule.name, given)}"
             )
             return
-        for name in node.requires:
-            one, award = self._rules.task.milestones[name], self._state.awards.get(name)
+        for index in node.requires:
+            award = self._state.awards.get(index)
             if award is None or not award.met:
-                yield f"{indent}requires {one.id}, which was not reached"
+                required = self._rules.task.milestones[index].id
+                yield f"{indent}requires {required}, which was not reached"
+        is_wanted = node.rule.name == "none_of" or standing.now < 1.0
         for child in node.children:
             below = self._rules.nodes[child]
-            if (
-                node.rule.name == "none_of"
-                or self._conditions.standing(below).now < 1.0
-                or standing.now < 1.0
-            ):
+            if is_wanted or self._conditions.standing(below).now < 1.0:
                 yield from self._parts(below, depth + 1)
 
     def _arguments(self, node: ConditionNode) -> dict[str, object]:

@@ -13,8 +13,8 @@ from typing import Any
 from detectors.model.types import Event
 
 
-class _Seen:
-    """What can be said of the screen and the disk after the events so far."""
+class _Observation:
+    """What is known of the screen and the disk after the events so far."""
 
     def __init__(self) -> None:
         self._tabs: dict[str, dict[str, Any]] = {}
@@ -22,7 +22,7 @@ class _Seen:
         self._files: set[tuple[str, str]] = set()
         self._dialog: dict[str, Any] | None = None
 
-    def take(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         data = event.data
         tab = str(data.get("tab"))
         match event.kind:
@@ -92,31 +92,37 @@ def transitions(
 
     ``credit``: what a view credits to each step; the step's own reward where it is not given.
     """
-    seen = _Seen()
+    observed = _Observation()
     steps: list[dict[str, Any]] = []
-    is_open = False
+    open_step: dict[str, Any] | None = None
     for event in events:
-        step: Any = event.data.get("step")
-        last = steps[-1] if steps else None
-        if last is not None and is_open:
-            last["last"] = event.seq
-            if _completes(event, last["step"]):
-                last["next_observation"], is_open = seen.summary(), False
-        if event.kind == "step.began" and (last is None or step > last["step"]):
-            steps.append(
-                _transition(step, event.data.get("action"), seen.summary(), event.seq, rewards)
-            )
-            is_open = True
-        elif event.kind == "episode.closed":
-            closing = 0 if last is None else last["step"] + 1
-            if closing in rewards:
-                steps.append(_transition(closing, None, seen.summary(), event.seq, rewards))
-                steps[-1]["next_observation"] = seen.summary()
-        seen.take(event)
-    for one in steps:
-        paid = one["reward"]["reward"] if one["reward"] else None
-        one["credit"] = paid if credit is None else credit.get(one["step"])
+        last_step = steps[-1]["step"] if steps else -1
+        if open_step is not None:
+            open_step["last"] = event.seq
+            if _completes(event, open_step["step"]):
+                open_step["next_observation"] = observed.summary()
+                open_step = None
+        if event.kind == "step.began" and (not steps or event.data["step"] > last_step):
+            step, action = event.data["step"], event.data.get("action")
+            open_step = _transition(step, action, observed.summary(), event.seq, rewards)
+            steps.append(open_step)
+        elif event.kind == "episode.closed" and last_step + 1 in rewards:
+            closing = _transition(last_step + 1, None, observed.summary(), event.seq, rewards)
+            closing["next_observation"] = observed.summary()
+            steps.append(closing)
+        observed.apply(event)
+    for transition in steps:
+        transition["credit"] = _credit_of(transition, credit)
     return steps
+
+
+def _credit_of(
+    transition: Mapping[str, Any], credit: Mapping[int, float | None] | None
+) -> float | None:
+    if credit is not None:
+        return credit.get(transition["step"])
+    reward = transition["reward"]
+    return reward["reward"] if reward else None
 
 
 def _completes(event: Event, step: int) -> bool:

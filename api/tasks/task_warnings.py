@@ -1,52 +1,69 @@
-"""What a task may say and its author may not have meant: pay that does not sum to 1, a goal that is
-not the most."""
+"""Warnings of what a task's author may not have meant, as a goal that is not worth the most."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from detectors.engine.stakes import goals, outcome_worth
 from detectors.model.rewards import total
-from detectors.model.types import Condition
+from detectors.model.types import Condition, Task
 from detectors.task.ruleset import Ruleset
 from detectors.task.tools_preset import PREFIX
 
 
 def warnings_of(rules: Ruleset) -> Iterator[str]:
-    """Sentences about how the pay is divided; each says what is attainable."""
+    """Yield sentences about how the pay is divided; each says what is attainable."""
+    paying = [n for n in range(len(rules.task.milestones)) if _pays(rules.task, n)]
+    yield from _warn_of_weights(rules, paying)
+    yield from _warn_of_addresses(rules.task, paying)
+    yield from _warn_of_goal(rules, paying)
+
+
+def _pays(task: Task, n: int) -> bool:
+    milestone = task.milestones[n]
+    return milestone.penalty is None and milestone.component not in task.shaped
+
+
+def _warn_of_weights(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
+    """Warn where the weights of the components that pay do not sum to 1."""
     task = rules.task
-    paying = [
-        n
-        for n, m in enumerate(task.milestones)
-        if m.penalty is None and m.component not in task.shaped
-    ]
-    earning = {
-        task.milestones[n].component: task.weights[task.milestones[n].component] for n in paying
-    }
-    weighed_by_preset = any(m.id.startswith(PREFIX) for m in task.milestones)
+    components = [task.milestones[n].component for n in paying]
+    earning = {component: task.weights[component] for component in components}
+    is_weighed_by_preset = any(m.id.startswith(PREFIX) for m in task.milestones)
     weights = total(earning.values())
-    if weights != 1.0 and not weighed_by_preset:
+    if weights != 1.0 and not is_weighed_by_preset:
         listed = ", ".join(f"{name} {weight:g}" for name, weight in earning.items())
         yield (
             f"weights: those of the components that have milestones ({listed}) sum to {weights:g},"
             f" not 1; an episode can be worth at most {rules.attainable:g}"
         )
-    at_goal = goals(rules)
+
+
+def _warn_of_addresses(task: Task, paying: Sequence[int]) -> Iterator[str]:
+    """Warn of each goal that an address alone reaches."""
     for n in paying:
-        if task.milestones[n].component == "goal" and _is_an_address_alone(task.milestones[n].when):
+        milestone = task.milestones[n]
+        if milestone.component == "goal" and _is_an_address_alone(milestone.when):
             yield (
-                f"milestones[{n}]: {task.milestones[n].id} rests on an address alone, which script"
+                f"milestones[{n}]: {milestone.id} rests on an address alone, which script"
                 " in the page can put there by pushState; `loaded: true` asks for a document"
                 " there, a request or a state for what was done"
             )
+
+
+def _warn_of_goal(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
+    """Warn where another component is worth more than reaching the goal."""
+    at_goal = goals(rules)
     goal = total((*(rules.share[n] for n in at_goal), outcome_worth(rules)))
     others: dict[str, float] = {}
     for n in paying:
         if n not in at_goal:
-            name = task.milestones[n].component
+            name = rules.task.milestones[n].component
             others[name] = total((others.get(name, 0.0), rules.share[n]))
-    most = max(others, key=lambda name: others[name], default=None)
-    if at_goal and most is not None and others[most] > goal:
+    if not at_goal or not others:
+        return
+    most = max(others, key=lambda name: others[name])
+    if others[most] > goal:
         yield (
             f"weights: {most} is worth {others[most]:g}, more than reaching the goal ({goal:g}); "
             f"without the goal {total(others.values()):g} of {rules.attainable:g} is attainable"

@@ -7,6 +7,7 @@ always.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -57,7 +58,7 @@ async def score(request: Request) -> Response:
     """Score each text by what its label names. What is not known is `?fallback=`, else 503."""
     who = await caller(request, READ)
     parts = parts_of(request)
-    asked = asked_of(request)
+    options = asked_of(request)
     body = parsed(ScoreQuery, await read_body(request, parts.settings.limits.body_bytes))
     if len(body.query) != len(body.labels) or len(body.prompts) not in (0, len(body.query)):
         sizes = f"{len(body.query)} query, {len(body.prompts)} prompts, {len(body.labels)} labels"
@@ -67,27 +68,28 @@ async def score(request: Request) -> Response:
         sample_of(label, _completion_of(text, prompt))
         for text, prompt, label in zip(body.query, prompts, body.labels, strict=True)
     ]
-    found = await parts.scorer.score_all(who.tenant, samples, asked.folding, asked.deadline)
-    rewards = [value_of(one, asked) for one in found]
-    scored = [one for one in found if isinstance(one, Score)]
-    logs = {
-        "milestones": [float(one.milestones) for one in scored],
-        "steps": [float(len(one.step_rewards)) for one in scored],
-        "success": [float(one.success is True) for one in scored],
-        "success_known": [float(one.success is not None) for one in scored],
-        "unknown": [float(one.reward is None) for one in scored],
-        "known_share": [one.known_share or 0.0 for one in scored],
+    outcomes = await parts.scorer.score_all(who.tenant, samples, options.folding, options.deadline)
+    rewards = [value_of(outcome, options) for outcome in outcomes]
+    logs = _logs_of([outcome for outcome in outcomes if isinstance(outcome, Score)])
+    scores = [min(1.0, max(0.0, reward)) for reward in rewards]
+    return answer({"rewards": rewards, "scores": scores, "extra_logs": logs})
+
+
+def _logs_of(scores: Sequence[Score]) -> dict[str, list[float]]:
+    """Lists of numbers beside the rewards, the same keys always."""
+    return {
+        "milestones": [float(score.milestones) for score in scores],
+        "steps": [float(len(score.step_rewards)) for score in scores],
+        "success": [float(score.success is True) for score in scores],
+        "success_known": [float(score.success is not None) for score in scores],
+        "unknown": [float(score.reward is None) for score in scores],
+        "known_share": [score.known_share or 0.0 for score in scores],
     }
-    return answer(
-        {"rewards": rewards, "scores": [min(1.0, max(0.0, r)) for r in rewards], "extra_logs": logs}
-    )
 
 
 def _completion_of(text: str, prompt: str) -> str:
     """What the model wrote after its prompt, which comes with special tokens around it in one place
     and not the other: what the prompt says is no answer."""
-    return (
-        text.removeprefix(prompt)
-        if text.startswith(prompt)
-        else clean(text).removeprefix(clean(prompt))
-    )
+    if text.startswith(prompt):
+        return text.removeprefix(prompt)
+    return clean(text).removeprefix(clean(prompt))
