@@ -146,8 +146,9 @@ def _kinds(request: Request) -> frozenset[str]:
     value = request.query_params.get("kinds")
     kinds = frozenset(KINDS if value is None else value.split(","))
     if not kinds <= set(KINDS):
+        known = ", ".join(KINDS)
         raise InvalidError(
-            f"kinds: got {value or ''!r:.80}, wanted some of {', '.join(KINDS)}, with commas between"
+            f"kinds: got {value or ''!r:.80}, wanted some of {known}, with commas between"
         )
     return kinds
 
