@@ -167,6 +167,11 @@ def _download(data: Mapping[str, Any]) -> str:
     return f"{data.get('name')} from {_path(data.get('url'))}"
 
 
+def _text(data: Mapping[str, Any]) -> str:
+    text = data.get("text")
+    return "(kept back)" if text is None else f"“{text}”"
+
+
 def _plain(data: Mapping[str, Any]) -> str:
     return canonical(data).decode()
 
@@ -179,4 +184,5 @@ _DETAILS = {
     "dialog": _dialog,
     "file": _file,
     "download": _download,
+    "text": _text,
 }

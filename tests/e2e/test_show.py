@@ -112,6 +112,8 @@ def test_rows_are_aligned() -> None:
             ("files", "file.created", {"name": "a.csv", "size": 3, "sha256": "abcdef0123"}),
             "a.csv 3 bytes",
         ),
+        (("cdp", "text.appeared", {"tab": "7", "text": "Thank you"}), "text.appeared “Thank you”"),
+        (("cdp", "text.copied", {"tab": "7", "text": None}), "text.copied (kept back)"),
         (("steps", "agent.answered", {"text": "done"}), '{"text":"done"}'),
     ],
 )
