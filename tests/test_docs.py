@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from detectors.model.kinds import KINDS
+from detectors.sdk.registry import rules
 from tests.hostile.corpus import PAGES as HOSTILE_PAGES
 from tools.events_page import examples
 
@@ -73,6 +74,15 @@ def test_dependencies_are_all_explained() -> None:
     for project in ("pyproject.toml", "client/pyproject.toml"):
         for name in re.findall(r'^  "([a-z0-9-]+)[>=<\[]', (ROOT / project).read_text(), re.M):
             assert f"`{name}`" in text, name
+
+
+def test_rules_have_the_versions_that_the_docs_show() -> None:
+    """`by element_clicked v2` in an output that a page shows is what would be printed now."""
+    shown = {
+        match for page in PAGES for match in re.findall(r" by (\w+) v(\d+)\b", page.read_text())
+    }
+    assert len(shown) >= 5
+    assert {(name, str(rules()[name].version)) for name, _ in shown} == shown
 
 
 def test_every_recorded_observation_has_the_fields_of_its_kind() -> None:

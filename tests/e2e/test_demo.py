@@ -36,8 +36,10 @@ def _milestoned(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProces
 def test_the_demo_shows_every_step_and_its_replay_gives_the_same_bytes(tmp_path: Path) -> None:
     done = _milestoned("demo", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = re.findall(r"^ +(\d+)  (\S.*?) {2,}", done.stdout, re.MULTILINE)
+    rows = _rows(done.stdout)
     assert [int(number) for number, _ in rows][:18] == list(range(18))
+    shown = (ROOT / "docs" / "tutorial.md").read_text().partition("\n## 2.")[0]
+    assert rows == _rows(shown), "the tutorial shows other steps"
     assert "the same bytes" in done.stdout
     assert "goal reached" in done.stdout
     assert "\x1b[" not in done.stdout, "no colours where nobody looks"
@@ -48,6 +50,11 @@ def test_the_demo_shows_every_step_and_its_replay_gives_the_same_bytes(tmp_path:
     assert "goal reached" in replayed.stdout
     assert {one.name for one in (tmp_path / "out").iterdir()} == {"demo.mrec", "service"}
     _look_at_its_page(done.stdout, tmp_path)
+
+
+def _rows(text: str) -> list[tuple[str, str]]:
+    """Find number and action of the steps that the demo's table shows."""
+    return re.findall(r"^ +(\d+)  (\S.*?) {2,}", text, re.MULTILINE)
 
 
 def _look_at_its_page(said: str, folder: Path) -> None:
