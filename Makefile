@@ -52,7 +52,7 @@ bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each besid
 	@tools/system-packages $(BROWSER)
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(VENV)/ready ## the generated pages of docs/
+docs: $(VENV)/ready ## what is generated: pages of docs/, the blocking client
 	$(BIN)/python tools/make_docs.py
 
 site: $(VENV)-site/ready ## the docs as a site with search, readable offline: .build/site/index.html

@@ -1,5 +1,5 @@
-"""Makes the generated pages of docs/: rules, events, the task schema, the map and the picture of
-the rooms.
+"""Makes what is generated: the rules, events, task schema, map and picture of docs/, and the
+blocking client.
 
 `python tools/make_docs.py` writes them; with `--check` it writes nothing and exits 1 if one is out
 of date.
@@ -21,6 +21,7 @@ from api.tasks.schema import task_schema  # noqa: E402
 from detectors.sdk.arguments import declared  # noqa: E402
 from detectors.sdk.registry import Composite, Rule, rules  # noqa: E402
 from tools.architecture import picture, rooms_page  # noqa: E402
+from tools.blocking_client import TARGET, blocking_client  # noqa: E402
 from tools.events_page import events_page  # noqa: E402
 
 MADE = "<!-- Made by `make docs` from the code; edit the docstrings there. -->\n\n"
@@ -88,13 +89,14 @@ def _type_name(hint: object) -> str:
 
 
 def pages() -> dict[str, bytes]:
-    """Every generated page by its path."""
+    """Return every generated file by its path."""
     return {
         "docs/rules.md": rules_page().encode(),
         "docs/events.md": events_page().encode(),
         "docs/task.schema.json": orjson.dumps(task_schema(), option=orjson.OPT_INDENT_2) + b"\n",
         "docs/architecture.svg": picture().encode(),
         "docs/map.md": (MADE + rooms_page()).encode(),
+        TARGET: blocking_client(),
     }
 
 

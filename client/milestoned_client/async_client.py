@@ -1,5 +1,5 @@
-"""The asyncio client: `AsyncRewardClient` and the `AsyncEpisode` that it opens; the blocking one's
-twin."""
+"""The asyncio client: `AsyncRewardClient` and the `AsyncEpisode` that it opens. The blocking client
+is generated from this file (tools/blocking_client.py)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import httpx
 
 from milestoned_client import calls
 from milestoned_client.calls import Call
+from milestoned_client.connections import AsyncConnections
 from milestoned_client.control import Control, ControlDir
 from milestoned_client.errors import NotReadyError, PeerUnreachableError, ProblemError
 from milestoned_client.exchange import (
@@ -44,7 +45,6 @@ from milestoned_client.results import (
 )
 from milestoned_client.saving import save
 from milestoned_client.scores import Fold, Sample, Score, score
-from milestoned_client.sockets import socket_of
 from milestoned_client.sse import StreamReader, patient
 
 T = TypeVar("T")
@@ -71,8 +71,7 @@ class AsyncRewardClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.peers = Peers(Control(url, token), control, retry or Retry(), timeout_s, deadline_s)
-        self._http = httpx.AsyncClient(transport=transport)
-        self._sockets: dict[str, httpx.AsyncClient] = {}
+        self._connections = AsyncConnections(transport)
 
     async def __aenter__(self) -> AsyncRewardClient:
         return self
@@ -87,8 +86,7 @@ class AsyncRewardClient:
 
     async def close(self) -> None:
         """Give the connections back; episodes stay as they are."""
-        for one in (self._http, *self._sockets.values()):
-            await one.aclose()
+        await self._connections.aclose()
 
     async def register_task(self, task: Mapping[str, Any] | str) -> Registered:
         """Register a task (a mapping, or YAML text). The same task again is fine; a changed one
@@ -176,8 +174,7 @@ class AsyncRewardClient:
             return result
 
     async def _send(self, attempt: Attempt) -> httpx.Response:
-        path, url = socket_of(attempt.url)
-        http = self._http if path is None else self._over(path)
+        http, url = self._connections.route(attempt.url)
         return await http.request(
             attempt.method,
             url,
@@ -187,11 +184,6 @@ class AsyncRewardClient:
             timeout=attempt.timeout_s,
         )
 
-    def _over(self, path: str) -> httpx.AsyncClient:
-        if path not in self._sockets:
-            self._sockets[path] = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=path))
-        return self._sockets[path]
-
     async def stream_lines(self, reader: StreamReader) -> AsyncIterator[StreamItem]:
         """Follow a stream over broken connections until its end, `ended`. Raises
         `PeerUnreachableError`."""
@@ -199,7 +191,7 @@ class AsyncRewardClient:
             attempt = reader.attempt(self.peers)
             failed = False
             try:
-                async with self._http.stream(
+                async with self._connections.http.stream(
                     attempt.method, attempt.url, headers=attempt.headers, timeout=patient(attempt)
                 ) as response:
                     reader.connected(

@@ -1,0 +1,56 @@
+"""The connections of a client: one pool for addresses, one for each Unix socket. Written twice by
+hand, since opening one is guarded in threads alone; what is above is generated (sync_client.py)."""
+
+from __future__ import annotations
+
+import threading
+
+import httpx
+
+from milestoned_client.sockets import socket_of
+
+
+class AsyncConnections:
+    """The pools of an asyncio client. ``transport`` stands for the network, in tests."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport | None) -> None:
+        self.http = httpx.AsyncClient(transport=transport)
+        self._sockets: dict[str, httpx.AsyncClient] = {}
+
+    def route(self, url: str) -> tuple[httpx.AsyncClient, str]:
+        """Return the pool for ``url`` (``unix:`` ones too) and the address to ask it for."""
+        path, url = socket_of(url)
+        if path is None:
+            return self.http, url
+        if path not in self._sockets:
+            self._sockets[path] = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=path))
+        return self._sockets[path], url
+
+    async def aclose(self) -> None:
+        """Close every pool."""
+        for http in (self.http, *self._sockets.values()):
+            await http.aclose()
+
+
+class Connections:
+    """The pools of a blocking client, for any number of threads."""
+
+    def __init__(self, transport: httpx.BaseTransport | None) -> None:
+        self.http = httpx.Client(transport=transport)
+        self._sockets: dict[str, httpx.Client] = {}
+        self._opening = threading.Lock()
+
+    def route(self, url: str) -> tuple[httpx.Client, str]:
+        """Return the pool for ``url`` (``unix:`` ones too) and the address to ask it for."""
+        path, url = socket_of(url)
+        if path is None:
+            return self.http, url
+        with self._opening:
+            if path not in self._sockets:
+                self._sockets[path] = httpx.Client(transport=httpx.HTTPTransport(uds=path))
+            return self._sockets[path], url
+
+    def close(self) -> None:
+        """Close every pool."""
+        for http in (self.http, *self._sockets.values()):
+            http.close()
