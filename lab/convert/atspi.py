@@ -238,7 +238,7 @@ class _Files:
             }
             self._tape.tell(at, "gap.began", about)
             self._tape.tell(at, "gap.ended", {"source": "files"})
-        for one in self._fold.looked(
+        for one in self._fold.finish_look(
             do.path, do.ticket, _facts(name, str(content)) if known else _NOT_KNOWN
         ):
             if known:

@@ -40,9 +40,9 @@ class Teller:
                 self.take(self.fold.present(path, facts(rest[0])))
             elif op == "look":
                 look = self.looks.pop(path)
-                self.take(self.fold.looked(path, look.ticket, facts(rest[0])))
+                self.take(self.fold.finish_look(path, look.ticket, facts(rest[0])))
             elif op == "missed":
-                self.take(self.fold.missed())
+                self.take(self.fold.note_overflow())
             else:
                 folder = path.endswith("/")
                 dest = rest[0].rstrip("/") if rest else ""
@@ -253,9 +253,9 @@ def test_a_temporary_name_is_not_looked_at_while_it_is_written() -> None:
     fold = RootFold()
     (look,) = fold.notice(Raw("appeared", "a.part"))
     assert isinstance(look, Look)
-    assert (look.when, fold.wants("a.part", look.ticket)) == ("left", True)
+    assert (look.when, fold.is_wanted("a.part", look.ticket)) == ("left", True)
     assert fold.notice(Raw("written", "a.part")) == []
-    assert not fold.wants("a.part", look.ticket)
+    assert not fold.is_wanted("a.part", look.ticket)
     assert len(fold.notice(Raw("closed", "a.part"))) == 1
 
 
@@ -273,7 +273,7 @@ def test_a_glance_at_a_temporary_name(story: list[tuple[Any, ...]], looked: bool
     """Its root is read anew whenever folders are made: that is no word that a download is over."""
     teller = Teller()
     teller.tell(story)
-    done = teller.fold.seen(Found("a.part", "file", 9, 9, 9, 9, 0o644))
+    done = teller.fold.reconcile(Found("a.part", "file", 9, 9, 9, 9, 0o644))
     assert [isinstance(do, Look) for do in done] == [True] * looked
 
 
@@ -284,10 +284,10 @@ def test_who_may_have_closed_a_temporary_name_unheard() -> None:
     teller.tell(
         [("written", "a.part"), ("closed", "b.part"), ("look", "b.part", None), ("closed", "c")]
     )
-    assert [(do.path, do.when) for do in teller.fold.missed() if isinstance(do, Look)] == [
+    assert [(do.path, do.when) for do in teller.fold.note_overflow() if isinstance(do, Look)] == [
         ("a.part", "left")
     ]
-    assert teller.fold.missed() == []
+    assert teller.fold.note_overflow() == []
 
 
 def test_the_same_content_written_again_is_no_change() -> None:
@@ -302,7 +302,7 @@ def test_an_overtaken_look_counts_for_nothing() -> None:
     teller.tell([("appeared", "a"), ("closed", "a")])
     old = teller.looks["a"]
     teller.tell([("written", "a"), ("closed", "a")])
-    assert teller.fold.looked("a", old.ticket, facts("half")) == []
+    assert teller.fold.finish_look("a", old.ticket, facts("half")) == []
     assert teller.tell([("look", "a", "whole")]) == [("file.created", "a", "write")]
 
 
@@ -331,7 +331,7 @@ def test_a_glance(found: Found, said: list[str], looks: int) -> None:
     fold.present_folder("d")
     fold.present("d/in", FileFacts(1, "x", 1, 1, 3, 0o644))
     fold.present("old.tmp", FileFacts(1, "x", 1, 1, 4, 0o644))
-    done = fold.seen(found)
+    done = fold.reconcile(found)
     assert [do.kind for do in done if isinstance(do, FileObservation)] == said
     assert sum(isinstance(do, Look) for do in done) == looks
 
@@ -343,7 +343,7 @@ def test_a_link_in_a_files_place_is_not_that_file() -> None:
     for found in (FileFacts(4, None, 2, link="else"), FileFacts(1, "x", 3)):
         (look,) = fold.notice(Raw("closed", "a"))
         assert isinstance(look, Look)
-        said = fold.looked("a", look.ticket, found)
+        said = fold.finish_look("a", look.ticket, found)
         assert [do.kind for do in said if isinstance(do, FileObservation)] == [
             "file.deleted",
             "file.created",
@@ -356,7 +356,7 @@ def test_new_content_under_new_permissions_says_both() -> None:
     fold.present("a", FileFacts(1, "x", 1, 1, 1, 0o644))
     (look,) = fold.notice(Raw("closed", "a"))
     assert isinstance(look, Look)
-    assert fold.looked("a", look.ticket, FileFacts(1, "y", 2, 2, 2, 0o755, mime="text/x-python")) == [
+    assert fold.finish_look("a", look.ticket, FileFacts(1, "y", 2, 2, 2, 0o755, mime="text/x-python")) == [
         FileObservation("file.modified", {"path": "a", "name": "a", "size": 1, "sha256": "y", "mode": "0755",
                               "mime": "text/x-python", "via": "write"}),
         FileObservation("file.permitted", {"path": "a", "name": "a", "mode": "0755"}),
@@ -384,7 +384,7 @@ def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
         found = FileFacts(10, None, mtime, unread="large")
         look = fold.notice(Raw("closed", "a"))[0]
         assert isinstance(look, Look)
-        said = fold.looked("a", look.ticket, found)
+        said = fold.finish_look("a", look.ticket, found)
         assert [do.kind for do in said if isinstance(do, FileObservation)] == kinds
         assert all(
             (do.data["unread"], do.data["sha256"]) == ("large", None)

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.facts import FileFacts, Found
@@ -24,13 +25,13 @@ from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import Root, scan
 
 MAX_NOTES = 100_000
-"""How many notifications may wait for the loop; of more, all are let go and the disk is read instead."""
+"""How many notifications may wait for the loop; beyond, the disk is read instead of them."""
 STEP_S = 1.0
 """The longest that a step's seal waits for files that are not at rest, in seconds."""
 CLOSE_S = 6.0
 """The same of the episode's close: longer than one look at any file takes."""
 _TURN = 500
-"""How many notifications are followed before others get their turn on the loop."""
+"""How many notifications are followed before other work gets its turn on the loop."""
 _OPS: Mapping[str, Op] = {
     "created": "appeared",
     "found": "appeared",
@@ -42,8 +43,12 @@ _OPS: Mapping[str, Op] = {
 
 
 class RootAttachment:
-    """``told``: whether a file of a root was said to be there by an attachment before; ``gone``:
-    given a root, what is there and the folders that may not be read, tells what went unseen."""
+    """One life of the source.
+
+    ``told(root, path)``: whether an attachment before reported the file as there; ``gone(root,
+    there, closed)``: reports what went unobserved, given the paths that are there and the folders
+    that may not be read.
+    """
 
     def __init__(
         self,
@@ -75,7 +80,7 @@ class RootAttachment:
         self._watcher = Watcher(self._roots, self._from_thread)
         self._own = (*own, self._watcher.folder)
         self._pairs = Pairs(self._handle_departure)
-        self._looks = Looks(self._roots, self._folds, self._threads, self._looked, self._lose)
+        self._looks = Looks(self._roots, self._folds, self._threads, self._finish_look, self._lose)
         self._rounds = Rounds(
             self._roots,
             self._folds,
@@ -95,20 +100,24 @@ class RootAttachment:
         await self._loop.run_in_executor(self._threads, self._watcher.start)
         for label, root in self._roots.items():
             found, closed = await self._loop.run_in_executor(self._threads, _baseline, root)
-            for one, facts in found:
-                if one.what == "folder":
-                    self._folds[label].present_folder(one.path)
-                elif facts is not None:
-                    told = self._told(label, spoken(one.path))
-                    self._do(label, self._folds[label].present(one.path, facts, told))
-            self._gone(
-                label, {spoken(one.path) for one, _ in found}, {spoken(path) for path in closed}
-            )
+            for entry, facts in found:
+                self._present(label, entry, facts)
+            there = {spoken(entry.path) for entry, _ in found}
+            self._gone(label, there, {spoken(path) for path in closed})
         self._begun = True
         self._troubles.note_start()
         self._drain()
         self._rounds.start()
         self._finish()
+
+    def _present(self, label: str, entry: Found, facts: FileFacts | None) -> None:
+        """Take in an entry of the baseline; one without facts is being written, or no file."""
+        fold = self._folds[label]
+        if entry.what == "folder":
+            fold.present_folder(entry.path)
+        elif facts is not None:
+            told = self._told(label, spoken(entry.path))
+            self._do(label, fold.present(entry.path, facts, told))
 
     def end(self) -> None:
         """Stop at once; open looks are dropped."""
@@ -123,49 +132,55 @@ class RootAttachment:
         self.lost.cancel()
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once all that was written and closed before is told, at most after ``timeout_s``
-        seconds."""
+        """Return once all that was written and closed before is reported, at most after
+        ``timeout_s`` seconds."""
         self._late = True
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                passed = asyncio.Event()
-                if (name := self._watcher.send_fence()) is not None:
-                    self._fences[name] = passed
-                    await passed.wait()
+                await self._pass_fence()
                 await self._rounds.poll()
                 await self._rounds.settled()
                 await self._looks.idle.wait()
                 self._late = False
-        except TimeoutError:
-            pass
+
+    async def _pass_fence(self) -> None:
+        name = self._watcher.send_fence()
+        if name is not None:
+            passed = self._fences[name] = asyncio.Event()
+            await passed.wait()
 
     async def wait_settled(self, *, closing: bool) -> None:
-        """Return once what was done to files before is told, though nobody said that it was done:
-        at once where nothing is open. What is written on and on is told when it rests, and at the
-        close as it is then."""
+        """Return once what was done to files before is reported, though nobody closed them.
+
+        At once where nothing is open. What is written on and on is reported when it rests, and at
+        the close as it is then.
+        """
         longest_s = CLOSE_S if closing else STEP_S
         until = self._loop.time() + longest_s
         if self._late:
             await self.fence(longest_s)
-        reviewed = True
-        if closing or self._overflown:
-            try:
-                async with asyncio.timeout_at(until):
-                    await self._rounds.reviewed()
-                    self._overflown = False
-            except TimeoutError:
-                reviewed = False
+        is_reviewed = await self._wait_reviewed(until) if closing or self._overflown else True
         count = 0
         if closing:
             count = await self._looks.finish(until - self._loop.time())
         else:
             await self._looks.wait_settled(until - self._loop.time())
-        if count or not reviewed or self._overflown or (closing and self._late):
+        if count or not is_reviewed or self._overflown or (closing and self._late):
             reason = f"what happened to files was not read within {longest_s:g} s"
-            self._sink(
-                "journal.dropped",
-                {"source": "files", "reason": reason} | ({"count": count} if count else {}),
-            )
+            data: dict[str, Any] = {"source": "files", "reason": reason}
+            if count:
+                data["count"] = count
+            self._sink("journal.dropped", data)
+
+    async def _wait_reviewed(self, until: float) -> bool:
+        """Wait for what is to be read anew; false where that took longer than ``until``."""
+        try:
+            async with asyncio.timeout_at(until):
+                await self._rounds.reviewed()
+        except TimeoutError:
+            return False
+        self._overflown = False
+        return True
 
     # -- notifications
 
@@ -197,14 +212,15 @@ class RootAttachment:
         match note.op:
             case "fence":
                 self._pairs.flush_all()
-                if passed := self._fences.pop(note.path, None):
+                passed = self._fences.pop(note.path, None)
+                if passed is not None:
                     passed.set()
             case "lost":
                 self._lose(SourceLostError(note.path))
             case "overflow":
                 self._overflowed("the kernel's queue overflowed (fs.inotify.max_queued_events)")
             case "missed":
-                self._missed()
+                self._note_overflow()
             case "unmounted":
                 self._unmounted(note)
             case "changed":
@@ -213,26 +229,30 @@ class RootAttachment:
                 self._follow(note)
 
     def _follow(self, note: Note) -> None:
-        """Pair the halves of renames; a half whose path is spoken of again was a move out of the
-        root."""
+        """Pair the halves of renames; a half whose path occurs again was a move out of the root."""
         if note.folder:
             self._rounds.review(note.root)
         half = self._pairs.take(note.cookie) if note.op == "to" else None
-        self._pairs.spoken_of(note.root, note.path)
-        if half is not None and half.root == note.root:
-            self._fold(note.root, Raw("moved", half.path, note.path, half.folder))
-        elif note.op == "from":
+        self._pairs.flush_at(note.root, note.path)
+        if note.op == "from":
             self._pairs.hold(note)
         elif note.op == "to":
-            if half is not None:
-                self._fold(half.root, Raw("gone", half.path, folder=half.folder))
-            # What is in a folder that arrives the watcher finds, and tells after this.
-            self._fold(note.root, Raw("arrived", note.path, folder=note.folder))
+            self._arrive(note, half)
         else:
             self._fold(note.root, Raw(_OPS[note.op], note.path, folder=note.folder))
 
+    def _arrive(self, note: Note, half: Note | None) -> None:
+        """Follow the second half of a rename; ``half``: the first, if it is known."""
+        if half is not None and half.root == note.root:
+            self._fold(note.root, Raw("moved", half.path, note.path, half.folder))
+            return
+        if half is not None:
+            self._fold(half.root, Raw("gone", half.path, folder=half.folder))
+        # What is in a folder that arrives the watcher finds, and reports after this.
+        self._fold(note.root, Raw("arrived", note.path, folder=note.folder))
+
     def _handle_departure(self, half: Note) -> None:
-        """A first half that stayed alone: it left the root."""
+        """Follow a first half that stayed alone: it left the root."""
         if half.folder:
             self._watcher.places.leave(half.root, half.path)
         self._fold(half.root, Raw("gone", half.path, folder=half.folder))
@@ -241,48 +261,49 @@ class RootAttachment:
         self._do(root, self._folds[root].notice(raw))
 
     def _overflowed(self, why: str) -> None:
-        """What was lost is found on the disk; what came and went in between was never settled."""
+        """Have all folders read: that shows what was lost, but not what came and went meanwhile."""
         self._troubles.add("notifications", "", f"{why}: all folders are read anew")
         self._troubles.publish(self._sink)
         self._overflown = True
         self._pairs.flush_all()
-        self._missed()
+        self._note_overflow()
         for label in self._roots:
             self._rounds.review(label)
 
-    def _missed(self) -> None:
+    def _note_overflow(self) -> None:
         for label, fold in self._folds.items():
-            self._do(label, fold.missed())
+            self._do(label, fold.note_overflow())
 
     # -- mounts
 
     def _note_mounts(self) -> list[str]:
-        """Take in which file systems lie where; gives the roots for which that changed."""
+        """Take in which file systems lie where; returns the roots for which that changed."""
         mounts = read_mounts()
         changed = []
         for label, root in self._roots.items():
-            now = below(root.path, mounts)
-            if self._mounted.get(label) == now:
-                continue
-            self._mounted[label] = now
-            changed.append(label)
-            on, inside = now
-            hidden = {
-                str(path.relative_to(root.path))
-                for path in self._own
-                if path.is_relative_to(root.path)
-            }
-            root.hidden = hidden | {path for path, mount in inside.items() if mount.no_files}
-            silent = {path: mount for path, mount in inside.items() if mount.silent}
-            root.silent = (*(("",) if on is not None and on.silent else ()), *silent)
-            self._troubles.leave("mounts", label)
-            for path, mount in ({"": on} if on is not None and on.silent else silent).items():
-                reason = (
-                    f"{label}/{path} is on {mount.kind}: what others change there is only seen by"
-                    " reading it"
-                )
-                self._troubles.add("mounts", f"{label}/{path}", reason)
+            mounted = below(root.path, mounts)
+            if self._mounted.get(label) != mounted:
+                self._mounted[label] = mounted
+                self._apply_mounts(root, *mounted)
+                changed.append(label)
         return changed
+
+    def _apply_mounts(self, root: Root, on: Mount | None, inside: dict[str, Mount]) -> None:
+        """Note what of a root is not looked at, and where the kernel is silent."""
+        own = (path for path in self._own if path.is_relative_to(root.path))
+        root.hidden = {str(path.relative_to(root.path)) for path in own}
+        root.hidden |= {path for path, mount in inside.items() if mount.no_files}
+        silent = {path: mount for path, mount in inside.items() if mount.silent}
+        if on is not None and on.silent:
+            root.silent = ("", *silent)
+            silent = {"": on}  # one alarm for the whole root
+        else:
+            root.silent = tuple(silent)
+        self._troubles.leave("mounts", root.label)
+        for path, mount in silent.items():
+            place = f"{root.label}/{path}"
+            reason = "what others change there is only seen by reading it"
+            self._troubles.add("mounts", place, f"{place} is on {mount.kind}: {reason}")
 
     def _remounted(self) -> None:
         for label in self._note_mounts():
@@ -294,7 +315,7 @@ class RootAttachment:
         else:
             self._rounds.review(note.root)
 
-    # -- what is told
+    # -- reports
 
     def _do(self, root: str, what: list[Do]) -> None:
         for do in what:
@@ -306,8 +327,8 @@ class RootAttachment:
                 data[name] = spoken(data[name])
             self._sink(do.kind, data)
 
-    def _looked(self, root: str, path: str, ticket: int, facts: FileFacts | None) -> None:
-        self._do(root, self._folds[root].looked(path, ticket, facts))
+    def _finish_look(self, root: str, path: str, ticket: int, facts: FileFacts | None) -> None:
+        self._do(root, self._folds[root].finish_look(path, ticket, facts))
         self._troubles.publish(self._sink)
 
     def _finish(self) -> None:
@@ -323,14 +344,16 @@ class RootAttachment:
 
 
 def _baseline(root: Root) -> tuple[list[tuple[Found, FileFacts | None]], list[str]]:
-    """Everything that is there; no facts of a file that is being written: its notification waits,
-    and reports it."""
+    """Return everything that is there, and the folders that may not be read.
+
+    A file that is being written has no facts: its notification waits, and reports it.
+    """
     closed: list[str] = []
     found: list[tuple[Found, FileFacts | None]] = []
-    for one in scan(root, "", closed):
+    for entry in scan(root, "", closed):
         facts = None
-        if one.what in ("file", "link"):
+        if entry.what in ("file", "link"):
             with contextlib.suppress(UnsettledError):
-                facts = look(root, one.path)
-        found.append((one, facts))
+                facts = look(root, entry.path)
+        found.append((entry, facts))
     return found, closed

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 What = Literal["file", "folder", "link", "other"]
 Unread = Literal["large", "slow", "denied", "busy"]
+_KINDS: dict[int, What] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
 class Found(NamedTuple):
@@ -25,20 +26,16 @@ class Found(NamedTuple):
 
     @classmethod
     def from_stat(cls, path: str, status: os.stat_result) -> Found:
-        """Of what the kernel says about an entry itself, not about what it points to."""
-        kind = stat.S_IFMT(status.st_mode)
-        what: What = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}.get(
-            kind, "other"
-        )  # type: ignore[assignment]
-        times = status.st_mtime_ns, status.st_ctime_ns
+        """Make a glance of what the kernel says about an entry itself, not what it points to."""
         return cls(
             path,
-            what,
-            status.st_size,
-            *times,
-            status.st_ino,
-            stat.S_IMODE(status.st_mode),
-            max(1, status.st_nlink),
+            _KINDS.get(stat.S_IFMT(status.st_mode), "other"),
+            size=status.st_size,
+            mtime=status.st_mtime_ns,
+            ctime=status.st_ctime_ns,
+            inode=status.st_ino,
+            mode=stat.S_IMODE(status.st_mode),
+            links=max(1, status.st_nlink),
         )
 
 
@@ -62,7 +59,7 @@ class FileFacts(NamedTuple):
     unread: Unread | None = None
 
     def same(self, other: FileFacts) -> bool:
-        """Whether the content is the same, as far as anybody can tell."""
+        """Return whether the content is the same, as far as anybody can tell."""
         if self.link is not None or other.link is not None:
             return self.link == other.link
         if self.sha256 is None or other.sha256 is None:
@@ -70,7 +67,7 @@ class FileFacts(NamedTuple):
         return self.sha256 == other.sha256
 
     def stands(self, found: Found) -> bool:
-        """Whether the entry is as it was read: a change of content, mode or identity moves one of
-        these."""
+        """Return whether the entry is as it was read: a change of content, mode or identity moves
+        one of these."""
         mine = (self.inode, self.ctime, self.size, self.mtime)
         return mine == (found.inode, found.ctime, found.size, found.mtime)

@@ -33,14 +33,12 @@ class FenceFolder:
 
 def remove_abandoned() -> None:
     """Remove the folders of this user whose processes are dead; what cannot be removed stays."""
-    found: list[Path] = []
+    folders: list[Path] = []
     with contextlib.suppress(OSError):
-        found = [
-            path for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith(PREFIX)
-        ]
-    for path in found:
+        folders = list(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    for folder in folders:
         with contextlib.suppress(OSError):
-            _remove_unlocked(path)
+            _remove_unlocked(folder)
 
 
 def _make_locked() -> tuple[Path, int]:

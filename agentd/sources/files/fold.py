@@ -1,8 +1,8 @@
 """From raw notifications to what happened to files: pure, no clock and no disk, tested by tables.
 
-The fold never looks at a file. It asks for a look, at once (the writer has closed it) or after a
-quiet moment, and is told what was found. A ticket tells an answer that is still wanted from one
-that was overtaken.
+The fold never looks at a file. It asks for a `Look`, at once (the writer has closed it) or after a
+quiet moment, and is given what was found. By its ticket an answer that is still wanted differs from
+one that was overtaken.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from agentd.sources.files.tree import PathTree
 
 Op = Literal["appeared", "written", "closed", "arrived", "moved", "gone"]
 When = Literal["now", "soon", "rested", "left"]
-"""``soon``: it may be complete already, but nobody said so; ``rested``: its writer has not closed it; ``left``: it has
-a temporary name, which it may be about to lose."""
+"""``soon``: it may be complete already, but nobody said so; ``rested``: its writer has not closed
+it; ``left``: it has a temporary name, which it may be about to lose."""
 
 
 class Raw(NamedTuple):
@@ -31,7 +31,7 @@ class Raw(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Wanted: the facts of ``path``, at once or after it was left alone for a moment."""
+    """A request for the facts of ``path``, at once or after it was left alone for a moment."""
 
     path: str
     ticket: int
@@ -39,7 +39,7 @@ class Look(NamedTuple):
 
 
 class FileObservation(NamedTuple):
-    """Happened: an event's kind and its data, all but the root."""
+    """Something that happened: an event's kind and its data, all but the root."""
 
     kind: str
     data: dict[str, Any]
@@ -56,7 +56,7 @@ class _Pending:
     empty: bool = False
     """Whether it was found empty once: a creation may be followed by its content."""
     new: bool = False
-    """Whether it came just now, so that it is said to have been there even if nothing is left to look at."""
+    """Whether it came just now: then it is reported even if nothing is left to look at."""
     written: bool = False
     """Whether somebody wrote or closed it: then it is a plain file, no pipe or socket."""
 
@@ -68,13 +68,17 @@ class _Temp:
     open: bool = False
     """Whether somebody writes it: then it is still in the making."""
     was: FileFacts | None = None
-    """What is known of it and not said: what it held when the watching began, or that it is empty or a mark."""
+    """What is known of it and not reported: what it held when the watching began, or that it is
+    empty or a mark."""
     new: bool = True
 
 
 class RootFold:
-    """One root's files. ``known``: settled and said; everything else is on its way. ``shared``:
-    those of ``known`` that have another name somewhere, under which they may change unseen."""
+    """One root's files.
+
+    ``known``: settled and reported, everything else is on its way; ``shared``: those of ``known``
+    that have another name somewhere, under which they may change unseen.
+    """
 
     def __init__(self) -> None:
         self.known: dict[str, FileFacts] = {}
@@ -88,8 +92,11 @@ class RootFold:
     # -- the baseline
 
     def present(self, path: str, facts: FileFacts, told: bool = False) -> list[Do]:
-        """A file of the baseline. ``told``: it was said to be there before; so it is also with a
-        temporary name."""
+        """Take in a file of the baseline.
+
+        ``told``: an attachment before reported it as there; then this one does so too, even under a
+        temporary name.
+        """
         self.tree.add(path)
         if scaffold(path):
             self._temps[path] = _Temp(was=facts, new=False)
@@ -99,11 +106,11 @@ class RootFold:
         return [FileObservation("file.present", describe(path, facts) | {"baseline": True})]
 
     def present_folder(self, path: str) -> None:
-        """A folder of the baseline: known, not said."""
+        """Take in a folder of the baseline, which is not reported."""
         self.folders.add(path)
         self.tree.add(path)
 
-    # -- what is told
+    # -- notifications and what the disk shows
 
     def notice(self, raw: Raw) -> list[Do]:
         """Follow one notification."""
@@ -120,95 +127,112 @@ class RootFold:
         self._pending[raw.path].written |= raw.op in ("written", "closed")
         return [look]
 
-    def seen(self, found: Found, when: When = "rested") -> list[Do]:
-        """Take in what a glance shows, for whatever reason somebody glanced; what stands as it was
-        says nothing."""
-        path, known = found.path, self.known.get(found.path)
+    def reconcile(self, found: Found, when: When = "rested") -> list[Do]:
+        """Take in what a glance shows, for whatever reason somebody glanced.
+
+        What stands as it was leads to nothing. ``when``: when to look at what changed.
+        """
+        path = found.path
         if found.what == "folder":
             return [] if path in self.folders else [*self._remove(path), *self._create(path)]
-        said = self._folder(Raw("gone", path, folder=True)) if path in self.folders else []
-        if found.what == "other":
-            if path in self._pending:
-                self._pending[path].new = False
-            return said + self._remove(path)
-        known = known or (self._temps[path].was if path in self._temps else None)
-        if path in self._pending or (known is not None and known.stands(found)):
-            return said
-        if path in self._temps and self._temps[path].open:
-            return said  # a glance is no word that its writer has closed it
-        if scaffold(path):
-            return said + self.notice(Raw("appeared", path))
-        if known is None:
-            return [*said, self._want(path, "write", when, new=True)]
-        content = (known.inode, known.size, known.mtime) != (found.inode, found.size, found.mtime)
-        mode = found.mode if found.what == "file" else known.mode
-        self._know(path, known._replace(ctime=found.ctime, mode=mode, links=found.links))
-        said += _permitted(path, known, self.known[path])
-        return (
-            [*said, self._want(path, "write", when)]
-            if content or known.unread == "denied"
-            else said
-        )
+        changes: list[Do] = []
+        if path in self.folders:
+            changes = self._folder(Raw("gone", path, folder=True))
+        if found.what != "other":
+            return changes + self._reconcile_file(found, when)
+        if path in self._pending:
+            self._pending[path].new = False
+        return changes + self._remove(path)
 
-    def looked(self, path: str, ticket: int, facts: FileFacts | None) -> list[Do]:
-        """What a look found; None: no such file, or none of ours."""
+    def _reconcile_file(self, found: Found, when: When) -> list[Do]:
+        path = found.path
+        temp = self._temps.get(path)
+        known = self.known.get(path)
+        if known is None and temp is not None:
+            known = temp.was
+        if path in self._pending or (known is not None and known.stands(found)):
+            return []
+        if temp is not None and temp.open:
+            return []  # a glance does not show that its writer has closed it
+        if scaffold(path):
+            return self.notice(Raw("appeared", path))
+        if known is None:
+            return [self._want(path, "write", when, new=True)]
+        return self._reconcile_known(known, found, when)
+
+    def _reconcile_known(self, known: FileFacts, found: Found, when: When) -> list[Do]:
+        path = found.path
+        mode = found.mode if found.what == "file" else known.mode
+        now = known._replace(ctime=found.ctime, mode=mode, links=found.links)
+        self._know(path, now)
+        changes = _permitted(path, known, now)
+        before = (known.inode, known.size, known.mtime)
+        if before != (found.inode, found.size, found.mtime) or known.unread == "denied":
+            changes.append(self._want(path, "write", when))
+        return changes
+
+    def finish_look(self, path: str, ticket: int, facts: FileFacts | None) -> list[Do]:
+        """Take in what a look found; None: no such file, or neither a file nor a link."""
         pending = self._pending.get(path)
         if pending is None or pending.ticket != ticket:
             return []
-        before = self.known.get(path)
-        said: list[Do] = []
         if facts is None:
-            pending.new &= pending.written  # else it may be there, and none of ours
+            pending.new &= pending.written  # else it may be there, and be no file
             return self._remove(path)
+        changes: list[Do] = []
+        before = self.known.get(path)
         if before is not None and (before.link is None) != (facts.link is None):
-            before, said = (
-                None,
-                [FileObservation("file.deleted", _named(path))],
-            )  # a link in a file's place is not that file
-        if path in self._temps:
-            if before is None and self._is_silent(path, facts, self._temps[path]):
+            # A link in a file's place is not that file.
+            before = None
+            changes.append(FileObservation("file.deleted", _named(path)))
+        if before is None and path in self._temps:
+            if self._is_silent(path, facts, self._temps[path]):
                 del self._pending[path]
-                return said
-        elif (
-            facts.size == 0
-            and before is None
-            and (waits := self._await_content(path, pending)) is not None
-        ):
-            return waits
+                return changes
+        elif before is None and facts.size == 0:
+            look = self._await_content(path, pending)
+            if look is not None:
+                return look
         del self._pending[path]
         self._know(path, facts)
-        if before is None or not before.same(facts):
-            new = before is None and (path not in self._temps or self._temps[path].new)
-            kind = "file.created" if new else "file.modified"
-            said.append(FileObservation(kind, describe(path, facts) | {"via": pending.via}))
-        return said if before is None else said + _permitted(path, before, facts)
+        return changes + self._report(path, before, facts, pending.via)
 
-    def missed(self) -> list[Do]:
-        """Notifications were lost: that a temporary name's writer has closed it may be among
-        them."""
+    def _report(self, path: str, before: FileFacts | None, facts: FileFacts, via: str) -> list[Do]:
+        """Return what is reported of a file whose facts are ``facts`` and were ``before``."""
+        if before is not None and before.same(facts):
+            return _permitted(path, before, facts)
+        data = describe(path, facts) | {"via": via}
+        if before is not None:
+            return [FileObservation("file.modified", data), *_permitted(path, before, facts)]
+        temp = self._temps.get(path)
+        kind = "file.created" if temp is None or temp.new else "file.modified"
+        return [FileObservation(kind, data)]
+
+    def note_overflow(self) -> list[Do]:
+        """Take in that notifications were lost, some perhaps that say that a temporary name's
+        writer has closed it."""
         open_ = [path for path, temp in self._temps.items() if temp.open]
         for path in open_:
             self._temps[path].open = False
         return [self._want(path, "write", "left") for path in open_]
 
-    def pending(self, path: str) -> bool:
-        """Whether a look at that path is on its way."""
+    def is_pending(self, path: str) -> bool:
+        """Return whether a look at that path is on its way."""
         return path in self._pending
 
     def pending_ticket(self, path: str) -> int | None:
-        """The ticket of the look at that path that is on its way; may be asked from any thread."""
+        """Return the ticket of the look at that path that is on its way; safe from any thread."""
         pending = self._pending.get(path)
         return None if pending is None else pending.ticket
 
-    def wants(self, path: str, ticket: int) -> bool:
-        """Whether that look was not overtaken; may be asked from any thread."""
+    def is_wanted(self, path: str, ticket: int) -> bool:
+        """Return whether that look was not overtaken; safe from any thread."""
         return self.pending_ticket(path) == ticket
 
     # -- files
 
     def _temporary(self, raw: Raw) -> list[Do]:
-        """Something happens to a temporary name: it is said if it keeps the name once nobody writes
-        it."""
+        """Follow a temporary name: it is reported if it keeps the name once nobody writes it."""
         temp = self._temps.setdefault(raw.path, _Temp())
         self.tree.add(raw.path)
         if raw.op != "written":
@@ -219,25 +243,24 @@ class RootFold:
         return []
 
     def _is_silent(self, path: str, facts: FileFacts, temp: _Temp) -> bool:
-        """Whether of a temporary name that stays nothing is said all the same."""
+        """Return whether a file with a temporary name that stays is not reported all the same."""
         if temp.was is not None and temp.was.same(facts):
             return True
-        if (facts.size == 0 and facts.link is None) or mark_beside(
-            path, facts.size, self._beside(path)
-        ):
+        is_empty = facts.size == 0 and facts.link is None
+        if is_empty or mark_beside(path, facts.size, self._names_beside(path)):
             temp.was = facts
             return True
         return False
 
-    def _beside(self, path: str) -> list[str]:
-        """The names of the files in the same folder."""
+    def _names_beside(self, path: str) -> list[str]:
+        """Return the names of the files in the same folder, temporary ones left out."""
         folder = path[: path.rfind("/") + 1]
-        inside = (
-            one[len(folder) :] for one in (*self.known, *self._pending) if one.startswith(folder)
-        )
-        return [name for name in inside if "/" not in name and not scaffold(name)]
+        paths = (path for path in (*self.known, *self._pending) if path.startswith(folder))
+        names = (path.removeprefix(folder) for path in paths)
+        return [name for name in names if "/" not in name and not scaffold(name)]
 
     def _await_content(self, path: str, pending: _Pending) -> list[Do] | None:
+        """Return how an empty new file is waited for; None: it is empty still, and stays so."""
         if any(path + suffix in self._temps for suffix in PARTIAL):
             return []  # a browser holds the name; its download will be renamed onto it
         if pending.empty:
@@ -246,100 +269,118 @@ class RootFold:
         return [Look(path, pending.ticket, "soon")]
 
     def _want(self, path: str, via: str, when: When, *, new: bool = False) -> Look:
+        """Ask for a look, in place of one that is on its way."""
         self._ticket += 1
+        pending = _Pending(via, self._ticket, new=new)
         before = self._pending.get(path)
-        if before is not None and via == "write":
-            via = before.via
-        self._pending[path] = _Pending(
-            via, self._ticket, new=new or (before is not None and before.new)
-        )
-        self._pending[path].written = before is not None and before.written
+        if before is not None:
+            if via == "write":
+                pending.via = before.via
+            pending.new |= before.new
+            pending.written = before.written
+        self._pending[path] = pending
         self.tree.add(path)
         return Look(path, self._ticket, when)
 
     def _moved(self, path: str, dest: str) -> list[Do]:
-        how = scaffold(path)
         if scaffold(dest):
-            temp = self._temps[dest] = self._temps.pop(path) if path in self._temps else _Temp()
-            self.tree.add(dest)
-            if how is None:
-                # Put aside, as editors do before they write anew: gone only if nothing comes in its
-                # place.
-                return [self._want(path, "rename", "soon"), self._want(dest, "rename", "left")]
-            if path in self.known:
-                return self._renamed(path, dest)
-            self._pending.pop(path, None)
-            self._forget(path)
-            return [] if temp.open else [self._want(dest, "rename", "left")]
-        if path in self.known and how is None:
+            return self._move_to_temporary(path, dest)
+        via = scaffold(path)
+        if path in self.known and via is None:
             return self._renamed(path, dest)
-        # A temporary name that was told has ended; under its own name the file is new, and how it
-        # came is told.
-        said: list[Do] = (
-            [FileObservation("file.deleted", _named(path))] if path in self.known else []
-        )
+        # A temporary name that was reported has ended; under its own name the file is new, and how
+        # it came is reported.
+        changes: list[Do] = []
+        if path in self.known:
+            changes.append(FileObservation("file.deleted", _named(path)))
         self._unknow(path)
         self._temps.pop(path, None)
         self._pending.pop(path, None)
         self._forget(path)
-        return [*said, self._want(dest, how or "rename", "now", new=dest not in self.known)]
+        changes.append(self._want(dest, via or "rename", "now", new=dest not in self.known))
+        return changes
+
+    def _move_to_temporary(self, path: str, dest: str) -> list[Do]:
+        temp = self._temps.pop(path) if path in self._temps else _Temp()
+        self._temps[dest] = temp
+        self.tree.add(dest)
+        if scaffold(path) is None:
+            # Put aside, as editors do before they write anew: gone only if nothing comes in its
+            # place.
+            return [self._want(path, "rename", "soon"), self._want(dest, "rename", "left")]
+        if path in self.known:
+            return self._renamed(path, dest)
+        self._pending.pop(path, None)
+        self._forget(path)
+        return [] if temp.open else [self._want(dest, "rename", "left")]
 
     def _renamed(self, path: str, dest: str) -> list[Do]:
         facts = self.known[path]
-        replaced = dest in self.known or dest in self._pending
+        is_replaced = dest in self.known or dest in self._pending
         self._unknow(path)
         self._know(dest, facts)
         self._pending.pop(dest, None)
-        said: list[Do] = [FileObservation("file.moved", describe(dest, facts) | {"from": path})]
-        if self._pending.pop(path, None) is not None or replaced:
-            said.append(self._want(dest, "write", "now"))
-        if (
-            replaced
-        ):  # the two may have changed places: then what stood at the one stands at the other
-            said.append(self._want(path, "rename", "now"))
+        was_pending = self._pending.pop(path, None) is not None
+        changes: list[Do] = [FileObservation("file.moved", describe(dest, facts) | {"from": path})]
+        if was_pending or is_replaced:
+            changes.append(self._want(dest, "write", "now"))
+        if is_replaced:
+            # The two may have changed places: then what stood at the one stands at the other.
+            changes.append(self._want(path, "rename", "now"))
         self._forget(path)
-        return said
+        return changes
 
     def _remove(self, path: str) -> list[Do]:
         self._temps.pop(path, None)
-        for suffix in PARTIAL:
-            held = path.removesuffix(suffix)
-            if held != path and held in self._pending:
-                look = self._want(held, "write", "soon")
-                self._pending[
-                    held
-                ].new = (
-                    False  # only the browser's hold on the name, for a download that did not come
-                )
-                return [*self._leave(path), look]
-        return self._leave(path)
+        changes = self._leave(path)
+        suffix = next((suffix for suffix in PARTIAL if path.endswith(suffix)), "")
+        held = path.removesuffix(suffix)
+        if held != path and held in self._pending:
+            changes.append(self._want(held, "write", "soon"))
+            # Only the browser's hold on the name, for a download that did not come.
+            self._pending[held].new = False
+        return changes
 
     def _leave(self, path: str) -> list[Do]:
         pending = self._pending.pop(path, None)
-        said = path in self.known
+        was_known = path in self.known
         self._unknow(path)
         self._forget(path)
-        if not said and pending is not None and pending.new and not scaffold(path):
+        if was_known:
+            return [FileObservation("file.deleted", _named(path))]
+        if pending is not None and pending.new and not scaffold(path):
             return [FileObservation("file.vanished", _named(path))]
-        return [FileObservation("file.deleted", _named(path))] if said else []
+        return []
 
     # -- folders
 
     def _folder(self, raw: Raw) -> list[Do]:
         if raw.op == "gone":
-            inside = list(self.tree.below(raw.path))
-            said = [do for path in inside if path not in self.folders for do in self._remove(path)]
-            return said + [
-                self._unmade(path) for path in reversed([raw.path, *inside]) if path in self.folders
-            ]
-        if raw.op != "moved":
-            return self._create(raw.path)
-        inside = list(self.tree.below(raw.path))
-        said = self._remade(raw.path, raw.dest)
+            return self._remove_folder(raw.path)
+        if raw.op == "moved":
+            return self._move_folder(raw.path, raw.dest)
+        return self._create(raw.path)
+
+    def _remove_folder(self, folder: str) -> list[Do]:
+        """Report the files in a folder as gone, then its folders, the innermost first."""
+        inside = list(self.tree.below(folder))
+        changes: list[Do] = []
         for path in inside:
-            dest = raw.dest + path[len(raw.path) :]
-            said += self._remade(path, dest) if path in self.folders else self._moved(path, dest)
-        return said
+            if path not in self.folders:
+                changes += self._remove(path)
+        for path in reversed([folder, *inside]):
+            if path in self.folders:
+                changes.append(self._unmade(path))
+        return changes
+
+    def _move_folder(self, folder: str, dest: str) -> list[Do]:
+        inside = list(self.tree.below(folder))
+        changes = self._remade(folder, dest)
+        for path in inside:
+            moved = dest + path.removeprefix(folder)
+            is_folder = path in self.folders
+            changes += self._remade(path, moved) if is_folder else self._moved(path, moved)
+        return changes
 
     def _create(self, path: str) -> list[Do]:
         if path in self.folders:
@@ -365,16 +406,18 @@ class RootFold:
     def _know(self, path: str, facts: FileFacts) -> None:
         self.known[path] = facts
         self.tree.add(path)
-        (self.shared.add if facts.links > 1 else self.shared.discard)(path)
+        if facts.links > 1:
+            self.shared.add(path)
+        else:
+            self.shared.discard(path)
 
     def _unknow(self, path: str) -> None:
         self.known.pop(path, None)
         self.shared.discard(path)
 
     def _forget(self, path: str) -> None:
-        if not any(
-            path in table for table in (self.known, self._pending, self._temps, self.folders)
-        ):
+        tracked = (self.known, self._pending, self._temps, self.folders)
+        if not any(path in table for table in tracked):
             self.tree.discard(path)
 
 
@@ -389,7 +432,7 @@ def _named(path: str) -> dict[str, Any]:
 
 
 def describe(path: str, facts: FileFacts) -> dict[str, Any]:
-    """An event's data of a file with content."""
+    """Return an event's data of a file with content, or of a link."""
     data = _named(path) | {"size": facts.size, "sha256": facts.sha256}
     if facts.link is not None:
         return data | {"link": facts.link}
@@ -398,4 +441,6 @@ def describe(path: str, facts: FileFacts) -> dict[str, Any]:
         data["mime"] = facts.mime
     if facts.links > 1:
         data["links"] = facts.links
-    return data if facts.unread is None else data | {"unread": facts.unread}
+    if facts.unread is not None:
+        data["unread"] = facts.unread
+    return data

@@ -1,5 +1,4 @@
-"""Looks at one file without leaving a trace: no access time, no lock, and never outside the
-root."""
+"""Looks at one file without leaving a trace: no access time, no lock, never outside the root."""
 
 from __future__ import annotations
 
@@ -30,7 +29,8 @@ class UnsettledError(Exception):
 def look(
     root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float = HASH_S
 ) -> FileFacts | None:
-    """The facts of a file or symbolic link below ``root``; None if it is gone or something else.
+    """Return the facts of a file or symbolic link below ``root``; None if it is gone or something
+    else.
 
     Raises `UnsettledError` if it is being written, or if nobody can tell now what stands there;
     `RootGoneError` if the root is not there.
@@ -53,34 +53,34 @@ def look(
     except OSError as error:
         if error.errno in ABSENT:
             return None
-        # a folder above it is closed: that is no word on what is in it
+        # A folder above it is closed: that says nothing of what is in it.
         raise UnsettledError from error
     try:
         return _read(found, opened, hash_bytes, hash_s)
     except OSError:
-        return _facts(
-            found, unread="denied"
-        )  # a disk's or a network's error: it is there, nobody can read it
+        # A disk's or a network's error: it is there, nobody can read it.
+        return _facts(found, unread="denied")
     finally:
         os.close(opened)
 
 
 def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> FileFacts:
     until = time.monotonic() + hash_s
-    digest, head, length = hashlib.sha256(), b"", 0
+    digest = hashlib.sha256()
+    head = b""
+    length = 0
     unread: Unread | None = None
     if before.size > hash_bytes:
-        head, unread = os.read(fd, HEAD), "large"
-    else:
-        while chunk := os.read(fd, _CHUNK):
-            head = head or chunk[:HEAD]
-            digest.update(chunk)
-            length += len(chunk)
-            if length > before.size and _changed(before, fd):
-                break  # it may grow faster than it is read
-            if time.monotonic() > until:
-                unread = "slow"
-                break
+        head = os.read(fd, HEAD)
+        unread = "large"
+    while unread is None and (chunk := os.read(fd, _CHUNK)):
+        head = head or chunk[:HEAD]
+        digest.update(chunk)
+        length += len(chunk)
+        if length > before.size and _changed(before, fd):
+            break  # it may grow faster than it is read
+        if time.monotonic() > until:
+            unread = "slow"
     after = Found.from_stat(before.path, os.fstat(fd))
     mime = mime_of(head, before.path.rpartition("/")[2])
     if (before.size, before.mtime) != (after.size, after.mtime):

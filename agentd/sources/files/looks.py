@@ -1,5 +1,4 @@
-"""When and where files are read: not before they rest, on two threads, and a slow one not again at
-once."""
+"""When and where files are read: once they rest, on two threads, a slow one not again soon."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ from agentd.sources.files.look import UnsettledError, look
 from agentd.sources.files.walk import Root
 
 WAIT_S: Mapping[When, float] = {"now": 0.0, "soon": 0.1, "rested": 0.4, "left": 2.0}
-"""How long a file must have been left alone before it is read, in seconds: closed by its writer; made by nobody
-who must close it; still open; with a temporary name."""
+"""How long a file must have been left alone before it is read, in seconds: closed by its writer;
+made by nobody who must close it; still open; with a temporary name."""
 HURRY_S = 0.05
-"""How soon a file is looked at again that changed meanwhile, when all must be told now."""
+"""How soon a file is looked at again that changed meanwhile, when all must be reported now."""
 MAX_LOOKS = 3
-"""How often a file is read then; one that goes on changing is told without its content."""
+"""How often a file is read then; one that goes on changing is reported without its content."""
 MAX_WAIT_S = 8.0
-"""A file that is never the same from beginning to end of a look is looked at again ever later, up to this."""
+"""A file that changes during each look is looked at again ever later, up to so many seconds."""
 SHARE = 4
 """A file that takes long to read rests this many times as long before it is read again."""
 
@@ -40,17 +39,20 @@ class _Rest:
 
 @dataclass
 class _Hurried:
-    """A file that was read when all must be told now."""
+    """A file that was read when all must be reported now."""
 
     looks: int = 0
     facts: FileFacts | None = None
-    """What was found last, for when it changes before it is told; None: nothing that could be told so."""
+    """What was found last, for when it changes before it is reported; None: nothing of use."""
     told: bool = False
 
 
 class Looks:
-    """``found`` is told (root, path, ticket, facts) on the loop, ``failed`` of an error that no
-    look should meet."""
+    """Reads files for the folds.
+
+    ``found(root, path, ticket, facts)`` is called on the loop with what a look found, ``failed``
+    with an error that no look should meet.
+    """
 
     def __init__(
         self,
@@ -76,18 +78,20 @@ class Looks:
         self.idle.set()
 
     def want(self, root: str, wanted: Look) -> None:
-        """Read a file when it is time; a later wish for the same file replaces this one."""
+        """Read a file when it is time; a later request for the same file replaces this one."""
         key = (root, wanted.path)
         wait = max(WAIT_S[wanted.when], self._cool.pop(key, 0.0) - self._loop.time())
         if self._hurry is not None:
             self._delay(key, wanted.ticket, MAX_WAIT_S)  # `finish` reads it, not the timer
-        elif wait <= 0:
-            self._unsettled.pop(key, None)
-            if (resting := self._rests.pop(key, None)) is not None:
-                resting.timer.cancel()
-            self._look(key, wanted.ticket)
-        else:
+            return
+        if wait > 0:
             self._delay(key, wanted.ticket, wait)
+            return
+        self._unsettled.pop(key, None)
+        resting = self._rests.pop(key, None)
+        if resting is not None:
+            resting.timer.cancel()
+        self._look(key, wanted.ticket)
 
     def _delay(self, key: Key, ticket: int, wait: float) -> None:
         """One timer a file, moved on when it fires: a file may be written to thousands of times a
@@ -113,52 +117,66 @@ class Looks:
         future = self._loop.run_in_executor(self._threads, self._read, key, ticket)
         future.add_done_callback(lambda done: self._looked(key, ticket, done))
 
-    def _read(self, key: Key, ticket: int) -> tuple[bool, FileFacts | None, float]:
-        if not self._folds[key[0]].wants(key[1], ticket):
-            return False, None, 0.0
+    def _read(self, key: Key, ticket: int) -> tuple[FileFacts | None, float] | None:
+        """Look at a file; returns its facts and the seconds that it took, None: it is not wanted
+        any more."""
+        root, path = key
+        if not self._folds[root].is_wanted(path, ticket):
+            return None
         began = time.monotonic()
-        facts = look(self._roots[key[0]], key[1])
-        return True, facts, time.monotonic() - began
+        facts = look(self._roots[root], path)
+        return facts, time.monotonic() - began
 
     def _looked(
-        self, key: Key, ticket: int, done: asyncio.Future[tuple[bool, FileFacts | None, float]]
+        self, key: Key, ticket: int, done: asyncio.Future[tuple[FileFacts | None, float] | None]
     ) -> None:
         self._active[key] -= 1
         if not self._active[key]:
             del self._active[key]
         if not self._ended and not done.cancelled():
-            error = done.exception()
-            if isinstance(error, UnsettledError):
-                self._note_hurried(key, error.facts)
-                self._unsettle(key, ticket)
-            elif error is not None:
-                self._failed(error)
-            else:
-                self._unsettled.pop(key, None)
-                self._take(key, ticket, *done.result())
+            self._handle_result(key, ticket, done)
         if not self._active:
             self.idle.set()
 
+    def _handle_result(
+        self, key: Key, ticket: int, done: asyncio.Future[tuple[FileFacts | None, float] | None]
+    ) -> None:
+        error = done.exception()
+        if isinstance(error, UnsettledError):
+            self._note_hurried(key, error.facts)
+            self._unsettle(key, ticket)
+            return
+        if error is not None:
+            self._failed(error)
+            return
+        self._unsettled.pop(key, None)
+        result = done.result()
+        if result is not None:
+            self._take(key, ticket, *result)
+
     def _unsettle(self, key: Key, ticket: int) -> None:
-        if not self._folds[key[0]].wants(key[1], ticket):
-            return  # a later wish rests already, or is being read
-        wait = self._unsettled[key] = min(
-            MAX_WAIT_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2)
-        )
+        """Look again later at a file that changed while it was read."""
+        if not self._is_wanted(key, ticket):
+            return  # a later request rests already, or is being read
+        wait = min(MAX_WAIT_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2))
+        self._unsettled[key] = wait
         self._delay(key, ticket, wait if self._hurry is None else MAX_WAIT_S)
 
-    def _take(
-        self, key: Key, ticket: int, wanted: bool, facts: FileFacts | None, took: float
-    ) -> None:
-        if not wanted:
-            return
+    def _is_wanted(self, key: Key, ticket: int) -> bool:
+        root, path = key
+        return self._folds[root].is_wanted(path, ticket)
+
+    def _take(self, key: Key, ticket: int, facts: FileFacts | None, took: float) -> None:
+        """Hand the facts to the fold; a file that took long to read cools down before the next
+        look."""
         self._note_hurried(key, facts)
-        was_wanted = self._folds[key[0]].wants(key[1], ticket)
+        was_wanted = self._is_wanted(key, ticket)
         if took > WAIT_S["soon"]:
             self._cool[key] = self._loop.time() + SHARE * took
             self._loop.call_later(SHARE * took, self._cool.pop, key, None)
-        self._found(key[0], key[1], ticket, facts)
-        if self._hurry is not None and was_wanted and not self._folds[key[0]].wants(key[1], ticket):
+        root, path = key
+        self._found(root, path, ticket, facts)
+        if self._hurry is not None and was_wanted and not self._is_wanted(key, ticket):
             self._hurry[key].told = True
 
     def _note_hurried(self, key: Key, facts: FileFacts | None) -> None:
@@ -172,28 +190,29 @@ class Looks:
             hurried.facts = facts._replace(sha256=None, unread="busy")
 
     async def wait_settled(self, longest_s: float) -> None:
-        """Wait until what rests now is read, at most so long; what goes on being written is not
-        waited for."""
+        """Wait until what rests now is read, at most ``longest_s`` seconds.
+
+        What goes on being written is not waited for.
+        """
         now = self._loop.time()
         await self._wait_until(now + longest_s, now + WAIT_S["rested"] + WAIT_S["soon"])
 
     async def finish(self, longest_s: float) -> int:
-        """Read at once all that rests, at most so long; how many files are not told then. What goes
-        on changing is told as it was found last, without its content, unless it rested for one
-        look."""
+        """Read at once all that rests, within ``longest_s`` seconds.
+
+        What goes on changing is reported as it was found last, without its content, unless it
+        rested for one look. Returns how many files are not reported then.
+        """
         until = self._loop.time() + longest_s
         self._hurry = {}
         try:
             while True:
-                for key in self._wanting():
-                    resting = self._rests.pop(key)
-                    resting.timer.cancel()
-                    self._look(key, resting.ticket)
+                self._look_at_all()
                 await self._wait_until(until, 0.0)
-                if not self._wanting() or self._loop.time() >= until:
+                if not self._keys_to_read() or self._loop.time() >= until:
                     break
                 await asyncio.sleep(HURRY_S)
-            return self._tell_hurried()
+            return self._report_hurried()
         finally:
             self._hurry = None
             for key, resting in list(self._rests.items()):
@@ -201,26 +220,32 @@ class Looks:
                 del self._rests[key]
                 self._delay(key, resting.ticket, WAIT_S["rested"])
 
-    def _wanting(self) -> list[Key]:
+    def _look_at_all(self) -> None:
+        for key in self._keys_to_read():
+            resting = self._rests.pop(key)
+            resting.timer.cancel()
+            self._look(key, resting.ticket)
+
+    def _keys_to_read(self) -> list[Key]:
         hurry = self._hurry or {}
         return [key for key in self._rests if key not in hurry or hurry[key].looks < MAX_LOOKS]
 
-    def _tell_hurried(self) -> int:
-        """Tell what was read but never rested; how many of those that rest or are being read were
-        not told at all."""
-        lost = 0
+    def _report_hurried(self) -> int:
+        """Report what was read but never rested; returns how many of those that rest or are being
+        read were not reported at all."""
+        hurry = self._hurry or {}
+        unreported = 0
         for key in [*self._rests, *(self._active.keys() - self._rests.keys())]:
-            hurried, ticket = (
-                (self._hurry or {}).get(key, _Hurried()),
-                self._folds[key[0]].pending_ticket(key[1]),
-            )
+            hurried = hurry.get(key, _Hurried())
+            root, path = key
+            ticket = self._folds[root].pending_ticket(path)
             if ticket is None or hurried.told:
                 continue
             if hurried.facts is not None:
-                self._found(key[0], key[1], ticket, hurried.facts)
+                self._found(root, path, ticket, hurried.facts)
             else:
-                lost += 1
-        return lost
+                unreported += 1
+        return unreported
 
     async def _wait_until(self, until: float, due: float) -> None:
         """Wait, not longer than ``until``, for what is being read and what will have rested when
@@ -230,10 +255,11 @@ class Looks:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(until - now):
                         await self.idle.wait()
-            elif dues := [one.due for one in self._rests.values() if one.due <= due]:
-                await asyncio.sleep(max(min(dues) - now, 0.0))
-            else:
+                continue
+            dues = [resting.due for resting in self._rests.values() if resting.due <= due]
+            if not dues:
                 return
+            await asyncio.sleep(max(min(dues) - now, 0.0))
 
     def stop(self) -> None:
         """Read nothing more."""

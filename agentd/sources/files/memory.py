@@ -1,7 +1,7 @@
-"""What was told of as there, so that a new attachment can tell what went while nobody watched.
+"""What was reported as there, so that a new attachment finds what went while nobody watched.
 
-It is made of the source's own events: in this process as they are told, after a restart from the
-journal.
+It is made of the source's own events: in this process as they are reported, after a restart from
+the journal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HERE = (
 
 
 class Memory:
-    """Paths as events tell them, by root."""
+    """The paths that events reported as there, by root."""
 
     def __init__(self) -> None:
         self._there: dict[str, dict[str, set[str]]] = {
@@ -30,7 +30,7 @@ class Memory:
         }
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Follow one event."""
+        """Take in one event of the source."""
         noun = kind.partition(".")[0]
         if noun not in self._there:
             return
@@ -43,21 +43,20 @@ class Memory:
             paths.discard(data["path"])
 
     def has(self, root: str, path: str) -> bool:
-        """Whether a file was told of as there."""
+        """Return whether a file was reported as there."""
         return path in self._there["file"][root]
 
     def removal_events(
         self, root: str, there: Set[str], unknown: Set[str]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The events of what was told of and is not ``there``; of what lies in ``unknown`` folders
-        nobody can tell."""
+        """Yield the events of what was reported and is not ``there``.
+
+        What lies in ``unknown`` folders is left out: nobody knows whether it is there.
+        """
         for noun in ("file", "folder"):
             for path in sorted(self._there[noun][root] - there):
-                if not any(path.startswith(folder + "/") for folder in unknown):
-                    data = {
-                        "root": root,
-                        "path": path,
-                        "name": path.rpartition("/")[2],
-                        "baseline": True,
-                    }
-                    yield f"{noun}.deleted", data
+                if any(path.startswith(folder + "/") for folder in unknown):
+                    continue
+                name = path.rpartition("/")[2]
+                data = {"root": root, "path": path, "name": name, "baseline": True}
+                yield f"{noun}.deleted", data

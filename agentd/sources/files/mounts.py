@@ -1,5 +1,5 @@
-"""Which file systems lie in a watched directory: some tell of nothing that happens elsewhere, some
-hold no files.
+"""Which file systems lie in a watched directory: some are silent about other machines' changes,
+some hold no files.
 
 The kernel says when mounts change, by an exceptional condition on its list of them; nothing is
 polled.
@@ -35,7 +35,7 @@ class Mount(NamedTuple):
 
     @property
     def silent(self) -> bool:
-        """Whether changes can happen there of which the kernel tells nothing."""
+        """Whether changes can happen there that the kernel does not report."""
         return self.kind in _SILENT or self.kind.startswith("fuse")
 
     @property
@@ -45,25 +45,31 @@ class Mount(NamedTuple):
 
 
 def read_mounts(text: bytes | None = None) -> list[Mount]:
-    """Every mount of this process, the later above the earlier; ``text``: the kernel's list (None:
-    as it is now)."""
-    found: dict[str, Mount] = {}
-    for line in (Path(_LIST).read_bytes() if text is None else text).splitlines():
+    """List every mount of this process, the later above the earlier.
+
+    ``text``: the kernel's list (None: as it is now).
+    """
+    if text is None:
+        text = Path(_LIST).read_bytes()
+    mounts: dict[str, Mount] = {}
+    for line in text.splitlines():
         before, dash, after = line.partition(b" - ")
         fields = before.split(b" ")
         if dash and len(fields) > 4:
             path = os.fsdecode(_OCTAL.sub(lambda octal: bytes([int(octal[1], 8)]), fields[4]))
-            found[path] = Mount(path, after.split(b" ")[0].decode())
-    return list(found.values())
+            mounts[path] = Mount(path, after.split(b" ")[0].decode())
+    return list(mounts.values())
 
 
 def below(root: Path, mounts: list[Mount]) -> tuple[Mount | None, dict[str, Mount]]:
-    """The mount that ``root`` lies on, and those below it by their relative path."""
-    inside, on = {}, None
+    """Return the mount that ``root`` lies on, and those below it by their relative path."""
+    inside: dict[str, Mount] = {}
+    on: Mount | None = None
     for mount in mounts:
-        if mount.path != str(root) and Path(mount.path).is_relative_to(root):
-            inside[str(Path(mount.path).relative_to(root))] = mount
-        elif root.is_relative_to(mount.path) and (on is None or len(mount.path) >= len(on.path)):
+        path = Path(mount.path)
+        if path != root and path.is_relative_to(root):
+            inside[str(path.relative_to(root))] = mount
+        elif root.is_relative_to(path) and (on is None or len(mount.path) >= len(on.path)):
             on = mount
     return on, inside
 
@@ -83,6 +89,6 @@ class MountEvents:
         loop_reader(self.fd, changed)  # the loop's own question takes the condition in
 
     def close(self) -> None:
-        """Hear nothing more; the caller takes ``fd`` off the loop first."""
+        """Stop listening; the caller takes ``fd`` off the loop first."""
         self._poll.close()
         os.close(self._list)

@@ -1,4 +1,4 @@
-"""Names of files: which are scaffolding, and how one that is not UTF-8 is spoken of.
+"""Names of files: which are scaffolding, and how one that is not UTF-8 is written in an event.
 
 Scaffolding is what browsers and editors write under before they rename it to its own name.
 """
@@ -25,7 +25,8 @@ PARTIAL = (".part", ".crdownload", ".partial", ".opdownload")
 
 
 def scaffold(path: str) -> Literal["download", "rename"] | None:
-    """How a file renamed from this temporary name came about; None: the name is one of its own."""
+    """Return how a file renamed from this temporary name came about; None: it is no temporary
+    name."""
     name = path.rpartition("/")[2]
     if _DOWNLOAD.match(name):
         return "download"
@@ -33,26 +34,30 @@ def scaffold(path: str) -> Literal["download", "rename"] | None:
 
 
 def mark_beside(path: str, size: int, names: Iterable[str]) -> bool:
-    """Whether it is what an office program keeps beside one of ``names`` that it has open: who has
-    it open. The name alone says nothing: whoever wants to hide a file can give it that. An editor's
-    swap file is none: an editor holds it open and takes it away, and whoever leaves one there
-    leaves what it holds."""
-    found = _LOCK.match(path.rpartition("/")[2])
-    if found is None or size > LOCK_BYTES:
+    """Return whether a file is what an office program keeps beside one of ``names`` that it has
+    open.
+
+    The name alone proves nothing: whoever wants to hide a file can give it that. An editor's swap
+    file is none: an editor holds it open and takes it away, and whoever leaves one there leaves
+    what it holds.
+    """
+    match = _LOCK.match(path.rpartition("/")[2])
+    if match is None or size > LOCK_BYTES:
         return False
-    whole = found["whole"] or found["link"]
-    return any(_is_marked(one, whole, found["end"]) for one in names)
+    whole = match["whole"] or match["link"]
+    return any(_is_marked(name, whole, match["end"]) for name in names)
 
 
 def _is_marked(name: str, whole: str | None, end: str | None) -> bool:
-    return name == whole or (
-        end is not None and name.endswith(end) and len(name) - len(end) <= _LEFT_OUT
-    )
+    if name == whole:
+        return True
+    if end is None or not name.endswith(end):
+        return False
+    return len(name) - len(end) <= _LEFT_OUT
 
 
 def spoken(path: str) -> str:
-    """``path`` as an event tells it: odd bytes as ``\\xe9``, so that two odd names stay two
-    names."""
+    """Return ``path`` as events have it: odd bytes as ``\\xe9``, so that two odd names differ."""
     try:
         path.encode()
     except UnicodeEncodeError:

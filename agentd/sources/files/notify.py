@@ -28,9 +28,29 @@ from agentd.sources.files.walk import Root, in_words
 
 _C = InotifyConstants
 MASK = Mask(
-    _C.IN_CREATE | _C.IN_MODIFY | _C.IN_ATTRIB | _C.IN_CLOSE_WRITE | _C.IN_MOVED_FROM | _C.IN_MOVED_TO | _C.IN_DELETE
-    | _C.IN_DELETE_SELF | _C.IN_MOVE_SELF | _C.IN_ONLYDIR
-)  # fmt: skip
+    _C.IN_CREATE
+    | _C.IN_MODIFY
+    | _C.IN_ATTRIB
+    | _C.IN_CLOSE_WRITE
+    | _C.IN_MOVED_FROM
+    | _C.IN_MOVED_TO
+    | _C.IN_DELETE
+    | _C.IN_DELETE_SELF
+    | _C.IN_MOVE_SELF
+    | _C.IN_ONLYDIR
+)
+_OPS: dict[int, str] = {
+    _C.IN_UNMOUNT: "unmounted",
+    _C.IN_DELETE_SELF: "lost",
+    _C.IN_MOVE_SELF: "lost",
+    _C.IN_CREATE: "created",
+    _C.IN_MOVED_FROM: "from",
+    _C.IN_MOVED_TO: "to",
+    _C.IN_DELETE: "gone",
+    _C.IN_CLOSE_WRITE: "closed",
+    _C.IN_MODIFY: "written",
+    _C.IN_ATTRIB: "changed",
+}
 _HALVES = 64
 """How many first halves of renames are remembered; the second follows at once or never."""
 
@@ -61,6 +81,19 @@ class Watcher:
         self._halves: dict[int, tuple[str, str]] = {}
         self._numbers = itertools.count()
         self._fences = FenceFolder()
+        # In this order: a mask may have several bits, and the first decides.
+        self._handlers: dict[int, Callable[[InotifyEvent, Root, Note], None]] = {
+            _C.IN_UNMOUNT: self._pass,
+            _C.IN_DELETE_SELF: self._handle_self,
+            _C.IN_MOVE_SELF: self._handle_self,
+            _C.IN_CREATE: self._handle_create,
+            _C.IN_MOVED_FROM: self._handle_departure,
+            _C.IN_MOVED_TO: self._handle_arrival,
+            _C.IN_DELETE: self._handle_delete,
+            _C.IN_CLOSE_WRITE: self._pass,
+            _C.IN_MODIFY: self._pass,
+            _C.IN_ATTRIB: self._handle_attributes,
+        }
         troubles = next(iter(roots.values())).troubles
         self.places = Places(roots, troubles, lambda: _Reader(self._died), self, MASK, self.folder)
 
@@ -92,6 +125,7 @@ class Watcher:
     # -- on the reader's thread
 
     def on_event(self, event: InotifyEvent) -> None:
+        """Turn one notification of watchdog's reader into a note."""
         place = self.places.folder_of(event.wd)
         if place is None:
             return
@@ -108,57 +142,58 @@ class Watcher:
                 self._tell(Note("lost", "", in_words(error)))
 
     def _translate(self, event: InotifyEvent, root: Root, path: str) -> None:
-        mask, folder = event.mask, bool(event.mask & _C.IN_ISDIR)
-        if mask & _C.IN_UNMOUNT:
-            self._tell(Note("unmounted", root.label, path))
-        elif mask & (_C.IN_DELETE_SELF | _C.IN_MOVE_SELF):
-            if path == "":
-                self._tell(Note("lost", "", f"{root.path} is gone"))
-        elif mask & _C.IN_CREATE:
-            self._appeared(root, Note("created", root.label, path, folder))
-        elif mask & _C.IN_MOVED_FROM:
-            self._halves[event.cookie] = (root.label, path)
-            if len(self._halves) > _HALVES:
-                del self._halves[next(iter(self._halves))]
-            self._tell(Note("from", root.label, path, folder, event.cookie))
-        elif mask & _C.IN_MOVED_TO:
-            self._arrived(root, Note("to", root.label, path, folder, event.cookie))
-        elif mask & _C.IN_DELETE:
-            if folder:
-                self.places.leave(root.label, path)
-            self._tell(Note("gone", root.label, path, folder))
-        elif mask & _C.IN_CLOSE_WRITE:
-            self._tell(Note("closed", root.label, path))
-        elif mask & _C.IN_MODIFY:
-            self._tell(Note("written", root.label, path))
-        elif mask & _C.IN_ATTRIB and event.name:
-            # A folder may have been opened to us just now; of a file the mode or the number of its
-            # names changed.
-            if folder:
-                self._handle(root, path, "found")
-            else:
-                self._tell(Note("changed", root.label, path))
+        bit = next((bit for bit in self._handlers if event.mask & bit), None)
+        if bit is not None:
+            is_folder = bool(event.mask & _C.IN_ISDIR)
+            self._handlers[bit](event, root, Note(_OPS[bit], root.label, path, is_folder))
 
-    def _appeared(self, root: Root, note: Note) -> None:
+    def _pass(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        self._tell(note._replace(folder=False))
+
+    def _handle_self(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        if note.path == "":
+            self._tell(Note("lost", "", f"{root.path} is gone"))
+
+    def _handle_create(self, event: InotifyEvent, root: Root, note: Note) -> None:
         self._tell(note)
         if note.folder:
-            self._handle(root, note.path, "found")
+            self._watch_folder(root, note.path, "found")
 
-    def _handle(self, root: Root, path: str, op: str) -> None:
-        fresh = {path} if self.places.watch(root, path) else set()
-        for found in self.places.watch_below(root, path, fresh):
-            self._tell(Note(op, root.label, found.path, found.what == "folder"))
+    def _handle_departure(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        self._halves[event.cookie] = (root.label, note.path)
+        if len(self._halves) > _HALVES:
+            del self._halves[next(iter(self._halves))]
+        self._tell(note._replace(cookie=event.cookie))
 
-    def _arrived(self, root: Root, note: Note) -> None:
-        source = self._halves.pop(note.cookie, None)
-        self._tell(note)
+    def _handle_arrival(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        source = self._halves.pop(event.cookie, None)
+        self._tell(note._replace(cookie=event.cookie))
         if not note.folder:
             return
         if source is not None and source[0] == note.root:
             self.places.renamed(note.root, source[1], note.path)
         # It, or something in it, may have been renamed before it could be watched under its first
         # name.
-        self._handle(root, note.path, "landed")
+        self._watch_folder(root, note.path, "landed")
+
+    def _handle_delete(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        if note.folder:
+            self.places.leave(root.label, note.path)
+        self._tell(note)
+
+    def _handle_attributes(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        # A folder may have been opened to us just now; of a file the mode or the number of its
+        # names changed.
+        if event.name and note.folder:
+            self._watch_folder(root, note.path, "found")
+        elif event.name:
+            self._tell(note)
+
+    def _watch_folder(self, root: Root, path: str, op: str) -> None:
+        """Watch a folder and those in it, and report what is in those that are new as ``op``."""
+        fresh = {path} if self.places.watch(root, path) else set()
+        for entry in self.places.watch_below(root, path, fresh):
+            self._tell(Note(op, root.label, entry.path, entry.what == "folder"))
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
         self.places.drop(wd)

@@ -17,7 +17,7 @@ PAIR_S = 0.1
 
 
 class Pairs:
-    """``left`` is called with a first half that stayed alone."""
+    """The first halves that wait; ``left`` is called with one that stayed alone."""
 
     def __init__(self, left: Callable[[Note], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -31,20 +31,22 @@ class Pairs:
         self._timers[note.cookie] = self._loop.call_later(PAIR_S, self.flush, note.cookie)
 
     def take(self, cookie: int) -> Note | None:
-        """The first half of a rename, if it is waiting."""
-        if timer := self._timers.pop(cookie, None):
+        """Hand out the first half of a rename, if it is waiting."""
+        timer = self._timers.pop(cookie, None)
+        if timer is not None:
             timer.cancel()
         return self._halves.pop(cookie, None)
 
-    def spoken_of(self, root: str, path: str) -> None:
-        """Something else happens at that path: what left it has left."""
+    def flush_at(self, root: str, path: str) -> None:
+        """Wait no longer for what left ``path``, where something else happens now."""
         for cookie, half in list(self._halves.items()):
             if (half.root, half.path) == (root, path):
                 self.flush(cookie)
 
     def flush(self, cookie: int) -> None:
-        """Wait no longer for that one's second half."""
-        if (half := self.take(cookie)) is not None:
+        """Wait no longer for the second half of ``cookie``."""
+        half = self.take(cookie)
+        if half is not None:
             self._left(half)
 
     def flush_all(self) -> None:
@@ -53,6 +55,6 @@ class Pairs:
             self.flush(cookie)
 
     def stop(self) -> None:
-        """Drop them."""
+        """Drop all halves, with their timers."""
         for cookie in list(self._halves):
             self.take(cookie)

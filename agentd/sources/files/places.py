@@ -1,5 +1,4 @@
-"""Which folders the kernel tells of, by its watch descriptors, and which must be read now and then
-instead.
+"""Which folders the kernel reports, by its watch descriptors, and which must be polled instead.
 
 A watch is set on an open descriptor, never on a name: what the agent puts in a folder's place is
 not watched.
@@ -28,7 +27,7 @@ from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import ClosedError, Root, RootGoneError, entries, scan, spot, within
 
 POLL_S = 1.0
-"""How often a folder is read of which the kernel does not tell, in seconds."""
+"""How often a folder is read that the kernel does not report, in seconds."""
 _FENCE = Mask(InotifyConstants.IN_CREATE | InotifyConstants.IN_ONLYDIR)
 _LIMITS = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
 
@@ -37,8 +36,11 @@ Place = tuple[str, str]
 
 
 class Places:
-    """``reader`` makes what reads the kernel's notifications and raises OSError where the kernel
-    gives no more."""
+    """The folders below the roots, and how each is followed.
+
+    ``reader`` makes what reads the kernel's notifications; it raises OSError where the kernel gives
+    no more. ``hears`` gets them. ``fences``: the folder of the fences.
+    """
 
     def __init__(
         self,
@@ -88,21 +90,22 @@ class Places:
             reader.join()
 
     def folder_of(self, wd: WatchDescriptor) -> Place | None:
-        """The folder of a watch; ("", "") is that of the fences."""
-        with (
-            self._guard
-        ):  # a watch may speak before the thread that set it has noted where it stands
+        """Return the folder of a watch; ("", "") is that of the fences."""
+        # A watch may report before the thread that set it has noted its place.
+        with self._guard:
             return self._at.get(wd)
 
     @property
     def polled(self) -> list[Place]:
-        """The folders that must be read now and then."""
+        """The folders that must be read every `POLL_S` seconds."""
         with self._guard:
             return [place for place, how in self._placed.items() if how != "told"]
 
     def watch(self, root: Root, path: str) -> bool:
-        """Watch one folder, or note that it must be read; False: it was known, or is gone, or may
-        not be read."""
+        """Watch one folder, or note that it must be polled.
+
+        Returns false where it was known, is gone, or may not be read.
+        """
         place = (root.label, path)
         with self._guard:
             if place in self._placed:
@@ -111,77 +114,85 @@ class Places:
             return place in self._placed
 
     def watch_below(self, root: Root, below: str, fresh: set[str]) -> list[Found]:
-        """Watch all folders below one; gives those that are new and the files in them."""
+        """Watch all folders below one; returns those that are new and the files in them.
+
+        ``fresh``: folders that are new; those found are added.
+        """
         found: list[Found] = []
-        for one in scan(root, below):
-            if one.what != "folder":
-                if one.path.rpartition("/")[0] in fresh:
-                    found.append(one)
-            elif self.watch(root, one.path):
-                fresh.add(one.path)
-                found.append(one)
+        for entry in scan(root, below):
+            if entry.what != "folder":
+                if entry.path.rpartition("/")[0] in fresh:
+                    found.append(entry)
+            elif self.watch(root, entry.path):
+                fresh.add(entry.path)
+                found.append(entry)
         return found
 
     def renamed(self, root: str, path: str, dest: str) -> None:
-        """A folder moved within its root; the kernel goes on telling of it under the same
-        watches."""
+        """Follow a folder that moved within its root; the kernel keeps its watches."""
         with self._guard:
-            for label, where in [
-                one for one in self._placed if one[0] == root and within(one[1], path)
-            ]:
-                self._placed[label, dest + where[len(path) :]] = self._placed.pop((label, where))
-            for wd, (label, where) in list(self._at.items()):
-                if label == root and within(where, path):
-                    self._at[wd] = (label, dest + where[len(path) :])
+            for label, where in self._placed_in(root, path):
+                moved = (label, dest + where.removeprefix(path))
+                self._placed[moved] = self._placed.pop((label, where))
+            for wd in self._watches_in(root, path):
+                label, where = self._at[wd]
+                self._at[wd] = (label, dest + where.removeprefix(path))
+
+    def _placed_in(self, root: str, folder: str) -> list[Place]:
+        return [place for place in self._placed if place[0] == root and within(place[1], folder)]
+
+    def _watches_in(self, root: str, folder: str) -> list[WatchDescriptor]:
+        return [
+            wd for wd, (label, where) in self._at.items() if label == root and within(where, folder)
+        ]
 
     def leave(self, root: str, path: str) -> None:
-        """Forget a folder that is gone or was moved out of the root: what happens there is nobody's
-        business here."""
+        """Forget a folder that is gone or was moved out of the root."""
         with self._guard:
-            for place in [one for one in self._placed if one[0] == root and within(one[1], path)]:
+            for place in self._placed_in(root, path):
                 del self._placed[place]
-            gone = [
-                wd
-                for wd, (label, where) in self._at.items()
-                if label == root and within(where, path)
-            ]
-            self._remove(gone)
+            self._remove(self._watches_in(root, path))
         self._troubles.leave("folders", f"{root}/{path}")
-        self._tell()
+        self._report_limits()
 
     def drop(self, wd: WatchDescriptor) -> None:
-        """The kernel ended a watch."""
+        """Forget a watch that the kernel ended."""
         with self._guard:
             place = self._at.pop(wd, None)
             if place is not None:
                 self._placed.pop(place, None)
 
     def refresh(self, root: Root) -> tuple[list[Found], list[str]]:
-        """Place every watch of a root anew by what is on the disk now; gives everything found, and
-        the folders that may not be read. Blocks while it reads; what the kernel tells meanwhile is
-        taken in meanwhile."""
+        """Place every watch of a root anew by what is on the disk now.
+
+        Returns everything found, and the folders that may not be read. Blocks while it reads; what
+        the kernel reports meanwhile is taken in meanwhile.
+        """
         with self._guard:
             before = {wd for wd, place in self._at.items() if place[0] == root.label}
             placed = [place for place in self._placed if place[0] == root.label]
         closed: list[str] = []
         kept = {self._again(root, "")}
+        folders = {""}
         found = []
-        for one in scan(root, "", closed):
-            found.append(one)
-            if one.what == "folder":
-                kept.add(self._again(root, one.path))
+        for entry in scan(root, "", closed):
+            found.append(entry)
+            if entry.what == "folder":
+                folders.add(entry.path)
+                kept.add(self._again(root, entry.path))
         with self._guard:
-            folders = {"", *(one.path for one in found if one.what == "folder")}
             for place in placed:
                 if place[1] not in folders:
                     self._placed.pop(place, None)
             self._remove([wd for wd in before if wd not in kept])
-        self._tell()
+        self._report_limits()
         return found, closed
 
     def read_polled(self) -> list[tuple[str, str, list[Found]]]:
-        """What the folders hold that must be read now and then, (root, folder, entries) each; those
-        for which the kernel has a watch again are read for the last time."""
+        """Read the folders that must be polled: (root, folder, entries) each.
+
+        Those for which the kernel has a watch again are read for the last time.
+        """
         queue = self.polled
         self._retry()
         read = []
@@ -192,12 +203,10 @@ class Places:
             except ClosedError:
                 continue
             read.append((label, path, listed))
-            queue += [
-                (label, one.path)
-                for one in listed
-                if one.what == "folder" and self.watch(root, one.path)
-            ]
-        self._tell()
+            for entry in listed:
+                if entry.what == "folder" and self.watch(root, entry.path):
+                    queue.append((label, entry.path))
+        self._report_limits()
         return read
 
     # -- one watch
@@ -207,13 +216,14 @@ class Places:
         try:
             if self._reader is None:
                 self._reader = self._make()
-            self._at[
-                self._reader.add_callback(bytes(self._fences), _FENCE, self._hears, self._id)
-            ] = ("", "")
-            self.fenced = True
+            fences = bytes(self._fences)
+            wd = self._reader.add_callback(fences, _FENCE, self._hears, self._id)
         except OSError as error:
             if error.errno not in _LIMITS:
                 raise
+            return
+        self._at[wd] = ("", "")
+        self.fenced = True
 
     def _set(self, root: Root, place: Place) -> WatchDescriptor | None:
         """Watch a folder and note how it is followed from now on; None: it is not watched."""
@@ -224,14 +234,13 @@ class Places:
         except OSError as error:
             if error.errno in _LIMITS:
                 self._placed[place] = "limit"
-                self._tell()
+                self._report_limits()
             return None  # else it is gone again
         if wd == -1:
-            self._placed.pop(place, None)  # it may not be read, which `entries` tells
+            self._placed.pop(place, None)  # it may not be read, which `entries` reports
             return None
-        before = self._at.pop(
-            wd, place
-        )  # the kernel knows a folder by its own number, whatever it was called before
+        # The kernel knows a folder by its own number, whatever it was called before.
+        before = self._at.pop(wd, place)
         if before != place:
             self._placed.pop(before, None)
         self._at[wd] = place
@@ -257,6 +266,7 @@ class Places:
             self._reader.remove_callbacks([(wd, self._id) for wd in watches])
 
     def _retry(self) -> None:
+        """Ask the kernel again for the watches that it refused, until it refuses one."""
         with self._guard:
             waiting = [place for place, how in self._placed.items() if how == "limit"]
             if not waiting:
@@ -265,21 +275,20 @@ class Places:
                 self._set_up()
             if self._reader is not None and not self._reader.is_alive():
                 self._reader.start()
-            for label, path in waiting:
-                self._set(self.roots[label], (label, path))
-                if self._placed.get((label, path)) == "limit":
+            for place in waiting:
+                self._set(self.roots[place[0]], place)
+                if self._placed.get(place) == "limit":
                     return
 
-    def _tell(self) -> None:
-        count = sum(how == "limit" for how in list(self._placed.values()))
-        if not count:
+    def _report_limits(self) -> None:
+        """Raise the alarm of folders that the kernel gives no watch for, or end it."""
+        if "limit" not in list(self._placed.values()):
             self._troubles.remove("watches", "")
             return
-        what = "watches" if self._reader is not None else "instances"
-        most = Path(f"/proc/sys/fs/inotify/max_user_{what}").read_text().strip()
+        kind = "watches" if self._reader is not None else "instances"
+        maximum = Path(f"/proc/sys/fs/inotify/max_user_{kind}").read_text().strip()
         reason = (
-            f"the kernel gives no more inotify {what} (fs.inotify.max_user_{what} is {most}):"
-            " folders are "
+            f"the kernel gives no more inotify {kind} (fs.inotify.max_user_{kind} is {maximum}):"
+            f" folders are read every {POLL_S:g} s instead; what is renamed there is told anew"
         )
-        reason += f"read every {POLL_S:g} s instead; what is renamed there is told anew"
         self._troubles.add("watches", "", reason)

@@ -21,15 +21,19 @@ from agentd.sources.files.walk import Root, glances, within
 T = TypeVar("T")
 
 REVIEW_S = 0.2
-"""How long after the last change of folders a root is read anew, in seconds, but at most `AT_LAST` times as long."""
+"""How long after the last change of folders a root is read anew, in seconds."""
 AT_LAST = 10
+"""How many times as long that may take where folders go on changing."""
 SHARED = 1000
 """How many files with a second name are looked at now and then."""
 
 
 class Rounds:
-    """``take`` is given what the folds make of what is found, ``over`` is called after each round,
-    ``failed`` with the error that ends the attachment."""
+    """Reads folders again and compares them with the folds.
+
+    ``take`` is given what the folds make of what is found, ``over`` is called after each round,
+    ``failed`` with the error that ends the attachment.
+    """
 
     def __init__(
         self,
@@ -61,11 +65,11 @@ class Rounds:
         self._settled.set()
 
     def start(self) -> None:
-        """Begin to look now and then."""
-        self._begin(self._now_and_then())
+        """Begin to read every `POLL_S` seconds what the kernel does not report."""
+        self._begin(self._poll_for_ever())
 
     def stop(self) -> None:
-        """Look no more."""
+        """Cancel all reading."""
         for task in (*self._reviewing.values(), *self._tasks):
             task.cancel()
 
@@ -74,13 +78,13 @@ class Rounds:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, what: Callable[..., T], *args: object) -> T:
-        return await self._loop.run_in_executor(self._threads, what, *args)
+    async def _run(self, work: Callable[..., T], *args: object) -> T:
+        return await self._loop.run_in_executor(self._threads, work, *args)
 
     # -- a whole root
 
     def review(self, root: str) -> None:
-        """Read a root anew soon."""
+        """Read a root anew once its folders have rested for `REVIEW_S`."""
         now = self._loop.time()
         first = self._due[root][0] if root in self._due else now
         self._due[root] = (first, min(now + REVIEW_S, first + AT_LAST * REVIEW_S))
@@ -123,17 +127,17 @@ class Rounds:
         self._over()
 
     def _compare(self, root: str, found: list[Found], closed: list[str]) -> None:
-        fold = self._folds[root]
-        there = {one.path for one in found}
-        self._see(root, found, "soon")
-        known = [path for path in fold.tree.below("") if path not in there]
-        self._miss(
+        """Compare all of a root with its fold; ``closed``: folders that may not be read."""
+        there = {entry.path for entry in found}
+        self._reconcile(root, found, "soon")
+        known = [path for path in self._folds[root].tree.below("") if path not in there]
+        self._check_missing(
             root, [path for path in known if not any(within(path, folder) for folder in closed)]
         )
 
-    # -- now and then
+    # -- what the kernel does not report
 
-    async def _now_and_then(self) -> None:
+    async def _poll_for_ever(self) -> None:
         try:
             while True:
                 await asyncio.sleep(POLL_S)
@@ -142,24 +146,21 @@ class Rounds:
             self._failed(error)
 
     async def poll(self) -> None:
-        """Look at all that the kernel does not tell of."""
+        """Read the folders that the kernel does not report, and files that have a second name."""
         async with self._turn:
             if self._places.polled:
                 for root, folder, listed in await self._run(self._places.read_polled):
-                    self._see(root, listed, "rested")
-                    there = {one.path for one in listed}
-                    self._miss(
-                        root,
-                        [
-                            path
-                            for path in self._folds[root].tree.directly_in(folder)
-                            if path not in there
-                        ],
-                    )
+                    self._compare_folder(root, folder, listed)
             for root, fold in self._folds.items():
                 if fold.shared:
                     await self._look_at_shared(root, fold)
         self._over()
+
+    def _compare_folder(self, root: str, folder: str, listed: list[Found]) -> None:
+        self._reconcile(root, listed, "rested")
+        there = {entry.path for entry in listed}
+        known = self._folds[root].tree.directly_in(folder)
+        self._check_missing(root, [path for path in known if path not in there])
 
     async def _look_at_shared(self, root: str, fold: RootFold) -> None:
         troubles = self._roots[root].troubles
@@ -171,9 +172,12 @@ class Rounds:
             troubles.add("links", root, reason)
         else:
             troubles.remove("links", root)
-        paths = sorted(fold.shared)[:SHARED]
-        found = await self._run(lambda: list(glances(self._roots[root], paths)))
-        self._see(root, [one for _, one in found if one is not None], "rested")
+        found = await self._glance(root, sorted(fold.shared)[:SHARED])
+        self._reconcile(root, _present(found), "rested")
+
+    async def _glance(self, root: str, paths: list[str]) -> list[tuple[str, Found | None]]:
+        """Return what stands at each path, None where there is nothing."""
+        return await self._run(lambda: list(glances(self._roots[root], paths)))
 
     # -- permissions
 
@@ -191,35 +195,42 @@ class Rounds:
     async def _look_at_changed(self) -> None:
         while self._changed:
             root, paths = next(iter(self._changed.items()))
-            wanted = sorted(paths)
-            with contextlib.suppress(OSError):  # that a root is gone the kernel tells
-                found = await self._run(lambda: list(glances(self._roots[root], wanted)))  # noqa: B023
-                self._see(root, [one for _, one in found if one is not None], "now")
-            paths.difference_update(wanted)
+            batch = sorted(paths)
+            with contextlib.suppress(OSError):  # the kernel reports that a root is gone
+                self._reconcile(root, _present(await self._glance(root, batch)), "now")
+            paths.difference_update(batch)
             if not paths:
                 del self._changed[root]
         self._settled.set()
 
     # -- what was found
 
-    def _see(self, root: str, found: Iterable[Found], when: When) -> None:
-        for one in found:
-            if do := self._folds[root].seen(one, when):
-                self._take(root, do)
+    def _reconcile(self, root: str, found: Iterable[Found], when: When) -> None:
+        for entry in found:
+            changes = self._folds[root].reconcile(entry, when)
+            if changes:
+                self._take(root, changes)
 
-    def _miss(self, root: str, paths: list[str]) -> None:
-        """What was not found: a look makes sure, for the disk may have changed since it was
-        read."""
+    def _check_missing(self, root: str, paths: list[str]) -> None:
+        """Look once more for what was not found: the disk may have changed since it was read."""
         fold = self._folds[root]
+        unknown = []
         for path in paths:
             if path in fold.known:
                 self._take(root, fold.notice(Raw("closed", path)))
-        if rest := [path for path in paths if path not in fold.known and not fold.pending(path)]:
-            self._begin(self._make_sure(root, rest))
+            elif not fold.is_pending(path):
+                unknown.append(path)
+        if unknown:
+            self._begin(self._make_sure(root, unknown))
 
     async def _make_sure(self, root: str, paths: list[str]) -> None:
+        fold = self._folds[root]
         with contextlib.suppress(OSError):
-            for path, one in await self._run(lambda: list(glances(self._roots[root], paths))):
-                if one is None:
-                    fold = self._folds[root]
-                    self._take(root, fold.notice(Raw("gone", path, folder=path in fold.folders)))
+            for path, entry in await self._glance(root, paths):
+                if entry is None:
+                    is_folder = path in fold.folders
+                    self._take(root, fold.notice(Raw("gone", path, folder=is_folder)))
+
+
+def _present(found: list[tuple[str, Found | None]]) -> list[Found]:
+    return [entry for _, entry in found if entry is not None]

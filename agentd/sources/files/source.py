@@ -27,27 +27,27 @@ class FilesSource:
         self._attached: RootAttachment | None = None
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
-        """Told before the first `run` what this source reported before the daemon was restarted."""
-        told = [(kind, data) for _, kind, data in events]
-        for kind, data in told:
+        """Take in, before the first `run`, what this source reported before a restart."""
+        reported = [(kind, data) for _, kind, data in events]
+        for kind, data in reported:
             self._memory.note(kind, data)
-        self._troubles.recall(told)
+        self._troubles.recall(reported)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report the baseline, then what happens; raises `SourceLostError` when a root is gone."""
 
-        def tell(kind: str, data: Mapping[str, Any]) -> None:
+        def report(kind: str, data: Mapping[str, Any]) -> None:
             self._memory.note(kind, data)
             sink(kind, data)
 
         def report_removed(root: str, there: Set[str], unknown: Set[str]) -> None:
             for kind, data in list(self._memory.removal_events(root, there, unknown)):
-                tell(kind, data)
+                report(kind, data)
 
         self._troubles.clear()
         try:
             attached = RootAttachment(
-                self._roots, self._own, tell, self._troubles, self._memory.has, report_removed
+                self._roots, self._own, report, self._troubles, self._memory.has, report_removed
             )
         except OSError as error:
             raise SourceLostError(in_words(error)) from None
@@ -70,13 +70,13 @@ class FilesSource:
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
         """Wait for files that were made or left open and are not at rest yet; at the close they are
-        told as they are.
+        reported as they are.
 
-        What could not be told then is a `journal.dropped`: no step is sealed as if nothing had
+        What could not be reported then is a `journal.dropped`: no step is sealed as if nothing had
         happened.
         """
         if self._attached is not None:
             await self._attached.wait_settled(closing=closing)
 
     def after_seal(self, step: int) -> None:
-        """Nothing is due then."""
+        """Do nothing: files are read before the seal."""

@@ -17,7 +17,7 @@ class PathTree:
         return path in self._own
 
     def add(self, path: str) -> None:
-        """Take ``path`` in."""
+        """Add ``path``, and know the folders that it lies in."""
         self._own.add(path)
         while path:
             folder = path.rpartition("/")[0]
@@ -28,7 +28,7 @@ class PathTree:
             path = folder
 
     def discard(self, path: str) -> None:
-        """Let go of ``path``; what lies below it stays."""
+        """Remove ``path``; what lies below it stays."""
         self._own.discard(path)
         while path and path not in self._own and path not in self._in:
             folder = path.rpartition("/")[0]
@@ -40,13 +40,15 @@ class PathTree:
             path = folder
 
     def below(self, folder: str) -> Iterator[str]:
-        """Every path below ``folder``, a folder before what is in it; the tree must not change
-        meanwhile."""
+        """Yield every path below ``folder``, a folder before what is in it.
+
+        The tree must not change meanwhile.
+        """
         for path in sorted(self._in.get(folder, ())):
             if path in self._own:
                 yield path
             yield from self.below(path)
 
     def directly_in(self, folder: str) -> list[str]:
-        """The paths that lie in ``folder`` itself."""
+        """Return the paths that lie in ``folder`` itself, sorted."""
         return sorted(self._own.intersection(self._in.get(folder, ())))

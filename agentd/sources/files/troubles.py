@@ -1,5 +1,4 @@
-"""What makes the source see worse than it should, told once when it begins and once when it is
-over."""
+"""What makes the source see worse than it should, reported when it begins and when it is over."""
 
 from __future__ import annotations
 
@@ -34,14 +33,14 @@ class Troubles:
         self._is_hiding = False
 
     def recall(self, events: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-        """Take in what was told before the daemon was restarted: what hid something then was open
-        at the start."""
+        """Take in what was reported before the daemon was restarted: what hid something then was
+        open at the start."""
         for kind, data in events:
             if data.get("of") in HIDDEN_PARTS and kind in ("gap.began", "gap.ended"):
                 self._closed_at_start = set() if kind == "gap.began" else None
 
     def note_start(self) -> None:
-        """All places were looked at for the first time."""
+        """Note that all places were looked at for the first time."""
         if self._closed_at_start is None:
             self._closed_at_start = set(self._hiding_places())
 
@@ -53,32 +52,31 @@ class Troubles:
         }
 
     def add(self, of: str, place: str, reason: str) -> None:
-        """``place`` has the trouble from now on."""
+        """Note that ``place`` has the trouble ``of`` from now on."""
         self._places.setdefault(of, {})[place] = reason
 
     def remove(self, of: str, place: str) -> None:
-        """``place`` has it no longer."""
+        """Note that ``place`` has the trouble ``of`` no longer."""
         self._places.get(of, {}).pop(place, None)
 
     def leave(self, of: str, folder: str) -> None:
-        """Neither ``folder`` nor anything below it is there any more."""
-        for place in [
-            one for one in dict(self._places.get(of, {})) if (one + "/").startswith(folder + "/")
-        ]:
-            self.remove(of, place)
+        """Note that neither ``folder`` nor anything below it is there any more."""
+        for place in list(self._places.get(of, {})):
+            if (place + "/").startswith(folder + "/"):
+                self.remove(of, place)
 
     def clear(self) -> None:
-        """Everything is found out anew."""
+        """Forget all places, for a new attachment."""
         self._places.clear()
         self._is_hiding = False  # the gap of the whole source has ended that of its parts
 
     def publish(self, sink: Sink) -> None:
-        """Tell what began and what is over since the last time."""
-        now = {
-            of: next(iter(dict(places).values()))
-            for of, places in dict(self._places).items()
-            if places
-        }
+        """Report what began and what is over since the last time."""
+        now: dict[str, str] = {}
+        for of, places in dict(self._places).items():
+            reasons = list(places.values())
+            if reasons:
+                now[of] = reasons[0]
         for of in sorted(self._told - now.keys()):
             self._told.discard(of)
             sink("alarm.ended", {"source": "files", "of": of})

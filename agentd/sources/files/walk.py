@@ -8,6 +8,7 @@ lock never notices.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator, Set
@@ -18,7 +19,8 @@ from agentd.sources.files.facts import Found
 from agentd.sources.files.troubles import Troubles
 
 ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
-"""What says that there is no such file; by any other error it is not known. A name that is too long names nothing."""
+"""Errors that say that there is no such file; by any other that is not known. A name that is too
+long names nothing."""
 MAX_DEPTH = 128
 """Folders below folders: what lies deeper is not looked at, and an alarm says so."""
 _SPOT = os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -35,7 +37,7 @@ class ClosedError(OSError):
 
 
 def in_words(error: OSError) -> str:
-    """What is wrong with which path."""
+    """Say what is wrong with which path, for a person."""
     between = " " if isinstance(error, RootGoneError) else ": "
     return f"{error.filename or 'files'}{between}{error.strerror}"
 
@@ -74,16 +76,16 @@ class Root:
         return fd
 
     def ours(self, relative: str) -> bool:
-        """Whether anything is to be said of that path."""
-        return not any(within(relative, one) for one in self.hidden)
+        """Return whether anything is to be reported of that path."""
+        return not any(within(relative, hidden) for hidden in self.hidden)
 
     def is_silent(self, relative: str) -> bool:
-        """Whether the kernel does not tell of everything that happens in that folder."""
-        return any(within(relative, one) for one in self.silent)
+        """Return whether the kernel does not report everything that happens in that folder."""
+        return any(within(relative, folder) for folder in self.silent)
 
 
 def within(path: str, folder: str) -> bool:
-    """Whether ``path`` is ``folder`` or lies in it."""
+    """Return whether ``path`` is ``folder`` or lies in it."""
     return not folder or path == folder or path.startswith(folder + "/")
 
 
@@ -104,29 +106,33 @@ def spot(root: Root, relative: str) -> Iterator[int]:
 
 
 def read_only(root: Root, fd: int, flags: int = 0) -> int:
-    """Open what ``fd`` names for reading, if possible without changing its access time. Raises
-    OSError."""
-    path, flags = f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags
+    """Open what ``fd`` names for reading, if possible without changing its access time.
+
+    Raises OSError.
+    """
+    path = f"/proc/self/fd/{fd}"
+    flags |= os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         return os.open(path, flags | os.O_NOATIME)
     except PermissionError as error:
         if error.errno != errno.EPERM:
             raise
-    opened = os.open(
-        path, flags
-    )  # only its owner, or who may act for any owner, reads a file without a trace
+    # Only its owner, or who may act for any owner, reads a file without a trace.
+    opened = os.open(path, flags)
     if not os.fstatvfs(opened).f_flag & _STAMPLESS:
         reason = (
             "files of another user: reading them may change their access times; wanted the owner's"
-            " rights"
+            " rights or CAP_FOWNER"
         )
-        root.troubles.add("access times", root.label, reason + " or CAP_FOWNER")
+        root.troubles.add("access times", root.label, reason)
     return opened
 
 
 def glance(root: Root, relative: str) -> Found | None:
-    """What stands at that path, nothing read; None where there is nothing. Raises `RootGoneError`,
-    and another OSError where nobody can tell."""
+    """Return what stands at that path, without reading it; None where there is nothing.
+
+    Raises `RootGoneError`, and another OSError where nobody can tell.
+    """
     try:
         with spot(root, relative) as fd:
             return Found.from_stat(relative, os.fstat(fd))
@@ -139,8 +145,10 @@ def glance(root: Root, relative: str) -> Found | None:
 
 
 def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, Found | None]]:
-    """What stands at each of these paths, but for those of which nobody can tell. Raises
-    `RootGoneError`."""
+    """Yield what stands at each of these paths, but for those of which nobody can tell.
+
+    Raises `RootGoneError`.
+    """
     for path in paths:
         try:
             yield path, glance(root, path)
@@ -151,54 +159,52 @@ def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, Found | Non
 
 
 def entries(root: Root, folder: str) -> list[Found]:
-    """What a folder holds, by name; nothing where it is gone. Raises `ClosedError`, with an alarm,
-    where it may not or can't be read, and `RootGoneError`."""
+    """List what a folder holds, by name; nothing where it is gone.
+
+    Raises `RootGoneError`; `ClosedError`, with an alarm, where it can't be read.
+    """
     place = f"{root.label}/{folder}"
     if folder.count("/") >= MAX_DEPTH:
-        root.troubles.add(
-            "depth", place, f"{place[:200]}: folders more than {MAX_DEPTH} deep are not looked at"
-        )
+        reason = f"{place[:200]}: folders more than {MAX_DEPTH} deep are not looked at"
+        root.troubles.add("depth", place, reason)
         return []
     try:
-        with spot(root, folder) as fd:
-            opened = read_only(root, fd, os.O_DIRECTORY)
-        try:
-            listed = list(_listed(root, folder, opened))
-        finally:
-            os.close(opened)
+        listed = _list_folder(root, folder)
     except RootGoneError:
         raise
     except OSError as error:
         if error.errno in ABSENT:
             return []
         # A folder that can't be read is not an empty one: nothing is known of what is in it.
-        why = (
-            "the daemon's user may not read this folder"
-            if isinstance(error, PermissionError)
-            else error.strerror
-        )
+        is_forbidden = isinstance(error, PermissionError)
+        why = "the daemon's user may not read this folder" if is_forbidden else error.strerror
         root.troubles.add("folders", place, f"{place[:200]}: {why}")
         raise ClosedError(error.errno, error.strerror, place) from error
     root.troubles.remove("folders", place)
     return listed
 
 
-def _listed(root: Root, folder: str, opened: int) -> Iterator[Found]:
-    with os.scandir(opened) as listed:
-        for entry in sorted(listed, key=lambda one: one.name):
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if root.ours(path):
-                try:
-                    yield Found.from_stat(path, entry.stat(follow_symlinks=False))
-                except FileNotFoundError:
-                    continue
+def _list_folder(root: Root, folder: str) -> list[Found]:
+    with spot(root, folder) as fd:
+        opened = read_only(root, fd, os.O_DIRECTORY)
+    found: list[Found] = []
+    try:
+        with os.scandir(opened) as listing:
+            for entry in sorted(listing, key=lambda entry: entry.name):
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if root.ours(path):
+                    with contextlib.suppress(FileNotFoundError):
+                        found.append(Found.from_stat(path, entry.stat(follow_symlinks=False)))
+    finally:
+        os.close(opened)
+    return found
 
 
 def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterator[Found]:
-    """Everything below ``below``, a folder before what is in it; folders that may not be read go
-    into ``closed``.
+    """Yield everything below ``below``, a folder before what is in it.
 
-    Raises `RootGoneError`."""
+    Folders that may not be read are added to ``closed``. Raises `RootGoneError`.
+    """
     waiting = [iter(_open(root, below, closed))]
     while waiting:
         found = next(waiting[-1], None)
