@@ -17,7 +17,7 @@ import orjson
 
 from agentd.masking import Masker
 from agentd.sources.ax.child import PYTHON
-from agentd.sources.ax.fold import DesktopFold, Say
+from agentd.sources.ax.fold import AxObservation, DesktopFold
 from agentd.sources.ax.messages import Message
 from tests.desktop.test_notices import NOTIFIER, notify
 from tests.desktop.watching import Watch, watching
@@ -40,7 +40,7 @@ class Recording(DesktopFold):
         super().__init__(masker)
         self.lines = Recording.lines = []
 
-    def feed(self, message: Message) -> list[Say]:
+    def feed(self, message: Message) -> list[AxObservation]:
         self.lines.append(dict(message))
         return super().feed(message)
 

@@ -30,7 +30,9 @@ GOLDEN = Path(__file__).with_name("golden")
 CALLS: dict[str, Callable[..., Any] | None] = {
     "present": FileFacts, "present_folder": None, "notice": Raw, "seen": Found, "looked": FileFacts,
 }  # fmt: skip
-"""The fold's questions and what its one structured argument is."""
+"""The fold's calls, as recordings name them, and what their one structured argument is."""
+METHODS = {"seen": "reconcile", "looked": "finish_look"}
+"""Calls that are called otherwise in a recording than in the code."""
 
 
 def replay(raw: list[list[Any]]) -> list[list[Any]]:
@@ -39,7 +41,7 @@ def replay(raw: list[list[Any]]) -> list[list[Any]]:
     for name, *args in raw:
         make = CALLS[name]
         args = [make(*arg) if isinstance(arg, list) and make is not None else arg for arg in args]
-        done: list[Do] = getattr(fold, name)(*args) or []
+        done: list[Do] = getattr(fold, METHODS.get(name, name))(*args) or []
         seen += [
             [do.kind, {"root": "home", **do.data}] for do in done if isinstance(do, FileObservation)
         ]
@@ -103,7 +105,7 @@ async def record(name: str, scene: Callable[[Path], Any]) -> None:
     """Run one scene and write its two files; the fold calls itself, and only what it is asked from
     outside counts."""
     raw: list[list[Any]] = []
-    plain = {call: getattr(RootFold, call) for call in CALLS}
+    plain = {call: getattr(RootFold, METHODS.get(call, call)) for call in CALLS}
     inside = False
 
     def teller(call: str) -> Callable[..., Any]:
@@ -121,13 +123,13 @@ async def record(name: str, scene: Callable[[Path], Any]) -> None:
         return tell
 
     for call in CALLS:
-        setattr(RootFold, call, teller(call))
+        setattr(RootFold, METHODS.get(call, call), teller(call))
     try:
         with tempfile.TemporaryDirectory() as folder:
             await scene(Path(folder))
     finally:
         for call, method in plain.items():
-            setattr(RootFold, call, method)
+            setattr(RootFold, METHODS.get(call, call), method)
     raw = orjson.loads(orjson.dumps(raw, default=list))
     write(GOLDEN / f"{name}.raw.jsonl", raw)
     write(GOLDEN / f"{name}.seen.jsonl", replay(raw))

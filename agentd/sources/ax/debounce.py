@@ -1,5 +1,5 @@
-"""What is told only once it rested: texts, values, labels, whether a widget is sensitive. Floods
-end here."""
+"""What is reported only once it rested: texts, values, labels, whether a widget is sensitive.
+Floods end here."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from agentd.sources.ax.observation import AxObservation
 
 SECRET = "password text"
 TEXTS = frozenset(
-    ("text", "entry", "paragraph", "terminal", "document text", "editbar", "spin button", "combo box", "table cell",
-     "document web", "section", "heading", "block quote", "list item", SECRET)
+    ("text", "entry", "paragraph", "terminal", "document text", "editbar", "spin button",
+     "combo box", "table cell", "document web", "section", "heading", "block quote", "list item",
+     SECRET)
 )  # fmt: skip
 LABELS = frozenset(
     ("label", "static", "status bar", "info bar", "tool tip", "notification", "caption")
@@ -25,11 +26,11 @@ VALUES = frozenset(("slider", "spin button", "progress bar", "level bar", "dial"
 CELL = "table cell"
 MAX_TEXT_LENGTH = 10_000
 MAX_PENDING = 500
-"""Objects that are due at once; where there are more, the oldest are left out until they change again."""
+"""Objects that are due at once; of more, the oldest are left out until they change again."""
 
 
-class Holding:
-    """Objects whose content changed and was not told yet, the oldest first."""
+class Debouncer:
+    """Objects whose content changed and was not reported yet, the oldest first."""
 
     def __init__(self, model: Model, masker: Masker) -> None:
         self._model = model
@@ -41,17 +42,19 @@ class Holding:
         """Whether something was typed since the focus came into the last cell."""
 
     @property
-    def due(self) -> bool:
+    def has_due(self) -> bool:
+        """Whether there is something to be read when it rested."""
         return bool(self._due)
 
-    def take(self) -> list[str]:
-        """The ids of what is due, which is asked for from now on."""
-        taken, self._due = list(self._due), {}
+    def take_due(self) -> list[str]:
+        """Return the ids of what is due, which is asked for from now on."""
+        taken = list(self._due)
+        self._due.clear()
         self._asked |= dict.fromkeys(taken)
         return taken
 
     def describe(self, node: Node) -> dict[str, Any]:
-        """The fields of an event about a widget."""
+        """Return the fields of an event about a widget."""
         window = self._model.window_of(node)
         return {
             "app": self._model.app(node.bus).name,
@@ -61,28 +64,36 @@ class Holding:
 
     # -- what changed
 
-    def edited(self, node: Node, how: str, message: Message) -> Iterator[AxObservation]:
-        """A text was inserted or deleted, as the toolkit tells it."""
+    def record_edit(self, node: Node, how: str, message: Message) -> Iterator[AxObservation]:
+        """Follow a text's edit (``how``: insert or delete), as the toolkit reports it."""
         if node.role not in TEXTS and node.role not in LABELS:
             return
-        offset, text = int(message["d1"]), message["any"] or ""
+        text = message["any"] or ""
+        offset = self._start_of_edit(node, how, int(message["d1"]), text)
+        self._apply(node, how, offset, message["d2"], text)
+        if node.role in TEXTS:
+            self._typed = self._typed or self._is_in_document(node)
+            kind = "widget.text_inserted" if how == "insert" else "widget.text_deleted"
+            masked = self._mask(node, node.name, _plain(text))
+            yield AxObservation(kind, self.describe(node) | {"text": masked, "offset": offset})
+        self._want(node)
+
+    def _start_of_edit(self, node: Node, how: str, offset: int, text: str) -> int:
+        """Return where an edit begins: a program may count insertions from their end."""
         app = self._model.app(node.bus)
         if how == "insert" and (app.shifted or offset < 0):
             app.shifted = True
             offset += len(text)
-        self._apply(node, how, max(offset, 0), message["d2"], text)
-        if node.role in TEXTS:
-            self._typed = (
-                self._typed
-                or node.role == "paragraph"
-                or "table" in {one.role for one in self._model.line(node)}
-            )
-            said = MASK if node.role == SECRET else self._masker.mask_value(node.name, _plain(text))
-            kind = "widget.text_inserted" if how == "insert" else "widget.text_deleted"
-            yield AxObservation(
-                kind, self.describe(node) | {"text": said, "offset": max(offset, 0)}
-            )
-        self._want(node)
+        return max(offset, 0)
+
+    def _is_in_document(self, node: Node) -> bool:
+        """Return whether what is typed there may be a cell's: a paragraph, or within a table."""
+        return node.role == "paragraph" or any(
+            above.role == "table" for above in self._model.line(node)
+        )
+
+    def _mask(self, node: Node, name: str, text: str) -> str:
+        return MASK if node.role == SECRET else self._masker.mask_value(name, text)
 
     def _apply(self, node: Node, how: str, offset: int, length: int, text: str) -> None:
         """Follow the text by its edits: what remains of it when its widget is gone."""
@@ -90,37 +101,41 @@ class Holding:
             if how != "insert" or offset != 0:
                 return
             node.live = ""
-        head, tail = node.live[:offset], node.live[offset:]
-        node.live = head + text + tail if how == "insert" else head + tail[length:]
-        node.live = node.live[: 2 * MAX_TEXT_LENGTH]
+        head = node.live[:offset]
+        tail = node.live[offset:]
+        edited = head + text + tail if how == "insert" else head + tail[length:]
+        node.live = edited[: 2 * MAX_TEXT_LENGTH]
 
-    def named(self, node: Node) -> None:
-        """An object has another name; of some that is their text."""
+    def record_name(self, node: Node) -> None:
+        """Follow that an object has another name; of some that is their text."""
         if node.role in LABELS:
             node.live = node.name
             self._want(node)
 
-    def valued(self, node: Node) -> None:
-        """An object has another value."""
+    def record_value(self, node: Node) -> None:
+        """Follow that an object has another value."""
         if node.role in VALUES:
             self._want(node)
 
-    def sensed(self, node: Node, was: bool) -> None:
-        """A widget became sensitive, or not; toolkits say so again and again while one types."""
+    def record_sensitivity(self, node: Node, was: bool) -> None:
+        """Follow that a widget became sensitive, or not: toolkits repeat that while one types."""
         if node.sensitive is None:
             node.sensitive = was
         self._want(node)
 
-    def moved_on(self, left: Node | None, entered: Node) -> None:
-        """The focus went from one object to another: a spreadsheet's cell is told when it is
+    def record_focus(self, left: Node | None, entered: Node) -> None:
+        """Follow the focus from one object to another: a spreadsheet's cell is reported when it is
         left."""
-        if left is not None and left.role == CELL:
+        has_left_cell = left is not None and left.role == CELL
+        if left is not None and has_left_cell:
             self._want(left)
             if self._typed:
                 self._learning.discard(left.id)
-        if entered.role == CELL and left is not None and left.role == CELL:
+        if entered.role != CELL:
+            return
+        if has_left_cell:
             self._typed = False
-        if entered.role == CELL and entered.told is None:
+        if entered.told is None:
             self._learning.add(entered.id)
             self._want(entered)
 
@@ -129,13 +144,15 @@ class Holding:
         if len(self._due) > MAX_PENDING:
             del self._due[next(iter(self._due))]
 
-    # -- what is told
+    # -- reports
 
     def read(self, message: Message, unasked: dict[str, bool]) -> Iterator[AxObservation]:
-        """What an object holds now; ``unasked``: what is added where nobody asked, for its window
-        just opened."""
+        """Take in what an object holds now.
+
+        ``unasked``: flags that are added where it was not asked for, as its window just opened.
+        """
         node = self._model.nodes.get(message["id"])
-        asked = message["id"] in self._asked or message["id"] in self._due
+        is_asked = message["id"] in self._asked or message["id"] in self._due
         self._asked.pop(message["id"], None)
         if node is None:
             return
@@ -146,70 +163,77 @@ class Holding:
             yield from self._settle(node)
             return
         node.states = set(message["states"] or node.states)
-        flags = {} if asked else unasked
         if node.id in self._learning:
             self._learning.discard(node.id)
             node.told = node.live = message.get("text")
             return
-        text = message.get("text")
+        flags = {} if is_asked else unasked
+        text = self._text_of(node, message.get("text"), bool(flags))
+        yield from self._report_text(node, text, bool(message.get("cut")), flags)
+        yield from self._report_sensitivity(node, flags)
+        yield from self._report_value(node, message.get("value"), flags)
+
+    def _text_of(self, node: Node, text: str | None, is_initial: bool) -> str | None:
+        """Return the text to report of what an object holds; the mask for a secret."""
         if node.role in LABELS:
-            text = node.name or text
-        elif text is not None:
+            return node.name or text
+        if text is not None:
             node.live = text
         if node.role == SECRET:
-            text = None if flags else MASK
             node.told = None
-        yield from self._emit_text(node, text, bool(message.get("cut")), flags)
-        yield from self._told_value(node, message.get("value"), flags)
+            return None if is_initial else MASK
+        return text
 
     def settle(self, window: str | None = None) -> list[AxObservation]:
-        """Tell what is due by the events alone: of a window that closes, or of all."""
-        said = []
-        for one in [*self._asked, *self._due]:
-            node = self._model.nodes.get(one)
+        """Report what is due by the events alone: of a window that closes, or of all."""
+        observations: list[AxObservation] = []
+        for id_ in [*self._asked, *self._due]:
+            node = self._model.nodes.get(id_)
             if node is not None and window not in (None, self._model.window_of(node)):
                 continue
-            self._due.pop(one, None)
-            self._asked.pop(one, None)
-            if node is not None:
-                if window is not None:
-                    node.sensitive = (
-                        None  # a program that ends greys out its buttons; nobody sees that
-                    )
-                said += list(self._settle(node))
-        return said
+            self._due.pop(id_, None)
+            self._asked.pop(id_, None)
+            if node is None:
+                continue
+            if window is not None:
+                # A program that ends greys out its buttons; nobody sees that.
+                node.sensitive = None
+            observations += self._settle(node)
+        return observations
 
     def _settle(self, node: Node) -> Iterator[AxObservation]:
         self._learning.discard(node.id)
         text = MASK if node.role == SECRET else node.live
-        yield from self._emit_text(node, text, text is not None and len(text) > MAX_TEXT_LENGTH, {})
+        cut = text is not None and len(text) > MAX_TEXT_LENGTH
+        yield from self._report_text(node, text, cut, {})
+        yield from self._report_sensitivity(node, {})
 
-    def _emit_text(
+    def _report_text(
         self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
-        if text is not None and (
-            node.role in TEXTS or (node.role in LABELS and self._model.is_visible(node))
-        ):
-            text = _plain(text)[:MAX_TEXT_LENGTH]
-            before, node.told = node.told, text
-            if text != (before or "") or (before is not None and node.role == SECRET):
-                said = (
-                    text
-                    if text == MASK
-                    else self._masker.mask_value(node.name if node.role in TEXTS else "", text)
-                )
-                more: dict[str, Any] = {"text": said} | ({"cut": True} if cut else {})
-                yield AxObservation("widget.text_changed", self.describe(node) | more | flags)
-        if node.sensitive is not None:
-            now = "sensitive" in node.states
-            before_sensitive, node.sensitive = node.sensitive, None
-            if now != before_sensitive and self._model.is_visible(node):
-                yield AxObservation(
-                    "widget.state_changed",
-                    self.describe(node) | {"state": "sensitive", "on": now} | flags,
-                )
+        is_label = node.role in LABELS and self._model.is_visible(node)
+        if text is None or not (node.role in TEXTS or is_label):
+            return
+        text = _plain(text)[:MAX_TEXT_LENGTH]
+        before, node.told = node.told, text
+        is_secret_again = before is not None and node.role == SECRET
+        if text == (before or "") and not is_secret_again:
+            return
+        if text != MASK:
+            text = self._masker.mask_value(node.name if node.role in TEXTS else "", text)
+        data: dict[str, Any] = {"text": text}
+        if cut:
+            data["cut"] = True
+        yield AxObservation("widget.text_changed", self.describe(node) | data | flags)
 
-    def _told_value(
+    def _report_sensitivity(self, node: Node, flags: dict[str, bool]) -> Iterator[AxObservation]:
+        before, node.sensitive = node.sensitive, None
+        now = "sensitive" in node.states
+        if before is not None and now != before and self._model.is_visible(node):
+            data = self.describe(node) | {"state": "sensitive", "on": now}
+            yield AxObservation("widget.state_changed", data | flags)
+
+    def _report_value(
         self, node: Node, value: float | None, flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
         if value is None or value == node.value or node.role not in VALUES:
@@ -219,5 +243,5 @@ class Holding:
 
 
 def _plain(text: str) -> str:
-    """Qt ends paragraphs with a character of its own."""
+    """Return ``text`` with newlines for the character by which Qt ends paragraphs."""
     return text.replace("\u2029", "\n")

@@ -76,7 +76,7 @@ class DesktopDisplay:
             self.fileno: int = self._connection.get_file_descriptor()
 
     def close(self) -> None:
-        """Leave the display."""
+        """Close the connection to the display."""
         self._connection.disconnect()
 
     def _activating(self, first: int, last: int) -> frozenset[int]:
@@ -94,29 +94,33 @@ class DesktopDisplay:
         inputs.XISelectEventsChecked(self._root, 1, [mask]).check()
 
     def take_presses(self) -> list[Press]:
-        """What was pressed since the last call: keys that activate, and the first button."""
-        found: list[Press] = []
+        """Return what was pressed since the last call: keys that activate, and the first button."""
+        presses: list[Press] = []
         with _losing():
             while (event := _xcb.lib.xcb_poll_for_event(self._connection._conn)) != _xcb.ffi.NULL:
                 event = _xcb.ffi.gc(event, _xcb.c_free)
-                # xcffib counts the valuators behind these fields wrongly, so it is not asked to
-                # read the event.
-                kind, number, moment, detail = struct.unpack(
-                    "=B7xH2xII", bytes(_xcb.ffi.buffer(event, 20))
-                )
-                if kind & 0x7F != _GENERIC:
-                    continue
-                if number == _RAW_KEY and detail in self._keys:
-                    found.append(Press("key", moment))
-                elif number in (_RAW_DOWN, _RAW_UP) and detail == _FIRST_BUTTON:
-                    found.append(Press("down" if number == _RAW_DOWN else "up", moment))
+                press = self._parse_press(bytes(_xcb.ffi.buffer(event, 20)))
+                if press is not None:
+                    presses.append(press)
             self._connection.invalid()
-        return found
+        return presses
+
+    def _parse_press(self, event: bytes) -> Press | None:
+        # xcffib counts the valuators behind these fields wrongly, so it is not asked to read the
+        # event.
+        kind, number, moment, detail = struct.unpack("=B7xH2xII", event)
+        if kind & 0x7F != _GENERIC:
+            return None
+        if number == _RAW_KEY and detail in self._keys:
+            return Press("key", moment)
+        if detail == _FIRST_BUTTON and number in (_RAW_DOWN, _RAW_UP):
+            return Press("down" if number == _RAW_DOWN else "up", moment)
+        return None
 
     def pointer(self) -> Place:
-        """Where the pointer is now."""
+        """Return where the pointer is now."""
         with _losing():
-            window, pid = self._root, 0
+            window = self._root
             at = self._core.QueryPointer(window).reply()
             x, y = at.root_x, at.root_y
             place = Place(x, y, 0, x, y)
@@ -128,12 +132,14 @@ class DesktopDisplay:
                     at = self._core.QueryPointer(window).reply()
                 except xcffib.xproto.WindowError:
                     break  # it is gone already
-                if not pid and (pid := self._number(window, "_NET_WM_PID")):
-                    place = Place(x, y, pid, at.win_x, at.win_y)
+                if not place.pid:
+                    pid = self._number(window, "_NET_WM_PID")
+                    if pid:
+                        place = Place(x, y, pid, at.win_x, at.win_y)
             return place
 
     def clients(self) -> list[Client]:
-        """The windows that the window manager lists and whose program says its process id."""
+        """List the windows of the window manager whose program says its process id."""
         with _losing():
             data = self._property(self._root, "_NET_CLIENT_LIST")
             windows = struct.unpack(f"={len(data) // 4}I", data[: len(data) // 4 * 4])

@@ -2,23 +2,23 @@
 recordings.
 
 The fold never asks a program anything. What has to rest first, a text that is being typed, it holds
-as *due*; whoever drives it asks for the present content of those objects when they rested
-(`take_due`, then ``read`` messages come), or, where nobody can be asked any more, has it told from
-the events alone (`settle`).
+as *due*; its driver asks for the present content of those objects when they rested (`take_due`,
+then ``read`` messages come), or, where nobody can be asked any more, has it reported from the
+events alone (`settle`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agentd.masking import Masker
-from agentd.sources.ax.debounce import Holding
+from agentd.sources.ax.debounce import Debouncer
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import Model, Node
 from agentd.sources.ax.observation import AxObservation
 from agentd.sources.ax.pressing import Pressing
-from agentd.sources.ax.visibility import Sight
+from agentd.sources.ax.visibility import Visibility
 from agentd.sources.ax.windows import Windows
 
 SWITCHES = frozenset(("checked", "selected", "expanded", "pressed"))
@@ -31,231 +31,284 @@ MENUS = frozenset(
 UNFOCUSED = frozenset(("frame", "window", "dialog", "root pane", "application"))
 """Roles whose focus says no more than that their window is active."""
 MAX_INITIAL = 100
-"""Switches that are told as on when a window opens."""
+"""Switches that are reported as on when a window opens."""
 
 
 class DesktopFold:
-    """One desktop. ``feed`` takes one message (see messages.py) and gives what it tells."""
+    """One desktop, followed message by message (see messages.py)."""
 
     def __init__(self, masker: Masker | None = None) -> None:
         self.model = Model()
         self._masker = masker or Masker()
-        self._holding = Holding(self.model, self._masker)
-        self._windows = Windows(self.model, self._masker, self._holding.settle)
-        self._sight = Sight(self.model)
-        self._pressing = Pressing(self.model, self._holding.describe)
+        self._debouncer = Debouncer(self.model, self._masker)
+        self._windows = Windows(self.model, self._masker, self._debouncer.settle)
+        self._visibility = Visibility(self.model)
+        self._pressing = Pressing(self.model, self._debouncer.describe)
         self._baseline = True
         self._focus = ""
         self._at = 0
+        self._handlers: dict[str, Callable[[Message], Iterable[AxObservation]]] = {
+            "node": self._handle_node,
+            "app": self._handle_program,
+            "windows": self._handle_windows,
+            "walked": self._handle_walk,
+            "read": self._handle_content,
+            "event": self._handle_event,
+            "press": self._handle_press,
+            "hid": self._handle_hidden_menu,
+            "moved": self._handle_move,
+            "drop": self._handle_drop,
+            "forget": self._handle_reset,
+            "busy": self._handle_busy,
+            "gone": self._handle_departure,
+            "notice": self._handle_notification,
+            "trouble": self._handle_trouble,
+            "ready": self._handle_ready,
+        }
+        self._changes: dict[str, Callable[[Node, str, Message], Iterable[AxObservation]]] = {
+            "state-changed": self._handle_state,
+            "text-changed": self._handle_text,
+            "property-change": self._handle_property,
+            "active-descendant-changed": self._handle_descendant,
+            "children-changed": self._handle_children,
+        }
 
     @property
     def due(self) -> bool:
         """Whether there is something to be read when it rested."""
-        return self._holding.due
+        return self._debouncer.has_due
 
     def take_due(self) -> list[str]:
-        """The ids of the objects that are to be read now; each is told when its ``read`` comes."""
-        return self._holding.take()
+        """Return the ids of the objects to read now; each is reported when its ``read`` comes."""
+        return self._debouncer.take_due()
 
     def settle(self) -> list[AxObservation]:
-        """Tell of what is due by what the events alone say of it."""
-        return self._holding.settle()
+        """Report what is due by what the events alone say of it."""
+        return self._debouncer.settle()
 
     def feed(self, message: Message) -> list[AxObservation]:
-        """One message."""
-        return list(self._feed(message))
-
-    def _feed(self, message: Message) -> Iterator[AxObservation]:
+        """Follow one message; returns what it means. One of an unknown type means nothing."""
         self._at = message.get("at", self._at)
-        match message["t"]:
-            case "node":
-                self.model.add(message)
-            case "app":
-                yield from self._appeared(message)
-            case "windows":
-                yield from self._windows.listed(message, self._flags())
-                yield from self._sight.look(message["bus"])
-            case "walked":
-                yield from self._walked(message)
-            case "read":
-                yield from self._holding.read(message, self._flags("initial"))
-            case "event":
-                yield from self._event(message)
-            case "press":
-                if pressed := self._pressing.press(message):
-                    by = "key" if message["what"] == "key" else "pointer"
-                    yield AxObservation("widget.activated", pressed | {"by": by})
-            case "hid" if node := self.model.nodes.get(message["id"]):
-                self._pressing.hid(node, self._at)
-            case "moved" if node := self.model.nodes.get(message["id"]):
-                node.index = message["index"]
-            case "drop":
-                self.model.nodes.pop(message["id"], None)
-            case "forget":
-                self.model.nodes.clear()
-            case "busy":
-                yield from self._sight.busy(message["bus"], message["on"])
-            case "gone":
-                yield from self._program_gone(message["bus"])
-            case "notice":
-                yield self._notice(message)
-            case "trouble":
-                yield AxObservation(
-                    "alarm.raised", {"source": "ax", "of": message["of"], "reason": message["why"]}
-                )
-            case "ready":
-                self._baseline = False
+        handler = self._handlers.get(message["t"])
+        return [] if handler is None else list(handler(message))
+
+    # -- objects
+
+    def _handle_node(self, message: Message) -> Iterable[AxObservation]:
+        self.model.add(message)
+        return ()
+
+    def _handle_move(self, message: Message) -> Iterable[AxObservation]:
+        node = self.model.nodes.get(message["id"])
+        if node is not None:
+            node.index = message["index"]
+        return ()
+
+    def _handle_drop(self, message: Message) -> Iterable[AxObservation]:
+        self.model.nodes.pop(message["id"], None)
+        return ()
+
+    def _handle_reset(self, message: Message) -> Iterable[AxObservation]:
+        self.model.nodes.clear()
+        return ()
+
+    def _handle_content(self, message: Message) -> Iterable[AxObservation]:
+        return self._debouncer.read(message, self._flags("initial"))
+
+    # -- presses
+
+    def _handle_press(self, message: Message) -> Iterator[AxObservation]:
+        widget = self._pressing.press(message)
+        if widget:
+            by = "key" if message["what"] == "key" else "pointer"
+            yield AxObservation("widget.activated", widget | {"by": by})
+
+    def _handle_hidden_menu(self, message: Message) -> Iterable[AxObservation]:
+        node = self.model.nodes.get(message["id"])
+        if node is not None:
+            self._pressing.hid(node, self._at)
+        return ()
 
     def _flags(self, other: str = "") -> dict[str, bool]:
-        """What is added to an event that nobody caused now."""
+        """Return what is added to an event that nobody caused now: ``baseline``, else ``other``."""
         if self._baseline:
             return {"baseline": True}
         return {other: True} if other else {}
 
     # -- programs
 
-    def _appeared(self, message: Message) -> Iterator[AxObservation]:
+    def _handle_program(self, message: Message) -> Iterator[AxObservation]:
         app = self.model.app(message["bus"])
         root = self.model.nodes.get(message["id"])
-        app.name = root.name if root is not None else app.name
-        app.toolkit, app.pid = message["toolkit"], message["pid"]
+        if root is not None:
+            app.name = root.name
+        app.toolkit = message["toolkit"]
+        app.pid = message["pid"]
         app.coarse = app.toolkit == "GTK" and message["version"].startswith("4.")
-        said: dict[str, Any] = {"app": app.name}
+        data: dict[str, Any] = {"app": app.name}
         if app.toolkit:
-            said["toolkit"] = f"{app.toolkit} {message['version']}".strip()
+            data["toolkit"] = f"{app.toolkit} {message['version']}".strip()
         if app.pid:
-            said["pid"] = app.pid
-        yield AxObservation("app.appeared", said | self._flags())
+            data["pid"] = app.pid
+        yield AxObservation("app.appeared", data | self._flags())
 
-    def _program_gone(self, bus: str) -> Iterator[AxObservation]:
+    def _handle_windows(self, message: Message) -> Iterator[AxObservation]:
+        yield from self._windows.listed(message, self._flags())
+        yield from self._visibility.look(message["bus"])
+
+    def _handle_busy(self, message: Message) -> Iterable[AxObservation]:
+        return self._visibility.busy(message["bus"], message["on"])
+
+    def _handle_departure(self, message: Message) -> Iterator[AxObservation]:
+        bus = message["bus"]
         if bus not in self.model.apps:
             return
         yield from self._windows.listed({"bus": bus, "windows": []}, {})
-        yield from self._sight.program_left(bus)
+        yield from self._visibility.program_left(bus)
         yield AxObservation("app.vanished", {"app": self.model.apps[bus].name})
         self.model.drop(bus)
 
-    def _walked(self, message: Message) -> Iterator[AxObservation]:
+    def _handle_walk(self, message: Message) -> Iterator[AxObservation]:
         window = self.model.windows.get(message["id"])
         if window is None:
             return
-        first, window.nodes, window.tries = not window.nodes, message["nodes"], message["tries"]
-        yield from self._sight.look(window.bus)
-        on = (
-            [node for node in self.model.inside(window.id) if self._is_switched_on(node)]
-            if first
-            else []
-        )
-        for node in on[:MAX_INITIAL]:
-            state = "selected" if node.role == "page tab" else "checked"
-            node.switches[state] = True
-            yield AxObservation(
-                "widget.state_changed",
-                self._describe(node) | {"state": state, "on": True} | self._flags("initial"),
-            )
+        is_first = not window.nodes
+        window.nodes = message["nodes"]
+        window.tries = message["tries"]
+        yield from self._visibility.look(window.bus)
+        if is_first:
+            switched_on = filter(self._is_switched_on, self.model.inside(window.id))
+            for node in list(switched_on)[:MAX_INITIAL]:
+                state = "selected" if node.role == "page tab" else "checked"
+                yield self._switch(node, state, True, self._flags("initial"))
 
     def _is_switched_on(self, node: Node) -> bool:
+        if not self.model.is_visible(node):
+            return False
         if node.role == "page tab":
-            return "selected" in node.states and self.model.is_visible(node)
-        return node.role in CHECKABLE and "checked" in node.states and self.model.is_visible(node)
+            return "selected" in node.states
+        return node.role in CHECKABLE and "checked" in node.states
 
-    def _notice(self, message: Message) -> AxObservation:
+    def _handle_notification(self, message: Message) -> Iterator[AxObservation]:
         mask = self._masker.mask_text
-        said = {"app": message["app"], "title": mask(message["title"])}
-        return AxObservation(
-            "notification.shown",
-            said | ({"body": mask(message["body"])} if message["body"] else {}),
-        )
+        data = {"app": message["app"], "title": mask(message["title"])}
+        if message["body"]:
+            data["body"] = mask(message["body"])
+        yield AxObservation("notification.shown", data)
+
+    def _handle_trouble(self, message: Message) -> Iterator[AxObservation]:
+        data = {"source": "ax", "of": message["of"], "reason": message["why"]}
+        yield AxObservation("alarm.raised", data)
+
+    def _handle_ready(self, message: Message) -> Iterable[AxObservation]:
+        self._baseline = False
+        return ()
 
     # -- events
 
-    def _event(self, message: Message) -> Iterator[AxObservation]:
+    def _handle_event(self, message: Message) -> Iterable[AxObservation]:
         node = self.model.nodes.get(message["id"])
         if node is None:
-            return
+            return ()
         group, _, rest = message["type"].partition(":")
         what, _, detail = rest.partition(":")
-        if group == "focus":  # GTK 2 tells it in this old way only
-            yield from self._focused(node)
-        elif group == "window":
-            yield from self._windows.handle(what, node, self._flags())
-        elif what == "state-changed":
-            yield from self._state(node, detail, bool(message["d1"]))
-        elif what == "text-changed":
-            yield from self._holding.edited(node, detail.partition(":")[0], message)
-        elif what == "property-change" and detail == "accessible-value":
-            self._holding.valued(node)
-        elif what == "property-change" and detail == "accessible-name":
-            yield from self._named(node, message["any"])
-        elif what == "active-descendant-changed" and isinstance(message["any"], dict):
-            yield from self._focused(self.model.nodes.get(message["any"]["id"] or ""))
-        elif what == "children-changed":
-            yield AxObservation(
-                "widget.removed" if detail.startswith("remove") else "widget.added",
-                self._describe(node),
-            )
+        if group == "focus":  # GTK 2 reports it in this old way only
+            return self._focus_on(node)
+        if group == "window":
+            return self._windows.handle(what, node, self._flags())
+        handler = self._changes.get(what)
+        return () if handler is None else handler(node, detail, message)
 
-    def _named(self, node: Node, name: Any) -> Iterator[AxObservation]:
-        if not isinstance(name, str):
-            return
+    def _handle_text(self, node: Node, detail: str, message: Message) -> Iterable[AxObservation]:
+        return self._debouncer.record_edit(node, detail.partition(":")[0], message)
+
+    def _handle_property(
+        self, node: Node, detail: str, message: Message
+    ) -> Iterable[AxObservation]:
+        if detail == "accessible-value":
+            self._debouncer.record_value(node)
+        elif detail == "accessible-name" and isinstance(message["any"], str):
+            return self._rename(node, message["any"])
+        return ()
+
+    def _handle_descendant(
+        self, node: Node, detail: str, message: Message
+    ) -> Iterable[AxObservation]:
+        descendant = message["any"]
+        if not isinstance(descendant, dict):
+            return ()
+        return self._focus_on(self.model.nodes.get(descendant["id"] or ""))
+
+    def _handle_children(
+        self, node: Node, detail: str, message: Message
+    ) -> Iterator[AxObservation]:
+        kind = "widget.removed" if detail.startswith("remove") else "widget.added"
+        yield AxObservation(kind, self._describe(node))
+
+    def _rename(self, node: Node, name: str) -> Iterable[AxObservation]:
         if node.id in self.model.windows:
-            yield from self._windows.titled(node, name)
-        else:
-            self.model.rename(node, name)
-            self._holding.named(node)
+            return self._windows.titled(node, name)
+        self.model.rename(node, name)
+        self._debouncer.record_name(node)
+        return ()
 
-    def _state(self, node: Node, state: str, on: bool) -> Iterator[AxObservation]:
+    def _handle_state(self, node: Node, state: str, message: Message) -> Iterator[AxObservation]:
+        on = bool(message["d1"])
         was = state in node.states
-        node.pointed = node.pointed or (on and state in ("selected", "focused"))
-        (node.states.add if on else node.states.discard)(state)
+        if on:
+            node.states.add(state)
+            node.pointed |= state in ("selected", "focused")
+        else:
+            node.states.discard(state)
         if state == "selected":
             self._pressing.select(node, on, self._at)
-        if state == "active":
-            if on:
-                yield from self._windows.handle("activate", node, self._flags())
-        elif state == "focused":
-            if on:
-                yield from self._focused(node)
+        if state in SWITCHES:
+            yield from self._handle_switch(node, state, was, on)
         elif state == "sensitive":
-            self._holding.sensed(node, was)
-        elif state == "armed":
-            if was and not on:
-                yield AxObservation("widget.activated", self._describe(node) | {"by": "toolkit"})
-        elif (
-            state in SWITCHES
-            and node.switches.get(state, was and not on) != on
-            and self._tells(node, state)
-        ):
-            node.switches[state] = on
-            yield AxObservation(
-                "widget.state_changed",
-                self._describe(node) | {"state": state, "on": on} | self._flags(),
-            )
+            self._debouncer.record_sensitivity(node, was)
+        elif state == "armed" and was and not on:
+            yield AxObservation("widget.activated", self._describe(node) | {"by": "toolkit"})
+        elif state == "active" and on:
+            yield from self._windows.handle("activate", node, self._flags())
+        elif state == "focused" and on:
+            yield from self._focus_on(node)
 
-    def _tells(self, node: Node, state: str) -> bool:
-        """Whether a person would see the switch: menus and hidden panels follow their program's
-        state by themselves."""
+    def _handle_switch(
+        self, node: Node, state: str, was: bool, on: bool
+    ) -> Iterator[AxObservation]:
+        before = node.switches.get(state, was and not on)
+        if before != on and self._is_noticeable(node, state):
+            yield self._switch(node, state, on, self._flags())
+
+    def _switch(self, node: Node, state: str, on: bool, flags: dict[str, bool]) -> AxObservation:
+        node.switches[state] = on
+        data = self._describe(node) | {"state": state, "on": on} | flags
+        return AxObservation("widget.state_changed", data)
+
+    def _is_noticeable(self, node: Node, state: str) -> bool:
+        """Return whether a person would see the switch: menus and hidden panels follow their
+        program's state by themselves."""
         if node.role in MENUS:
             return state != "selected" and node.pointed
         return self.model.is_visible(node) and (state != "selected" or node.name != "")
 
-    def _focused(self, node: Node | None) -> Iterator[AxObservation]:
+    def _focus_on(self, node: Node | None) -> Iterator[AxObservation]:
         if node is None or node.id == self._focus or node.role in UNFOCUSED:
             return
         self._pressing.focus(node, self._at)
         left = self.model.nodes.get(self._focus)
         self._focus = node.id
-        self._holding.moved_on(left, node)
+        self._debouncer.record_focus(left, node)
         if not self._baseline:
             yield AxObservation("widget.focused", self._describe(node))
 
     def _describe(self, node: Node) -> dict[str, Any]:
-        return self._holding.describe(node)
+        return self._debouncer.describe(node)
 
 
 __all__ = ["AxObservation", "DesktopFold", "feed_all"]
 
 
 def feed_all(fold: DesktopFold, messages: Iterable[Message]) -> list[AxObservation]:
-    """What a whole recording tells."""
-    return [say for message in messages for say in fold.feed(message)]
+    """Follow a whole recording; returns all that it means."""
+    return [observation for message in messages for observation in fold.feed(message)]

@@ -1,4 +1,4 @@
-"""What the fold gives: an event's kind and its data."""
+"""What the fold returns of a message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class AxObservation(NamedTuple):
-    """Happened."""
+    """Something that happened on the desktop: an event's kind and its data."""
 
     kind: str
     data: dict[str, Any]

@@ -1,5 +1,5 @@
-"""Which button or menu item was activated: told by the X server's presses and the tree, since
-toolkits tell nothing.
+"""Which button or menu item was activated, by the X server's presses and the tree: toolkits do not
+report it.
 
 A key that activates, pressed while a button or an item of an open menu has the focus, activates it.
 The pointer does where it goes down and up in the same place: on the highlighted item of an open
@@ -71,7 +71,7 @@ class Pressing:
         self._clicks: dict[int, _ObservedPress] = {}
 
     def focus(self, node: Node, at: int) -> None:
-        """An object has the focus now."""
+        """Follow that an object has the focus now."""
         window = self._model.window_of(node)
         if node.role in ITEMS:
             self._past.append(_Since(at, self._item(node), None, window))
@@ -80,7 +80,7 @@ class Pressing:
             self._past.append(_Since(at, None, self._button(node.id), window, gained=True))
 
     def select(self, node: Node, on: bool, at: int) -> None:
-        """An object was highlighted, or is no more."""
+        """Follow that an object was highlighted, or is no more."""
         last = self._past[-1]
         if on and node.role in ITEMS:
             self._past.append(last._replace(at=at, item=self._item(node), gained=False))
@@ -88,40 +88,50 @@ class Pressing:
             self._hide(at)
 
     def hid(self, node: Node, at: int) -> None:
-        """A menu is not shown any more."""
+        """Follow that a menu is not shown any more."""
         if node.role in POPUPS and self._highlit:
             self._hide(at)
 
     def press(self, message: Message) -> Found:
-        """``what``: key, down, under (the ``id`` of what was under the pointer as it went down),
-        up, dragged."""
-        if message["what"] == "key":
+        """Follow a press; returns the widget that it activates, if any.
+
+        Its ``what``: key, down, under (the ``id`` of what was under the pointer as it went down),
+        up, dragged.
+        """
+        what = message["what"]
+        if what == "key":
             then = self._then(message["at"])
             return then.item or then.button
-        if message["what"] == "down":
-            self._clicks[message["n"]] = _ObservedPress(
-                self._then(message["at"])._replace(at=message["at"])
-            )
-        elif click := self._clicks.get(message["n"]):
-            if message["what"] == "under":
-                node = self._model.nodes.get(message["id"] or "")
-                click.under = self._button(node.id) if node is not None else None
-                click.unknown = node is None or self._model.window_of(node) != click.down.window
-                return None
-            del self._clicks[message["n"]]
-            return self._clicked(click) if message["what"] == "up" else None
-        return None
+        number = message["n"]
+        if what == "down":
+            then = self._then(message["at"])
+            self._clicks[number] = _ObservedPress(then._replace(at=message["at"]))
+            return None
+        if what == "under":
+            self._note_under(number, message["id"] or "")
+            return None
+        click = self._clicks.pop(number, None)
+        return self._clicked(click) if click is not None and what == "up" else None
+
+    def _note_under(self, number: int, id_: str) -> None:
+        click = self._clicks.get(number)
+        if click is None:
+            return
+        node = self._model.nodes.get(id_)
+        click.under = None if node is None else self._button(id_)
+        click.unknown = node is None or self._model.window_of(node) != click.down.window
 
     def _clicked(self, click: _ObservedPress) -> Found:
-        since = [one for one in self._past if one.at >= click.down.at]
-        item = click.down.item or next((one.item for one in since if one.item), None)
+        since = [state for state in self._past if state.at >= click.down.at]
+        item = click.down.item or next((state.item for state in since if state.item), None)
         if item or click.under or not click.unknown:
             return item or click.under
-        gained = (one.button for one in since if one.gained and one.window == click.down.window)
+        window = click.down.window
+        gained = (state.button for state in since if state.gained and state.window == window)
         return next((button for button in gained if button), None)
 
     def _then(self, at: int) -> _Since:
-        return next((one for one in reversed(self._past) if one.at <= at), self._past[0])
+        return next((state for state in reversed(self._past) if state.at <= at), self._past[0])
 
     def _hide(self, at: int) -> None:
         self._highlit = ""
@@ -132,19 +142,21 @@ class Pressing:
         self._highlit = "" if opens else node.id
         return None if opens else self._of(node)
 
-    def _button(self, one: str) -> Found:
-        node = self._model.nodes.get(one)
-        for above in self._model.line(node)[:HIGHEST] if node is not None else ():
+    def _button(self, id_: str) -> Found:
+        """Return the button that an object is, or is in; None: there is none that can be used."""
+        node = self._model.nodes.get(id_)
+        if node is None:
+            return None
+        for above in self._model.line(node)[:HIGHEST]:
             if above.role in BUTTONS:
-                able = above.states & {"sensitive", "enabled"} and not self._opens(above)
-                return self._of(above) if able else None
+                is_able = above.states & {"sensitive", "enabled"} and not self._opens(above)
+                return self._of(above) if is_able else None
         return None
 
     def _opens(self, node: Node) -> bool:
-        """Whether an item opens a menu, as those of Qt's menu bar."""
+        """Return whether an item opens a menu, as those of Qt's menu bar."""
         above = self._model.nodes.get(node.parent)
         if "has-popup" in node.states or (above is not None and above.role == "menu bar"):
             return True
-        return any(
-            other.parent == node.id and other.role in POPUPS for other in self._model.nodes.values()
-        )
+        children = (other for other in self._model.nodes.values() if other.parent == node.id)
+        return any(child.role in POPUPS for child in children)

@@ -1,8 +1,8 @@
-"""What was told of programs and windows, across the lives of the child and of the daemon.
+"""What was reported of programs and windows, across the lives of the child and of the daemon.
 
 Ids on the accessibility bus live as long as the bus, so what was there before a loss and is not
-after it is told as gone, late as it is. A program that runs on but did not come back to the bus, as
-when the bus itself died, is not gone: nothing of it is seen, and that is told.
+after it is reported as gone, late as it is. A program that runs on but did not come back to the
+bus, as when the bus itself died, is not gone: nothing of it is observed, which is a gap.
 """
 
 from __future__ import annotations
@@ -29,28 +29,30 @@ class Remembered:
         self.missing: set[str] = set()
 
     def follow(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Something was told."""
+        """Take in one event that was reported."""
         match kind:
             case "app.appeared":
                 self.programs[data["app"]] = data.get("pid", 0)
             case "app.vanished":
                 self.programs.pop(data["app"], None)
             case "window.opened" | "window.titled":
+                kept = data.keys() & {"app", "window", "role", "title"}
                 self.windows[data["window"]] = {
-                    key: value
-                    for key, value in data.items()
-                    if key in ("app", "window", "role", "title")
+                    key: value for key, value in data.items() if key in kept
                 }
             case "window.closed":
                 self.windows.pop(data["window"], None)
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
-        """Follow what a daemon before this one told."""
+        """Take in what a daemon before this one reported."""
         for _, kind, data in events:
             self.follow(kind, data)
 
     def compare(self, programs: set[str], windows: set[str], sink: Sink) -> None:
-        """After a new attachment: tell what is gone, and which programs run unseen."""
+        """Report, after a new attachment, what is gone and which programs run unobserved.
+
+        ``programs``: the names of those on the bus; ``windows``: the ids of those that are open.
+        """
         unseen = {
             name for name, pid in self.programs.items() if name not in programs and _runs(pid)
         }
@@ -65,17 +67,18 @@ class Remembered:
             sink("alarm.raised", {"source": "ax", "of": name, "reason": REASON})
 
     def review(self, programs: set[str], sink: Sink) -> None:
-        """A missing program may have ended, or come back as another process."""
+        """Look whether a missing program ended, or came back as another process."""
         for name in sorted(self.missing):
-            if name in programs or not _runs(self.programs.get(name, 0)):
-                self.missing.discard(name)
-                for window, data in list(self.windows.items()):
-                    if data["app"] == name and name not in programs:
-                        self._say(sink, "window.closed", self.windows[window])
-                if name not in programs:
-                    self._say(sink, "app.vanished", {"app": name})
-                sink("gap.ended", {"source": "ax", "of": name})
-                sink("alarm.ended", {"source": "ax", "of": name})
+            if name not in programs and _runs(self.programs.get(name, 0)):
+                continue
+            self.missing.discard(name)
+            if name not in programs:
+                for data in list(self.windows.values()):
+                    if data["app"] == name:
+                        self._say(sink, "window.closed", data)
+                self._say(sink, "app.vanished", {"app": name})
+            sink("gap.ended", {"source": "ax", "of": name})
+            sink("alarm.ended", {"source": "ax", "of": name})
 
     def _say(self, sink: Sink, kind: str, data: dict[str, Any]) -> None:
         self.follow(kind, data)
@@ -83,7 +86,8 @@ class Remembered:
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process with that id runs; one that ended and was not waited for does not."""
+    """Return whether a process with that id runs; one that ended and was not waited for does
+    not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:

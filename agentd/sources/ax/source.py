@@ -1,9 +1,10 @@
-"""The desktop source: one child at a time, its messages folded and told to the sink; texts read
+"""The desktop source: one child at a time, its messages folded and reported to the sink; texts read
 when they rested."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
@@ -18,11 +19,11 @@ from agentd.sources.ax.fold import AxObservation, DesktopFold
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import handle
 from agentd.sources.ax.remembered import Remembered
-from agentd.sources.ax.x_input import Eye
+from agentd.sources.ax.x_input import DisplayListener
 from detectors.model.kinds import reported_kinds
 
 REST_S = 0.2
-"""How long a text must rest before it is told, in seconds; a fence does not wait for that."""
+"""How long a text must rest before it is reported, in seconds; a fence does not wait for that."""
 MAX_REST_S = 2.0
 """How long one that never rests is waited for."""
 REVIEW_S = 1.0
@@ -56,7 +57,7 @@ class AxSource:
         self._live: _ListenerRun | None = None
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
-        """What a daemon before this one told of programs and windows."""
+        """Take in what a daemon before this one reported of programs and windows."""
         self._remembered.recall(events)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
@@ -82,13 +83,13 @@ class AxSource:
             await child.end()
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once all that programs said before, and what texts hold now, is told, or after
-        ``timeout_s``."""
+        """Return once all that programs reported before, and what texts hold now, is in the sink,
+        or after ``timeout_s`` seconds."""
         if self._live is not None:
             await self._live.fence(timeout_s)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """Wait until no text changes any more, at most `SEAL_S`, and tell what they hold.
+        """Wait until no text changes any more, at most `SEAL_S`, and report what they hold.
 
         A child that did not answer once in that time is a `journal.dropped`: nobody knows what
         happened.
@@ -97,11 +98,11 @@ class AxSource:
             await self._live.wait_settled(self._quiet_s, SEAL_S, closing=closing)
 
     def after_seal(self, step: int) -> None:
-        """Nothing is done after a seal."""
+        """Do nothing: texts are read before the seal."""
 
 
 class Passed(IntEnum):
-    """How far a fence came: not at all, past what programs said, past what texts hold."""
+    """How far a fence came: not at all, past what programs reported, past what texts hold."""
 
     NONE = 0
     HEARD = 1
@@ -109,7 +110,7 @@ class Passed(IntEnum):
 
 
 class _ListenerRun:
-    """One child's life."""
+    """One child's life: its messages, its fences, and the display beside it."""
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class _ListenerRun:
         self._kinds = kinds
         self._remembered = remembered
         self._sink = sink
-        self._eye: Eye | None = None
+        self._display: DisplayListener | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due_since = 0.0
         self._heard_at = 0.0
@@ -135,36 +136,41 @@ class _ListenerRun:
             child.say({"c": "children"})
 
     def compare(self, display: str | None) -> None:
-        """The baseline is told: what was there before this attachment and is not now is gone. From
-        now on listen to the X display too."""
-        self._eye = Eye(display, self.take, self._child.say, self._sink)
-        model = self._fold.model
-        windows = {handle(one) for one, window in model.windows.items() if window.open}
-        self._remembered.compare(self._programs(), windows, self._sink)
+        """Report what was there before this attachment and is not now, and listen to the X display
+        from now on."""
+        self._display = DisplayListener(display, self.take, self._child.say, self._sink)
+        windows = self._fold.model.windows
+        open_ = {handle(id_) for id_, window in windows.items() if window.open}
+        self._remembered.compare(self._programs(), open_, self._sink)
         log.info("The desktop is watched.", programs=sorted(self._programs()))
 
     def _programs(self) -> set[str]:
         return {app.name for app in self._fold.model.apps.values()}
 
     def take(self, message: Message) -> None:
-        """One message of the child."""
-        if message["t"] == "fence":
-            if passed := self._fences.pop(message["n"], None):
-                passed.set()
-            return
-        if message["t"] == "unread":
-            self._drop("what the accessibility child said can't be read")
-            return
-        if message["t"] == "hit":
-            if self._eye is not None:
-                self._eye.hit(message)
-            return
+        """Follow one message of the child."""
+        match message["t"]:
+            case "fence":
+                passed = self._fences.pop(message["n"], None)
+                if passed is not None:
+                    passed.set()
+            case "unread":
+                self._drop("what the accessibility child said can't be read")
+            case "hit":
+                if self._display is not None:
+                    self._display.hit(message)
+            case _:
+                self._feed(message)
+
+    def _feed(self, message: Message) -> None:
         message.setdefault("at", round(self._loop.time() * 1000))
-        for say in self._fold.feed(message):
-            self._tell(say)
-        if message["t"] == "event" and self._fold.due:
+        for observation in self._fold.feed(message):
+            self._tell(observation)
+        if not self._fold.due:
+            return
+        if message["t"] == "event":
             self._heard_at = self._loop.time()
-        if self._fold.due and self._timer is None:
+        if self._timer is None:
             self._due_since = self._loop.time()
             self._timer = self._loop.call_later(REST_S, self._rested)
 
@@ -180,7 +186,8 @@ class _ListenerRun:
             self._timer = self._loop.call_at(due, self._rested)
             return
         self._timer = None
-        if ids := self._fold.take_due():
+        ids = self._fold.take_due()
+        if ids:
             self._child.say({"c": "read", "ids": ids})
 
     async def fence(self, timeout_s: float) -> Passed:
@@ -191,17 +198,15 @@ class _ListenerRun:
             nonlocal passed
             await self._fence()
             passed = Passed.HEARD
-            if self._eye is not None:
-                await self._eye.wait_settled()
+            if self._display is not None:
+                await self._display.wait_settled()
             if self._fold.due:
                 await self._fence()
 
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await pass_fences()
                 passed = Passed.READ
-        except TimeoutError:
-            pass
         return passed
 
     async def _fence(self) -> None:
@@ -229,17 +234,18 @@ class _ListenerRun:
         self._sink("journal.dropped", {"source": "ax", "count": 1, "reason": reason})
 
     async def review(self) -> None:
-        """Look now and then whether programs that run unseen ended, or were started again."""
+        """Look every `REVIEW_S` whether programs that run unobserved ended, or were started
+        again."""
         while True:
             await asyncio.sleep(REVIEW_S)
             self._remembered.review(self._programs(), self._sink)
-            if self._eye is not None:
-                self._eye.review(app.pid for app in self._fold.model.apps.values())
+            if self._display is not None:
+                self._display.review(app.pid for app in self._fold.model.apps.values())
 
     async def end(self) -> None:
-        """No timer fires any more; who waits at a fence is let go."""
-        if self._eye is not None:
-            await self._eye.close()
+        """Stop the timer and the display, and let go who waits at a fence."""
+        if self._display is not None:
+            await self._display.close()
         if self._timer is not None:
             self._timer.cancel()
         for passed in self._fences.values():

@@ -1,5 +1,4 @@
-"""Which programs can't be seen: those that show windows with nothing in them, and those that do not
-answer."""
+"""Programs that can't be observed: those whose windows are empty, and those that do not answer."""
 
 from __future__ import annotations
 
@@ -9,8 +8,9 @@ from agentd.sources.ax.model import Model
 from agentd.sources.ax.observation import AxObservation
 
 EMPTY_TRIES = 3
-"""How often a program's windows must have been found empty; a little more than a second after the first look."""
+"""How often a program's windows must have been found empty: a little more than a second."""
 BUSY_TELLS = 2
+"""How often a program must have been reported as busy."""
 EMPTY = (
     "unobservable: its windows are there, but its accessibility tree is empty; "
     "it has to be started with accessibility on (a Chromium: --force-renderer-accessibility)"
@@ -18,55 +18,54 @@ EMPTY = (
 SILENT = "unobservable: it does not answer on the accessibility bus"
 
 
-class Sight:
-    """Raises and ends partial gaps, each with an alarm, by the program's name."""
+class Visibility:
+    """Begins and ends partial gaps, each with an alarm, by the program's name."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     def look(self, bus: str) -> Iterator[AxObservation]:
-        """A program's windows, or what is in them, may have changed."""
+        """Judge a program by its windows, or what is in them, which may have changed."""
         app = self._model.apps.get(bus)
         if app is None or app.blind == SILENT:
             return
-        shown = [
-            one for one in self._model.windows.values() if one.bus == bus and one.nodes is not None
-        ]
-        if any(one.nodes for one in shown):
-            yield from self._tell(bus, "")
-        elif any(one.tries >= EMPTY_TRIES for one in shown):
-            yield from self._tell(bus, EMPTY)
+        windows = [window for window in self._model.windows.values() if window.bus == bus]
+        if any(window.nodes for window in windows):
+            yield from self._report(bus, "")
+        elif any(window.nodes is not None and window.tries >= EMPTY_TRIES for window in windows):
+            yield from self._report(bus, EMPTY)
 
     def busy(self, bus: str, on: bool) -> Iterator[AxObservation]:
-        """A program does not answer, or does again."""
+        """Note that a program does not answer, or does again."""
         app = self._model.apps.get(bus)
         if app is None:
             return
         app.busy = app.busy + 1 if on else 0
         if app.busy >= BUSY_TELLS:
-            yield from self._tell(bus, SILENT)
+            yield from self._report(bus, SILENT)
         elif not on and app.blind == SILENT:
-            yield from self._tell(bus, "")
+            yield from self._report(bus, "")
             yield from self.look(bus)
 
     def program_left(self, bus: str) -> Iterator[AxObservation]:
-        """A program is gone: nothing of it is missed any more."""
-        yield from self._tell(bus, "")
+        """End the gap of a program that is gone: nothing of it is unobserved any more."""
+        yield from self._report(bus, "")
 
-    def _tell(self, bus: str, why: str) -> Iterator[AxObservation]:
+    def _report(self, bus: str, why: str) -> Iterator[AxObservation]:
+        """Report that a program can't be observed, and why; "": that it can."""
         app = self._model.apps[bus]
-        before, app.blind = app.blind, why
-        if bool(before) == bool(why) or any(
-            other.blind
-            for other in self._model.apps.values()
-            if other.name == app.name and other.bus != bus
-        ):
+        was_blind = bool(app.blind)
+        app.blind = why
+        if was_blind == bool(why) or self._has_blind_namesake(bus, app.name):
             return
-        of = {"source": "ax", "of": app.name}
-        for noun in ("gap", "alarm"):
-            if why:
-                yield AxObservation(
-                    "gap.began" if noun == "gap" else "alarm.raised", of | {"reason": why}
-                )
-            else:
-                yield AxObservation(f"{noun}.ended", of)
+        part = {"source": "ax", "of": app.name}
+        if why:
+            yield AxObservation("gap.began", part | {"reason": why})
+            yield AxObservation("alarm.raised", part | {"reason": why})
+        else:
+            yield AxObservation("gap.ended", part)
+            yield AxObservation("alarm.ended", part)
+
+    def _has_blind_namesake(self, bus: str, name: str) -> bool:
+        others = (app for app in self._model.apps.values() if app.name == name and app.bus != bus)
+        return any(app.blind for app in others)

@@ -27,15 +27,15 @@ DIALOGS = frozenset(
     )
 )
 NAMED = frozenset(("frame", "window", "internal frame", "unknown"))
-"""Roles of windows only if they have a name: those without are menus, tooltips and helpers of the toolkit. Unknown: it
-was gone before it could be asked."""
+"""Roles of windows only if they have a name: those without are menus, tooltips and helpers of the
+toolkit. Unknown: it was gone before it could be asked."""
 _REMEMBERED = 200
 
 
 class Windows:
     """The windows of all programs; ``flags`` are what baseline adds to an event.
 
-    ``closing`` gives what is to be told of a window, by its id, before it is told as closed.
+    ``closing`` gives what is to be reported of a window, by its id, before its end is.
     """
 
     def __init__(
@@ -49,34 +49,37 @@ class Windows:
         self._closed: deque[str] = deque(maxlen=_REMEMBERED)
 
     def listed(self, message: Mapping[str, Any], flags: dict[str, bool]) -> Iterator[AxObservation]:
-        """A program's windows as they are now."""
+        """Compare a program's windows with its list of them as they are now."""
         bus = message["bus"]
-        now = {said["id"]: said for said in message["windows"]}
+        now = {window["id"]: window for window in message["windows"]}
         self._listed[bus] = set(now)
-        for one in now:
-            self._model.aliases.pop(one, None)
-        for one in [
-            one
-            for one, window in self._model.windows.items()
-            if window.bus == bus and one not in now
-        ]:
-            yield from self._close(one)
-        for one, said in now.items():
-            if node := self._model.nodes.get(one):
-                before = node.name
-                self._model.rename(node, said["name"])
-                node.states = set(said["states"])
-                yield from self._meet(node, flags)
-                if node.name != before:
-                    self._model.windows[one].ahead = node.name
-                yield from self._title(node)
+        for id_ in now:
+            self._model.aliases.pop(id_, None)
+        for window in list(self._model.windows.values()):
+            if window.bus == bus and window.id not in now:
+                yield from self._close(window.id)
+        for id_, listed in now.items():
+            node = self._model.nodes.get(id_)
+            if node is not None:
+                yield from self._update(node, listed, flags)
         if self._active not in self._model.windows:
-            for one, said in now.items():
-                if "active" in said["states"]:
-                    yield from self._activate(one, flags)
+            for id_, listed in now.items():
+                if "active" in listed["states"]:
+                    yield from self._activate(id_, flags)
+
+    def _update(
+        self, node: Node, listed: Mapping[str, Any], flags: dict[str, bool]
+    ) -> Iterator[AxObservation]:
+        before = node.name
+        self._model.rename(node, listed["name"])
+        node.states = set(listed["states"])
+        yield from self._meet(node, flags)
+        if node.name != before:
+            self._model.windows[node.id].ahead = node.name
+        yield from self._title(node)
 
     def handle(self, what: str, node: Node, flags: dict[str, bool]) -> Iterator[AxObservation]:
-        """A window's own event: ``create``, ``activate``, ``destroy``."""
+        """Follow a window's own event: ``create``, ``activate``, ``destroy``."""
         node = self._own(node)
         if what == "destroy":
             yield from self._close(node.id)
@@ -89,8 +92,8 @@ class Windows:
             yield from self._activate(node.id, flags)
 
     def titled(self, node: Node, title: str) -> Iterator[AxObservation]:
-        """A window's own event: it has another title, unless a list said so before, or a later
-        one."""
+        """Follow a window's event of another title, unless a list brought that title before, or a
+        later one."""
         window = self._model.windows[node.id]
         if window.ahead:
             if window.ahead == title.strip():
@@ -110,59 +113,66 @@ class Windows:
             yield from self._meet(node, {})
 
     def _own(self, node: Node) -> Node:
-        """The object under which a window is listed, which some programs give another one of the
-        same title for."""
-        if node.id not in self._model.windows and node.id not in self._listed.get(
-            node.bus, {node.id}
-        ):
-            for one in self._model.windows.values():
-                same = (one.bus, one.role, one.title) == (node.bus, node.role, node.name)
-                if same and one.open and one.id in self._model.nodes:
-                    self._model.aliases[node.id] = one.id
+        """Return the object under which a window is listed: some programs give another one of the
+        same title for its events."""
+        listed = self._listed.get(node.bus, {node.id})
+        if node.id not in self._model.windows and node.id not in listed:
+            looks = (node.bus, node.role, node.name)
+            for window in self._model.windows.values():
+                is_same = (window.bus, window.role, window.title) == looks
+                if is_same and window.open and window.id in self._model.nodes:
+                    self._model.aliases[node.id] = window.id
         return self._model.nodes[self._model.aliases.get(node.id, node.id)]
 
     def _meet(
         self, node: Node, flags: dict[str, bool], *, there: bool = False
     ) -> Iterator[AxObservation]:
+        """Report a window as opened or closed by its states.
+
+        ``there``: whether its own event says that it is there.
+        """
         window = self._model.windows.get(node.id)
         if window is None:
-            window = self._model.windows[node.id] = Window(
-                node.id, node.bus, node.role, node.name, node.states
-            )
+            window = Window(node.id, node.bus, node.role, node.name, node.states)
+            self._model.windows[node.id] = window
         window.states = node.states
-        there = there or bool(node.states & {"showing", "active"})
-        if window.open and not node.states & {"showing", "visible", "active"} and not there:
-            window.open = False
-            yield from self._closing(window.id)
-            yield AxObservation("window.closed", self._describe(window))
-        elif (
-            not window.open
-            and there
-            and (node.role in DIALOGS or (node.role in NAMED and node.name != ""))
-        ):
-            window.open, window.title = True, node.name
+        is_there = there or bool(node.states & {"showing", "active"})
+        if window.open:
+            if not is_there and "visible" not in node.states:
+                window.open = False
+                yield from self._closing(window.id)
+                yield AxObservation("window.closed", self._describe(window))
+        elif is_there and _is_window(node):
+            window.open = True
+            window.title = node.name
             modal = {"modal": True} if "modal" in node.states else {}
             yield AxObservation("window.opened", self._describe(window) | modal | flags)
 
-    def _activate(self, one: str, flags: dict[str, bool]) -> Iterator[AxObservation]:
-        window = self._model.windows.get(one)
-        if window is not None and window.open and one != self._active:
-            self._active = one
+    def _activate(self, id_: str, flags: dict[str, bool]) -> Iterator[AxObservation]:
+        window = self._model.windows.get(id_)
+        if window is not None and window.open and id_ != self._active:
+            self._active = id_
             yield AxObservation("window.activated", self._describe(window) | flags)
 
-    def _close(self, one: str) -> Iterator[AxObservation]:
-        window = self._model.windows.pop(one, None)
+    def _close(self, id_: str) -> Iterator[AxObservation]:
+        window = self._model.windows.pop(id_, None)
         if window is None:
             return
-        self._closed.append(one)
-        if self._active == one:
+        self._closed.append(id_)
+        if self._active == id_:
             self._active = ""
         if window.open:
-            yield from self._closing(one)
+            yield from self._closing(id_)
             yield AxObservation("window.closed", self._describe(window))
 
     def _describe(self, window: Window) -> dict[str, Any]:
         return {
-            "app": self._model.app(window.bus).name, "window": handle(window.id), "role": window.role,
+            "app": self._model.app(window.bus).name,
+            "window": handle(window.id),
+            "role": window.role,
             "title": self._masker.mask_text(window.title),
-        }  # fmt: skip
+        }
+
+
+def _is_window(node: Node) -> bool:
+    return node.role in DIALOGS or (node.role in NAMED and node.name != "")

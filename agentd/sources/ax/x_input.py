@@ -1,5 +1,5 @@
-"""The X display beside the accessibility bus: hands presses to the fold, and names programs that
-are not on the bus."""
+"""The X display beside the accessibility bus: hands presses to the fold, names programs that are
+not on the bus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentd.sources.ax.display import Client, DesktopDisplay, Place
 from agentd.sources.ax.messages import Message
 
 LATE_S = 0.04
-"""How long after the pointer went up a menu's item may still be told as highlighted, in seconds."""
+"""How long after the pointer went up a menu's item may still be highlighted, in seconds."""
 ANSWER_S = 0.05
 SAME_CLOCK_MS = 10_000
 CLIENTS_S = 1.0
@@ -26,9 +26,10 @@ CLIENTS_S = 1.0
 STILL = 10
 """How many pixels the pointer may move between down and up and still click."""
 PATIENT = 3
-"""How many looks in a row must find a program's window without the program on the bus before that is told."""
-AGAIN_S, SELDOM_S = 0.5, 10.0
-"""How soon a display that can't be reached is tried again, in seconds, and how seldom in the end."""
+"""How many looks in a row must find a program's window without the program on the bus."""
+AGAIN_S = 0.5
+SELDOM_S = 10.0
+"""How soon, in seconds, a display out of reach is tried again, and how seldom in the end."""
 PRESSES = {"source": "ax", "of": "widget.activated"}
 REASON = "unobservable: its window is there, but it is not on the accessibility bus"
 
@@ -44,11 +45,12 @@ class _PendingPress:
     answered: bool = False
 
 
-class Eye:
-    """``feed``: takes messages for the fold; ``ask``: sends the child a command. Without a display
-    it sees nothing, which is a gap of ``widget.activated``; one that is lost is tried again.
+class DisplayListener:
+    """Listens to presses on the display ``name``.
 
-    The display is asked in a thread of its own: an X server that was stopped holds nothing up.
+    ``feed`` takes messages for the fold; ``ask`` sends the child a command. Without a display there
+    is a gap of ``widget.activated``; one that is lost is tried again. The display is asked in a
+    thread of its own: an X server that was stopped holds nothing up.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class Eye:
             await asyncio.sleep(wait)
 
     def _lose(self, why: str) -> None:
-        """No press is heard from now on; how clicks under way end is never known."""
+        """Drop the clicks under way, and report that no press is heard from now on."""
         self._down = None
         self._clicks.clear()
         self._clients = []
@@ -115,12 +117,12 @@ class Eye:
                 self._sink(kind, PRESSES)
 
     async def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening to the display."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
     def _take(self, kind: str, data: Mapping[str, Any]) -> None:
-        """What the thread saw, on the loop."""
+        """Follow what the thread reports, on the loop."""
         match kind:
             case "key":
                 self._feed({"t": "press", "what": "key", "at": data["at"]})
@@ -134,50 +136,57 @@ class Eye:
     def _went_down(self, place: Place, at: int) -> None:
         self._number += 1
         self._down = place
-        self._clicks[self._number] = _PendingPress()
+        click = self._clicks[self._number] = _PendingPress()
         self._idle.clear()
         self._feed({"t": "press", "what": "down", "n": self._number, "at": at})
-        if (
-            not place.pid
-        ):  # a window manager's frame, the desktop's ground, a menu; or it is gone already
-            self._clicks[self._number].answered = True
+        if not place.pid:
+            # A window manager's frame, the desktop's ground, a menu; or it is gone already.
+            click.answered = True
             return
         self._ask(
             {
-                "c": "hit", "n": self._number, "pid": place.pid,
-                "x": place.x, "y": place.y, "wx": place.window_x, "wy": place.window_y,
+                "c": "hit",
+                "n": self._number,
+                "pid": place.pid,
+                "x": place.x,
+                "y": place.y,
+                "wx": place.window_x,
+                "wy": place.window_y,
             }
-        )  # fmt: skip
+        )
 
     def _went_up(self, place: Place) -> None:
         click = self._clicks.get(self._number)
         if self._down is None or click is None:
             return
-        moved = max(abs(place.x - self._down.x), abs(place.y - self._down.y)) > STILL
-        self._down, click.up = None, "dragged" if moved else "up"
+        distance = max(abs(place.x - self._down.x), abs(place.y - self._down.y))
+        self._down = None
+        click.up = "dragged" if distance > STILL else "up"
         self._end_soon(self._number)
 
     def hit(self, message: Message) -> None:
-        """The child's answer to what is under the pointer."""
-        if click := self._clicks.get(message["n"]):
+        """Follow the child's answer to what is under the pointer."""
+        click = self._clicks.get(message["n"])
+        if click is not None:
             click.answered = True
             self._feed({"t": "press", "what": "under", "n": message["n"], "id": message["id"]})
             self._end_soon(message["n"])
 
     def _end_soon(self, number: int) -> None:
-        """A menu's item may be highlighted on the accessibility bus only now, though the pointer is
-        up already."""
+        """End a click that is up and answered, a little later: a menu's item may be highlighted on
+        the accessibility bus only now."""
         if self._clicks[number].up and self._clicks[number].answered:
             asyncio.get_running_loop().call_later(LATE_S, self._end_click, number)
 
     def _end_click(self, number: int) -> None:
-        if click := self._clicks.pop(number, None):
+        click = self._clicks.pop(number, None)
+        if click is not None:
             self._feed({"t": "press", "what": click.up, "n": number})
         if not self._clicks:
             self._idle.set()
 
     async def wait_settled(self) -> None:
-        """Return when the last click is told; a button that is held down is not waited for."""
+        """Return when the last click is reported; a button that is held down is not waited for."""
         if self._worker is not None:
             await self._worker.ask(lambda: None, ANSWER_S)
         if self._down is None:
@@ -185,10 +194,9 @@ class Eye:
 
     def review(self, on_bus: Iterable[int]) -> None:
         """Compare the windows on the display with the programs (process ids) on the bus."""
-        clients = self._clients
         pids = set(on_bus)
-        absent = {client.program for client in clients if client.pid not in pids}
-        absent -= {client.program for client in clients if client.pid in pids}
+        present = {client.program for client in self._clients if client.pid in pids}
+        absent = {client.program for client in self._clients} - present
         self._absent = {program: self._absent.get(program, 0) + 1 for program in absent}
         for program in sorted(absent - self._told):
             if self._absent[program] >= PATIENT:
@@ -202,15 +210,15 @@ class Eye:
 
 
 def _watch(name: str, worker: Worker) -> None:
-    """The thread's work: presses as they come, the list of windows now and then."""
+    """Report presses as they come, and the list of windows every `CLIENTS_S`; the thread's work."""
     display = DesktopDisplay(name)
     worker.ready()
     due = 0.0
     while not worker.stopping:
-        # Questions to the server take in what comes meanwhile, which no file descriptor tells of:
-        # so look again.
-        while heard := display.take_presses():
-            for press in heard:
+        # Questions to the server take in what comes meanwhile, which no file descriptor shows: so
+        # look again.
+        while presses := display.take_presses():
+            for press in presses:
                 place = {} if press.what == "key" else {"place": display.pointer()}
                 worker.tell(press.what, {"at": _clock(press.time)} | place)
         if time.monotonic() >= due:
@@ -223,8 +231,10 @@ def _watch(name: str, worker: Worker) -> None:
 
 
 def _clock(moment: int) -> int:
-    """A time of the X server's as ours, in ms. A server on this machine has the same clock; of
-    another it is now."""
+    """Return a time of the X server's as ours, in ms.
+
+    A server on this machine has the same clock; of another it is now.
+    """
     now = round(time.monotonic() * 1000)
     late = (now - moment) & 0xFFFFFFFF
     return now - late if late < SAME_CLOCK_MS else now

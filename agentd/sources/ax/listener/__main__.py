@@ -25,15 +25,23 @@ gi.require_version("Atspi", "2.0")
 import pyatspi  # noqa: E402
 from gi.repository import Gio, GLib  # noqa: E402
 
-from .event_loop import Desk  # noqa: E402
+from .event_loop import DesktopListener  # noqa: E402
 from .notices import watch_notices  # noqa: E402
 from .wire import LOST, ParentPipe  # noqa: E402
 
 LISTENS_TO = (
-    "window:create", "window:destroy", "window:activate", "window:deactivate",
-    "object:state-changed", "object:text-changed", "object:children-changed", "object:active-descendant-changed",
-    "object:property-change:accessible-name", "object:property-change:accessible-value", "focus",
-)  # fmt: skip
+    "window:create",
+    "window:destroy",
+    "window:activate",
+    "window:deactivate",
+    "object:state-changed",
+    "object:text-changed",
+    "object:children-changed",
+    "object:active-descendant-changed",
+    "object:property-change:accessible-name",
+    "object:property-change:accessible-value",
+    "focus",
+)
 NICE = 5
 """How much the child stands back behind the agent's programs."""
 
@@ -47,17 +55,17 @@ def main() -> None:
         bus, "org.a11y.atspi.Registry", Gio.BusNameWatcherFlags.AUTO_START, None,
         lambda *_: wire.lost("the accessibility registry is gone"),
     )  # fmt: skip
-    desk = Desk(wire, bus)
-    pyatspi.Registry.registerEventListener(wire.guard(desk.hear), *LISTENS_TO)
-    wire.listen(desk.command)
+    listener = DesktopListener(wire, bus)
+    pyatspi.Registry.registerEventListener(wire.guard(listener.hear), *LISTENS_TO)
+    wire.listen(listener.command)
     watch_notices(wire, os.environ.get("DBUS_SESSION_BUS_ADDRESS"))
-    desk.begin()
+    listener.begin()
     GLib.MainLoop().run()
 
 
 def accessibility_bus(wire: ParentPipe) -> Gio.DBusConnection:
-    """A connection of our own to the bus that the session names; it tells when the bus or its
-    registry dies."""
+    """Connect to the accessibility bus that the session names; ends the child where there is
+    none."""
     address = os.environ.get("AT_SPI_BUS_ADDRESS")
     flags = (
         Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT

@@ -36,8 +36,7 @@ class Asking:
         self.busy: dict[str, float] = {}
 
     def ask(self, bus: str, question: Callable[..., T], *arguments: Any) -> T | None:
-        """The answer; None: it can't be had, or is none. ``question`` takes the answer apart
-        itself."""
+        """Return the answer of ``question(*arguments)``; None: it can't be had, or is none."""
         if self.busy.get(bus, 0.0) > time.monotonic():
             return None
         try:
@@ -55,19 +54,19 @@ class Asking:
 
 
 def identity(source: Any) -> tuple[str, str]:
-    """(id, bus name) of an accessible: the id is unique on the bus."""
+    """Return (id, bus name) of an accessible; the id is unique on the bus."""
     app, path = source.app, source.path
     bus = app.bus_name if app is not None else ""
     return f"{bus}{path}", bus
 
 
 def states_of(source: Any) -> list[str]:
-    """The names of the states that are on, as in ``checked``."""
+    """Return the names of the states that are on, as in ``checked``."""
     return sorted(str(state.value_nick) for state in source.get_state_set().get_states())
 
 
 def text_of(source: Any) -> tuple[str, bool] | None:
-    """(text, whether it was cut); None: the object has no text."""
+    """Return (text, whether it was cut); None: the object has no text."""
     try:
         text = source.queryText()
     except NotImplementedError:
@@ -77,7 +76,7 @@ def text_of(source: Any) -> tuple[str, bool] | None:
 
 
 def value_of(source: Any) -> float | None:
-    """The current value; None: the object has none, or none that is a number."""
+    """Return the current value; None: the object has none, or none that is a number."""
     try:
         value = float(source.queryValue().currentValue)
     except NotImplementedError:
@@ -86,7 +85,7 @@ def value_of(source: Any) -> float | None:
 
 
 def label_of(source: Any) -> str:
-    """The name of what labels the object, cut; "" where nothing does."""
+    """Return the name of what labels the object, cut; "" where nothing does."""
     for relation in source.getRelationSet():
         if relation.getRelationType() == Atspi.RelationType.LABELLED_BY and relation.getNTargets():
             return (relation.getTarget(0).name or "")[:MAX_TEXT]

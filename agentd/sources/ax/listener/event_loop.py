@@ -1,5 +1,4 @@
-"""Events of the desktop's programs, told in the order in which they came; and the parent's
-commands."""
+"""Events of the desktop's programs, reported in their order; and the parent's commands."""
 
 from __future__ import annotations
 
@@ -12,32 +11,33 @@ from .asking import MAX_TEXT, PAUSE_S, Asking, identity, states_of, text_of, val
 from .hit import hit
 from .tree import ROOT, ObjectTree
 from .walk import PRIORITY, Walker
-from .windows_live import Fresh
+from .windows_live import LiveWindows
 from .wire import ParentPipe
 
 REVIEW_MS = 250
 """How soon after an event the windows of its program are looked at again."""
 BASELINE_MS = 3000
 WALK_S = 0.06
-"""How long a fence waits for the first look into a window, in seconds; that of a large window takes longer."""
+"""How long a fence waits for the first look into a window, in seconds; a large one takes longer."""
 STATES = frozenset(
     ("focused", "checked", "selected", "expanded", "sensitive", "pressed", "armed", "active")
 )
-"""States whose changes are told; the others (showing, defunct, has-tooltip, ...) come in floods and say little."""
+"""States whose changes are reported; the others (showing, defunct, has-tooltip, ...) come in floods
+and say little."""
 POPUPS = frozenset(("popup menu", "menu", "window"))
 SECRET = "password text"
 
 
-class Desk:
-    """``hear`` takes the bus's events, ``command`` the parent's lines; ``begin`` tells what is
-    there."""
+class DesktopListener:
+    """Reports what is on the bus: ``begin`` what is there, ``hear`` what happens, ``command`` what
+    the parent asks."""
 
     def __init__(self, wire: ParentPipe, bus: Gio.DBusConnection) -> None:
         self._wire = wire
         self._asking = Asking(self._busy)
-        self._fresh = Fresh(bus, self._asking)
+        self._live = LiveWindows(bus, self._asking)
         self._tree = ObjectTree(wire, self._asking)
-        self._walker = Walker(wire, self._tree, self._asking, self._read)
+        self._walker = Walker(wire, self._tree, self._asking, self._read, self._report_ready)
         self._roots: dict[str, Any] = {}  # bus name -> the application
         self._windows: dict[str, list[str]] = {}
         self._pids: dict[str, int] = {}
@@ -58,18 +58,17 @@ class Desk:
         )
 
     def begin(self) -> None:
-        """Tell what is there, then ``ready``."""
+        """Report what is there, then ``ready``, after `BASELINE_MS` at the latest."""
         self._look_at_programs()
-        self._walker.on_rest = self._tell_ready
-        GLib.timeout_add(BASELINE_MS, self._wire.guard(self._ready))
+        GLib.timeout_add(BASELINE_MS, self._wire.guard(self._end_baseline))
         if self._walker.resting:
-            self._tell_ready()
+            self._report_ready()
 
-    def _ready(self) -> bool:
-        self._tell_ready()
+    def _end_baseline(self) -> bool:
+        self._report_ready()
         return False
 
-    def _tell_ready(self) -> None:
+    def _report_ready(self) -> None:
         if not self._is_ready:
             self._is_ready = True
             self._wire.say({"t": "ready"})
@@ -85,7 +84,7 @@ class Desk:
         return False
 
     def _meet(self, root: Any) -> None:
-        """A program, perhaps for the first time."""
+        """Report a program, if this is the first time that it is met."""
         found, bus = identity(root)
         if bus in self._roots or not bus.startswith(":") or self._tree.describe(root) is None:
             return
@@ -94,33 +93,47 @@ class Desk:
         self._pids[bus] = ask(bus, root.get_process_id) or 0
         self._wire.say(
             {
-                "t": "app", "bus": bus, "id": found, "toolkit": (ask(bus, root.get_toolkit_name) or "")[:MAX_TEXT],
-                "version": (ask(bus, root.get_toolkit_version) or "")[:MAX_TEXT], "pid": self._pids[bus],
+                "t": "app",
+                "bus": bus,
+                "id": found,
+                "toolkit": (ask(bus, root.get_toolkit_name) or "")[:MAX_TEXT],
+                "version": (ask(bus, root.get_toolkit_version) or "")[:MAX_TEXT],
+                "pid": self._pids[bus],
             }
-        )  # fmt: skip
+        )
         self._look_at_windows(bus)
 
     def _look_at_windows(self, bus: str) -> None:
-        found = self._fresh.children(bus, ROOT)
-        if found is None:
+        ids = self._live.children(bus, ROOT)
+        if ids is None:
             return
-        told: list[dict[str, Any]] = []
-        for one in found:
-            path = one.removeprefix(bus)
-            if one not in self._tree.roles:
-                self._find_window(bus, one)
-            name, states = self._fresh.name(bus, path), self._fresh.states(bus, path)
-            if one in self._tree.roles and name is not None and states is not None:
-                told.append({"id": one, "name": name, "states": states})
-                if "active" in states:
-                    self._active, self._active_window = bus, one
-        for one in set(self._windows.get(bus, ())) - set(found):
-            self._tree.remove(one)
-            self._walker.forget(one)
-        self._windows[bus] = found
-        self._wire.say({"t": "windows", "bus": bus, "windows": told})
-        for window in told:
+        windows: list[dict[str, Any]] = []
+        for id_ in ids:
+            window = self._look_at_window(bus, id_)
+            if window is not None:
+                windows.append(window)
+        for id_ in set(self._windows.get(bus, ())) - set(ids):
+            self._tree.remove(id_)
+            self._walker.forget(id_)
+        self._windows[bus] = ids
+        self._wire.say({"t": "windows", "bus": bus, "windows": windows})
+        for window in windows:
             self._walker.walk(window["id"], bus)
+
+    def _look_at_window(self, bus: str, id_: str) -> dict[str, Any] | None:
+        """Return a window's name and states as they are now; None: it is gone, or does not
+        answer."""
+        if id_ not in self._tree.roles:
+            self._find_window(bus, id_)
+        path = id_.removeprefix(bus)
+        name = self._live.name(bus, path)
+        states = self._live.states(bus, path)
+        if id_ not in self._tree.roles or name is None or states is None:
+            return None
+        if "active" in states:
+            self._active = bus
+            self._active_window = id_
+        return {"id": id_, "name": name, "states": states}
 
     def _find_window(self, bus: str, wanted: str) -> None:
         """Get hold of a window by its id; the library's list of children may be an old one."""
@@ -159,18 +172,18 @@ class Desk:
 
     def _ping(self, bus: str) -> bool:
         if bus in self._roots:
-            self._fresh.name(bus, ROOT)
+            self._live.name(bus, ROOT)
         return False
 
     def _owner_changed(self, *signal: Any) -> None:
         name, _, new = signal[5].unpack()
         if new == "" and name in self._roots:
-            # What it said last may still be on its way over the library's own connection.
+            # Its last events may still be on their way over the library's own connection.
             GLib.idle_add(self._wire.guard(self._leave), name, priority=PRIORITY)
 
     def _leave(self, bus: str) -> bool:
-        for one in self._windows.pop(bus, ()):
-            self._walker.forget(one)
+        for window in self._windows.pop(bus, ()):
+            self._walker.forget(window)
         self._roots.pop(bus, None)
         self._pids.pop(bus, None)
         self._asking.busy.pop(bus, None)
@@ -182,64 +195,52 @@ class Desk:
     # -- events
 
     def hear(self, event: Any) -> None:
-        """One event from the bus."""
-        kind, source = event.rawType, event.source
-        parts = (kind + "::").split(":")
+        """Follow one event from the bus."""
+        source = event.source
         if source is None or source.app is None:
             return
+        kind = event.rawType
+        _, what, detail, *_ = (kind + "::").split(":")
         found, bus = identity(source)
-        if parts[1] == "state-changed" and parts[2] not in STATES:
-            if (
-                parts[2] == "showing"
-                and not event.detail1
-                and self._tree.roles.get(found) in POPUPS
-            ):
+        if what == "state-changed" and detail not in STATES:
+            if detail == "showing" and not event.detail1 and self._tree.roles.get(found) in POPUPS:
                 self._wire.say({"t": "hid", "id": found})
-            return
-        if not bus.startswith(":"):
+        elif not bus.startswith(":"):
             self._look_at_programs()  # the desktop itself: a program came or went
-            return
-        if parts[1] == "children-changed":
-            self._children_changed(event, parts[2], found, bus)
-            return
-        self._touch(bus)
-        if parts[2] == "sensitive" and found not in self._tree.roles:
-            # hundreds of a closed menu's items follow every key in an office program: nobody sees
-            # them
-            return
+        elif what == "children-changed":
+            self._children_changed(event, detail, found, bus)
+        else:
+            self._touch(bus)
+            # Hundreds of a closed menu's items follow every key in an office program as sensitive:
+            # nobody sees them.
+            if detail != "sensitive" or found in self._tree.roles:
+                self._report(event, kind, found, bus)
+
+    def _report(self, event: Any, kind: str, found: str, bus: str) -> None:
+        """Report an event to the parent, its object described before it."""
         if kind == "window:activate":
-            self._active, self._active_window = bus, found
-        known = self._tree.describe(source)
-        if (
-            known is None
-            and kind in ("window:create", "window:activate")
-            and isinstance(event.any_data, str)
-        ):
-            known = self._tree.remember(source, event.any_data)
+            self._active = bus
+            self._active_window = found
+        known = self._tree.describe(event.source)
+        is_window = kind in ("window:create", "window:activate")
+        if known is None and is_window and isinstance(event.any_data, str):
+            known = self._tree.remember(event.source, event.any_data)
         if known is not None:
-            any_data = self._any(event, known)
-            self._wire.say(
-                {
-                    "t": "event",
-                    "type": kind,
-                    "id": known,
-                    "d1": event.detail1,
-                    "d2": event.detail2,
-                    "any": any_data,
-                }
-            )
+            self._say_event(kind, known, event.detail1, event.detail2, self._any(event, known))
+
+    def _say_event(self, kind: str, id_: str, d1: int, d2: int, any_: Any) -> None:
+        self._wire.say({"t": "event", "type": kind, "id": id_, "d1": d1, "d2": d2, "any": any_})
 
     def _any(self, event: Any, known: str) -> Any:
+        """Return what an event carries: an object's id, or a text that is no secret's."""
         data = event.any_data
         if isinstance(data, Atspi.Accessible):
-            return (
-                {"id": self._tree.describe(data)}
-                if event.rawType.startswith("object:active-d")
-                else None
-            )
-        if not isinstance(data, str) or (
-            self._tree.roles.get(known) == SECRET and "text" in event.rawType
-        ):
+            if event.rawType.startswith("object:active-d"):
+                return {"id": self._tree.describe(data)}
+            return None
+        if not isinstance(data, str):
+            return None
+        if self._tree.roles.get(known) == SECRET and "text" in event.rawType:
             return None
         return data[:MAX_TEXT]
 
@@ -253,56 +254,42 @@ class Desk:
         child = event.any_data
         if not isinstance(child, Atspi.Accessible) or found not in self._tree.roles:
             return
-        gone = how.startswith("remove")
+        is_gone = how.startswith("remove")
         below = identity(child)[0]
-        if self._children_wanted and (not gone or below in self._tree.roles):
+        if self._children_wanted and (not is_gone or below in self._tree.roles):
             known = self._tree.describe(child)
             if known is not None:
-                self._wire.say(
-                    {
-                        "t": "event",
-                        "type": event.rawType,
-                        "id": known,
-                        "d1": 0,
-                        "d2": 0,
-                        "any": None,
-                    }
-                )
-        if gone:
+                self._say_event(event.rawType, known, 0, 0, None)
+        if is_gone:
             self._tree.remove(below)
 
     # -- commands
 
     def command(self, command: dict[str, Any]) -> None:
-        """One line from the parent."""
-        if command["c"] == "children":
-            self._children_wanted = True
-        elif command["c"] == "read":
-            self._read(command["ids"])
-        elif command["c"] == "hit":
-            self._wire.say({"t": "hit", "n": command["n"], "id": self._hit(command)})
-        elif command["c"] == "fence":
-            self._touched.add(self._active)
-            self._review()
-            until = time.monotonic() + WALK_S
-            GLib.idle_add(
-                self._wire.guard(self._fence),
-                command["n"],
-                command["ids"],
-                until,
-                priority=PRIORITY,
-            )
+        """Follow one line from the parent."""
+        match command["c"]:
+            case "children":
+                self._children_wanted = True
+            case "read":
+                self._read(command["ids"])
+            case "hit":
+                self._wire.say({"t": "hit", "n": command["n"], "id": self._hit(command)})
+            case "fence":
+                self._touched.add(self._active)
+                self._review()
+                until = time.monotonic() + WALK_S
+                fence = self._wire.guard(self._fence)
+                GLib.idle_add(fence, command["n"], command["ids"], until, priority=PRIORITY)
 
     def _hit(self, command: dict[str, Any]) -> str | None:
-        known = [
-            one
-            for bus in self._windows
-            if command["pid"] in (0, self._pids.get(bus))
-            for one in self._windows[bus]
-        ]
-        known.sort(key=lambda one: one != self._active_window)
-        windows = [self._tree.handles[one] for one in known if one in self._tree.handles]
-        found = hit(self._asking, windows, command)
+        """Return the id of the object at a place of the screen; None: nothing is known there."""
+        ids: list[str] = []
+        for bus, windows in self._windows.items():
+            if command["pid"] in (0, self._pids.get(bus)):
+                ids += windows
+        ids.sort(key=lambda id_: id_ != self._active_window)
+        handles = [self._tree.handles[id_] for id_ in ids if id_ in self._tree.handles]
+        found = hit(self._asking, handles, command)
         return None if found is None else self._tree.describe(found)
 
     def _fence(self, number: int, ids: list[str], until: float) -> bool:
@@ -313,22 +300,26 @@ class Desk:
         return False
 
     def _read(self, ids: list[str]) -> None:
-        for one in ids:
-            handle, role = self._tree.handles.get(one), self._tree.roles.get(one)
-            if handle is None:
-                self._wire.say({"t": "read", "id": one, "dead": True})
-                continue
-            bus = identity(handle)[1]
-            states = self._asking.ask(bus, states_of, handle)
-            said: dict[str, Any] = {"t": "read", "id": one, "states": states}
-            text = None if role == SECRET else self._asking.ask(bus, text_of, handle)
-            value = self._asking.ask(bus, value_of, handle)
-            if text is not None:
-                said |= {"text": text[0], "cut": text[1]}
-            if value is not None:
-                said["value"] = value
-            if bus in self._asking.busy:
-                said = {"t": "read", "id": one, "late": True}
-            elif states is None or "defunct" in states:
-                said = {"t": "read", "id": one, "dead": True}
-            self._wire.say(said)
+        for id_ in ids:
+            self._wire.say({"t": "read", "id": id_, **self._content(id_)})
+
+    def _content(self, id_: str) -> dict[str, Any]:
+        """Return what an object holds: states, text and value, or that it is dead or late."""
+        handle = self._tree.handles.get(id_)
+        if handle is None:
+            return {"dead": True}
+        is_secret = self._tree.roles.get(id_) == SECRET
+        bus = identity(handle)[1]
+        states = self._asking.ask(bus, states_of, handle)
+        text = None if is_secret else self._asking.ask(bus, text_of, handle)
+        value = self._asking.ask(bus, value_of, handle)
+        if bus in self._asking.busy:
+            return {"late": True}
+        if states is None or "defunct" in states:
+            return {"dead": True}
+        content: dict[str, Any] = {"states": states}
+        if text is not None:
+            content["text"], content["cut"] = text
+        if value is not None:
+            content["value"] = value
+        return content

@@ -1,5 +1,4 @@
-"""Which object is at a place of the screen: asked when a button goes down, before the program
-follows it."""
+"""Finds the object at a place of the screen, when a button goes down, before its program reacts."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ MAX_DEPTH = 40
 
 
 def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | None:
-    """The innermost object at ``x y`` (of the screen) or ``wx wy`` (of its window); None: there is
-    none.
+    """Return the innermost object at ``x y`` (of the screen) or ``wx wy`` (of its window); None:
+    there is none.
 
     ``windows``: those of the program whose window is there, the active ones first.
     """
@@ -35,13 +34,11 @@ def _descend(
 ) -> Any | None:
     here = None
     for _ in range(MAX_DEPTH):
-        below = asking.ask(bus, _object_at, here or window, kind, x, y)
+        outer = here or window
+        below = asking.ask(bus, _object_at, outer, kind, x, y)
         if bus in asking.busy:
             return None  # what is inside is not known
-        if below is None or identity(below)[0] in (
-            identity(here or window)[0],
-            identity(window)[0],
-        ):
+        if below is None or identity(below)[0] in (identity(outer)[0], identity(window)[0]):
             break
         here = below
     return here

@@ -1,5 +1,4 @@
-"""Desktop notifications, read from the session bus as a monitor does: nobody else gets less,
-nothing is answered."""
+"""Desktop notifications, read from the session bus as a monitor: nothing is taken or answered."""
 
 from __future__ import annotations
 
@@ -15,12 +14,19 @@ _RULES = (
     f"type='method_call',interface='{_NAME}',member='Notify'",
     f"type='method_return',sender='{_NAME}'",
 )
+_MONITORING = (
+    "org.freedesktop.DBus",
+    "/org/freedesktop/DBus",
+    "org.freedesktop.DBus.Monitoring",
+)
 MAX_PENDING = 100
 
 
 def watch_notices(wire: ParentPipe, address: str | None) -> None:
-    """Tell of every notification that the desktop's notification service took; without a session
-    bus of none."""
+    """Report every notification that the desktop's notification service took.
+
+    ``address``: of the session bus; without one nothing is reported.
+    """
     if not address:
         return
     flags = (
@@ -31,10 +37,8 @@ def watch_notices(wire: ParentPipe, address: str | None) -> None:
         bus = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
         bus.set_exit_on_close(False)
         watch = _CallWatch(wire, bus)
-        bus.call_sync(
-            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Monitoring", "BecomeMonitor",
-            GLib.Variant("(asu)", (list(_RULES), 0)), None, 0, 5000, None,
-        )  # fmt: skip
+        rules = GLib.Variant("(asu)", (list(_RULES), 0))
+        bus.call_sync(*_MONITORING, "BecomeMonitor", rules, None, 0, 5000, None)
         wire.keep.append(watch)
     except GLib.Error as error:
         wire.say({"t": "trouble", "of": "notifications", "why": error.message})
@@ -57,35 +61,38 @@ class _CallWatch:
             return message
         kind = message.get_message_type()
         if kind == Gio.DBusMessageType.METHOD_CALL and message.get_member() == "Notify":
-            body = message.get_body()
-            if body is not None and body.get_type_string().startswith("(susss"):
-                app, _, _, title, text = body.unpack()[:5]
-                app, title, text = (str(one)[:MAX_TEXT] for one in (app, title, text))
-                said = {"t": "notice", "app": app, "title": title, "body": text}
-                GLib.idle_add(
-                    self._wire.guard(self._called),
-                    (message.get_sender(), message.get_serial()),
-                    said,
-                )
+            notice = _parse_notice(message.get_body())
+            if notice is not None:
+                key = (message.get_sender(), message.get_serial())
+                GLib.idle_add(self._wire.guard(self._called), key, notice)
             return None
-        if (
-            kind == Gio.DBusMessageType.METHOD_RETURN
-            and message.get_sender() != "org.freedesktop.DBus"
-        ):
-            GLib.idle_add(
-                self._wire.guard(self._answered),
-                (message.get_destination(), message.get_reply_serial()),
-            )
+        is_answer = kind == Gio.DBusMessageType.METHOD_RETURN
+        if is_answer and message.get_sender() != "org.freedesktop.DBus":
+            key = (message.get_destination(), message.get_reply_serial())
+            GLib.idle_add(self._wire.guard(self._answered), key)
         return message
 
-    def _called(self, key: tuple[str, int], said: dict[str, Any]) -> bool:
-        self._asked[key] = said
+    def _called(self, key: tuple[str, int], notice: dict[str, Any]) -> bool:
+        self._asked[key] = notice
         if len(self._asked) > MAX_PENDING:
             del self._asked[next(iter(self._asked))]
         return False
 
     def _answered(self, key: tuple[str, int]) -> bool:
-        said = self._asked.pop(key, None)
-        if said is not None:
-            self._wire.say(said)
+        notice = self._asked.pop(key, None)
+        if notice is not None:
+            self._wire.say(notice)
         return False
+
+
+def _parse_notice(body: Any) -> dict[str, Any] | None:
+    """Return the message for the arguments of a call of Notify; None: they are of another form."""
+    if body is None or not body.get_type_string().startswith("(susss"):
+        return None
+    app, _, _, title, text = body.unpack()[:5]
+    return {
+        "t": "notice",
+        "app": str(app)[:MAX_TEXT],
+        "title": str(title)[:MAX_TEXT],
+        "body": str(text)[:MAX_TEXT],
+    }

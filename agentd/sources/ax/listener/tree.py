@@ -1,5 +1,4 @@
-"""What the child knows of the tree: every object that it described, so that it need not ask again,
-nor of the dead."""
+"""What the child knows of the tree: every object that it described, so that it asks only once."""
 
 from __future__ import annotations
 
@@ -33,8 +32,10 @@ LABELLED = frozenset(
 
 
 class ObjectTree:
-    """Describes objects to the parent, each once. ``handles``: the live object of an id; ``roles``:
-    of all known."""
+    """Describes objects to the parent, each once.
+
+    ``handles``: the live object of an id; ``roles``: those of all known objects.
+    """
 
     def __init__(self, wire: ParentPipe, asking: Asking) -> None:
         self._wire = wire
@@ -47,8 +48,10 @@ class ObjectTree:
         self._gone: deque[str] = deque()
 
     def describe(self, source: Any, depth: int = 0) -> str | None:
-        """The id of an object that the parent knows from now on; None: it is dead, and was never
-        known."""
+        """Return the id of an object that the parent knows from now on.
+
+        None: it is dead, and was never known.
+        """
         found, bus = identity(source)
         if found in self.roles:
             self._place(found, bus)
@@ -72,75 +75,70 @@ class ObjectTree:
         name = (ask(bus, source.get_name) or "")[:MAX_TEXT]
         if not name and role in LABELLED:
             name = ask(bus, label_of, source) or ""
-        self.roles[found], self.handles[found], self._parents[found] = role, source, above
-        self._children.setdefault(above, set()).add(found)
-        self._wire.say(
-            {
-                "t": "node", "id": found, "bus": bus, "role": role, "name": name, "parent": above,
-                "index": self._index(found, bus, source), "states": states,
-            }
-        )  # fmt: skip
+        self._know(found, source, role, above)
+        index = self._index(found, bus, source)
+        self._say_node(found, bus, role=role, name=name, parent=above, index=index, states=states)
         return True
 
+    def _know(self, found: str, source: Any, role: str, above: str) -> None:
+        self.roles[found] = role
+        self.handles[found] = source
+        self._parents[found] = above
+        self._children.setdefault(above, set()).add(found)
+
+    def _say_node(self, found: str, bus: str, **fields: Any) -> None:
+        self._wire.say({"t": "node", "id": found, "bus": bus, **fields})
+
     def remember(self, source: Any, name: str) -> str | None:
-        """The id of a window that was gone before anybody could ask what it was; its own event told
-        its name."""
+        """Describe a window that was gone before anybody could ask what it was, by its event.
+
+        Returns its id; None: its program is not known, or the event has no name.
+        """
         found, bus = identity(source)
         name = name[:MAX_TEXT]
-        if not name or bus + ROOT not in self.roles:
+        root = bus + ROOT
+        if not name or root not in self.roles:
             return None
-        self.roles[found], self.handles[found], self._parents[found] = UNKNOWN, source, bus + ROOT
-        self._children.setdefault(bus + ROOT, set()).add(found)
-        self._wire.say(
-            {
-                "t": "node", "id": found, "bus": bus, "role": UNKNOWN, "name": name, "parent": bus + ROOT,
-                "index": -1, "states": [],
-            }
-        )  # fmt: skip
+        self._know(found, source, UNKNOWN, root)
+        self._say_node(found, bus, role=UNKNOWN, name=name, parent=root, index=-1, states=[])
         return found
 
     def _index(self, found: str, bus: str, source: Any) -> int:
         index = self._asking.ask(bus, source.get_index_in_parent)
         if index is None or index < 0:
-            self._moved.add(
-                found
-            )  # not in its place yet, or nobody answers: asked again when it matters
+            # Not in its place yet, or nobody answers: asked again when it matters.
+            self._moved.add(found)
             return -1
         return int(index)
 
     def _place(self, found: str, bus: str) -> None:
-        """Tell where an object stands now, if its siblings changed since, or those of what it is
+        """Report where an object stands now, if its siblings changed since, or those of what it is
         in."""
         while found in self.roles:
             if found in self._moved:
                 self._moved.discard(found)
-                self._wire.say(
-                    {
-                        "t": "moved",
-                        "id": found,
-                        "index": self._index(found, bus, self.handles[found]),
-                    }
-                )
+                index = self._index(found, bus, self.handles[found])
+                self._wire.say({"t": "moved", "id": found, "index": index})
             found = self._parents[found]
 
     def changed(self, parent: str) -> None:
-        """The children of ``parent`` changed: nobody knows their indices any more."""
+        """Note that the children of ``parent`` changed: their indices are asked for anew."""
         self._moved |= self._children.get(parent, set())
 
     def remove(self, found: str) -> None:
-        """An object is gone; what is known of it is forgotten a little later."""
+        """Note that an object is gone; what is known of it is forgotten a little later."""
         if found in self.roles:
             self._gone.append(found)
         while len(self._gone) > REMEMBERED:
             self._drop(self._gone.popleft())
 
     def remove_all(self, bus: str) -> None:
-        """A program is gone with all that it had."""
+        """Forget all objects of a program that is gone."""
         for found in [found for found in self.roles if found.startswith(bus + "/")]:
             self._drop(found, told=True)
 
     def forget(self) -> None:
-        """Begin anew, here and in the parent, but for what the parent told already."""
+        """Forget all objects, here and in the parent; what the parent reported already stands."""
         for each in (self.roles, self.handles, self._parents, self._children):
             each.clear()
         self._moved.clear()

@@ -1,8 +1,7 @@
-"""The first look into a window, a little at a time, so that what happens meanwhile is heard in
-between.
+"""The first look into a window, a little at a time, so that events are heard in between.
 
 It teaches the child what stands in the window, so that events about it need no questions, and
-events about what is gone can be told; and it tells what texts and values stand there. It is
+events about what is gone can be reported; and it reports what texts and values stand there. It is
 bounded, and leaves closed menus and the endless tables of spreadsheets alone.
 """
 
@@ -58,11 +57,16 @@ class _Walk:
 
 
 class Walker:
-    """``read``: tells the texts and values of some objects. ``on_rest``: called when there is
-    nothing to walk."""
+    """``read`` reports the texts and values of some objects; ``rested`` is called when there is
+    nothing more to walk."""
 
     def __init__(
-        self, wire: ParentPipe, tree: ObjectTree, asking: Asking, read: Callable[[list[str]], None]
+        self,
+        wire: ParentPipe,
+        tree: ObjectTree,
+        asking: Asking,
+        read: Callable[[list[str]], None],
+        rested: Callable[[], None],
     ) -> None:
         self._wire = wire
         self._tree = tree
@@ -70,7 +74,7 @@ class Walker:
         self._read = read
         self._walks: deque[_Walk] = deque()
         self._asked: dict[str, int] = {}
-        self.on_rest: Callable[[], None] = lambda: None
+        self._rested = rested
 
     @property
     def resting(self) -> bool:
@@ -90,7 +94,7 @@ class Walker:
             GLib.idle_add(self._wire.guard(self._step), priority=PRIORITY)
 
     def forget(self, window: str) -> None:
-        """The window is gone."""
+        """Forget a window that is gone: one of the same id is walked anew."""
         self._asked.pop(window, None)
 
     def _step(self) -> bool:
@@ -102,7 +106,7 @@ class Walker:
             self._walks.popleft()
             self._end(walk)
         if not self._walks:
-            self.on_rest()
+            self._rested()
         return bool(self._walks)
 
     def _visit(self, walk: _Walk, source: Any) -> None:
@@ -111,12 +115,15 @@ class Walker:
             return
         walk.seen.add(found)
         role = self._tree.roles[found]
-        if role in TEXTS or (role in LABELS and self._tree.roles.get(walk.window) in DIALOGS):
+        is_dialog = self._tree.roles.get(walk.window) in DIALOGS
+        if role in TEXTS or (role in LABELS and is_dialog):
             walk.texts.append(found)
         if role in CLOSED:
             return
         count = self._asking.ask(bus, source.get_child_count) or 0
-        for index in range(count if count <= MAX_CHILDREN else 0):
+        if count > MAX_CHILDREN:
+            return
+        for index in range(count):
             child = self._asking.ask(bus, source.get_child_at_index, index)
             if child is not None:
                 walk.queue.append(child)

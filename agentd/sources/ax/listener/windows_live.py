@@ -20,8 +20,8 @@ _ACCESSIBLE = "org.a11y.atspi.Accessible"
 _STATES = {int(state): state.value_nick for state in Atspi.StateType.__enum_values__.values()}
 
 
-class Fresh:
-    """Uncached questions over a connection of our own to the accessibility bus."""
+class LiveWindows:
+    """Asks without a cache, over a connection of our own to the accessibility bus."""
 
     def __init__(self, bus: Gio.DBusConnection, asking: Asking) -> None:
         self._bus = bus
@@ -46,7 +46,7 @@ class Fresh:
         return self._asking.ask(name, call)
 
     def children(self, name: str, path: str) -> list[str] | None:
-        """The ids of an object's children; None: it does not answer."""
+        """Ask for the ids of an object's children; None: it does not answer."""
 
         def read(answer: Any) -> list[str]:
             return [f"{bus}{below}" for bus, below in answer if not below.endswith("/null")]
@@ -54,7 +54,7 @@ class Fresh:
         return self._call(name, path, "GetChildren", read)
 
     def name(self, name: str, path: str) -> str | None:
-        """An object's accessible name, cut."""
+        """Ask for an object's accessible name, cut; None: it does not answer."""
         arguments = GLib.Variant("(ss)", (_ACCESSIBLE, "Name"))
         return self._call(
             name,
@@ -66,7 +66,7 @@ class Fresh:
         )
 
     def states(self, name: str, path: str) -> list[str] | None:
-        """The names of the states that are on."""
+        """Ask for the names of the states that are on; None: it does not answer."""
 
         def read(answer: Any) -> list[str]:
             bits = sum(word << (32 * index) for index, word in enumerate(answer))

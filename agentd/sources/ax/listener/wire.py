@@ -1,5 +1,4 @@
-"""JSON lines out and in, over the child's standard streams; and the end of the child, which says
-why."""
+"""JSON lines out and in over the standard streams; and the end of the child, with its reason."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ class ParentPipe:
         self.keep: list[object] = []
 
     def say(self, message: dict[str, Any]) -> None:
-        """Write one message."""
+        """Write one message as a JSON line; ends the process where the parent is gone."""
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             while data:
