@@ -1,5 +1,4 @@
-"""One connection to an X server: who owns a selection, what windows say of themselves, what comes
-in.
+"""One connection to an X server: owners of selections, properties of windows, what comes in.
 
 It owns no selection and maps no window: for everybody else on the display it is not there.
 """
@@ -29,7 +28,7 @@ _PIECE = 1 << 16
 
 
 class Owned(NamedTuple):
-    """A selection has a new owner (0: none any more), or its owner holds something new."""
+    """A selection's new owner (0: none any more), or what its owner holds newly."""
 
     selection: int
     owner: int
@@ -68,14 +67,14 @@ class ClipboardDisplay:
             self._atoms: dict[str, int] = {}
             self._names: dict[int, str] = {}
             self.window = self._connection.generate_id()
-            self._core.CreateWindow(
-                0, self.window, self._root, -1, -1, 1, 1, 0, WindowClass.InputOnly, screen.root_visual,
-                CW.EventMask, [EventMask.PropertyChange],
-            )  # fmt: skip
+            place = (-1, -1, 1, 1, 0)
+            kind = (WindowClass.InputOnly, screen.root_visual)
+            events = (CW.EventMask, [EventMask.PropertyChange])
+            self._core.CreateWindow(0, self.window, self._root, *place, *kind, *events)
             self.fileno: int = self._connection.get_file_descriptor()
 
     def close(self) -> None:
-        """Leave the display."""
+        """Close the connection to the display."""
         self._connection.disconnect()
 
     @contextlib.contextmanager
@@ -90,13 +89,13 @@ class ClipboardDisplay:
     # -- selections
 
     def watch(self, selection: int) -> None:
-        """Hear of every new owner from now on."""
+        """Have every new owner of a selection reported from now on."""
         with self._losing():
             self._fixes.SelectSelectionInput(self.window, selection, _OWNED)
             self._connection.flush()
 
     def owner(self, selection: int) -> int:
-        """The window that owns it now; 0: nobody."""
+        """Return the window that owns a selection now; 0: nobody."""
         with self._losing():
             return int(self._core.GetSelectionOwner(selection).reply().owner)
 
@@ -107,7 +106,7 @@ class ClipboardDisplay:
             self._connection.flush()
 
     def happenings(self) -> Iterator[Happening]:
-        """What came in, in the server's order; does not wait."""
+        """Yield what came in, in the server's order, without waiting."""
         with self._losing():
             while True:
                 try:
@@ -121,15 +120,14 @@ class ClipboardDisplay:
                     yield happening
 
     def _happening(self, event: Any) -> Happening | None:
-        if isinstance(event, xcffib.xfixes.SelectionNotifyEvent):
-            return Owned(event.selection, event.owner if event.subtype == 0 else 0, event.timestamp)
-        if isinstance(event, xcffib.xproto.SelectionNotifyEvent):
-            return Arrived(event.property, event.target)
-        if (
-            isinstance(event, xcffib.xproto.PropertyNotifyEvent)
-            and event.state == Property.NewValue
-        ):
-            return Written(event.atom)
+        match event:
+            case xcffib.xfixes.SelectionNotifyEvent():
+                owner = event.owner if event.subtype == 0 else 0
+                return Owned(event.selection, owner, event.timestamp)
+            case xcffib.xproto.SelectionNotifyEvent():
+                return Arrived(event.property, event.target)
+            case xcffib.xproto.PropertyNotifyEvent() if event.state == Property.NewValue:
+                return Written(event.atom)
         return None
 
     def sync(self) -> None:
@@ -140,14 +138,14 @@ class ClipboardDisplay:
     # -- properties
 
     def atom(self, name: str) -> int:
-        """The number of a name."""
+        """Return the atom of a name."""
         if name not in self._atoms:
             with self._losing():
                 self._atoms[name] = int(self._core.InternAtom(False, len(name), name).reply().atom)
         return self._atoms[name]
 
     def atom_name(self, atom: int) -> str:
-        """The name of a number; "" for one that is none."""
+        """Return the name of an atom; "" for a number that is none."""
         if atom not in self._names:
             with self._losing():
                 try:
@@ -158,7 +156,7 @@ class ClipboardDisplay:
         return self._names[atom]
 
     def take(self, name: int) -> tuple[int, Iterator[bytes]]:
-        """Our property's type, and its value piece by piece; it is deleted with the last one."""
+        """Return our property's type, and its value piece by piece; the last one deletes it."""
         with self._losing():
             first = self._core.GetProperty(True, self.window, name, Atom.Any, 0, _PIECE).reply()
             return int(first.type), self._read_rest(name, first)
@@ -176,7 +174,7 @@ class ClipboardDisplay:
                 ).reply()
 
     def forget(self, name: int) -> None:
-        """Delete our property."""
+        """Delete a property of our window."""
         with self._losing():
             self._core.DeleteProperty(self.window, name)
             self._connection.flush()
@@ -184,13 +182,16 @@ class ClipboardDisplay:
     # -- whose a window is
 
     def app(self, window: int) -> str:
-        """The window class of the program that made ``window``: its own, or that of another of its
-        windows; "" where none has one."""
+        """Return the window class of the program that made ``window``: its own, or that of another
+        of its windows; "" where none has one."""
         own = self._class(window)
-        return own or next(filter(None, map(self._class, self._windows_beside(window))), "")
+        if own:
+            return own
+        classes = map(self._class, self._windows_beside(window))
+        return next((class_ for class_ in classes if class_), "")
 
     def pid(self, window: int) -> int:
-        """The id of the process that made ``window``, by the server's word; 0: not known."""
+        """Return the id of the process that made ``window``, as the server knows it; 0: unknown."""
         with self._losing(), contextlib.suppress(xcffib.Error, KeyError, IndexError):
             pid = xcffib.res.ClientIdMask.LocalClientPID
             wanted = xcffib.res.ClientIdSpec.synthetic(window, pid)  # type: ignore[no-untyped-call]
@@ -199,14 +200,15 @@ class ClipboardDisplay:
         return 0
 
     def _windows_beside(self, window: int) -> Iterator[int]:
+        """Yield the other windows of the client that made ``window``."""
         base = ~int(self._setup.resource_id_mask)
         listed = self._text_property(self._root, "_NET_CLIENT_LIST")
         managed = [int.from_bytes(listed[n : n + 4], "little") for n in range(0, len(listed), 4)]
         with self._losing():
             children = list(self._core.QueryTree(self._root).reply().children)
-        yield from (
-            one for one in [*managed, *children] if one & base == window & base and one != window
-        )
+        for other in (*managed, *children):
+            if other & base == window & base and other != window:
+                yield other
 
     def _class(self, window: int) -> str:
         # Two strings, each with a zero after it: the instance and the class.
@@ -225,7 +227,7 @@ class ClipboardDisplay:
 
 
 def program(pid: int) -> str:
-    """The name of the program that runs as ``pid``; "" where it does not run or may not be seen."""
+    """Return the name of the program that runs as ``pid``; "" where it can't be seen."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
     return ""

@@ -24,7 +24,7 @@ WHOLE_S = 5.0
 LARGEST = 32 << 20
 """A text of more bytes than this is not read to its end."""
 KEPT = 64 << 10
-"""So many characters of a text are kept, to be masked and cut; the rest is only counted and hashed."""
+"""Characters of a text that are kept, to be masked and cut; the rest is counted and hashed only."""
 
 _TEXTS = (
     "UTF8_STRING",
@@ -46,8 +46,10 @@ Answer = Arrived | Written
 
 
 class Reading(NamedTuple):
-    """What a selection holds. ``start``: as much of the text as is kept; ``unread``: why there is
-    no text."""
+    """What a selection holds.
+
+    ``start``: as much of the text as is kept; ``unread``: why there is no text.
+    """
 
     types: tuple[str, ...] = ()
     start: str | None = None
@@ -57,7 +59,7 @@ class Reading(NamedTuple):
 
 
 class _NotReadError(Exception):
-    """Carries the reason."""
+    """The owner's text can't be had; carries the reason."""
 
 
 class Reader:
@@ -83,7 +85,10 @@ class Reader:
         self._current = 0
 
     def read(self, selection: int, at: int) -> Reading:
-        """Ask the present owner, and no longer than it stays the owner."""
+        """Read a selection from its present owner, for as long as it stays the owner.
+
+        ``at``: the X server's time at which it became that.
+        """
         until = time.monotonic() + WHOLE_S
         types: tuple[str, ...] = ()
         try:
@@ -100,7 +105,7 @@ class Reader:
             self._current = 0
 
     def take_in(self) -> Iterator[Answer]:
-        """What came in; new owners are put aside, and late answers thrown away."""
+        """Yield answers that came in; new owners are put aside, and late answers dropped."""
         for happening in self._display.happenings():
             if isinstance(happening, Owned):
                 self.others.append(happening)
@@ -123,15 +128,13 @@ class Reader:
 
     def _text(self, selection: int, target: str, at: int, until: float) -> Reading:
         form, pieces = self._ask(selection, target, at, until)
-        charset = (
-            "latin-1" if self._display.atom_name(form) in ("STRING", "COMPOUND_TEXT") else "utf-8"
-        )
-        return digest(pieces, charset)
+        is_latin = self._display.atom_name(form) in ("STRING", "COMPOUND_TEXT")
+        return digest(pieces, "latin-1" if is_latin else "utf-8")
 
     def _ask(
         self, selection: int, target: str, at: int, until: float
     ) -> tuple[int, Iterable[bytes]]:
-        """The form and the pieces of an answer."""
+        """Ask the owner for its selection as ``target``; returns the answer's form and pieces."""
         display = self._display
         into = self._free.popleft() if self._free else self._open.popleft()
         self._open.append(into)
@@ -171,12 +174,17 @@ class Reader:
         good = (wanted, wanted._replace(property=0))
         until = min(until, time.monotonic() + ANSWER_S)
         while True:
-            came = [one for one in self.take_in() if type(one) is type(wanted) and one in good]
+            # The types differ where the tuples may be equal.
+            answers = [
+                answer
+                for answer in self.take_in()
+                if type(answer) is type(wanted) and answer in good
+            ]
             if any(other.selection == selection for other in self.others):
                 # From here on it would be the next owner's text.
                 raise _NotReadError("superseded")
-            if came:
-                return came[0]
+            if answers:
+                return answers[0]
             left = until - time.monotonic()
             if left <= 0 or self._stopping():
                 raise _NotReadError("timeout")
@@ -184,9 +192,12 @@ class Reader:
 
 
 def digest(pieces: Iterable[bytes], charset: str) -> Reading:
-    """A text of any size, by its length, its hash and its start."""
+    """Read a text of any size: its length in characters, its hash and its start."""
     decode = codecs.getincrementaldecoder(charset)("replace").decode
-    start, length, size, hashed = "", 0, 0, hashlib.sha256()
+    start = ""
+    length = 0
+    size = 0
+    digest_ = hashlib.sha256()
     for piece in itertools.chain(pieces, (None,)):
         size += len(piece or b"")
         if size > LARGEST:
@@ -194,5 +205,5 @@ def digest(pieces: Iterable[bytes], charset: str) -> Reading:
         text = decode(piece or b"", piece is None)
         start += text[: KEPT - len(start)]
         length += len(text)
-        hashed.update(text.encode())
-    return Reading((), start, length, hashed.hexdigest())
+        digest_.update(text.encode())
+    return Reading((), start, length, digest_.hexdigest())

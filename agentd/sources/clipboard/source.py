@@ -20,13 +20,13 @@ from agentd.sources.clipboard.display import ClipboardDisplay, Owned, program
 from agentd.sources.clipboard.reading import WHOLE_S, Reader, Reading
 
 MAX_TEXT_LENGTH = 10_000
-"""So many characters of a text are told."""
+"""Characters of a text that are reported."""
 REST_S = 0.2
-"""How long PRIMARY must rest, in seconds: while a mouse selects, every letter is a new selection."""
+"""How long PRIMARY must rest, in seconds: to a mouse that selects each letter is a new one."""
 UNSEEN = ("timeout", "refused", "unasked")
 """Why there is no text where there may be one, which nobody but its owner knows."""
 STEP_S = 1.0
-"""The longest that a step's seal waits for a text that was not read when the fence was over, in seconds."""
+"""The longest that a step's seal waits for a text that the fence did not bring, in seconds."""
 CLOSE_S = WHOLE_S + 1.0
 """The same of the episode's close: longer than any text is read."""
 _IDLE_S = 60.0
@@ -81,7 +81,7 @@ class ClipboardSource:
             worker.sink("journal.dropped", {"source": self.name, "reason": reason})
 
     def after_seal(self, step: int) -> None:
-        """Nothing is due then."""
+        """Do nothing: texts are read before the seal."""
 
 
 class _ClipboardWatch:
@@ -95,7 +95,7 @@ class _ClipboardWatch:
         self._resting: dict[int, tuple[Owned, float]] = {}
 
     def work(self, worker: Worker) -> None:
-        """Until the worker is stopped, or the display is lost."""
+        """Watch until the worker is stopped; raises `SourceLostError` when the display is gone."""
         self._worker = worker
         self._display = display = ClipboardDisplay(self._name)
         try:
@@ -106,8 +106,7 @@ class _ClipboardWatch:
             while not worker.stopping:
                 self._look()
                 worker.answer()
-                # What a round trip brought along is in memory already, and no descriptor tells of
-                # it.
+                # What a round trip brought along is in memory already: no descriptor shows it.
                 self._look()
                 worker.pause(self._until_rested(), display.fileno)
         finally:
@@ -126,7 +125,7 @@ class _ClipboardWatch:
         self._worker.ready()
 
     def catch_up(self) -> None:
-        """Tell all that changed until now."""
+        """Report all that changed until now."""
         self._display.sync()
         self._look()
         for owned, _ in list(self._resting.values()):
@@ -149,8 +148,8 @@ class _ClipboardWatch:
                 self._tell(owned)
 
     def _claimed_again(self, owned: Owned) -> bool:
-        """Whether the same owner took the same selection again since: programs do so in bursts, for
-        one copy."""
+        """Return whether the same owner took the same selection again since: programs do so in
+        bursts, for one copy."""
         return any(other[:2] == owned[:2] for other in self._reader.others)
 
     def _until_rested(self) -> float:
@@ -159,6 +158,7 @@ class _ClipboardWatch:
         )
 
     def _tell(self, owned: Owned, *, baseline: bool = False) -> None:
+        """Report what a selection holds, unless its owner took it again meanwhile."""
         data: dict[str, Any] = {"selection": self._selections[owned.selection]}
         if owned.owner:
             data |= self._of_owner(owned.owner)
@@ -168,19 +168,20 @@ class _ClipboardWatch:
             data |= self._of_text(reading)
         else:
             data["length"] = 0
-        unseen = (
-            {"source": "clipboard", "of": "text"}
-            if data.get("unread") in UNSEEN and not baseline
-            else None
-        )
-        if unseen is not None:
-            reason = (
-                f"the text that was copied to {data['selection']} is not known: {data['unread']}"
-            )
-            self._worker.tell("gap.began", unseen | {"reason": reason})
-        self._worker.tell("clipboard.changed", data | ({"baseline": True} if baseline else {}))
-        if unseen is not None:
-            self._worker.tell("gap.ended", unseen)
+        if baseline:
+            self._worker.tell("clipboard.changed", data | {"baseline": True})
+        elif data.get("unread") in UNSEEN:
+            self._tell_unseen(data)
+        else:
+            self._worker.tell("clipboard.changed", data)
+
+    def _tell_unseen(self, data: dict[str, Any]) -> None:
+        """Report a change whose text may be there and is not known, in a gap of its own."""
+        part = {"source": "clipboard", "of": "text"}
+        reason = f"the text that was copied to {data['selection']} is not known: {data['unread']}"
+        self._worker.tell("gap.began", part | {"reason": reason})
+        self._worker.tell("clipboard.changed", data)
+        self._worker.tell("gap.ended", part)
 
     def _read(self, owned: Owned) -> Reading:
         if "unread" in self._words:
@@ -190,17 +191,27 @@ class _ClipboardWatch:
         return self._reader.read(owned.selection, owned.time)
 
     def _of_owner(self, window: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
         pid = self._display.pid(window)
         name = program(pid) if pid else ""
         app = self._display.app(window) or name
-        return ({"app": app} if app else {}) | ({"pid": pid} if name else {})
+        if app:
+            data["app"] = app
+        if name:
+            data["pid"] = pid
+        return data
 
     def _of_text(self, reading: Reading) -> dict[str, Any]:
-        data: dict[str, Any] = {"types": list(reading.types)} if reading.types else {}
+        data: dict[str, Any] = {}
+        if reading.types:
+            data["types"] = list(reading.types)
         if reading.unread is not None or reading.start is None:
             return data | {"unread": reading.unread}
         text = self._masker.mask_text(reading.start)
-        data |= {"text": text[:MAX_TEXT_LENGTH], "length": reading.length}
+        data["text"] = text[:MAX_TEXT_LENGTH]
+        data["length"] = reading.length
         if text == reading.start:  # the hash of a short secret gives it away
             data["sha256"] = reading.sha256
-        return data | ({"cut": True} if reading.length > MAX_TEXT_LENGTH else {})
+        if reading.length > MAX_TEXT_LENGTH:
+            data["cut"] = True
+        return data

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 ANSWER_S = 0.5
-"""How long the kernel may take to answer that it will tell, in seconds."""
+"""How long the kernel may take to answer that it will report, in seconds."""
 
 _NETLINK_CONNECTOR, _CN_IDX_PROC, _CN_VAL_PROC = 11, 1, 1
 _LISTEN, _IGNORE = 1, 2
@@ -47,7 +47,7 @@ class Connector:
 
     @classmethod
     def open(cls) -> Connector | None:
-        """None where the kernel will not tell this process."""
+        """Open a connector; None where the kernel reports nothing to this process."""
         try:
             link = socket.socket(
                 socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _NETLINK_CONNECTOR
@@ -69,7 +69,7 @@ class Connector:
         return None
 
     def read(self) -> Iterator[ProcessMessage]:
-        """All that waits, in the kernel's order. ``overrun``: messages were lost."""
+        """Yield all that waits, in the kernel's order; ``overrun``: messages were lost."""
         while True:
             try:
                 message = self._link.recv(4096)
@@ -80,11 +80,12 @@ class Connector:
                     raise
                 yield ProcessMessage("overrun")
                 continue
-            if (told := decode(message)) is not None:
-                yield told
+            decoded = decode(message)
+            if decoded is not None:
+                yield decoded
 
     def close(self) -> None:
-        """Hear no more."""
+        """Tell the kernel to report no more, and close the socket."""
         try:
             self._link.send(_command(_IGNORE))
         finally:
@@ -92,7 +93,7 @@ class Connector:
 
 
 def decode(message: bytes) -> ProcessMessage | None:
-    """One message; None where it is about a thread, or of another kind."""
+    """Decode one message; None where it is about a thread, or of another kind."""
     if len(message) < _BODY + _IDS.size:
         return None
     what, _, _ = _EVENT.unpack_from(message, _HEAD.size + _CONNECTOR.size)
@@ -112,8 +113,8 @@ def _command(what: int) -> bytes:
 
 
 def _is_answer(message: bytes) -> bool:
-    """The answer to _LISTEN: an event of no kind, with the error number 0. Other events may come
-    before it."""
+    """Return whether this is the answer to _LISTEN, with the error number 0, or an event before
+    it."""
     what, _, _ = _EVENT.unpack_from(message, _HEAD.size + _CONNECTOR.size)
     (error,) = struct.unpack_from("=I", message, _BODY)
     return bool(what != _NONE or error == 0)

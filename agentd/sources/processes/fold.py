@@ -1,4 +1,4 @@
-"""Pure: which of what was seen of processes is news, and whose."""
+"""Which of what was observed of processes is news, and whose: pure, no clock and no /proc."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from agentd.sources.processes.look import ProcessFacts
 
-MAX_ARGUMENTS, MAX_ARGUMENT_LENGTH, MAX_LINE_LENGTH = 64, 500, 4_000
-"""What of a command line is told: so many arguments, each so many characters, and so many together."""
+MAX_ARGUMENTS = 64
+MAX_ARGUMENT_LENGTH = 500
+MAX_LINE_LENGTH = 4_000
+"""What of a command line is reported: arguments, characters of each, and of all together."""
 _MASKED_FROM = 20_000
 
 _HELPER_NAMES = (
@@ -21,18 +23,27 @@ _HELPER_NAMES = (
     "chrome-sandbox",
 )
 _HELPER_ARGUMENTS = ("--type=", "-contentproc")
-_CHROMIUMS = frozenset(
-    f"--type={what}" for what in ("zygote", "renderer", "gpu-process", "utility", "crashpad-handler", "broker",
-    "ppapi", "ppapi-broker", "nacl-loader", "nacl-broker")
-)  # fmt: skip
+_CHROMIUM_TYPES = (
+    "zygote",
+    "renderer",
+    "gpu-process",
+    "utility",
+    "crashpad-handler",
+    "broker",
+    "ppapi",
+    "ppapi-broker",
+    "nacl-loader",
+    "nacl-broker",
+)
+_CHROMIUMS = frozenset(f"--type={type_}" for type_ in _CHROMIUM_TYPES)
 _FIREFOX = ("firefox", "GeckoMain")
-"""What Firefox's processes are called: the main one renames itself, and each of its helpers to what it is for."""
+"""How names of Firefox's main process begin; each of its helpers is renamed to what it is for."""
 
 Mask = Callable[[Sequence[str]], list[str]]
 
 
 class ProcessObservation(NamedTuple):
-    """One observation."""
+    """Something that happened: an event's kind and its data."""
 
     kind: str
     data: dict[str, Any]
@@ -41,7 +52,7 @@ class ProcessObservation(NamedTuple):
 class _Known(NamedTuple):
     facts: ProcessFacts
     inside: bool
-    """Whether it belongs to whom the source watches; its children do too where a process was named."""
+    """Whether it belongs to whom the source watches; where that is a process, its children do."""
     ours: bool
     """Whether it is the daemon or of its making."""
     helper: bool
@@ -49,8 +60,11 @@ class _Known(NamedTuple):
 
 
 class ProcessFold:
-    """``whose``: "all", a user's name, or the id of a process, which is watched with all that comes
-    from it. ``daemon``: the id of the daemon, which with its children is never told of."""
+    """The processes that are known to run.
+
+    ``whose``: "all", a user's name, or the id of a process, which is watched with all that comes
+    from it; ``daemon``: the id of the daemon, which with its children is never reported.
+    """
 
     def __init__(self, whose: str, daemon: int, mask: Mask) -> None:
         self._whose = whose
@@ -61,20 +75,20 @@ class ProcessFold:
 
     @property
     def pids(self) -> frozenset[int]:
-        """All that are known to run."""
+        """The ids of all processes that are known to run."""
         return frozenset(self._known)
 
     def facts_of(self, pid: int) -> ProcessFacts | None:
-        """What was seen last of a process."""
+        """Return what was observed last of a process."""
         known = self._known.get(pid)
         return known.facts if known else None
 
     def is_reported(self, pid: int) -> bool:
-        """Whether its start was told."""
+        """Return whether the process's start was reported."""
         return pid in self._known and self._known[pid].told
 
     def forked(self, pid: int, parent: int) -> None:
-        """A process split: the same program twice, which is no news until one of them becomes
+        """Follow a split: the same program twice, which is no news until one of them becomes
         another."""
         self._parents[pid] = parent
         if parent in self._known:
@@ -85,59 +99,58 @@ class ProcessFold:
     def ran(
         self, pid: int, facts: ProcessFacts | None, *, baseline: bool = False
     ) -> list[ProcessObservation]:
-        """A program runs in ``pid``; ``facts`` None: it ended before it could be looked at."""
+        """Follow that a program runs in ``pid``; ``facts`` None: it ended before the look."""
         if facts is None:
             facts = ProcessFacts(pid, self._parents.get(pid, 0), 0.0, "")
         parent = self._parents.get(pid, facts.parent)
-        above, before = self._known.get(parent), self._known.get(pid)
+        above = self._known.get(parent)
+        before = self._known.get(pid)
         ours = self._ours(pid, parent)
         inside = self._inside(facts, above, before)
-        browser = above.facts if above is not None and (above.told or above.helper) else None
-        below = above is not None and above.helper
-        helper = is_helper(facts, browser, below=below) or (not facts.name and below)
+        helper = _is_helper_below(facts, above)
         told = inside and not ours and not helper
         self._known[pid] = _Known(facts, inside, ours, helper, told)
         if not told:
             return self._end(before)
-        return [
-            ProcessObservation(
-                "process.started",
-                self._data(facts, parent) | ({"baseline": True} if baseline else {}),
-            )
-        ]
+        data = self._data(facts, parent)
+        if baseline:
+            data["baseline"] = True
+        return [ProcessObservation("process.started", data)]
 
     def split(self, facts: ProcessFacts) -> None:
-        """A process came to be seen that runs its parent's program: a split, as `forked`."""
+        """Follow a split as `forked`, by a look at the process that runs its parent's program."""
         self.forked(facts.pid, facts.parent)
         if facts.pid in self._known:
             self._known[facts.pid] = self._known[facts.pid]._replace(facts=facts)
 
     def ended(self, pid: int) -> list[ProcessObservation]:
-        """A process is gone."""
+        """Follow that a process is gone."""
         self._parents.pop(pid, None)
         return self._end(self._known.pop(pid, None))
 
     def _end(self, known: _Known | None) -> list[ProcessObservation]:
         if known is None or not known.told:
             return []
-        name = {"name": known.facts.name} if known.facts.name else {}
-        return [ProcessObservation("process.ended", {"pid": known.facts.pid, **name})]
+        data: dict[str, Any] = {"pid": known.facts.pid}
+        if known.facts.name:
+            data["name"] = known.facts.name
+        return [ProcessObservation("process.ended", data)]
 
     def _ours(self, pid: int, parent: int) -> bool:
+        if self._daemon in (pid, parent):
+            return True
         above = self._known.get(parent)
-        return pid == self._daemon or parent == self._daemon or (above is not None and above.ours)
+        return above is not None and above.ours
 
     def _inside(self, facts: ProcessFacts, above: _Known | None, before: _Known | None) -> bool:
         if self._whose == "all":
             return True
+        is_inside_above = above is not None and above.inside
         if self._whose.isdecimal():
             # One that was left by its parent stays what it was.
-            return facts.pid == int(self._whose) or any(
-                known is not None and known.inside for known in (above, before)
-            )
-        return facts.user == self._whose or (
-            facts.user is None and above is not None and above.inside
-        )
+            was_inside = before is not None and before.inside
+            return facts.pid == int(self._whose) or is_inside_above or was_inside
+        return facts.user == self._whose or (facts.user is None and is_inside_above)
 
     def _data(self, facts: ProcessFacts, parent: int) -> dict[str, Any]:
         data: dict[str, Any] = {"pid": facts.pid}
@@ -146,8 +159,8 @@ class ProcessFold:
         if facts.name:
             data["name"] = facts.name
         if facts.arguments is not None:
-            arguments, cut = bounded(self._mask([one[:_MASKED_FROM] for one in facts.arguments]))
-            data["arguments"] = arguments
+            masked = self._mask([argument[:_MASKED_FROM] for argument in facts.arguments])
+            data["arguments"], cut = bounded(masked)
             if cut:
                 data["cut"] = True
         if facts.program:
@@ -157,27 +170,40 @@ class ProcessFold:
         return data
 
 
-def is_helper(facts: ProcessFacts, parent: ProcessFacts | None, *, below: bool = False) -> bool:
-    """Whether it is a browser's renderer, zygote, crash handler or the like, whose main process
-    speaks for it.
+def _is_helper_below(facts: ProcessFacts, above: _Known | None) -> bool:
+    """Return whether it is a helper of the process ``above``, its parent."""
+    if above is None:
+        return is_helper(facts, None)
+    browser = above.facts if above.told or above.helper else None
+    return is_helper(facts, browser, below=above.helper) or (not facts.name and above.helper)
 
-    ``parent``: which was told, or is a helper itself (``below``). Its words alone make no helper:
-    ``git config --type=bool``; where nobody may read which programs the two are, only words that no
-    other program has.
+
+def is_helper(facts: ProcessFacts, parent: ProcessFacts | None, *, below: bool = False) -> bool:
+    """Return whether it is a browser's renderer, zygote, crash handler or the like, whose main
+    process is reported alone.
+
+    ``parent``: one that was reported, or is a helper itself (``below``).
     """
     if _is_called_helper(facts):
         return True
+    return parent is not None and _has_helper_arguments(facts, parent, below=below)
+
+
+def _has_helper_arguments(facts: ProcessFacts, parent: ProcessFacts, *, below: bool) -> bool:
+    """Return whether a process is its parent's helper by its arguments.
+
+    They alone make no helper: ``git config --type=bool``. So both must be one program; where nobody
+    may read which programs the two are, only arguments that no other program has count.
+    """
     arguments = facts.arguments or ()
-    if parent is None:
-        return False
-    sandbox = _is_called_helper(parent)  # a program of its own that becomes the browser's zygote
-    if facts.program and parent.program and not sandbox:
-        return facts.program == parent.program and any(
-            one.startswith(_HELPER_ARGUMENTS) for one in arguments
-        )
+    is_sandbox = _is_called_helper(parent)  # a program of its own that becomes the browser's zygote
+    if facts.program and parent.program and not is_sandbox:
+        is_same = facts.program == parent.program
+        return is_same and any(part.startswith(_HELPER_ARGUMENTS) for part in arguments)
+    is_namesake = facts.name == parent.name
     if arguments[:1] == ("-contentproc",):
-        return below or facts.name == parent.name or parent.name.startswith(_FIREFOX)
-    return (sandbox or facts.name == parent.name) and not _CHROMIUMS.isdisjoint(arguments)
+        return below or is_namesake or parent.name.startswith(_FIREFOX)
+    return (is_sandbox or is_namesake) and not _CHROMIUMS.isdisjoint(arguments)
 
 
 def _is_called_helper(facts: ProcessFacts) -> bool:
@@ -185,7 +211,7 @@ def _is_called_helper(facts: ProcessFacts) -> bool:
 
 
 def bounded(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """As much of the arguments as is told, and whether that is less than all."""
+    """Return as much of the arguments as is reported, and whether that is less than all."""
     kept: list[str] = []
     left = MAX_LINE_LENGTH
     for argument in arguments[:MAX_ARGUMENTS]:

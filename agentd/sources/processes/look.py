@@ -1,4 +1,4 @@
-"""What /proc tells of a process. What may not be read is None; nothing is guessed."""
+"""What /proc says of a process. What may not be read is None; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class ProcessFacts(NamedTuple):
-    """One look at one process. ``arguments``: all of its command line but the program's own name;
-    ``born``: its start, in seconds since the machine's, which tells it from another one with the
-    same pid, also when somebody sets the clock; ``over``: it has ended, and its parent did not ask
-    how."""
+    """One look at one process.
+
+    ``arguments``: all of its command line but the program's own name; ``born``: its start, in
+    seconds since the machine's, in which another one with the same pid differs, also when somebody
+    sets the clock; ``over``: it has ended, and its parent did not ask how.
+    """
 
     pid: int
     parent: int
@@ -33,39 +35,42 @@ class ProcessFacts(NamedTuple):
 
 
 def look(pid: int) -> ProcessFacts | None:
-    """The process now; None where it is gone, may not be seen, or has no program: is about to
-    become another one, or is of the kernel's own (`is_kernels`)."""
-    with contextlib.suppress(
-        psutil.NoSuchProcess, psutil.AccessDenied
-    ):  # ZombieProcess is a NoSuchProcess
+    """Look at a process.
+
+    None where it is gone, may not be seen, or has no program: it is about to become another one, or
+    is of the kernel's own (`is_kernels`).
+    """
+    # ZombieProcess is a NoSuchProcess.
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
         process = psutil.Process(pid)
         with process.oneshot():
-            name, parent, born = process.name(), process.ppid(), _born(pid)
+            name = process.name()
+            parent = process.ppid()
+            born = _born(pid)
             command = _or_none(process.cmdline)
             program = _program(pid)
             user = _or_none(process.username)
             over = process.status() == psutil.STATUS_ZOMBIE
         if not command and command is not None and not over:
             return None
-        return ProcessFacts(
-            pid, parent, born, name, tuple(command[1:]) if command else None, program, user, over
-        )
+        arguments = tuple(command[1:]) if command else None
+        return ProcessFacts(pid, parent, born, name, arguments, program, user, over)
     return None
 
 
 def look_at_all() -> Iterator[ProcessFacts]:
-    """Every process that runs and can be seen, parents before their children."""
-    seen = [facts for pid in psutil.pids() if (facts := look(pid)) is not None and not facts.over]
-    yield from sorted(seen, key=lambda facts: (facts.born, facts.pid))
+    """Yield every process that runs and can be seen, parents before their children."""
+    looks = [facts for facts in map(look, psutil.pids()) if facts is not None and not facts.over]
+    yield from sorted(looks, key=lambda facts: (facts.born, facts.pid))
 
 
 def pids() -> frozenset[int]:
-    """The ids of all processes that can be seen."""
+    """List the ids of all processes that can be seen."""
     return frozenset(psutil.pids())
 
 
 def now() -> float:
-    """The time on the clock by which a process was ``born``."""
+    """Return the time on the clock by which a process was ``born``, in seconds."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -95,7 +100,7 @@ def _or_none(ask: Callable[[], T]) -> T | None:
 
 
 def is_kernels(pid: int) -> bool:
-    """Whether it is a thread of the kernel's, which never has a program."""
+    """Return whether it is a thread of the kernel's, which never has a program."""
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(pid).ppid()
         root = psutil.Process(parent or pid)

@@ -1,5 +1,4 @@
-"""Joins the connector or, where the kernel does not tell, a look at /proc ten times a second, with
-the fold."""
+"""Joins the fold with the connector or, where the kernel does not report, looks at /proc."""
 
 from __future__ import annotations
 
@@ -12,14 +11,14 @@ import structlog
 from agentd.core.source import Sink, SourceLostError
 from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
-from agentd.sources.processes.connector import Connector
+from agentd.sources.processes.connector import Connector, ProcessMessage
 from agentd.sources.processes.fold import ProcessFold, ProcessObservation
 from agentd.sources.processes.look import ProcessFacts, is_kernels, look, look_at_all, now, pids
 
 POLL_S = 0.1
-"""How often /proc is looked at where the kernel does not tell, in seconds."""
+"""How often /proc is looked at where the kernel does not report, in seconds."""
 AGAIN_S = 1.0
-"""How often what is known to run is looked at again then, in seconds; one that just split, every time."""
+"""How often what is known to run is looked at again then, in seconds; what just split: always."""
 YOUNG_S = 2.0
 _IDLE_S = 60.0
 
@@ -42,7 +41,7 @@ class ProcessesSource:
         self._told: dict[int, dict[str, Any]] = {}
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
-        """Told before the first `run` what was reported before the daemon was restarted."""
+        """Take in, before the first `run`, what was reported before a restart of the daemon."""
         for _, kind, data in events:
             self._follow(kind, data)
 
@@ -96,7 +95,7 @@ class _ProcessWatch:
         self._no_programs: frozenset[int] = frozenset()
 
     def work(self, worker: Worker) -> None:
-        """Until the worker is stopped."""
+        """Watch until the worker is stopped; raises `SourceLostError`."""
         # First: what starts while the baseline is read waits in the connector's buffer.
         self._connector = Connector.open() if self._ask_kernel else None
         try:
@@ -129,19 +128,23 @@ class _ProcessWatch:
         worker.ready()
 
     def look(self, worker: Worker, *, closely: bool = False) -> None:
-        """Tell all that happened until now; not ``closely``, what has long been known is not looked
-        at each time."""
+        """Report all that happened until now; not ``closely``, what has long been known is not
+        looked at each time."""
         if self._connector is None:
             self._poll(worker, all_again=closely)
             return
-        for told in self._connector.read():
-            if told.what == "forked":
-                self._fold.forked(told.pid, told.parent)
-            elif told.what == "ran":
-                _tell(worker, self._fold.ran(told.pid, look(told.pid)))
-            elif told.what == "ended":
-                _tell(worker, self._fold.ended(told.pid))
-            else:
+        for message in self._connector.read():
+            self._follow(worker, message)
+
+    def _follow(self, worker: Worker, message: ProcessMessage) -> None:
+        match message.what:
+            case "forked":
+                self._fold.forked(message.pid, message.parent)
+            case "ran":
+                _tell(worker, self._fold.ran(message.pid, look(message.pid)))
+            case "ended":
+                _tell(worker, self._fold.ended(message.pid))
+            case "overrun":
                 reason = (
                     "the kernel told of more processes than were read: those that lived shortly are"
                     " not known"
@@ -153,34 +156,41 @@ class _ProcessWatch:
                 self._poll(worker, all_again=True)
 
     def _poll(self, worker: Worker, *, all_again: bool = False) -> None:
-        there, fold = pids(), self._fold
-        for pid in fold.pids - there:
-            _tell(worker, fold.ended(pid))
+        there = pids()
+        for pid in self._fold.pids - there:
+            _tell(worker, self._fold.ended(pid))
         self._ticks += 1
-        again = all_again or self._ticks % round(AGAIN_S / POLL_S) == 0
+        is_due = all_again or self._ticks % round(AGAIN_S / POLL_S) == 0
         self._no_programs &= there
         for pid in sorted(there - self._no_programs):
-            before = fold.facts_of(pid)
-            if before is None or again or _is_young(before):
+            before = self._fold.facts_of(pid)
+            if before is None or is_due or _is_young(before):
                 _tell(worker, self._observe(pid, before))
 
     def _observe(self, pid: int, before: ProcessFacts | None) -> list[ProcessObservation]:
-        facts, fold = look(pid), self._fold
-        if facts is None or facts.over:
-            if facts is not None or is_kernels(pid):
+        """Look at a process that is known by ``before``; returns what is news of it."""
+        facts = look(pid)
+        if facts is None:
+            if is_kernels(pid):
                 self._no_programs |= {pid}
-            return fold.ended(pid) if facts is not None else []
-        if before is not None and before.born != facts.born:
-            return [*fold.ended(pid), *self._observe(pid, None)]
+            return []
+        if facts.over:
+            self._no_programs |= {pid}
+            return self._fold.ended(pid)
         if before is None:
-            above = fold.facts_of(facts.parent)
-            if above is not None and (above.name, above.arguments) == (facts.name, facts.arguments):
-                fold.split(facts)
-                return []
-            return fold.ran(pid, facts)
-        return (
-            fold.ran(pid, facts) if _is_another(before, facts, told=fold.is_reported(pid)) else []
-        )
+            return self._meet(facts)
+        if before.born != facts.born:
+            return [*self._fold.ended(pid), *self._observe(pid, None)]
+        if _is_another(before, facts, told=self._fold.is_reported(pid)):
+            return self._fold.ran(pid, facts)
+        return []
+
+    def _meet(self, facts: ProcessFacts) -> list[ProcessObservation]:
+        above = self._fold.facts_of(facts.parent)
+        if above is not None and (above.name, above.arguments) == (facts.name, facts.arguments):
+            self._fold.split(facts)
+            return []
+        return self._fold.ran(facts.pid, facts)
 
 
 def _is_young(facts: ProcessFacts) -> bool:
@@ -188,20 +198,20 @@ def _is_young(facts: ProcessFacts) -> bool:
 
 
 def _is_another(before: ProcessFacts, after: ProcessFacts, *, told: bool) -> bool:
-    """Whether another program runs in the process. A program may rewrite its own command line, so
-    that counts only for one that has just split."""
+    """Return whether another program runs in the process.
+
+    A program may rewrite its own command line, so that counts only for one that has just split.
+    """
     if not told and _is_young(after) and after.arguments is not None:
         return (before.name, before.arguments) != (after.name, after.arguments)
     if before.program is not None and after.program is not None:
         return before.program != after.program
     # A program may rewrite its name too, but hardly both where it runs on.
-    return (
-        after.arguments is not None
-        and before.name != after.name
-        and before.arguments != after.arguments
-    )
+    if after.arguments is None:
+        return False
+    return before.name != after.name and before.arguments != after.arguments
 
 
-def _tell(worker: Worker, seen: Iterable[ProcessObservation]) -> None:
-    for one in seen:
-        worker.tell(one.kind, one.data)
+def _tell(worker: Worker, observations: Iterable[ProcessObservation]) -> None:
+    for observation in observations:
+        worker.tell(observation.kind, observation.data)
