@@ -11,13 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from api.tasks.task_files import load_task_yaml
 from detectors.model.kinds import KINDS
 from detectors.sdk.registry import rules
+from detectors.task.ruleset import compile_task
 from tests.hostile.corpus import PAGES as HOSTILE_PAGES
+from tests.support.command_lines import command_lines, options_of
 from tools.events_page import examples
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "client" / "README.md"]
+
+
+TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
 
 
 def test_generated_pages_are_current() -> None:
@@ -74,6 +80,86 @@ def test_dependencies_are_all_explained() -> None:
     for project in ("pyproject.toml", "client/pyproject.toml"):
         for name in re.findall(r'^  "([a-z0-9-]+)[>=<\[]', (ROOT / project).read_text(), re.M):
             assert f"`{name}`" in text, name
+
+
+CODE = ("agentd", "api", "detectors", "lab", "client", "tests", "tools", "migrations", "benchmarks",
+        "examples", "deploy", "docs", "requirements")  # fmt: skip
+NOT_CALLED = {"tombstone"}
+"""What stands behind `milestoned` in a text that is signed, and is no command."""
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_that_the_docs_name_exist(page: Path) -> None:
+    """`api/ingest/appender.py`, `tests/faults`, `agentd/sources/*`: from the root, with or without
+    backticks."""
+    for path in re.findall(rf"(?<![\w/.-])((?:{'|'.join(CODE)})/[\w./*-]*)", page.read_text()):
+        assert list(ROOT.glob(path.rstrip(".").rstrip("/"))), f"{page.name} names {path}"
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_modules_and_their_names_in_the_docs_exist(page: Path) -> None:
+    """`agentd.attach`, `detectors.model.errors.UnseenError`: a module, and what it has."""
+    packages = "agentd|api|detectors|lab|milestoned_client|benchmarks|tools"
+    for name in re.findall(rf"`((?:{packages})(?:\.[A-Za-z_]\w*)+)", page.read_text()):
+        if name.endswith(".json"):
+            continue
+        module, _, attribute = name.rpartition(".")
+        assert names_code(name) or names_code(module, attribute), f"{page.name} names {name}"
+
+
+def names_code(module: str, attribute: str = "") -> bool:
+    """Whether there is such a module, and ``attribute`` is defined or exported in it. It is read,
+    not imported: adapters import their trainers."""
+    path = (ROOT / "client" if module.startswith("milestoned_client") else ROOT) / module.replace(
+        ".", "/"
+    )
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if not source.exists():
+        return False
+    return re.search(rf"\b{attribute}\b", source.read_text()) is not None
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_commands_and_options_that_the_docs_show_exist(page: Path) -> None:
+    """`milestoned task check FILE`, `agentd run --files DIR`, in blocks and in sentences."""
+    for program, *words in command_lines(page.read_text()):
+        if words[0] in NOT_CALLED:
+            continue
+        commands = options_of(program)
+        called = [name for name in commands if name and tuple(words[: len(name)]) == name]
+        assert called, f"{page.name}: {program} has no command {words[0]}"
+        command = max(called, key=len)
+        for word in words[len(command) :]:
+            option = re.match(r"\[?(--[a-z][a-z-]*)", word)
+            if option:
+                line = f"{page.name}: {program} {' '.join(command)} has no {option[1]}"
+                assert option[1] in commands[command], line
+
+
+def test_environment_variables_that_the_docs_name_are_read() -> None:
+    """By their whole name, or by its end behind a prefix: `f"{prefix}_KEY"`."""
+    packages = ("agentd", "api", "lab", "client")
+    source = "\n".join(
+        path.read_text() for name in packages for path in (ROOT / name).rglob("*.py")
+    )
+    named = {
+        name
+        for page in TEXTS
+        for name in re.findall(r"\b(?:MILESTONED|AGENTD)(?:_[A-Z]+)+", page.read_text())
+    }
+    assert len(named) >= 20
+    for name in named:
+        end = re.escape(name.removeprefix("MILESTONED_JUDGE"))
+        assert re.search(rf"\b{name}\b|}}{end}\b", source), name
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_whole_tasks_that_the_docs_show_are_right(page: Path) -> None:
+    """Each YAML with an id and milestones compiles, from a block or from a shell's here-document."""
+    for block in re.findall(r"^```[^\n]*\n(.*?)^```$", page.read_text(), re.S | re.M):
+        for text in re.findall(r"<<'TASK'\n(.*?)^TASK$", block, re.S | re.M) or [block]:
+            if re.search(r"^id: ", text, re.M) and re.search(r"^milestones:", text, re.M):
+                compile_task(load_task_yaml(text))
 
 
 def test_rules_have_the_versions_that_the_docs_show() -> None:
