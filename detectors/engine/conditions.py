@@ -304,19 +304,7 @@ class Conditions:
         before = own.now
         own.now = rule.combine(parts, own, place, self.moment(event), node.args)
         own.best = max(own.best, own.now) if rule.latches and self._state.began else own.now
-        rose = own.now > before
-        # That something did not happen has no event to show; what time made true keeps the event
-        # that showed it.
-        keeps_evidence = rule.ticks and before >= 1.0
-        if own.now > 0 and rule.latches and not keeps_evidence:
-            own.at = _evidence_of_parts(parts)
-            own.cause = next((part.cause for part in parts if part.cause is not None), None)
-        # What became truer because something else ended has no event among its parts'. Only below
-        # another condition a none_of has no moment of its own: nothing waits for it (`sequence`).
-        if rose and rule.latches:
-            own.at = _latest({*own.at, event.seq})
-        elif rose and node.parent < 0:
-            own.at = (event.seq,)
+        _update_evidence(own, parts, node, before, event)
         changed = own.now != before
         if own.now >= 1.0 and changed:
             own.when = self.moment(event)
@@ -367,6 +355,28 @@ def _evidence(reading: Reading, event: Event) -> tuple[int, ...]:
     if not reading.evidence:
         return (event.seq,)
     return _latest({*reading.evidence, event.seq})
+
+
+def _update_evidence(
+    own: Standing, parts: list[Standing], node: ConditionNode, before: float, event: Event
+) -> None:
+    """Name the events that show how a composite stands, where its level was ``before``."""
+    rule = node.rule
+    assert isinstance(rule, Composite)
+    # That something did not happen has no event to show; what time made true keeps the event that
+    # showed it.
+    keeps_evidence = rule.ticks and before >= 1.0
+    if own.now > 0 and rule.latches and not keeps_evidence:
+        own.at = _evidence_of_parts(parts)
+        own.cause = next((part.cause for part in parts if part.cause is not None), None)
+    if own.now <= before:
+        return
+    # What became truer because something else ended has no event among its parts'. Only below
+    # another condition a none_of has no moment of its own: nothing waits for it (`sequence`).
+    if rule.latches:
+        own.at = _latest({*own.at, event.seq})
+    elif node.parent < 0:
+        own.at = (event.seq,)
 
 
 def _evidence_of_parts(parts: Iterable[Standing]) -> tuple[int, ...]:

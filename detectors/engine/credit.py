@@ -58,11 +58,8 @@ class Credit:
         if not is_live:
             self._credit_baseline(node, standing, event)
             return
-        if spec.baseline == "transition" and award.best == award.base and standing.now < award.base:
-            # It was so at the start and is not any more: from here on it may be earned.
-            award.base = award.best = standing.now
-            award.met = 0
-            self._update_goals(node.owner, event)
+        if spec.baseline == "transition":
+            self._lower_baseline(node, award, standing, event)
         if spec.must_hold_at_end or event.seq not in standing.at:
             return
         if not self._is_in_order(node.owner, event):
@@ -73,6 +70,15 @@ class Credit:
             self._repeat(node, standing, key, event)
         else:
             self._progress(node, standing, standing.now, event)
+
+    def _lower_baseline(
+        self, node: ConditionNode, award: Award, standing: Standing, event: Event
+    ) -> None:
+        """What was so at the start and is not any more may be earned from here on."""
+        if award.best == award.base and standing.now < award.base:
+            award.base = award.best = standing.now
+            award.met = 0
+            self._update_goals(node.owner, event)
 
     def _revoke_or_open(self, node: ConditionNode, standing: Standing, event: Event) -> None:
         """What takes a milestone back came true, or its gate did."""
@@ -162,10 +168,8 @@ class Credit:
         began, level = self._state.began, standing.now
         if spec.penalty is not None or (began and level <= award.best):
             return
-        if began and self._is_in_gap(event.source) and self._is_in_order(node.owner, event):
-            # When it came true, and by whose doing, can't be known.
-            why = f"milestone {spec.id} came true during a gap"
-            self._state.blind.setdefault(event.source, [event.seq, why])
+        if began:
+            self._mark_if_in_gap(node.owner, event)
         if spec.repeat > 1:
             level = _claim_for_nobody(award, standing.keys or (), spec.repeat)
         # What was credited before stays credited: only what came true unseen is nobody's.
@@ -182,8 +186,15 @@ class Credit:
         if award.met != met:
             self._update_goals(node.owner, event)
 
-    def _is_in_gap(self, source: str) -> bool:
-        return any(name.partition(":")[0] == source for name in self._state.gaps)
+    def _mark_if_in_gap(self, owner: int, event: Event) -> None:
+        """Mark the step where a milestone came true in a gap of its event's source: when, and by
+        whose doing, can't be known."""
+        source = event.source
+        if not any(name.partition(":")[0] == source for name in self._state.gaps):
+            return
+        if self._is_in_order(owner, event):
+            why = f"milestone {self._specs[owner].id} came true during a gap"
+            self._state.blind.setdefault(source, [event.seq, why])
 
     def _meet(self, award: Award, event: Event) -> None:
         """Note when a milestone was first full."""

@@ -15,7 +15,14 @@ from detectors.engine.stakes import goal_stake, goals, outcome_worth, rule_weigh
 from detectors.engine.state import State
 from detectors.model.codec import sha256
 from detectors.model.rewards import blend, total
-from detectors.model.types import Ask, Decisive, Escalation, Milestone, Reward, Verdict
+from detectors.model.types import (
+    Ask,
+    Escalation,
+    Milestone,
+    MilestoneSpec,
+    Reward,
+    Verdict,
+)
 from detectors.sdk.tier_rules import is_judged
 from detectors.task.ruleset import Ruleset
 
@@ -35,7 +42,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Decision:
     """What an item was found to be: a score in [0, 1] or None, by whom, and why not. ``adds``: what
     that adds to the rules' pay, where it is not the score's part of the stake; ``note``: how
     weights were renormalised."""
@@ -49,8 +56,8 @@ class _Found:
 
 
 def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) -> tuple[Ask, ...]:
-    """What is asked about ``reward``, which is about to be sealed in ``state``; nothing where it is
-    not known.
+    """Return what is asked about ``reward``, which is about to be sealed in ``state``; nothing
+    where it is not known.
 
     ``acted``: the step is the agent's, and not the close after the last one, which has no deed to
     look at.
@@ -58,28 +65,22 @@ def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) ->
     policy = rules.task.escalation
     if policy is None or reward.reward is None or reward.reason is not None:
         return ()  # not known, or in part
-    found = [
+    judged = [
         Ask(reward.step, m.id, (m.when.rule,))
         for n, m in enumerate(rules.task.milestones)
-        if _due(rules, state, n)
+        if _is_due(rules, state, n)
     ]
     items = ("step", "goal") if acted else ("goal",)
-    stake = step_stake(rules, state) if acted and _takes_stake(rules, policy, reward) else 0.0
-    wanted = [item for item in items if _escalates(rules, policy, reward, item, stake)]
-    offered = total((state.offered, stake if "step" in wanted else 0.0))
-    stakes = {"step": stake, "goal": goal_stake(rules, state, offered)}
+    step_worth = step_stake(rules, state) if acted and _takes_stake(rules, policy, reward) else 0.0
+    escalated = [item for item in items if _escalates(rules, policy, reward, item, step_worth)]
+    offered = total((state.offered, step_worth if "step" in escalated else 0.0))
+    stakes = {"step": step_worth, "goal": goal_stake(rules, state, offered)}
     tiers = _tiers_of(policy)
-    found += [Ask(reward.step, item, tiers, stake=stakes[item]) for item in wanted]
-    item = "goal" if reward.done and rules.has_goal else "step"
-    if (
-        policy.route == "cascade"
-        and not wanted
-        and item in items
-        and policy.audit
-        and _drawn(policy.audit, reward)
-    ):
-        found.append(Ask(reward.step, item, policy.tiers, audit=True))
-    return tuple(found)
+    asked = [Ask(reward.step, item, tiers, stake=stakes[item]) for item in escalated]
+    audited = "goal" if reward.done and rules.has_goal else "step"
+    if not asked and audited in items and _is_audited(policy, reward):
+        asked.append(Ask(reward.step, audited, policy.tiers, audit=True))
+    return (*judged, *asked)
 
 
 def offered_by(asked: Iterable[Ask]) -> float:
@@ -93,96 +94,101 @@ def waits(asked: Iterable[Ask]) -> bool:
 
 
 def word_of_rules(rules: Ruleset, reward: Reward, item: str) -> Verdict:
-    """The rules' own word on ``step`` or ``goal``, with the confidence that the task gives it.
+    """Return the rules' own verdict on ``step`` or ``goal``, with the confidence that the task
+    gives it.
 
     Of a step the score is its reward; of the goal 1 or 0. Confidence 0: they are silent.
     """
-    policy = rules.task.escalation or Escalation()
     if reward.reward is None:
         return Verdict("rule", None, 0.0, reward.reason or "", rules.digest)
     if item == "goal":
-        met = reward.success is True
-        sure = all(
-            _proof(m.decisive or policy.decisive, met)
-            for m in rules.task.milestones
-            if m.when.rule == "goal"
-        )
-        why = "the goal's rules are met" if met else "the goal's rules are not met"
-        return Verdict("rule", float(met), 1.0 if sure else SOFT, why, rules.digest)
-    said = _reached_milestones(rules, reward)
-    specs = [rules.task.milestones[rules.index[m.id]] for m in said]
-    if said:
-        sure = all(_proof(spec.decisive or policy.decisive, met=True) for spec in specs)
-        return Verdict(
-            "rule", reward.reward, 1.0 if sure else SOFT, reward.verdicts[0].why, rules.digest
-        )
+        return _verdict_on_goal(rules, reward)
+    reached = [rules.task.milestones[rules.index[m.id]] for m in _reached_milestones(rules, reward)]
+    if reached:
+        confidence = 1.0 if _are_decisive(rules, reached, met=True) else SOFT
+        return Verdict("rule", reward.reward, confidence, reward.verdicts[0].why, rules.digest)
     ruled = [m for m in rules.task.milestones if not _tier(rules, m.id)]
-    sure = bool(ruled) and all(_proof(m.decisive or policy.decisive, met=False) for m in ruled)
-    why = "nothing happened that the rules look for" if sure else "the rules are silent"
-    return Verdict("rule", reward.reward, 1.0 if sure else 0.0, why, rules.digest)
+    if ruled and _are_decisive(rules, ruled, met=False):
+        why = "nothing happened that the rules look for"
+        return Verdict("rule", reward.reward, 1.0, why, rules.digest)
+    return Verdict("rule", reward.reward, 0.0, "the rules are silent", rules.digest)
+
+
+def _verdict_on_goal(rules: Ruleset, reward: Reward) -> Verdict:
+    met = reward.success is True
+    at_goal = [m for m in rules.task.milestones if m.when.rule == "goal"]
+    confidence = 1.0 if _are_decisive(rules, at_goal, met=met) else SOFT
+    why = "the goal's rules are met" if met else "the goal's rules are not met"
+    return Verdict("rule", float(met), confidence, why, rules.digest)
+
+
+def _are_decisive(rules: Ruleset, milestones: Iterable[MilestoneSpec], *, met: bool) -> bool:
+    """Whether all of the milestones prove what is so by being met, or not."""
+    policy = rules.task.escalation or Escalation()
+    proving = ("both", "positive" if met else "negative")
+    return all((m.decisive or policy.decisive) in proving for m in milestones)
 
 
 def escalating(rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
-    """What is told while the step waits for answers: nothing is known, so nothing is paid and the
-    step is masked."""
+    """Return what is reported while the step waits for answers: nothing is known, so nothing is
+    paid and the step is masked."""
     items = ", ".join(f"{ask.item} ({' then '.join(ask.tiers)})" for ask in asked if not ask.audit)
-    goal = any(ask.item == "goal" and not ask.audit for ask in asked)
-    return reward._replace(
+    goal_asked = any(ask.item == "goal" and not ask.audit for ask in asked)
+    return _without_value(rules, reward, f"asked beyond the rules: {items}")._replace(
         status="escalating",
-        reward=None,
-        mask=True,
-        reason=f"asked beyond the rules: {items}",
-        components=dict.fromkeys(rules.components),
         verdicts=_rule_words(rules, reward, asked),
-        decided_by=None,
-        success=None if goal else reward.success,
+        success=None if goal_asked else reward.success,
     )
 
 
 def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence[Word]) -> Reward:
-    """The final reward of a step whose asks are answered: ``reward`` is the rules', ``words`` came
-    in this order."""
+    """Return the final reward of a step whose asks are answered: ``reward`` is the rules',
+    ``words`` came in this order."""
     if not waits(asked):
         return unasked(rules, reward)
     goal_asked = any(ask.item == "goal" for ask in asked)
-    found = {
-        ask.item: _find(rules, reward, ask, words, goal_asked=goal_asked)
+    decisions = {
+        ask.item: _decide_item(rules, reward, ask, words, goal_asked=goal_asked)
         for ask in asked
         if not ask.audit
     }
-    verdicts = (*_rule_words(rules, reward, asked), *(w.verdict for w in words if w.item in found))
-    unsure = [f"{item}: {f.why}" for item, f in found.items() if f.score is None]
+    recorded = [word.verdict for word in words if word.item in decisions]
+    reward = reward._replace(verdicts=(*_rule_words(rules, reward, asked), *recorded))
     success = reward.success
-    if "goal" in found:
-        score = found["goal"].score
+    if "goal" in decisions:
+        score = decisions["goal"].score
         success = None if score is None else score >= 0.5
+    unsure = [f"{item}: {d.why}" for item, d in decisions.items() if d.score is None]
     if unsure or reward.reward is None:
-        return reward._replace(
-            status="unscored",
-            reward=None,
-            mask=True,
-            reason="; ".join(unsure),
-            components=dict.fromkeys(rules.components),
-            verdicts=verdicts,
-            decided_by=None,
-            success=success,
+        return _without_value(rules, reward, "; ".join(unsure))._replace(
+            status="unscored", success=success
         )
     stakes = {ask.item: ask.stake for ask in asked}
-    paid = [
-        m for item, f in found.items() if (m := _paid(rules, reward, item, f, stakes)) is not None
-    ]
-    weighed = None if "step" in found else _weighed(rules, reward, goal_asked="goal" in found)
-    milestones = (*reward.milestones, *([weighed] if weighed else []), *paid)
+    additions = [_weighed(rules, reward, goal_asked="goal" in decisions)]
+    if "step" in decisions:
+        additions = []
+    additions += [_paid(rules, reward, item, d, stakes) for item, d in decisions.items()]
+    milestones = (*reward.milestones, *(m for m in additions if m is not None))
+    notes = "; ".join(f"{item}: {d.note}" for item, d in decisions.items() if d.note)
     return reward._replace(
         status="sealed",
         reward=total(m.worth for m in milestones),
-        reason="; ".join(f"{item}: {f.note}" for item, f in found.items() if f.note)
-        or reward.reason,
+        reason=notes or reward.reason,
         components=_components(rules, milestones),
         milestones=milestones,
-        verdicts=verdicts,
-        decided_by=max((f.by for f in found.values()), key=_rank),
+        decided_by=max((d.by for d in decisions.values()), key=_rank),
         success=success,
+    )
+
+
+def _without_value(rules: Ruleset, reward: Reward, reason: str) -> Reward:
+    """The reward as nobody knows it: nothing is paid, and the step is masked."""
+    return reward._replace(
+        reward=None,
+        mask=True,
+        reason=reason,
+        components=dict.fromkeys(rules.components),
+        decided_by=None,
     )
 
 
@@ -210,17 +216,13 @@ def next_tier(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word]) -
     An audit asks all of them.
     """
     policy = rules.task.escalation or Escalation()
-    of = [w.verdict for w in words if w.item == ask.item]
-    if any(v.stage == "person" and v.score is not None for v in of):
+    about = [word.verdict for word in words if word.item == ask.item]
+    if any(v.stage == "person" and v.score is not None for v in about):
         return None
-    if policy.route == "cascade" and not ask.audit and any(_confident(policy, v) for v in of):
+    if policy.route == "cascade" and not ask.audit and any(_confident(policy, v) for v in about):
         return None
-    said = {v.stage for v in of}
-    return next((tier for tier in ask.tiers if tier not in said), None)
-
-
-def _proof(decisive: Decisive, met: bool) -> bool:
-    return decisive in ("both", "positive" if met else "negative")
+    answered = {verdict.stage for verdict in about}
+    return next((tier for tier in ask.tiers if tier not in answered), None)
 
 
 def _tier(rules: Ruleset, id: str) -> str | None:
@@ -229,15 +231,15 @@ def _tier(rules: Ruleset, id: str) -> str | None:
     return found.name if is_judged(found) else None
 
 
-def _due(rules: Ruleset, state: State, n: int) -> bool:
+def _is_due(rules: Ruleset, state: State, n: int) -> bool:
     """Whether milestone ``n`` is decided by a tier, and asked about now."""
     spec, node = rules.task.milestones[n], rules.nodes[rules.tops[n]]
     if not is_judged(node.rule):
         return False
-    met = [
-        award.met if (award := state.awards.get(rules.index[name])) is not None else 0
-        for name in spec.after
-    ]
+    met = []
+    for name in spec.after:
+        award = state.awards.get(rules.index[name])
+        met.append(0 if award is None else award.met)
     if node.args.ask == "after":
         return all(met) and max(met) > state.sealed_at
     return state.closed and all(met)
@@ -257,26 +259,28 @@ def _takes_stake(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
 
 
 def _escalates(rules: Ruleset, policy: Escalation, reward: Reward, item: str, stake: float) -> bool:
+    """Whether the policy asks about ``item``; ``stake``: what a tier may add to the step."""
+    if item == "goal" and not (reward.done and "goal" in policy.escalate):
+        return False
     if policy.route == "blend":
-        return (
-            "goal" in policy.escalate and reward.done
-            if item == "goal"
-            else bool(stake or reward.reward)
-        )
-    word = word_of_rules(rules, reward, item)
+        return item == "goal" or bool(stake or reward.reward)
+    confidence = word_of_rules(rules, reward, item).confidence
     if item == "goal":
-        return "goal" in policy.escalate and reward.done and word.confidence < 1.0
+        return confidence < 1.0
     if not stake and not _earned(rules, reward):
-        return False  # whatever is said, it is worth the same
-    if word.confidence == 0.0:
-        return "unscored" in policy.escalate or "low_confidence" in policy.escalate
-    return "low_confidence" in policy.escalate and word.confidence < policy.confident
+        return False  # whatever the answer, it is worth the same
+    asks_unsure = "low_confidence" in policy.escalate
+    if confidence == 0.0:
+        return asks_unsure or "unscored" in policy.escalate
+    return asks_unsure and confidence < policy.confident
 
 
-def _drawn(share: float, reward: Reward) -> bool:
-    """Whether the lot fell on this step: the same in every replay."""
+def _is_audited(policy: Escalation, reward: Reward) -> bool:
+    """Whether the lot fell on this step of a cascade: the same in every replay."""
+    if policy.route != "cascade" or not policy.audit:
+        return False
     drawn = int(sha256(f"{reward.digest}:{reward.episode}:{reward.step}".encode())[:13], 16)
-    return drawn < share * 16**13
+    return drawn < policy.audit * 16**13
 
 
 def _rule_words(rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> tuple[Verdict, ...]:
@@ -290,46 +294,51 @@ def _confident(policy: Escalation, verdict: Verdict) -> bool:
     return verdict.score is not None and verdict.confidence >= policy.confident
 
 
-def _find(
+def _decide_item(
     rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word], *, goal_asked: bool
-) -> _Found:
+) -> _Decision:
     """What an item is, by the route that the task names. A person's word is above all others."""
     policy = rules.task.escalation or Escalation()
-    of = [w for w in words if w.item == ask.item]
-    for w in reversed(of):
-        if w.verdict.stage == "person" and w.verdict.score is not None:
-            return _Found(w.verdict.score, "person", w.verdict.why, w.evidence)
+    about = [word for word in words if word.item == ask.item]
+    by_people = [w for w in about if w.verdict.stage == "person" and w.verdict.score is not None]
+    if by_people:
+        return _decision_of(by_people[-1])
     if policy.route == "blend" and ask.item in ("step", "goal"):
-        return _blended(rules, reward, ask, of, goal_asked=goal_asked)
-    for w in of:
-        if _confident(policy, w.verdict):
-            return _Found(w.verdict.score, w.verdict.stage, w.verdict.why, w.evidence)
-    return _Found(None, "", _nobody(of, policy))
+        return _blended(rules, reward, ask, about, goal_asked=goal_asked)
+    for word in about:
+        if _confident(policy, word.verdict):
+            return _decision_of(word)
+    return _Decision(None, "", _why_open(about, policy))
+
+
+def _decision_of(word: Word) -> _Decision:
+    return _Decision(word.verdict.score, word.verdict.stage, word.verdict.why, word.evidence)
 
 
 def _blended(
-    rules: Ruleset, reward: Reward, ask: Ask, of: Sequence[Word], *, goal_asked: bool
-) -> _Found:
+    rules: Ruleset, reward: Reward, ask: Ask, about: Sequence[Word], *, goal_asked: bool
+) -> _Decision:
     """r = α·r_rule + β·R + γ·r_judge. Of a step r_rule is what the rules pay in it, and R and
     r_judge are parts of its stake; of the goal each is a part of the goal's stake. Of who abstained
     the weight goes to the others."""
     policy = rules.task.escalation or Escalation()
     rule = word_of_rules(rules, reward, ask.item)
-    answered = [w.verdict for w in of if w.verdict.score is not None]
-    number = _number(rules, reward, goal_asked=goal_asked)
-    known = rule.confidence == 1.0 if ask.item == "goal" else rule.confidence > 0.0 or number != 0.0
+    words = [word for word in about if word.verdict.score is not None]
+    answered = [word.verdict for word in words]
+    pay = _pay_without_success(rules, reward, goal_asked=goal_asked)
+    is_goal = ask.item == "goal"
+    known = rule.confidence == 1.0 if is_goal else rule.confidence > 0.0 or pay != 0.0
     if not answered and not known:
-        return _Found(None, "", _nobody(of, policy))
+        return _Decision(None, "", _why_open(about, policy))
     by, note = BLEND if answered else "rule", _renormalised(policy, ask, answered)
-    evidence = tuple(sorted({seq for w in of if w.verdict.score is not None for seq in w.evidence}))
-    if ask.item == "goal":
-        return _Found(blend([rule, *answered], policy.weights), by, "", evidence, note=note)
+    evidence = tuple(sorted({seq for word in words for seq in word.evidence}))
+    if is_goal:
+        return _Decision(blend([rule, *answered], policy.weights), by, "", evidence, note=note)
     scaled = [v._replace(score=(v.score or 0.0) * ask.stake) for v in answered]
-    value = blend([rule._replace(score=number), *scaled], policy.weights)
+    value = blend([rule._replace(score=pay), *scaled], policy.weights)
     assert value is not None
-    return _Found(
-        blend(answered, policy.weights) or 0.0, by, "", evidence, total((value, -number)), note
-    )
+    score = blend(answered, policy.weights) or 0.0
+    return _Decision(score, by, "", evidence, total((value, -pay)), note)
 
 
 def _renormalised(policy: Escalation, ask: Ask, answered: Sequence[Verdict]) -> str:
@@ -348,46 +357,43 @@ def _renormalised(policy: Escalation, ask: Ask, answered: Sequence[Verdict]) -> 
     return f"renormalised without {' and '.join(silent)}: {weights}"
 
 
-def _nobody(of: Sequence[Word], policy: Escalation) -> str:
-    said = [
-        (
-            f"{w.verdict.stage}: {w.verdict.why}"
-            if w.verdict.score is None
-            else f"{w.verdict.stage}: {w.verdict.confidence:g} sure, wanted {policy.confident:g}"
-        )
-        for w in of
-    ]
-    return "; ".join(said) or "nobody was asked"
+def _why_open(about: Sequence[Word], policy: Escalation) -> str:
+    """Why nothing was decided: what each tier that was asked answered."""
+    answers = []
+    for word in about:
+        verdict = word.verdict
+        answer = verdict.why
+        if verdict.score is not None:
+            answer = f"{verdict.confidence:g} sure, wanted {policy.confident:g}"
+        answers.append(f"{verdict.stage}: {answer}")
+    return "; ".join(answers) or "nobody was asked"
 
 
 def _paid(
-    rules: Ruleset, reward: Reward, item: str, found: _Found, stakes: Mapping[str, float]
+    rules: Ruleset, reward: Reward, item: str, decision: _Decision, stakes: Mapping[str, float]
 ) -> Milestone | None:
     """What the score adds to the rules' pay, as a milestone: no unit of reward is without one."""
-    assert found.score is not None
-    score, seqs = round(found.score, 12), found.evidence or (reward.through,)
+    assert decision.score is not None
+    score, by = round(decision.score, 12), decision.by
+    seqs = decision.evidence or (reward.through,)
     if item == "step":
-        worth = found.adds
+        worth = decision.adds
         if worth is None:
             earned = _earned(rules, reward, but_goals="goal" in stakes)
             worth = total((score * (earned or stakes[item]), -earned))
-        return _milestone(f"({found.by})", found.by, found.by, reward.step, score, worth, seqs)
+        return _milestone(f"({by})", by, by, reward.step, score, worth, seqs)
     if item == "goal":
         # A success of the rules was paid in full. Of what is none, some of the goal's milestones
         # may have been.
-        worth = (
-            (score - 1.0) * _goal_paid(rules, reward)
-            if reward.success is True
-            else score * stakes[item]
-        )
-        return _milestone(
-            "(goal)", found.by, "goal", reward.step, score, round(worth, 12) + 0.0, seqs
-        )
+        if reward.success is True:
+            worth = (score - 1.0) * _goal_paid(rules, reward)
+        else:
+            worth = score * stakes[item]
+        return _milestone("(goal)", by, "goal", reward.step, score, round(worth, 12) + 0.0, seqs)
     n = rules.index[item]
     worth = round(score * rules.share[n], 12)
-    return _milestone(
-        item, found.by, rules.task.milestones[n].component, reward.step, score, worth, seqs
-    )
+    component = rules.task.milestones[n].component
+    return _milestone(item, by, component, reward.step, score, worth, seqs)
 
 
 def _goal_paid(rules: Ruleset, reward: Reward) -> float:
@@ -399,7 +405,7 @@ def _goal_paid(rules: Ruleset, reward: Reward) -> float:
     return total((*(m.worth for m in reward.milestones if m.id in ids), outcome_worth(rules)))
 
 
-def _number(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> float:
+def _pay_without_success(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> float:
     """What the rules pay in a step of a blend, without the success that is blended by itself."""
     success = _goal_paid(rules, reward) if goal_asked and reward.success is True else 0.0
     return total((reward.reward or 0.0, -success))
@@ -411,7 +417,7 @@ def _weighed(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> Milestone |
     less = rule_weight(rules.task.escalation or Escalation()) - 1.0
     if reward.reward is None:
         return None
-    worth = total((less * _number(rules, reward, goal_asked=goal_asked),))
+    worth = total((less * _pay_without_success(rules, reward, goal_asked=goal_asked),))
     return _milestone(f"({BLEND})", BLEND, BLEND, reward.step, 0.0, worth, (reward.through,))
 
 

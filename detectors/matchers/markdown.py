@@ -9,20 +9,36 @@ _MARK = re.compile(r"(\s*)[*+-][ \t]+")
 
 
 def plain_markdown(text: str) -> str:
-    """The text, its lines folded: linear in its length."""
+    """Return the text, its lines folded: linear in its length."""
     lines: list[str] = []
     for raw in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        line = raw.rstrip(" \t")
-        line = _HEADER.sub(r"\1\2 ", line, count=1) if _HEADER.match(line) else line
-        mark = _MARK.match(line)
-        if mark:
-            line = ("  " if mark[1] else "") + "- " + line[mark.end() :]
-        opened = bool(lines) and lines[-1].rfind("[") > lines[-1].rfind("]")
-        if opened and "](" in line:
-            lines[-1] = f"{lines[-1]} {line.lstrip()}"  # a link that was broken
-        elif line or len(lines) < 2 or lines[-1] or lines[-2]:
+        line = _plain_line(raw)
+        if _is_broken_link(lines, line):
+            lines[-1] = f"{lines[-1]} {line.lstrip()}"
+        elif line or not _ends_empty(lines):
             lines.append(line)
     return "\n".join(_spaced(line) for line in lines).strip()
+
+
+def _plain_line(raw: str) -> str:
+    """A line with one blank after the mark of a header or of a list's item."""
+    line = raw.rstrip(" \t")
+    if _HEADER.match(line):
+        line = _HEADER.sub(r"\1\2 ", line, count=1)
+    mark = _MARK.match(line)
+    if mark is None:
+        return line
+    return ("  " if mark[1] else "") + "- " + line[mark.end() :]
+
+
+def _is_broken_link(lines: list[str], line: str) -> bool:
+    """Whether the line ends a link that the last of ``lines`` begins."""
+    return bool(lines) and "](" in line and lines[-1].rfind("[") > lines[-1].rfind("]")
+
+
+def _ends_empty(lines: list[str]) -> bool:
+    """Whether two empty lines stand at the end."""
+    return len(lines) >= 2 and not lines[-1] and not lines[-2]
 
 
 def _spaced(line: str) -> str:

@@ -119,23 +119,31 @@ class Money(Form):
         """Whether the text is that much of that currency; where none was asked for, a number
         alone."""
         folded = normal(text)
-        bare = (folded[1:] if folded[:1] in ("+", "-") else folded).lstrip()
-        minus = "-" if folded.startswith("-") else ""
-        digits = [at for at, c in enumerate(bare) if c.isdecimal()]
-        if not digits or any(c.isalpha() or c == "_" for c in bare[digits[0] : digits[-1] + 1]):
+        signed = folded[:1] in ("+", "-")
+        bare = folded[1:].lstrip() if signed else folded.lstrip()
+        digits = [place for place, c in enumerate(bare) if c.isdecimal()]
+        if not digits:
             return False
         before, amount, after = (
             bare[: digits[0]],
             bare[digits[0] : digits[-1] + 1],
             bare[digits[-1] + 1 :],
         )
-        said = [part.strip().casefold() for part in (before, after) if part.strip()]
-        if len(said) > 1 or (said and said[0] not in self.names) or (self.names and not said):
+        if any(c.isalpha() or c == "_" for c in amount) or len(amount) > MAX_AMOUNT:
             return False
-        if len(amount) > MAX_AMOUNT:
+        if not self._is_currency([part.strip().casefold() for part in (before, after)]):
             return False
-        found = third_party.decimal(minus + amount, self.locale)
-        return found is not None and self.wanted.matches(float(found))
+        minus = "-" if folded.startswith("-") else ""
+        read = third_party.decimal(minus + amount, self.locale)
+        return read is not None and self.wanted.matches(float(read))
+
+    def _is_currency(self, parts: list[str]) -> bool:
+        """Whether what stands around the number names the currency, once; without one that is
+        asked for, nothing may stand there."""
+        named = [part for part in parts if part]
+        if not named:
+            return not self.names
+        return len(named) == 1 and named[0] in self.names
 
     def matches_json(self, value: Any) -> bool:
         """Whether a JSON number is that much; where a currency was asked for, a number says too

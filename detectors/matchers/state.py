@@ -113,12 +113,11 @@ def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
         raise SpecError((*path, "path"), spec["path"], str(error)) from None
     lists = {name: spec.get(name, []) for name in _LISTS}
     for name, values in lists.items():
-        if not isinstance(values, list) or (
-            name == "without" and not all(isinstance(one, str) for one in values)
-        ):
-            raise SpecError(
-                (*path, name), values, "a list of keys" if name == "without" else "a list of values"
-            )
+        expected = "a list of keys" if name == "without" else "a list of values"
+        if not isinstance(values, list):
+            raise SpecError((*path, name), values, expected)
+        if name == "without" and not all(isinstance(key, str) for key in values):
+            raise SpecError((*path, name), values, expected)
     value = _compared(spec["value"]) if "value" in spec else None
     present, absent = (frozenset(map(_compared, lists[name])) for name in ("all", "none"))
     return Fact(spec["path"], value, present, absent, frozenset(lists["without"]))

@@ -52,7 +52,9 @@ class Items:
 
     def matches(self, value: Any, read: Read | None = None) -> bool:
         """Whether ``value`` is such a list."""
-        found = value if isinstance(value, list) else [] if value is None else [value]
+        found = value if isinstance(value, list) else [value]
+        if value is None:
+            found = []
         if len(found) != len(self.items) or len(found) > MAX_ITEMS:
             return False
         if self.ordered:
@@ -92,23 +94,28 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
     if not isinstance(spec, Mapping) or depth > MAX_DEPTH:
         raise SpecError(path, spec, StructureMatch.WANTED)
     if "object" in spec:
-        _check_keys(spec, {"object", "more"}, path)
-        keys, more = spec["object"], spec.get("more", False)
-        if not isinstance(keys, Mapping) or not keys or not isinstance(more, bool):
-            raise SpecError(path, spec, "{object: {key: …}, more: true or false}")
-        return Object(
-            {name: part(one, (*path, "object", name), depth + 1) for name, one in keys.items()},
-            more,
-        )
+        return _object_of(spec, path, depth)
     if "items" in spec:
-        _check_keys(spec, {"items", "ordered"}, path)
-        items, ordered = spec["items"], spec.get("ordered", False)
-        if not isinstance(items, list) or len(items) > MAX_ITEMS or not isinstance(ordered, bool):
-            raise SpecError(path, spec, "{items: […], ordered: true or false}")
-        return Items(
-            tuple(part(one, (*path, "items", n), depth + 1) for n, one in enumerate(items)), ordered
-        )
+        return _items_of(spec, path, depth)
     return Lenient.parse(spec, path)
+
+
+def _object_of(spec: Mapping[str, Any], path: Path, depth: int) -> Object:
+    _check_keys(spec, {"object", "more"}, path)
+    keys, more = spec["object"], spec.get("more", False)
+    if not isinstance(keys, Mapping) or not keys or not isinstance(more, bool):
+        raise SpecError(path, spec, "{object: {key: …}, more: true or false}")
+    parts = {name: part(value, (*path, "object", name), depth + 1) for name, value in keys.items()}
+    return Object(parts, more)
+
+
+def _items_of(spec: Mapping[str, Any], path: Path, depth: int) -> Items:
+    _check_keys(spec, {"items", "ordered"}, path)
+    items, ordered = spec["items"], spec.get("ordered", False)
+    if not isinstance(items, list) or len(items) > MAX_ITEMS or not isinstance(ordered, bool):
+        raise SpecError(path, spec, "{items: […], ordered: true or false}")
+    parts = [part(item, (*path, "items", n), depth + 1) for n, item in enumerate(items)]
+    return Items(tuple(parts), ordered)
 
 
 def _check_keys(spec: Mapping[str, Any], keys: set[str], path: Path) -> None:

@@ -32,11 +32,26 @@ MODES: tuple[Mode, ...] = (
 )
 
 MAX_TYPED_CHARACTERS = 20_000
-"""Characters of a text, its white space folded, that a typed form reads; a longer one is no date and no amount."""
+"""Characters of a text, its white space folded, that a typed form reads; a longer one is no date
+and no amount."""
 
 MAX_LINEAR_CHARACTERS = 262_144
-"""The same for forms that look *into* a text in linear time: as many as any source tells of a body, a file, a probe,
-so that nobody hides behind padding what must not be there."""
+"""The same for forms that look *into* a text in linear time: as many as any source reports of a
+body, a file, a probe, so that nobody hides behind padding what must not be there."""
+
+Path = tuple[str | int, ...]
+
+
+def _is_plain_number(value: Any) -> bool:
+    """Whether it is a number of at most 15 digits before the point."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) < 1e15
+
+
+def _are_texts(value: Any) -> bool:
+    """Whether it is a list of at least one text."""
+    return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
 
 
 def _typed() -> Any:
@@ -67,98 +82,92 @@ class TextMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> TextMatch:
+    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> TextMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         if isinstance(spec, str):
-            return cls._of_mode("equals", {"equals": spec}, path)
+            return cls._of_texts("equals", {"equals": spec}, path, ignore_case=False)
         if isinstance(spec, (int, float)) and not isinstance(spec, bool):
-            return cls._of_mode("number", {"number": spec}, path)
-        typed = [name for name in spec if name in _typed().TYPES] if isinstance(spec, dict) else []
-        if len(typed) == 1:
-            form = _typed().parse_typed(typed[0], spec, path)
-            return cls("typed", typed=form, linear=typed[0] in _typed().LINEAR)
-        modes = [m for m in MODES if m in spec] if isinstance(spec, dict) else []
-        extra = (
-            set(spec) - {*modes, "ignore_case", "tolerance"} if isinstance(spec, dict) else set()
-        )
-        if len(modes) != 1 or extra:
+            return cls._of_number({"number": spec}, path)
+        if not isinstance(spec, dict):
             raise SpecError(path, spec, cls.WANTED)
-        return cls._of_mode(modes[0], spec, path)
+        forms = _typed()
+        typed = [name for name in spec if name in forms.TYPES]
+        if len(typed) == 1:
+            form = forms.parse_typed(typed[0], spec, path)
+            return cls("typed", typed=form, linear=typed[0] in forms.LINEAR)
+        modes = [mode for mode in MODES if mode in spec]
+        if len(modes) != 1 or set(spec) - {*modes, "ignore_case", "tolerance"}:
+            raise SpecError(path, spec, cls.WANTED)
+        ignore_case = spec.get("ignore_case", False)
+        if not isinstance(ignore_case, bool):
+            raise SpecError((*path, "ignore_case"), ignore_case, "true or false")
+        if modes[0] == "number":
+            return cls._of_number(spec, path)
+        return cls._of_texts(modes[0], spec, path, ignore_case=ignore_case)
 
     @classmethod
-    def _of_mode(cls, mode: Mode, spec: dict[str, Any], path: tuple[str | int, ...]) -> TextMatch:
-        value, fold = spec[mode], spec.get("ignore_case", False)
-        if not isinstance(fold, bool):
-            raise SpecError((*path, "ignore_case"), fold, "true or false")
-        if mode == "number":
-            tolerance = spec.get("tolerance", 0.0)
-            for name, part in (("number", value), ("tolerance", tolerance)):
-                if (
-                    isinstance(part, bool)
-                    or not isinstance(part, (int, float))
-                    or not abs(part) < 1e15
-                ):
-                    raise SpecError((*path, name), part, "a number")
-            if tolerance < 0:
-                raise SpecError((*path, "tolerance"), tolerance, "a number from 0")
-            return cls(mode, (), float(value), float(tolerance))
+    def _of_number(cls, spec: dict[str, Any], path: Path) -> TextMatch:
+        value, tolerance = spec["number"], spec.get("tolerance", 0.0)
+        for name, part in (("number", value), ("tolerance", tolerance)):
+            if not _is_plain_number(part):
+                raise SpecError((*path, name), part, "a number")
+        if tolerance < 0:
+            raise SpecError((*path, "tolerance"), tolerance, "a number from 0")
+        return cls("number", (), float(value), float(tolerance))
+
+    @classmethod
+    def _of_texts(
+        cls, mode: Mode, spec: dict[str, Any], path: Path, *, ignore_case: bool
+    ) -> TextMatch:
         if "tolerance" in spec:
-            raise SpecError(
-                (*path, "tolerance"), spec["tolerance"], "no tolerance: it goes with number only"
-            )
-        listed = value if mode == "one_of" else [value]
-        if (
-            not isinstance(listed, list)
-            or not listed
-            or not all(isinstance(v, str) for v in listed)
-        ):
-            raise SpecError(
-                (*path, mode), value, "a list of texts" if mode == "one_of" else "a text"
-            )
-        if mode != "one_of" and not normal(value) and mode != "equals":
-            raise SpecError(
-                (*path, mode),
-                value,
-                "a text that is not empty: an empty one would match everything",
-            )
-        exact = any("://" in v for v in listed)
-        texts = tuple(map(literal if exact else normal, listed))
-        return cls(
-            mode,
-            tuple(t.casefold() for t in texts) if fold else texts,
-            ignore_case=fold,
-            exact=exact,
-        )
+            expected = "no tolerance: it goes with number only"
+            raise SpecError((*path, "tolerance"), spec["tolerance"], expected)
+        value = spec[mode]
+        texts = value if mode == "one_of" else [value]
+        if not _are_texts(texts):
+            expected = "a list of texts" if mode == "one_of" else "a text"
+            raise SpecError((*path, mode), value, expected)
+        if mode not in ("one_of", "equals") and not normal(value):
+            expected = "a text that is not empty: an empty one would match everything"
+            raise SpecError((*path, mode), value, expected)
+        exact = any("://" in text for text in texts)
+        folded = [literal(text) if exact else normal(text) for text in texts]
+        if ignore_case:
+            folded = [text.casefold() for text in folded]
+        return cls(mode, tuple(folded), ignore_case=ignore_case, exact=exact)
 
     @answers(False)
     def matches(self, text: str) -> bool:
         """Whether ``text``, which is data and nothing else, is what the author asked for."""
         if self.mode == "typed":
-            short = (
-                len(text) <= MAX_TYPED_CHARACTERS
-                or self.linear
-                or len(normal(text)) <= MAX_TYPED_CHARACTERS
-            )
-            return short and len(text) <= MAX_LINEAR_CHARACTERS and bool(self.typed.matches(text))
+            return self._is_readable(text) and bool(self.typed.matches(text))
         if self.mode == "number":
             return self._is_number(number(text))
         folded = literal(text) if self.exact else normal(text)
         if self.ignore_case:
             folded = folded.casefold()
-        wanted = self.texts[0]
+        expected = self.texts[0]
         match self.mode:
             case "equals":
-                return folded == wanted
+                return folded == expected
             case "contains":
-                return wanted in folded
+                return expected in folded
             case "starts_with":
-                return folded.startswith(wanted)
+                return folded.startswith(expected)
             case "ends_with":
-                return folded.endswith(wanted)
+                return folded.endswith(expected)
             case "one_of":
                 return folded in self.texts
             case _:
-                return glob(wanted, folded)
+                return glob(expected, folded)
+
+    def _is_readable(self, text: str) -> bool:
+        """Whether the text is short enough for the typed form."""
+        if len(text) > MAX_LINEAR_CHARACTERS:
+            return False
+        if self.linear or len(text) <= MAX_TYPED_CHARACTERS:
+            return True
+        return len(normal(text)) <= MAX_TYPED_CHARACTERS
 
     @answers(False)
     def matches_json(self, value: Any) -> bool:

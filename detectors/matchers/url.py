@@ -142,17 +142,12 @@ class UrlMatch:
     @answers(False)
     def matches(self, text: str) -> bool:
         """Whether the address ``text`` is the wanted one."""
-        if (
-            self._by_place
-            and len(text) <= MAX_URL
-            and (plain := _PLAIN.match(text))
-            and plain[1] == self.origin
-        ):
-            return (plain[2].rstrip("/") or "/") == self.path
+        if self._by_place and len(text) <= MAX_URL:
+            plain = _PLAIN.match(text)
+            if plain is not None and plain[1] == self.origin:
+                return (plain[2].rstrip("/") or "/") == self.path
         url = parse_url(text)
-        if url is None or (url.origin != self.origin and url.origin not in self.hosts):
-            return False
-        if not (glob(self.path, url.path) if self.globbed else url.path == self.path):
+        if url is None or not self._is_place(url):
             return False
         if self.query is not None and self._counted(url.query) != self._counted(self.query):
             return False
@@ -160,13 +155,20 @@ class UrlMatch:
             return False
         return all(self._has(url.query, name, wanted) for name, wanted in self.parameters)
 
+    def _is_place(self, url: Url) -> bool:
+        """Whether the address is on one of the hosts, at the path."""
+        if url.origin != self.origin and url.origin not in self.hosts:
+            return False
+        return glob(self.path, url.path) if self.globbed else url.path == self.path
+
     def _has(self, query: tuple[tuple[str, str], ...], name: str, wanted: TextMatch) -> bool:
         """Whether the parameter is as wanted: each value that it has, or one of them where its name
         makes it a list."""
-        values = [value for one, value in query if one == name]
-        return bool(values) and (any if name.endswith("[]") else all)(
-            wanted.matches(value) for value in values
-        )
+        values = [value for key, value in query if key == name]
+        if not values:
+            return False
+        enough = any if name.endswith("[]") else all
+        return enough(wanted.matches(value) for value in values)
 
     @property
     def _by_place(self) -> bool:

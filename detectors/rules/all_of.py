@@ -32,12 +32,15 @@ def all_of(
     With `within`, the latest events that made them true must be that close to each other.
     """
     level = min(c.now if args.holding else c.best for c in children)
-    if args.within is None or level < 1.0:
-        return level if args.within is None else 0.0
+    if args.within is None:
+        return level
+    if level < 1.0:
+        return 0.0
     if own.best >= 1.0 and not args.holding:
         return 1.0
     whens = [c.when for c in children if c.when is not None]
     if not whens:
         return level
     steps, times = [w.step for w in whens], [w.at for w in whens]
-    return 1.0 if args.within.holds(max(steps) - min(steps), max(times) - min(times)) else 0.0
+    is_close = args.within.holds(max(steps) - min(steps), max(times) - min(times))
+    return 1.0 if is_close else 0.0

@@ -37,15 +37,19 @@ def archive_lists(event: Event, world: World, args: Args) -> Iterator[Reading]:
     facts = facts_of(event, args)
     if facts is None or "entries" not in facts:
         return
-    entries = [one for one in listed(facts["entries"]) if isinstance(one, Mapping)]
-    whole = event.data.get("cut") is not True and facts.get("count") == len(entries)
-    files = {
-        _plain(one.get("name")) for one in entries if not _no_file(one) and not one.get("folder")
-    }
-    links = any(map(_no_file, entries))
-    wanted = {_plain(name) for name in args.names}
-    if wanted <= files and (not args.only or (whole and not links and files == wanted)):
+    entries = [entry for entry in listed(facts["entries"]) if isinstance(entry, Mapping)]
+    files = {_plain(entry.get("name")) for entry in entries if _is_file(entry)}
+    expected = {_plain(name) for name in args.names}
+    if not expected <= files:
+        return
+    is_whole = event.data.get("cut") is not True and facts.get("count") == len(entries)
+    has_others = files != expected or any(map(_no_file, entries))
+    if not args.only or (is_whole and not has_others):
         yield reading(event)
+
+
+def _is_file(entry: Mapping[str, Any]) -> bool:
+    return not _no_file(entry) and not entry.get("folder")
 
 
 def _no_file(entry: Mapping[str, Any]) -> bool:

@@ -105,21 +105,30 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     hangs on the `size` of a file in a request's body, or asks for it, and nobody knows that size.
     """
     data = event.data
-    if by_script(event) and not args.reads.names("trusted"):
-        return
-    if data.get("initial") is True and not args.reads.names("initial"):
+    if not _is_countable(event, args):
         return
     known = {"data": data, "kind": event.kind, "url": world.url(str(data.get("frame")))}
     hidden = unsized(event, args.reads.places) if event.kind in UPLOADS else ()
     value = _value(args.expression, known)
-    unknown = _hangs(args.kind, args.expression, value, hidden)
-    if value is not True and not unknown:
+    is_hidden = _hangs(args.kind, args.expression, value, hidden)
+    if value is not True and not is_hidden:
         return
-    apart = _value(args.distinct, known) if args.distinct else None
-    reading = Reading(1.0, f"cel:{_key(apart)}" if args.distinct else "cel")
-    if unknown or (args.distinct is not None and _hangs(args.kind, args.distinct, apart, hidden)):
+    reading = Reading(1.0, "cel")
+    if args.distinct:
+        apart = _value(args.distinct, known)
+        reading = Reading(1.0, f"cel:{_key(apart)}")
+        is_hidden = is_hidden or _hangs(args.kind, args.distinct, apart, hidden)
+    if is_hidden:
         raise UnseenError(NO_SIZE, reading)
     yield reading
+
+
+def _is_countable(event: Event, args: Args) -> bool:
+    """Whether it is no doing of page script and no state of a window that opened, unless the
+    expression reads that itself."""
+    if by_script(event) and not args.reads.names("trusted"):
+        return False
+    return event.data.get("initial") is not True or args.reads.names("initial")
 
 
 def _hangs(kind: str, expression: str, value: Any, hidden: tuple[Path, ...]) -> bool:

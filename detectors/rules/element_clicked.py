@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,11 +85,22 @@ def _hears(args: Args) -> tuple[str, ...]:
 def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A trusted click on the element. A click that page script makes (`isTrusted: false`) never
     counts."""
-    if event.data.get("trusted") is not True or (
-        event.kind == "element.pressed" and not args.presses
-    ):
+    if event.data.get("trusted") is not True:
+        return
+    if event.kind == "element.pressed" and not args.presses:
         return
     element = mapping(event.data.get("element"))
+    if not _is_element(element, args):
+        return
+    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
+        return
+    name = element.get("name") or element.get("id")
+    reading = Reading(1.0, f"click:{element.get('role')}:{name}")
+    if args.around is None or _stands_in(event.data.get("around"), args.around, reading):
+        yield reading
+
+
+def _is_element(element: Mapping[str, Any], args: Args) -> bool:
     pairs = (
         ("name", args.name),
         ("role", args.role),
@@ -97,24 +108,23 @@ def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]
         ("id", args.id),
         ("tag", args.tag),
     )
-    if not all(
-        matcher is None or matcher.matches(str(element.get(part) or "")) for part, matcher in pairs
-    ):
-        return
-    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
-        return
-    reading = Reading(
-        1.0, f"click:{element.get('role')}:{element.get('name') or element.get('id')}"
-    )
-    if args.around is not None:
-        around = event.data.get("around")
-        if around is None:
-            raise UnseenError("what the element stands in was not told", reading)
-        if not args.around.matches(str(around)):
-            if why := _hidden(str(around)):
-                raise UnseenError(why, reading)
-            return
-    yield reading
+    for part, matcher in pairs:
+        if matcher is not None and not matcher.matches(str(element.get(part) or "")):
+            return False
+    return True
+
+
+def _stands_in(around: Any, expected: TextMatch, reading: Reading) -> bool:
+    """Whether what the element stands in is as expected. Raises `UnseenError` where not all of it
+    was told."""
+    if around is None:
+        raise UnseenError("what the element stands in was not told", reading)
+    if expected.matches(str(around)):
+        return True
+    why = _hidden(str(around))
+    if why is not None:
+        raise UnseenError(why, reading)
+    return False
 
 
 def _hidden(around: str) -> str | None:

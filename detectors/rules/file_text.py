@@ -43,10 +43,12 @@ NO_TEXT = frozenset(
     )
 )
 """Formats of whose files no text is told."""
-DATA_ENDS = (
-    ".csv", ".tsv", ".json", ".ipynb", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".desktop", ".properties",
-    "vlcrc", "prefs.js", "user.js", "gimprc", "sessionrc", "toolrc",
-)  # fmt: skip
+DATA_ENDS = tuple(
+    (
+        ".csv .tsv .json .ipynb .yaml .yml .toml .ini .cfg .conf .desktop .properties"
+        " vlcrc prefs.js user.js gimprc sessionrc toolrc"
+    ).split()
+)
 """How the names of files end that are written as text and read as data."""
 
 
@@ -105,22 +107,14 @@ def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 
 def _parts(facts: Mapping[str, Any], unit: str, cut: bool) -> list[tuple[str, bool]]:
-    """Each with whether it may go on."""
+    """The texts of the parts, each with whether it may go on."""
     if unit == "paragraph":
-        texts = [
-            str(one.get("text"))
-            for one in listed(facts.get("paragraphs"))
-            if isinstance(one, Mapping)
-        ]
+        texts = [str(paragraph.get("text")) for paragraph in _objects(facts.get("paragraphs"))]
         return [(text, goes_on(text, cut)) for text in texts]
     if unit == "page":
-        return [(str(one), goes_on(one, cut)) for one in listed(facts.get("pages"))]
+        return [(str(page), goes_on(page, cut)) for page in listed(facts.get("pages"))]
     if unit == "slide":
-        slides = (
-            listed(one.get("texts"))
-            for one in listed(facts.get("slides"))
-            if isinstance(one, Mapping)
-        )
+        slides = [listed(slide.get("texts")) for slide in _objects(facts.get("slides"))]
         return [("\n".join(map(str, texts)), cut) for texts in slides]
     text = facts.get("text")
     if not isinstance(text, str):
@@ -129,3 +123,7 @@ def _parts(facts: Mapping[str, Any], unit: str, cut: bool) -> list[tuple[str, bo
         return [(text, cut)]
     lines = text.splitlines()
     return [(line, goes_on(text, cut) and n == len(lines)) for n, line in enumerate(lines, 1)]
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in listed(value) if isinstance(item, Mapping)]

@@ -42,10 +42,8 @@ class Args:
         fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
         for name, given, needed in (("app", self.app, "app"), ("url", self.url, "frame")):
             if given is not None and needed not in fields:
-                raise ValueError(
-                    f"{name}: {self.kind} is not told of"
-                    f" {'an application' if name == 'app' else 'a frame'}"
-                )
+                what = "an application" if name == "app" else "a frame"
+                raise ValueError(f"{name}: {self.kind} is not told of {what}")
 
     @property
     def reads(self) -> Reads:
@@ -68,21 +66,35 @@ def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     knows that, the step is null.
     """
     data = event.data
-    if by_script(event) and not (args.where and args.where.names("trusted")):
-        return
-    if data.get("initial") is True and not (args.where and args.where.names("initial")):
-        return
-    if args.app is not None and not args.app.matches(str(data.get("app"))):
-        return
-    if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
+    if not _is_countable(event, args) or not _is_place(event, world, args):
         return
     hidden = unsized(event, args.reads.places) if event.kind in UPLOADS else ()
     judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
     if judged is False:
         return
-    reading = Reading(
-        1.0, f"observed:{value_at(data, dotted(args.distinct))}" if args.distinct else "observed"
-    )
-    if judged is None or (args.distinct is not None and is_one_of(dotted(args.distinct), hidden)):
+    distinct = dotted(args.distinct) if args.distinct else None
+    key = "observed" if distinct is None else f"observed:{value_at(data, distinct)}"
+    reading = Reading(1.0, key)
+    if judged is None or (distinct is not None and is_one_of(distinct, hidden)):
         raise UnseenError(NO_SIZE, reading)
     yield reading
+
+
+def _is_countable(event: Event, args: Args) -> bool:
+    """Whether it is no doing of page script and no state of a window that opened, unless the rule
+    asks about those itself."""
+    if by_script(event) and not _asks_about(args, "trusted"):
+        return False
+    return event.data.get("initial") is not True or _asks_about(args, "initial")
+
+
+def _asks_about(args: Args, fact: str) -> bool:
+    return args.where is not None and args.where.names(fact)
+
+
+def _is_place(event: Event, world: World, args: Args) -> bool:
+    """Whether it is of the application, and in a frame at the address, that the rule names."""
+    data = event.data
+    if args.app is not None and not args.app.matches(str(data.get("app"))):
+        return False
+    return args.url is None or args.url.matches(world.url(str(data.get("frame"))))

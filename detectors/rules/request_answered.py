@@ -67,20 +67,22 @@ class Args:
     def asks(self) -> dict[str, list[Any]]:
         """Bodies and headers are kept only where a rule needs them."""
         kept: dict[str, list[Any]] = {}
-        methods = (
-            self.method.keys() if self.method else ("get",) if self.which == "document" else None
-        )
-        for name, wanted in (("request_bodies", self.body), ("response_bodies", self.answer)):
-            if wanted is not None:
+        methods: tuple[str, ...] | None = None
+        if self.method is not None:
+            methods = self.method.keys()
+        elif self.which == "document":
+            methods = ("get",)
+        for name, content in (("request_bodies", self.body), ("response_bodies", self.answer)):
+            if content is not None:
                 kept[name] = [
                     plan_entry(url, methods, self.status) for url in self.url.plan_addresses
                 ]
         if self.referer is not None:
             kept["request_headers"] = ["referer"]
-        for name, header, wanted in _cookie_headers(self):
-            if wanted is not None:
+        for name, header, content in _cookie_headers(self):
+            if content is not None:
                 kept[name] = [*kept.get(name, ()), header]
-                kept["cookies"] = [*kept.get("cookies", ()), *wanted.names]
+                kept["cookies"] = [*kept.get("cookies", ()), *content.names]
         return kept
 
 
@@ -94,9 +96,8 @@ def _methods(event: Event) -> tuple[str, ...]:
     hops = event.data.get("hops")
     if not hops:
         return (method,)
-    return tuple(
-        {text_key(str(mapping(hop).get("method"))): None for hop in listed(hops)} | {method: None}
-    )
+    methods = [text_key(str(mapping(hop).get("method"))) for hop in listed(hops)]
+    return tuple(dict.fromkeys([*methods, method]))
 
 
 @rule(
@@ -123,32 +124,45 @@ def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading
     """
     data = event.data
     hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
+    last = len(hops) - 1
     if event.kind == "request.failed":
-        if (
-            args.which != "document"
-            and is_lost(event)
-            and _is_meant(data, args)
-            and _asked_there(data, args)
-        ):
-            level = float(_is(data, args) and data.get("status") is None)
-            if level or args.which == "last":
-                raise UnseenError(LOST, Reading(level, _key(event, len(hops) - 1, args)))
-        return
-    if args.which == "document":
+        _check_lost(event, last, args)
+    elif args.which == "document":
         if _is_page(data):
-            yield Reading(
-                float(_is(data, args) and _is_accepted(hops, len(hops) - 1, args)), "document"
-            )
+            yield Reading(float(_is_taken(hops, last, args)), "document")
+    else:
+        for place, hop in enumerate(hops):
+            if _counts(hop, args):
+                level = float(_is_taken(hops, place, args))
+                if level or args.which == "last":
+                    yield Reading(level, _key(event, place, args))
+                    return
+
+
+def _check_lost(event: Event, last: int, args: Args) -> None:
+    """Raise `UnseenError` for a request that went out and whose answer was lost, where the rule
+    hangs on it."""
+    data = event.data
+    if args.which == "document" or not is_lost(event):
         return
-    for place, hop in enumerate(hops):
-        if not _is_meant(hop, args) or (
-            args.which == "last" and (not is_servers(hop) or not _asked_there(hop, args))
-        ):
-            continue
-        level = float(_is(hop, args) and _is_accepted(hops, place, args))
-        if level or args.which == "last":
-            yield Reading(level, _key(event, place, args))
-            return
+    if not _is_meant(data, args) or not _asked_there(data, args):
+        return
+    level = float(_is(data, args) and data.get("status") is None)
+    if level or args.which == "last":
+        raise UnseenError(LOST, Reading(level, _key(event, last, args)))
+
+
+def _counts(hop: Mapping[str, Any], args: Args) -> bool:
+    """Whether the rule is about this request: by its address and method and, where the last one
+    counts, by who answered it and from where it was asked."""
+    if not _is_meant(hop, args):
+        return False
+    return args.which != "last" or (is_servers(hop) and _asked_there(hop, args))
+
+
+def _is_taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
+    """Whether the request at this place of a chain of redirects is as expected, and accepted."""
+    return _is(hops[place], args) and _is_accepted(hops, place, args)
 
 
 def _key(event: Event, place: int, args: Args) -> str:
@@ -157,18 +171,17 @@ def _key(event: Event, place: int, args: Args) -> str:
 
 def _is_page(data: Mapping[str, Any]) -> bool:
     """Whether a tab opened it: not a download, nor what was stopped."""
-    whole = (
-        data.get("type") == "Document"
-        and data.get("method") == "GET"
-        and data.get("aborted") is not True
-    )
-    return whole and data.get("frame") == data.get("tab")
+    if data.get("type") != "Document" or data.get("method") != "GET":
+        return False
+    return data.get("aborted") is not True and data.get("frame") == data.get("tab")
+
+
+def _has_method(hop: Mapping[str, Any], args: Args) -> bool:
+    return args.method is None or args.method.matches(str(hop.get("method")))
 
 
 def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
-    return (args.method is None or args.method.matches(str(hop.get("method")))) and args.url.is_at(
-        str(hop.get("url"))
-    )
+    return _has_method(hop, args) and args.url.is_at(str(hop.get("url")))
 
 
 def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
@@ -181,23 +194,30 @@ def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
 
 
 def _is(hop: Mapping[str, Any], args: Args) -> bool:
+    """Whether the request is as expected, by all that the rule says of it."""
+    if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
+        return False
+    # What no rule asked for is not looked at.
+    if args.body is not None and not args.body.matches(
+        hop.get("body"), args.body_as, args.repeated
+    ):
+        return False
     answer, headers = mapping(hop.get("answer")), mapping(hop.get("headers"))
-    told = mapping(answer.get("headers"))
-    return (
-        (args.method is None or args.method.matches(str(hop.get("method"))))
-        and args.url.matches(str(hop.get("url")))
-        and (args.body is None or args.body.matches(hop.get("body"), args.body_as, args.repeated))
-        and (
-            args.answer is None
-            or args.answer.matches(answer.get("body"), answer_type(answer.get("body")))
-        )
-        and (args.referer is None or args.referer.matches(str(headers.get("referer"))))
-        and (args.cookies is None or args.cookies.holds(_cookies(told.get("set-cookie"), "\n")))
-        and (
-            args.sent_cookies is None
-            or args.sent_cookies.holds(_cookies(headers.get("cookie"), ";"))
-        )
-    )
+    if args.answer is not None:
+        body = answer.get("body")
+        if not args.answer.matches(body, answer_type(body)):
+            return False
+    if args.referer is not None and not args.referer.matches(str(headers.get("referer"))):
+        return False
+    return _has_cookies(mapping(answer.get("headers")), headers, args)
+
+
+def _has_cookies(set_by: Mapping[str, Any], sent: Mapping[str, Any], args: Args) -> bool:
+    """Whether the cookies in the headers of answer and request are as expected."""
+    set_cookies, sent_cookies = args.cookies, args.sent_cookies
+    if set_cookies is not None and not set_cookies.holds(_cookies(set_by.get("set-cookie"), "\n")):
+        return False
+    return sent_cookies is None or sent_cookies.holds(_cookies(sent.get("cookie"), ";"))
 
 
 def _cookies(header: Any, between: str) -> Mapping[str, Any]:

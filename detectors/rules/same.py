@@ -47,37 +47,39 @@ def same(
     """
     if own.best >= 1.0:
         return 1.0
-    bound = [c.bound or {} for c in children]
-    values = (
-        dict.fromkeys(value for one in bound for value in one)
-        if any(HIDDEN in one for one in bound)
-        else bound[-1]
-    )
-    return 1.0 if all(bound) and any(_chain(bound, value, args) for value in values) else 0.0
+    bound = [child.bound or {} for child in children]
+    if not all(bound):
+        return 0.0
+    values = dict.fromkeys(bound[-1])
+    if any(HIDDEN in values_of_part for values_of_part in bound):
+        values = dict.fromkeys(value for values_of_part in bound for value in values_of_part)
+    return 1.0 if any(_chain(bound, value, args) for value in values) else 0.0
 
 
 def _chain(bound: Sequence[dict[str, list[int]]], value: str, args: Args) -> bool:
     """Whether every part was true about ``value``, in the order that is asked for."""
     last = 0
     for place, values in enumerate(bound):
-        found = values.get(value) or values.get(HIDDEN)
-        firsts = [found[0]] if found else []
-        lasts = [found[1]] if found else []
-        if place == 0 and args.part and len(value) >= MIN_LENGTH:
-            holding = [
-                times for text, times in values.items() if text == HIDDEN or word_in(value, text)
-            ]
-            firsts, lasts = [t[0] for t in holding], [t[1] for t in holding]
-        if not firsts:
+        seqs = _seqs_about(value, values, in_words=place == 0 and args.part)
+        if not seqs:
             return False
         if args.order == "given":
             # The earliest that comes after the one before; of what came several times the last
             # counts too.
-            after = [seq for seq in (*firsts, *lasts) if seq > last]
+            after = [seq for seq in seqs if seq > last]
             if not after:
                 return False
             last = min(after)
     return True
+
+
+def _seqs_about(value: str, values: dict[str, list[int]], *, in_words: bool) -> list[int]:
+    """The first and last events in which a part was true about ``value``; ``in_words``: or about a
+    text that has it as a word."""
+    if in_words and len(value) >= MIN_LENGTH:
+        texts = [text for text in values if text == HIDDEN or word_in(value, text)]
+        return [seq for text in texts for seq in values[text]]
+    return values.get(value) or values.get(HIDDEN) or []
 
 
 def word_in(word: str, text: str) -> bool:

@@ -90,24 +90,29 @@ def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
     sheet = None if facts is None else _sheet(facts, args.sheet)
     if sheet is None:
         return
-    rows = [listed(row) for row in listed(sheet.get("rows"))]
-    size = sheet.get("size")
-    cut = is_cut(event)
-    whole = not cut and sheet.get("more") is not True and listed(size)[:1] == [len(rows)]
-    formulas = sheet.get("formulas")
-    if (
-        (
-            args.cells is None
-            or all(
-                _is(wanted, _cell_at(rows, cell, cut), cut) for cell, wanted in args.cells.fields
-            )
-        )
-        and (args.row is None or _some_row(rows, args.row, cut))
-        and (args.table is None or (whole and args.table.matches(canonical(rows).decode())))
-        and (args.rows is None or (not cut and args.rows.matches((listed(size) or [None])[0])))
-        and (args.formulas is None or _formulas(formulas, args.formulas, cut))
-    ):
+    if _is_as_expected(sheet, args, is_cut(event)):
         yield reading(event)
+
+
+def _is_as_expected(sheet: Mapping[str, Any], args: Args, cut: bool) -> bool:
+    """Whether the sheet has all that the rule asks for; ``cut``: not all of it was told."""
+    rows = [listed(row) for row in listed(sheet.get("rows"))]
+    size = listed(sheet.get("size"))
+    if args.cells is not None and not _has_cells(rows, args.cells, cut):
+        return False
+    if args.row is not None and not _some_row(rows, args.row, cut):
+        return False
+    if args.table is not None:
+        is_whole = not cut and sheet.get("more") is not True and size[:1] == [len(rows)]
+        if not is_whole or not args.table.matches(canonical(rows).decode()):
+            return False
+    if args.rows is not None and (cut or not args.rows.matches(size[0] if size else None)):
+        return False
+    return args.formulas is None or _formulas(sheet.get("formulas"), args.formulas, cut)
+
+
+def _has_cells(rows: Sequence[Sequence[Any]], cells: FieldsMatch, cut: bool) -> bool:
+    return all(_is(expected, _cell_at(rows, cell, cut), cut) for cell, expected in cells.fields)
 
 
 def _sheet(facts: Mapping[str, Any], name: TextMatch | None) -> Mapping[str, Any] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
@@ -35,20 +36,19 @@ def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
     null.
     """
     data, widget = event.data, mapping(event.data.get("widget"))
-    pairs = (
-        (data.get("app"), args.app),
-        (widget.get("role"), args.role),
-        (widget.get("name"), args.name),
-    )
-    if not all(matcher is None or matcher.matches(str(said or "")) for said, matcher in pairs):
+    if not _is_widget(data.get("app"), widget, args):
         return
     if data.get("initial") is True and not args.initial:
         return
+    reading = Reading(1.0, widget_key(data, "text"))
     if widget.get("role") == "password text":
         if args.name is not None or args.role is not None:
-            raise UnseenError(
-                "the text of a password field is kept back", Reading(1.0, widget_key(data, "text"))
-            )
+            raise UnseenError("the text of a password field is kept back", reading)
         return
     if data.get("cut") is not True and args.text.matches(str(data.get("text") or "")):
-        yield Reading(1.0, widget_key(data, "text"))
+        yield reading
+
+
+def _is_widget(app: Any, widget: Mapping[str, Any], args: Args) -> bool:
+    pairs = ((app, args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
+    return all(matcher is None or matcher.matches(str(value or "")) for value, matcher in pairs)

@@ -167,26 +167,33 @@ def _inner(hint: Any) -> Any:
 
 
 def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
+    """Read one argument by its declared type."""
     if hint in MATCHERS or hint in (FieldsMatch, SchemaMatch, Rubric):
         return hint.parse(value, path, origin)
     if hint is Window:
         return window_from_json(value, path)
-    if hint is int and type(value) is not int:
-        raise SpecError(path, value, "a whole number")
-    if hint is bool and not isinstance(value, bool):
-        raise SpecError(path, value, "true or false")
-    if hint is str and not isinstance(value, str):
-        raise SpecError(path, value, "a text")
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
+    if hint in _PLAIN:
+        is_plain = isinstance(value, str) if hint is str else type(value) is hint
+        if not is_plain:
+            raise SpecError(path, value, _PLAIN[hint])
+        return value
     if hint == tuple[UrlMatch, ...]:
         if not isinstance(value, list) or not value:
             raise SpecError(path, value, "a list of addresses")
         return tuple(UrlMatch.parse(item, (*path, n), origin) for n, item in enumerate(value))
-    if typing.get_origin(hint) is tuple and not (
-        isinstance(value, list) and value and all(isinstance(item, str) for item in value)
-    ):
+    kind = typing.get_origin(hint)
+    if kind is typing.Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
+    if kind is tuple and not _are_names(value):
         raise SpecError(path, value, "a list of names")
     return tuple(value) if isinstance(value, list) else value
+
+
+_PLAIN = {int: "a whole number", bool: "true or false", str: "a text"}
+"""The types of arguments that JSON has itself, and what is expected of each."""
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)

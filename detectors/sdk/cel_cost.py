@@ -212,7 +212,7 @@ class ExpressionReader:
         self._take("(")
         if name not in FUNCTIONS:
             raise ValueError(f"{name}: not here; there are {', '.join(sorted(FUNCTIONS | LOOPS))}")
-        given = self._until(")")
+        given = self._read_until(")")
         return Part(
             _call([part.bound for part in ([on] if on else []) + given], heavy=name in HEAVY)
         )
@@ -235,7 +235,8 @@ class ExpressionReader:
         self.loops.append(loop)
         return Part(_looped(loop.makes, on.bound, loop.variable, bodies))
 
-    def _until(self, end: str) -> list[Part]:
+    def _read_until(self, end: str) -> list[Part]:
+        """Read the parts of a call, a list or an object, up to the bracket that ends it."""
         parts: list[Part] = []
         while self.token != end:
             parts.append(self.ternary())
@@ -262,7 +263,9 @@ class ExpressionReader:
             self._take(")")
             return part
         if token in ("[", "{"):
-            return Part(_build([part.bound for part in self._until("]" if token == "[" else "}")]))
+            return Part(
+                _build([part.bound for part in self._read_until("]" if token == "[" else "}")])
+            )
         raise ValueError(f"an expression without {token!r} there")
 
 

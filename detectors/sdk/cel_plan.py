@@ -63,7 +63,7 @@ class Plan:
                 given.pop(loop.name, None)
         if self.path:
             spent.spend(len(self.path), WHAT)
-            return _at(self.path, given)
+            return _value_at(self.path, given)
         scope = {name: value_of(value) for name, value in given.items()}
         spent.spend(OVERHEAD + 2 * sum(value.weight for value in scope.values()), WHAT)
         units, result = self.bound(scope)
@@ -83,7 +83,7 @@ def plan_of(text: str) -> Plan:
         while name in text:
             name += "_"
         pieces += [text[at:start], name]
-        apart.append(_taken(name, loop, text, reader))
+        apart.append(_take_out(name, loop, text, reader))
         at = end
     rest = "".join([*pieces, text[at:]])
     bound, left = read(rest)
@@ -91,7 +91,9 @@ def plan_of(text: str) -> Plan:
     return Plan(rest, bound, names, _path(left), tuple(apart))
 
 
-def _taken(name: str, loop: Loop, text: str, reader: ExpressionReader) -> Apart:
+def _take_out(name: str, loop: Loop, text: str, reader: ExpressionReader) -> Apart:
+    """Plan a loop by itself; ``name``: what stands for it in the rest of the expression."""
+
     def plan(start: int, end: int) -> Plan:
         return plan_of(text[reader.spans[start][0] : reader.spans[end - 1][1]])
 
@@ -104,20 +106,29 @@ def _taken(name: str, loop: Loop, text: str, reader: ExpressionReader) -> Apart:
 def _is_linear(loop: Loop, reader: ExpressionReader) -> bool:
     """Whether it is over what no other loop binds, and its body about nothing but its element, in
     types of JSON."""
-    if loop.makes not in ("map", "filter") or len(loop.bodies) > (2 if loop.makes == "map" else 1):
+    if len(loop.bodies) > _MAX_BODIES.get(loop.makes, -1):
         return False
-    for one in reader.names:
-        if loop.start <= one.at < loop.dot and 0 <= one.binder < loop.depth:
+    for name in reader.names:
+        if loop.start <= name.at < loop.dot and 0 <= name.binder < loop.depth:
             return False
-        if loop.dot <= one.at < loop.end and one.binder < loop.depth:
+        if loop.dot <= name.at < loop.end and name.binder < loop.depth:
             return False
-    return not any(
-        (sort == "name" and word in _UNLIKE)
-        or (sort == "number" and word[-1] in "uU")
-        or (sort == "text" and word[0] in "bB")
-        or (sort == "text" and word[:2].lower() == "rb")
-        for sort, word in reader.words(loop.start, loop.end)
-    )
+    return not any(_is_beyond_json(sort, word) for sort, word in reader.words(loop.start, loop.end))
+
+
+_MAX_BODIES = {"map": 2, "filter": 1}
+"""The loops that may be taken out, and how many expressions each may have."""
+
+
+def _is_beyond_json(sort: str, word: str) -> bool:
+    """Whether a word of an expression makes a value of a type that JSON does not have."""
+    if sort == "name":
+        return word in _UNLIKE
+    if sort == "number":
+        return word[-1] in "uU"
+    if sort == "text":
+        return word[0] in "bB" or word[:2].lower() == "rb"
+    return False
 
 
 def _outermost(loops: list[Loop]) -> list[Loop]:
@@ -139,7 +150,7 @@ def _path(reader: ExpressionReader) -> tuple[str, ...]:
     return tuple(word for _, word in names) if plain and not literal and len(words) % 2 else ()
 
 
-def _at(path: tuple[str, ...], known: Mapping[str, Any]) -> Any:
+def _value_at(path: tuple[str, ...], known: Mapping[str, Any]) -> Any:
     value: Any = known
     for name in path:
         if not isinstance(value, Mapping):

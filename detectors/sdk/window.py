@@ -13,16 +13,26 @@ WANTED = "{steps: a whole number} or {seconds: a number}, or both"
 
 
 def window_from_json(spec: Any, path: tuple[str | int, ...]) -> Window:
-    """The window that ``spec`` says. Raises `SpecError`."""
+    """Make a window of its JSON form. Raises `SpecError`."""
     if not isinstance(spec, dict) or not spec or set(spec) - {"steps", "seconds"}:
         raise SpecError(path, spec, WANTED)
     steps, seconds = spec.get("steps"), spec.get("seconds")
-    if "steps" in spec and not (type(steps) is int and 0 <= steps <= MAX_STEPS):
+    if "steps" in spec and not _is_step_count(steps):
         raise SpecError((*path, "steps"), steps, f"a whole number from 0 to {MAX_STEPS}")
-    numeric = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if "seconds" in spec and not (numeric and 0 <= float(seconds or 0) <= MAX_SECONDS):
+    if "seconds" in spec and not _is_duration(seconds):
         raise SpecError((*path, "seconds"), seconds, f"a number from 0 to {MAX_SECONDS}")
     return Window(steps, None if seconds is None else float(seconds))
+
+
+def _is_step_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MAX_STEPS
+
+
+def _is_duration(value: Any) -> bool:
+    """Whether it is a number of seconds that a window may have."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= float(value) <= MAX_SECONDS
 
 
 def window_to_json(window: Window) -> dict[str, Any]:

@@ -11,7 +11,7 @@ probes:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from detectors.matchers import FactsMatch, UrlMatch
@@ -27,7 +27,7 @@ KINDS: Mapping[str, Mapping[str, bool]] = {
     "file": {"root": True, "path": True, "as": False},
     "command": {"argv": True, "as": False},
 }
-"""What each kind is told, and whether it must be."""
+"""The keys of each kind, and whether each must be given."""
 WHEN = ("start", "step", "close")
 MAX_PROBES = 32
 MAX_BUDGET_MS = 5000
@@ -36,7 +36,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
 _KEYS = frozenset(("id", "when", "budget_ms", *KINDS))
 
 Note = Callable[[Path, Any, str], None]
-"""Called with a problem: its path, the value, what was wanted."""
+"""Called with a problem: its path, the value, what was expected."""
 
 
 def probes_from_json(specs: Any, origin: str | None, note: Note) -> tuple[ProbeSpec, ...]:
@@ -82,8 +82,12 @@ def probe_to_json(probe: ProbeSpec) -> dict[str, Any]:
 def probe_plan(probe: ProbeSpec) -> dict[str, Any]:
     """What the daemon is told of a probe."""
     return {
-        "id": probe.id, "kind": probe.kind, "when": list(probe.when), "budget_ms": probe.budget_ms, **probe.args,
-    }  # fmt: skip
+        "id": probe.id,
+        "kind": probe.kind,
+        "when": list(probe.when),
+        "budget_ms": probe.budget_ms,
+        **probe.args,
+    }
 
 
 def _named(condition: Condition | None) -> Iterable[tuple[str, str | None]]:
@@ -112,67 +116,70 @@ def _probe(spec: Any, path: Path, origin: str | None, note: Note) -> ProbeSpec |
     if len(kinds) != 1 or "id" not in spec:
         note(path, spec, f"an object with id and one of {', '.join(KINDS)}")
         return None
-    for key in spec:
-        if key not in _KEYS:
-            note((*path, str(key)), spec[key], f"no such key; there are {', '.join(sorted(_KEYS))}")
-    kind = kinds[0]
-    if not isinstance(spec["id"], str) or _ID.fullmatch(spec["id"]) is None:
-        note((*path, "id"), spec["id"], "letters, digits, - _ and ., at most 64")
-    when, budget = spec.get("when", list(WHEN)), spec.get("budget_ms", 500)
-    if not isinstance(when, list) or not when or any(moment not in WHEN for moment in when):
-        note((*path, "when"), when, f"a list of {', '.join(WHEN)}")
-        when = []
+    _note_unknown(spec, _KEYS, ", ".join(sorted(_KEYS)), path, note)
+    kind, id = kinds[0], spec["id"]
+    if not isinstance(id, str) or _ID.fullmatch(id) is None:
+        note((*path, "id"), id, "letters, digits, - _ and ., at most 64")
+    moments = _moments(spec.get("when", list(WHEN)), (*path, "when"), note)
+    budget = spec.get("budget_ms", 500)
     if type(budget) is not int or not 1 <= budget <= MAX_BUDGET_MS:
-        note(
-            (*path, "budget_ms"), budget, f"milliseconds, a whole number from 1 to {MAX_BUDGET_MS}"
-        )
+        expected = f"milliseconds, a whole number from 1 to {MAX_BUDGET_MS}"
+        note((*path, "budget_ms"), budget, expected)
     args = _args(kind, spec[kind], (*path, kind), origin, note)
-    # Without the answer at the start nobody could tell what was so already.
-    moments = tuple(moment for moment in WHEN if moment in ("start", *when))
-    return ProbeSpec(spec["id"], kind, args, moments, budget)  # type: ignore[arg-type]
+    return ProbeSpec(id, kind, args, moments, budget)  # type: ignore[arg-type]
+
+
+def _note_unknown(
+    spec: Mapping[Any, Any], known: Collection[str], listed: str, path: Path, note: Note
+) -> None:
+    """Note every key that is none of the ``known``; ``listed``: these as the message has them."""
+    for key in spec:
+        if key not in known:
+            note((*path, str(key)), spec[key], f"no such key; there are {listed}")
+
+
+def _moments(when: Any, path: Path, note: Note) -> tuple[str, ...]:
+    """When a probe is asked: always at the start too, as without that answer nobody could tell what
+    was so already."""
+    if not isinstance(when, list) or not when or any(moment not in WHEN for moment in when):
+        note(path, when, f"a list of {', '.join(WHEN)}")
+        when = []
+    return tuple(moment for moment in WHEN if moment in ("start", *when))
 
 
 def _args(kind: str, given: Any, path: Path, origin: str | None, note: Note) -> dict[str, Any]:
+    """The arguments of a probe, as they are written, once each was checked."""
     if kind == "get" and isinstance(given, str):
         given = {"url": given}
+    keys = KINDS[kind]
     if not isinstance(given, Mapping):
-        note(path, given, f"an object with {', '.join(KINDS[kind])}")
+        note(path, given, f"an object with {', '.join(keys)}")
         return {}
-    for key in given:
-        if key not in KINDS[kind]:
-            note((*path, str(key)), given[key], f"no such key; there are {', '.join(KINDS[kind])}")
+    _note_unknown(given, keys, ", ".join(keys), path, note)
     args = dict(given)
-    if "as" in KINDS[kind]:
+    if "as" in keys:
         args.setdefault("as", "text")
-    for key, needed in KINDS[kind].items():
-        if key not in given and needed:
+    for key, is_required in keys.items():
+        if key in args:
+            expected = _expected(kind, key, args[key], (*path, key), origin)
+            if expected is not None:
+                note((*path, key), args[key], expected)
+        elif is_required:
             note((*path, key), None, "this key; it must be given")
-        elif (
-            key in args
-            and (wanted := _wrong(kind, key, args[key], (*path, key), origin)) is not None
-        ):
-            note((*path, key), args[key], wanted)
     return args
 
 
-def _wrong(kind: str, key: str, value: Any, path: Path, origin: str | None) -> str | None:
-    """What was wanted instead of ``value``; None if it is right."""
+def _expected(kind: str, key: str, value: Any, path: Path, origin: str | None) -> str | None:
+    """What was expected instead of ``value``; None if it is right."""
     if key == "as":
         return None if value in ("text", "json") else "text or json"
     if key == "argv":
-        good = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
-        good = good and bool(value[0]) and sum(map(len, value)) <= MAX_CHARACTERS
-        return None if good else "a program and its arguments, a list of texts"
+        return None if _is_command(value) else "a program and its arguments, a list of texts"
     if kind == "script" and key == "url":
-        try:
-            UrlMatch.parse(value, path, origin)
-        except SpecError as error:
-            return error.wanted
-        return None
+        return _expected_page(value, path, origin)
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_CHARACTERS:
         return f"a text of at most {MAX_CHARACTERS} characters"
-    whole = value.startswith(("http://", "https://"))
-    if kind == "get" and not whole and (origin is None or not value.startswith("/")):
+    if kind == "get" and not _is_address(value, origin):
         return (
             "an address that begins with http:// or https://, or a path that begins with / and an"
             " origin in the task"
@@ -180,3 +187,26 @@ def _wrong(kind: str, key: str, value: Any, path: Path, origin: str | None) -> s
     if key == "path" and (value.startswith("/") or ".." in value.split("/")):
         return "a path relative to the watched folder, without .."
     return None
+
+
+def _is_command(value: Any) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    if not all(isinstance(part, str) for part in value):
+        return False
+    return bool(value[0]) and sum(map(len, value)) <= MAX_CHARACTERS
+
+
+def _expected_page(value: Any, path: Path, origin: str | None) -> str | None:
+    try:
+        UrlMatch.parse(value, path, origin)
+    except SpecError as error:
+        return error.wanted
+    return None
+
+
+def _is_address(value: str, origin: str | None) -> bool:
+    """Whether it is a whole address, or a path where the task names an origin."""
+    if value.startswith(("http://", "https://")):
+        return True
+    return origin is not None and value.startswith("/")

@@ -22,7 +22,7 @@ from detectors.sdk.correlation import bound_reads, can_have
 from detectors.sdk.registry import Composite, Keys, Rule, foreign, rules
 from detectors.sdk.site import is_about_pages, origin_of
 from detectors.task.probes import probe_plan
-from detectors.task.source_dependencies import leans
+from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
 ENGINE_VERSION = 11
@@ -43,7 +43,7 @@ ASKED = (
 
 
 MAX_DEPENDENCIES_KEPT = 256
-"""Sources and parts of which is remembered whether a rule leans on them."""
+"""Sources and parts of which is remembered whether a rule depends on them."""
 
 Role = Literal["when", "revoke_on", "only_if"]
 
@@ -115,7 +115,7 @@ class Ruleset:
     turning: list[frozenset[str]]
     final: list[bool]
     metered: bool
-    _leaning: dict[tuple[str, str | None], bool] = field(default_factory=dict)
+    _dependencies: dict[tuple[str, str | None], bool] = field(default_factory=dict)
 
     @property
     def hears(self) -> frozenset[str]:
@@ -140,18 +140,18 @@ class Ruleset:
         return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
 
     def depends_on(self, source: str, of: str | None) -> bool:
-        """Whether some rule leans on ``source``, or with ``of`` on that part of it
+        """Whether some rule depends on ``source``, or with ``of`` on that part of it
         (detectors/task/source_dependencies.py)."""
-        known = self._leaning.get((source, of))
+        known = self._dependencies.get((source, of))
         if known is None:
-            if len(self._leaning) >= MAX_DEPENDENCIES_KEPT:
-                self._leaning.clear()
-            known = self._leaning[source, of] = self._leans(source, of)
+            if len(self._dependencies) >= MAX_DEPENDENCIES_KEPT:
+                self._dependencies.clear()
+            known = self._dependencies[source, of] = self._has_dependency(source, of)
         return known
 
-    def _leans(self, source: str, of: str | None) -> bool:
+    def _has_dependency(self, source: str, of: str | None) -> bool:
         return any(
-            leans(node.rule.heard_kinds(node.args), node.args, source, of)
+            depends_on(node.rule.heard_kinds(node.args), node.args, source, of)
             for node in self.nodes
             if isinstance(node.rule, Rule)
         )
@@ -303,22 +303,42 @@ def _is_final(task: Task, m: MilestoneSpec, rule: Rule | Composite) -> bool:
 
 def _turning(task: Task, nodes: list[ConditionNode], negative: list[bool]) -> list[frozenset[str]]:
     """Of each milestone the ids of what it rests on, where any of that may be undone; else none."""
-    direct: list[set[int]] = [{n} for n in range(len(task.milestones))]
+    direct = _direct_dependencies(task, nodes)
+    can_be_undone = [negative[n] or m.revoke_on is not None for n, m in enumerate(task.milestones)]
+    turning = []
+    for n in range(len(direct)):
+        dependencies = _closure(n, direct)
+        ids = frozenset[str]()
+        if any(can_be_undone[other] for other in dependencies):
+            ids = frozenset(task.milestones[other].id for other in dependencies)
+        turning.append(ids)
+    return turning
+
+
+def _direct_dependencies(task: Task, nodes: list[ConditionNode]) -> list[set[int]]:
+    """Of each milestone itself and those that it names."""
     index = {m.id: n for n, m in enumerate(task.milestones)}
+    direct: list[set[int]] = []
     for n, m in enumerate(task.milestones):
-        direct[n].update(
-            index[name] for name in (*m.after, *m.before, *([m.since] if m.since else []))
-        )
+        names = [*m.after, *m.before]
+        if m.since:
+            names.append(m.since)
+        direct.append({n, *(index[name] for name in names)})
     for node in nodes:
         direct[node.owner].update(node.requires)
-    found = []
-    for n in range(len(direct)):
-        rests, grown = {n}, direct[n]
-        while grown - rests:
-            rests, grown = rests | grown, {far for near in rests | grown for far in direct[near]}
-        undone = any(negative[one] or task.milestones[one].revoke_on is not None for one in rests)
-        found.append(frozenset(task.milestones[one].id for one in rests) if undone else frozenset())
-    return found
+    return direct
+
+
+def _closure(start: int, direct: list[set[int]]) -> set[int]:
+    """All that a milestone depends on, itself too, through whatever others."""
+    reached: set[int] = set()
+    waiting = [start]
+    while waiting:
+        n = waiting.pop()
+        if n not in reached:
+            reached.add(n)
+            waiting.extend(direct[n])
+    return reached
 
 
 def _slots(nodes: list[ConditionNode]) -> dict[str, list[Slot]]:

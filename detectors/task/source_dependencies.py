@@ -1,5 +1,5 @@
-"""Which conditions lean on what a source can't see for a while: a gap blinds those, and no
-other."""
+"""Which conditions depend on what a source can't observe for a while: a gap leaves those unknown,
+and no other."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 from detectors.matchers import TextMatch
 from detectors.model.kinds import KINDS
 
+_PARTS_BY_ARGUMENT = {"ax": "app", "probe": "probe", "reader": "path"}
+"""Source → the argument of a rule that names a part of it."""
 
-def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> bool:
+
+def depends_on(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> bool:
     """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part
     of it.
 
@@ -24,12 +27,8 @@ def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> boo
         return any(of in (kind, kind.partition(".")[0]) for kind in heard)
     if of in KINDS:
         return of in heard
-    if source == "ax":
-        return _may_be(getattr(args, "app", None), of)
-    if source == "probe":
-        return _may_be(getattr(args, "probe", None), of)
-    if source == "reader":
-        return _may_be(getattr(args, "path", None), of)
+    if source in _PARTS_BY_ARGUMENT:
+        return _may_be(getattr(args, _PARTS_BY_ARGUMENT[source], None), of)
     if source == "clipboard":
         reads = getattr(args, "reads", None)
         return hasattr(args, of) or (reads is not None and reads.may_read(of))

@@ -8,11 +8,11 @@ rules, references between milestones. It collects all problems before it raises.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from detectors.model.errors import DetectorError, SpecError
-from detectors.model.types import Condition, MilestoneSpec, Task
+from detectors.model.types import Condition, MilestoneSpec, Task, Window
 from detectors.model.validation import TaskReader, is_mapping, is_number, is_text
 from detectors.sdk.arguments import Path, parse_args
 from detectors.sdk.registry import Composite, Rule, rules
@@ -217,7 +217,7 @@ def _is_version(value: Any) -> bool:
     return is_text(value) and len(value) <= MAX_VERSION and "\0" not in value
 
 
-def _names(value: Any) -> bool:
+def _are_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
 
 
@@ -258,61 +258,57 @@ def _milestones(
         for n, spec in enumerate(specs)
         if (m := _milestone(read, spec, ("milestones", n), weights, origin))
     ]
-    ids = [m.id for m in found]
-    known, before = frozenset(ids), set[str]()
-    named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
-    for n, milestone in enumerate(found):
-        path: Path = ("milestones", n)
-        if milestone.id in before:
-            read.note((*path, "id"), milestone.id, "an id that no other milestone of the task has")
-        since = (("since", (milestone.since,)),) if milestone.since else ()
-        for key, names in (
-            ("after", milestone.after),
-            ("before", milestone.before),
-            *since,
-            *_required(milestone),
-        ):
-            for name in names:
-                if name not in known or name == milestone.id:
-                    read.note((*path, key), name, f"another milestone's id; there are {named}")
-        before.add(milestone.id)
-    _circles(read, found)
+    _check_references(read, found)
+    _check_circles(read, found)
     return tuple(found)
 
 
-def _circles(read: TaskReader, found: list[MilestoneSpec]) -> None:
-    """No milestone may wait for itself, through others or not, nor for a chain longer than anybody
-    can follow."""
-    waits = {
-        m.id: (
-            *m.after,
-            *([m.since] if m.since else ()),
-            *(name for _, names in _required(m) for name in names),
-        )
-        for m in found
-    }
+def _check_references(read: TaskReader, milestones: list[MilestoneSpec]) -> None:
+    """Refuse ids that two milestones have, and names of milestones that there are not."""
+    ids = [m.id for m in milestones]
+    known, before = frozenset(ids), set[str]()
+    named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
+    for n, m in enumerate(milestones):
+        path: Path = ("milestones", n)
+        if m.id in before:
+            read.note((*path, "id"), m.id, "an id that no other milestone of the task has")
+        before.add(m.id)
+        for key, name in _references(m):
+            if name not in known or name == m.id:
+                read.note((*path, key), name, f"another milestone's id; there are {named}")
+
+
+def _references(m: MilestoneSpec) -> Iterator[tuple[str, str]]:
+    """The other milestones that one names, each with the key under which it does."""
+    yield from (("after", name) for name in m.after)
+    yield from (("before", name) for name in m.before)
+    if m.since:
+        yield "since", m.since
+    yield from (("when", name) for name in _required(m))
+
+
+def _check_circles(read: TaskReader, milestones: list[MilestoneSpec]) -> None:
+    """Refuse a milestone that waits for itself, through others or not, or for a chain longer than
+    anybody can follow."""
+    waits = {m.id: [name for key, name in _references(m) if key != "before"] for m in milestones}
     depth = dict.fromkeys(waits, 0)
     for _ in range(MAX_CHAIN + 1):
         deeper = {
-            i: 1 + max((depth[n] for n in names if n in depth), default=-1)
-            for i, names in waits.items()
+            id: 1 + max((depth[name] for name in names if name in depth), default=-1)
+            for id, names in waits.items()
         }
         if deeper == depth:
             return
         depth = deeper
-    for n, m in enumerate(found):
+    expected = f"after and requires without a circle, at most {MAX_CHAIN} deep"
+    for n, m in enumerate(milestones):
         if depth[m.id] > MAX_CHAIN:
-            read.note(
-                ("milestones", n),
-                m.id,
-                f"after and requires without a circle, at most {MAX_CHAIN} deep",
-            )
+            read.note(("milestones", n), m.id, expected)
 
 
-def _required(milestone: MilestoneSpec) -> list[tuple[str, tuple[str, ...]]]:
-    if milestone.when.rule != "goal":
-        return []
-    return [("when", tuple(milestone.when.args.get("requires", ())))]
+def _required(m: MilestoneSpec) -> tuple[str, ...]:
+    """The milestones that a goal requires."""
+    return tuple(m.when.args.get("requires", ())) if m.when.rule == "goal" else ()
 
 
 def _milestone(
@@ -323,70 +319,71 @@ def _milestone(
         return None
     read.unknown(spec, _MILESTONE_KEYS, path)
     when = _condition(read, spec["when"], (*path, "when"), origin, top=True)
-    revoke, gate, within = spec.get("revoke_on"), spec.get("only_if"), spec.get("within")
     component = read.get(
-        spec, "component", path, lambda v: v in COMPONENTS, f"one of {', '.join(COMPONENTS)}"
+        spec, "component", path, COMPONENTS.__contains__, f"one of {', '.join(COMPONENTS)}"
     )
     component = component or _default_component(when)
     if component not in weights:
         read.note((*path, "component"), component, f"a weight for it: give weights.{component}")
+
+    def get(key: str, is_right: Callable[[Any], bool], expected: str, default: Any = None) -> Any:
+        return read.get(spec, key, path, is_right, expected, default)
+
     return MilestoneSpec(
-        id=read.get(
-            spec, "id", path, _is_id, f"letters, digits, - _ . and /, at most {MAX_ID}", ""
-        ),
+        id=get("id", _is_id, f"letters, digits, - _ . and /, at most {MAX_ID}", ""),
         when=when or Condition("goal"),
         component=component,
-        weight=float(
-            read.get(
-                spec, "weight", path, lambda v: is_number(v) and v > 0, "a number above 0", 1.0
-            )
+        weight=float(get("weight", _is_positive, "a number above 0", 1.0)),
+        penalty=get("penalty", _is_positive, "a number above 0; it is paid negative"),
+        after=tuple(get("after", _are_names, _IDS, ())),
+        before=tuple(get("before", _are_names, _IDS, ())),
+        repeat=get("repeat", _is_repeat, "a whole number 1…1000", 1),
+        baseline=get(
+            "baseline", ("never", "transition").__contains__, "never or transition", "never"
         ),
-        penalty=read.get(
-            spec,
-            "penalty",
-            path,
-            lambda v: is_number(v) and v > 0,
-            "a number above 0; it is paid negative",
-        ),
-        after=tuple(read.get(spec, "after", path, _names, "a list of milestone ids", ())),
-        before=tuple(read.get(spec, "before", path, _names, "a list of milestone ids", ())),
-        repeat=read.get(
-            spec,
-            "repeat",
-            path,
-            lambda v: type(v) is int and 1 <= v <= 1000,
-            "a whole number 1…1000",
-            1,
-        ),
-        baseline=read.get(
-            spec,
-            "baseline",
-            path,
-            lambda v: v in ("never", "transition"),
-            "never or transition",
-            "never",
-        ),
-        must_hold_at_end=read.get(
-            spec, "must_hold_at_end", path, lambda v: isinstance(v, bool), "true or false", False
-        ),
-        revoke_on=None
-        if revoke is None
-        else _condition(read, revoke, (*path, "revoke_on"), origin),
-        only_if=None if gate is None else _condition(read, gate, (*path, "only_if"), origin),
-        within=None
-        if within is None
-        else read.attempt(window_from_json, within, (*path, "within")),
-        since=read.get(spec, "since", path, _is_id, "another milestone's id"),
-        credit_to=read.get(
-            spec,
+        must_hold_at_end=get("must_hold_at_end", _is_bool, "true or false", False),
+        revoke_on=_optional_condition(read, spec, "revoke_on", path, origin),
+        only_if=_optional_condition(read, spec, "only_if", path, origin),
+        within=_optional_window(read, spec.get("within"), (*path, "within")),
+        since=get("since", _is_id, "another milestone's id"),
+        credit_to=get(
             "credit_to",
-            path,
-            lambda v: v in ("occurrence", "cause"),
+            ("occurrence", "cause").__contains__,
             "occurrence or cause",
             "occurrence",
         ),
-        decisive=read.get(spec, "decisive", path, is_decisive, f"one of {', '.join(DECISIVE)}"),
+        decisive=get("decisive", is_decisive, f"one of {', '.join(DECISIVE)}"),
     )
+
+
+_IDS = "a list of milestone ids"
+
+
+def _is_positive(value: Any) -> bool:
+    return is_number(value) and value > 0
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_repeat(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= 1000
+
+
+def _optional_condition(
+    read: TaskReader, spec: Mapping[str, Any], key: str, path: Path, origin: str | None
+) -> Condition | None:
+    if spec.get(key) is None:
+        return None
+    return _condition(read, spec[key], (*path, key), origin)
+
+
+def _optional_window(read: TaskReader, spec: Any, path: Path) -> Window | None:
+    if spec is None:
+        return None
+    window: Window | None = read.attempt(window_from_json, spec, path)
+    return window
 
 
 def _default_component(when: Condition | None) -> str:
@@ -432,18 +429,11 @@ def _checked(
     origin: str | None,
     depth: int,
 ) -> Condition | None:
-    parts: list[Condition | None] = []
-    args = body
+    args, parts = body, list[Condition | None]()
     if isinstance(found, Composite) and isinstance(body, Mapping):
         key = "when" if name == "goal" else "of"
         args = {k: v for k, v in body.items() if k != key}
-        inner = [] if key not in body else [body[key]] if name == "goal" else body[key]
-        if not isinstance(inner, list) or (name != "goal" and not inner):
-            read.note((*path, "of"), inner, "a list of at least one condition")
-            inner = []
-        if name == "goal" and not inner and not args.get("requires"):
-            read.note(path, body, "requires: [milestone ids], or when: a condition, or both")
-        for n, part in enumerate(inner):
+        for n, part in enumerate(_listed_parts(read, name, body, path)):
             where = (*path, "when") if name == "goal" else (*path, "of", n)
             parts.append(_condition(read, part, where, origin, depth=depth + 1))
     try:
@@ -457,6 +447,19 @@ def _checked(
     if known:
         check_parts(read, name, args, known, path, origin)
     return Condition(name, dict(args), known)
+
+
+def _listed_parts(read: TaskReader, name: str, body: Mapping[str, Any], path: Path) -> list[Any]:
+    """The conditions within a composite, as they are written: `of`, or of a goal its `when`."""
+    if name == "goal":
+        if "when" not in body and not body.get("requires"):
+            read.note(path, body, "requires: [milestone ids], or when: a condition, or both")
+        return [body["when"]] if "when" in body else []
+    parts = body.get("of", [])
+    if not isinstance(parts, list) or not parts:
+        read.note((*path, "of"), parts, "a list of at least one condition")
+        return []
+    return parts
 
 
 def _milestone_json(m: MilestoneSpec) -> dict[str, Any]:

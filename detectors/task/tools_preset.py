@@ -64,28 +64,30 @@ def expand(read: TaskReader, spec: Mapping[str, Any]) -> dict[str, Any]:
     expected, schemas, pay = _expected(read, own), _schemas(read, own), _pay(read, own)
     if read.problems:
         return rest
-    made = list(_milestones(expected, schemas, pay))
-    mine = rest.get("milestones", [])
-    given = rest.get("weights", {})
-    if not isinstance(mine, list) or not is_mapping(given) or "tool" in given or "outcome" in rest:
+    mine, weights = rest.get("milestones", []), rest.get("weights", {})
+    is_ours_alone = "outcome" not in rest and is_mapping(weights) and "tool" not in weights
+    if not isinstance(mine, list) or not is_ours_alone:
         read.note(
             ("tools",), "…", "no weights.tool and no outcome beside it: the preset gives both"
         )
         return rest
-    for n, one in enumerate(mine):
-        if is_mapping(one) and one.get("component") == "tool" and "penalty" not in one:
-            read.note(
-                ("milestones", n, "component"),
-                "tool",
-                "another component: `tools` weighs this one by itself",
-            )
+    _check_components(read, mine)
+    preset = list(_milestones(expected, schemas, pay))
     return {
         **rest,
-        "milestones": [*mine, *made],
-        "weights": {**given, "tool": sum(one.get("weight", 0.0) for one in made)},
+        "milestones": [*mine, *preset],
+        "weights": {**weights, "tool": sum(m.get("weight", 0.0) for m in preset)},
         "outcome": {"success": pay["final"]["right"], "failure": pay["final"]["wrong"]},
         "penalty_floor": rest.get("penalty_floor", FLOOR),
     }
+
+
+def _check_components(read: TaskReader, milestones: list[Any]) -> None:
+    """Refuse milestones of the task's own in the component that the preset weighs."""
+    expected = "another component: `tools` weighs this one by itself"
+    for n, m in enumerate(milestones):
+        if is_mapping(m) and m.get("component") == "tool" and "penalty" not in m:
+            read.note(("milestones", n, "component"), "tool", expected)
 
 
 def _expected(read: TaskReader, own: Mapping[str, Any]) -> list[Mapping[str, Any]]:
