@@ -128,7 +128,7 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether the episode is over."""
+        """Whether `episode.closed` was taken in: no later event changes anything."""
         return self.state.closed
 
     @property
@@ -183,7 +183,9 @@ class Engine:
 
     def catch_up(self, event: Event, stale: tuple[str, ...]) -> None:
         """Read an event that the world has taken in; ``stale``: the keys of what it replaces."""
-        self._credit.credit_risen(self.conditions.read(event, stale), event)
+        with self.conditions.collect_faults():
+            risen = self.conditions.read(event, stale)
+        self._credit.credit_risen(risen, event)
         if event.kind == "probe.answered":
             self._gaps.check_probe_start(event)
 

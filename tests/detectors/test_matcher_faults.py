@@ -14,7 +14,7 @@ from detectors.matchers import TextMatch, third_party
 from detectors.matchers.faults import collected
 from detectors.model.types import Alarm
 from detectors.sdk.arguments import MATCHERS, SchemaMatch
-from tests.support.logs import answered, clicked, episode, log, ruleset, run, worth
+from tests.support.logs import answered, clicked, episode, filled, log, ruleset, run, worth
 
 MANY = "1" + ",111" * 20
 """An amount of 61 digits: more than a decimal has, and the library that reads amounts threw."""
@@ -122,3 +122,21 @@ def test_every_matcher_answers_though_it_fails(matcher: Any) -> None:
     ]
     assert asked
     assert [method.otherwise for method in asked] in ([False], [False, False], [0.0])
+
+
+@pytest.mark.usefixtures("faulty")
+def test_what_fails_in_a_new_counterfactual_is_no_alarm_of_a_later_event() -> None:
+    """A field that is kept back makes a branch, which reads the event too: what fails there again
+    was reported as the failure of whichever rule read next."""
+    rules = ruleset(
+        {"id": "field", "when": {"field_filled": {"field": "3", "value": "s3cret"}}},
+        {
+            "id": "amount",
+            "when": {"observed": {"kind": "field.filled", "where": {"element.name": {"money": 3}}}},
+        },
+        {"id": "go", "when": {"element_clicked": {"name": "Go"}}, "component": "ui"},
+    )
+    events = log(*episode([filled("3", None, filled=True), clicked("Go")]))
+    engine = Engine(rules, "ep_1")
+    assert engine.feed(events).alarms == [Alarm(3, "observed", "Money", "InvalidOperation")]
+    assert len(engine.state.supposed) == 1
