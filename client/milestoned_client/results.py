@@ -13,7 +13,8 @@ from milestoned_client.errors import ProblemError, UnexpectedAnswerError, proble
 
 T = TypeVar("T")
 CreditTo = Literal["as_paid", "cause"]
-"""Which step a milestone is credited to: the one in which it was paid, or the one that set it in motion."""
+"""Which step a milestone is credited to: the one in which it was paid, or the one that set it in
+motion."""
 Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
 
 

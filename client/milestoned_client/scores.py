@@ -11,7 +11,8 @@ from milestoned_client.errors import ProblemError, UnexpectedAnswerError, proble
 from milestoned_client.results import build
 
 Fold = Literal["sum", "last", "discounted", "known"]
-"""How an episode's step rewards become one number: Σ r_t, the last one, Σ γ^t r_t, or Σ of those that are known."""
+"""How an episode's step rewards become one number: Σ r_t, the last one, Σ γ^t r_t, or Σ of those
+that are known."""
 
 
 @dataclass(frozen=True, slots=True)

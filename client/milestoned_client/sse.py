@@ -29,7 +29,8 @@ class StreamReader:
         self._id = self._last_id
         self._failures = 0
         self.ended = False
-        """True once the service has said that everything was sent: also what a model or a judge decided late."""
+        """True once the service has said that everything was sent: also what a model or a judge
+        decided late."""
 
     def attempt(self, peers: Peers) -> Attempt:
         """The request that goes on after the last event that was read whole."""

@@ -13,8 +13,8 @@ from detectors.model.rewards import total
 from detectors.model.types import Task
 
 Credit = Literal["as_paid", "cause"]
-"""``as_paid``: each step has its own reward; ``cause``: what a milestone with ``credit_to: cause`` paid is with the
-step that set it in motion."""
+"""``as_paid``: each step has its own reward; ``cause``: what a milestone with ``credit_to: cause``
+paid is with the step that set it in motion."""
 CREDITS: tuple[Credit, ...] = ("as_paid", "cause")
 
 
@@ -24,7 +24,7 @@ def credited_to_cause(task: Mapping[str, Any]) -> frozenset[str]:
 
 
 def causes_of(task: Task) -> frozenset[str]:
-    """The same of a task."""
+    """Return the ids of the milestones of a task that are credited to their cause."""
     return frozenset(m.id for m in task.milestones if m.credit_to == "cause")
 
 

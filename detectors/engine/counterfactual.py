@@ -34,7 +34,7 @@ class Branch(Protocol):
         """The reward that was sealed last, in the events that were fed last."""
 
     def feed(self, events: Iterable[Event]) -> object:
-        """Take in the next events."""
+        """Take in the next events of the episode."""
 
     def catch_up(self, event: Event, stale: tuple[str, ...]) -> None:
         """Read the event at which the branch was made; its world has it already."""

@@ -9,7 +9,7 @@ so it matters not which answer comes first. See docs/cascade.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from detectors.engine.stakes import goal_stake, goals, outcome_worth, rule_weight, step_stake
 from detectors.engine.state import State
@@ -70,17 +70,29 @@ def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) ->
         for n, m in enumerate(rules.task.milestones)
         if _is_due(rules, state, n)
     ]
-    items = ("step", "goal") if acted else ("goal",)
-    step_worth = step_stake(rules, state) if acted and _takes_stake(rules, policy, reward) else 0.0
-    escalated = [item for item in items if _escalates(rules, policy, reward, item, step_worth)]
-    offered = total((state.offered, step_worth if "step" in escalated else 0.0))
-    stakes = {"step": step_worth, "goal": goal_stake(rules, state, offered)}
-    tiers = _tiers_of(policy)
-    asked = [Ask(reward.step, item, tiers, stake=stakes[item]) for item in escalated]
+    asked = _escalated(rules, state, reward, policy, acted=acted)
     audited = "goal" if reward.done and rules.has_goal else "step"
-    if not asked and audited in items and _is_audited(policy, reward):
-        asked.append(Ask(reward.step, audited, policy.tiers, audit=True))
+    if not asked and (acted or audited == "goal") and _is_audited(policy, reward):
+        asked = [Ask(reward.step, audited, policy.tiers, audit=True)]
     return (*judged, *asked)
+
+
+def _escalated(
+    rules: Ruleset, state: State, reward: Reward, policy: Escalation, *, acted: bool
+) -> list[Ask]:
+    """What is asked about step and goal because the rules leave it open, with what it is worth."""
+    tiers = _tiers_of(policy)
+    asked = []
+    offered = state.offered
+    if acted:
+        stake = step_stake(rules, state) if _takes_stake(rules, policy, reward) else 0.0
+        if _escalates_step(rules, policy, reward, stake):
+            asked.append(Ask(reward.step, "step", tiers, stake=stake))
+            offered = total((offered, stake))
+    if _escalates_goal(rules, policy, reward):
+        stake = goal_stake(rules, state, offered)
+        asked.append(Ask(reward.step, "goal", tiers, stake=stake))
+    return asked
 
 
 def offered_by(asked: Iterable[Ask]) -> float:
@@ -154,21 +166,13 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
     }
     recorded = [word.verdict for word in words if word.item in decisions]
     reward = reward._replace(verdicts=(*_rule_words(rules, reward, asked), *recorded))
-    success = reward.success
-    if "goal" in decisions:
-        score = decisions["goal"].score
-        success = None if score is None else score >= 0.5
+    success = _success(reward, decisions.get("goal"))
     unsure = [f"{item}: {d.why}" for item, d in decisions.items() if d.score is None]
     if unsure or reward.reward is None:
         return _without_value(rules, reward, "; ".join(unsure))._replace(
             status="unscored", success=success
         )
-    stakes = {ask.item: ask.stake for ask in asked}
-    additions = [_weighed(rules, reward, goal_asked="goal" in decisions)]
-    if "step" in decisions:
-        additions = []
-    additions += [_paid(rules, reward, item, d, stakes) for item, d in decisions.items()]
-    milestones = (*reward.milestones, *(m for m in additions if m is not None))
+    milestones = (*reward.milestones, *_additions(rules, reward, asked, decisions))
     notes = "; ".join(f"{item}: {d.note}" for item, d in decisions.items() if d.note)
     return reward._replace(
         status="sealed",
@@ -179,6 +183,26 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
         decided_by=max((d.by for d in decisions.values()), key=_rank),
         success=success,
     )
+
+
+def _success(reward: Reward, on_goal: _Decision | None) -> bool | None:
+    """Whether the episode succeeds: as the rules say, where nobody was asked about the goal."""
+    if on_goal is None:
+        return reward.success
+    return None if on_goal.score is None else on_goal.score >= 0.5
+
+
+def _additions(
+    rules: Ruleset, reward: Reward, asked: Sequence[Ask], decisions: Mapping[str, _Decision]
+) -> list[Milestone]:
+    """What the decisions add to the rules' pay."""
+    stakes = {ask.item: ask.stake for ask in asked}
+    additions: list[Milestone | None] = []
+    if "step" not in decisions:
+        additions.append(_weighed(rules, reward, goal_asked="goal" in decisions))
+    for item, decision in decisions.items():
+        additions.append(_paid(rules, reward, item, decision, stakes))
+    return [milestone for milestone in additions if milestone is not None]
 
 
 def _without_value(rules: Ruleset, reward: Reward, reason: str) -> Reward:
@@ -258,17 +282,20 @@ def _takes_stake(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
     return policy.route == "blend" or not _reached_milestones(rules, reward)
 
 
-def _escalates(rules: Ruleset, policy: Escalation, reward: Reward, item: str, stake: float) -> bool:
-    """Whether the policy asks about ``item``; ``stake``: what a tier may add to the step."""
-    if item == "goal" and not (reward.done and "goal" in policy.escalate):
+def _escalates_goal(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
+    """Whether the policy asks about the goal."""
+    if not reward.done or "goal" not in policy.escalate:
         return False
+    return policy.route == "blend" or word_of_rules(rules, reward, "goal").confidence < 1.0
+
+
+def _escalates_step(rules: Ruleset, policy: Escalation, reward: Reward, stake: float) -> bool:
+    """Whether the policy asks about the step; ``stake``: what a tier may add to it."""
     if policy.route == "blend":
-        return item == "goal" or bool(stake or reward.reward)
-    confidence = word_of_rules(rules, reward, item).confidence
-    if item == "goal":
-        return confidence < 1.0
+        return bool(stake or reward.reward)
     if not stake and not _earned(rules, reward):
         return False  # whatever the answer, it is worth the same
+    confidence = word_of_rules(rules, reward, "step").confidence
     asks_unsure = "low_confidence" in policy.escalate
     if confidence == 0.0:
         return asks_unsure or "unscored" in policy.escalate
@@ -325,20 +352,40 @@ def _blended(
     rule = word_of_rules(rules, reward, ask.item)
     words = [word for word in about if word.verdict.score is not None]
     answered = [word.verdict for word in words]
+    shown_by = {seq for word in words for seq in word.evidence}
     pay = _pay_without_success(rules, reward, goal_asked=goal_asked)
     is_goal = ask.item == "goal"
-    known = rule.confidence == 1.0 if is_goal else rule.confidence > 0.0 or pay != 0.0
-    if not answered and not known:
+    if not answered and not _is_known(rule, pay, is_goal=is_goal):
         return _Decision(None, "", _why_open(about, policy))
-    by, note = BLEND if answered else "rule", _renormalised(policy, ask, answered)
-    evidence = tuple(sorted({seq for word in words for seq in word.evidence}))
+    decision = _Decision(
+        score=None,
+        by=BLEND if answered else "rule",
+        why="",
+        evidence=tuple(sorted(shown_by)),
+        note=_renormalised(policy, ask, answered),
+    )
     if is_goal:
-        return _Decision(blend([rule, *answered], policy.weights), by, "", evidence, note=note)
-    scaled = [v._replace(score=(v.score or 0.0) * ask.stake) for v in answered]
-    value = blend([rule._replace(score=pay), *scaled], policy.weights)
-    assert value is not None
+        return replace(decision, score=blend([rule, *answered], policy.weights))
     score = blend(answered, policy.weights) or 0.0
-    return _Decision(score, by, "", evidence, total((value, -pay)), note)
+    value = _blended_pay(rule._replace(score=pay), answered, ask.stake, policy)
+    return replace(decision, score=score, adds=total((value, -pay)))
+
+
+def _blended_pay(
+    rule: Verdict, answered: Sequence[Verdict], stake: float, policy: Escalation
+) -> float:
+    """What a step of a blend pays; the score of ``rule`` is what the rules pay in it."""
+    scaled = [v._replace(score=(v.score or 0.0) * stake) for v in answered]
+    value = blend([rule, *scaled], policy.weights)
+    assert value is not None
+    return value
+
+
+def _is_known(rule: Verdict, pay: float, *, is_goal: bool) -> bool:
+    """Whether the rules alone decide an item of a blend, of which they pay ``pay``."""
+    if is_goal:
+        return rule.confidence == 1.0
+    return rule.confidence > 0.0 or pay != 0.0
 
 
 def _renormalised(policy: Escalation, ask: Ask, answered: Sequence[Verdict]) -> str:

@@ -1,5 +1,5 @@
-"""What a step is worth as it is sealed: the sum of its milestones, or null where a gap, an event that
-no rule could know, or a counterfactual may have changed it."""
+"""What a step is worth as it is sealed: the sum of its milestones, or null where a gap, an event
+that no rule could know, or a counterfactual may have changed it."""
 
 from __future__ import annotations
 

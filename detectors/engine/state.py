@@ -41,8 +41,8 @@ class State:
     and ``step_at`` the times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those
     of this step; ``potential`` is Φ at the latest seal; ``spent`` units of
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
-    why]), ``supposed`` the counterfactual states (detectors/engine/counterfactual.py); ``offered`` is the
-    most that tiers could add to the steps that they were asked about."""
+    why]), ``supposed`` the counterfactual states (detectors/engine/counterfactual.py); ``offered``
+    is the most that tiers could add to the steps that they were asked about."""
 
     episode: str
     digest: str

@@ -106,7 +106,7 @@ def leads(data: Any, steps: tuple[str, ...]) -> bool:
 
 
 def dotted(text: str) -> tuple[str, ...]:
-    """``a.0.b`` as keys and indices."""
+    """Split a dotted path such as ``a.0.b`` into keys and indices."""
     return tuple(text.split("."))
 
 

@@ -19,7 +19,8 @@ from detectors.matchers.lenient_kinds import KINDS
 from detectors.model.errors import SpecError
 
 Read = dict[tuple[str, str], Any]
-"""What the texts of one value were read as, by kind: a list in any order compares each of them with many."""
+"""What the texts of one value were read as, by kind: a list in any order compares each of them with
+many."""
 _NONE = object()
 
 

@@ -27,19 +27,23 @@ _HYPHENS = re.compile(f"(?<=[a-zA-Z])[{_HYPHEN}]|[{_HYPHEN}](?=[a-zA-Z])")
 _QUOTES = "'\"`.,;:!?"
 _PRICE = re.compile(r"\d[\d.,]*")
 _UNITS = {
-    **dict.fromkeys("w wk wks week weeks".split(), 604_800), **dict.fromkeys("d dy dys day days".split(), 86_400),
-    **dict.fromkeys("h hr hrs hour hours".split(), 3600), **dict.fromkeys("m min mins minute minutes".split(), 60),
+    **dict.fromkeys("w wk wks week weeks".split(), 604_800),
+    **dict.fromkeys("d dy dys day days".split(), 86_400),
+    **dict.fromkeys("h hr hrs hour hours".split(), 3600),
+    **dict.fromkeys("m min mins minute minutes".split(), 60),
     **dict.fromkeys("s sec secs second seconds".split(), 1),
-}  # fmt: skip
+}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]+)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):(\d{2}(?:\.\d+)?)")
 _METRES = {
-    **dict.fromkeys("m meter meters metre metres".split(), 1.0), **dict.fromkeys("mi mile miles".split(), 1609.344),
+    **dict.fromkeys("m meter meters metre metres".split(), 1.0),
+    **dict.fromkeys("mi mile miles".split(), 1609.344),
     **dict.fromkeys("k km kilometer kilometers kilometre kilometres".split(), 1000.0),
-    **dict.fromkeys("ft foot feet".split(), 0.3048), **dict.fromkeys("yd yard yards".split(), 0.9144),
+    **dict.fromkeys("ft foot feet".split(), 0.3048),
+    **dict.fromkeys("yd yard yards".split(), 0.9144),
     **dict.fromkeys("cm centimeter centimeters centimetre centimetres".split(), 0.01),
     **dict.fromkeys("in inch inches".split(), 0.0254),
-}  # fmt: skip
+}
 _LENGTH = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?) ?([a-z]+)")
 _MONTHS = (
     "january february march april may june july august september october november december".split()

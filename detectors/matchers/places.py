@@ -18,12 +18,15 @@ _MARKED = re.compile(
 )
 _WORDS = re.compile(r"[^\W_]+")
 # The commonest of the US Postal Service's (Publication 28, appendices B and C).
-_SHORT = {
-    "avenue": "ave", "boulevard": "blvd", "circle": "cir", "court": "ct", "drive": "dr", "highway": "hwy", "lane": "ln",
-    "parkway": "pkwy", "place": "pl", "road": "rd", "square": "sq", "street": "st", "terrace": "ter", "trail": "trl",
-    "apartment": "apt", "building": "bldg", "floor": "fl", "suite": "ste", "north": "n", "south": "s", "east": "e",
-    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
-}  # fmt: skip
+_SHORT = dict(
+    pair.split(":")
+    for pair in (
+        "avenue:ave boulevard:blvd circle:cir court:ct drive:dr highway:hwy lane:ln parkway:pkwy"
+        " place:pl road:rd square:sq street:st terrace:ter trail:trl apartment:apt building:bldg"
+        " floor:fl suite:ste north:n south:s east:e west:w northeast:ne northwest:nw southeast:se"
+        " southwest:sw"
+    ).split()
+)
 
 
 @dataclass(frozen=True, slots=True)

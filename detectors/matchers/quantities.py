@@ -35,7 +35,8 @@ METRES = {
 # definitions) is not wanted in a text that an agent wrote.
 MAX_WHOLE = 40
 MAX_AMOUNT = 40
-"""Characters from the first digit of an amount to its last: a decimal has 28 digits before it is rounded."""
+"""Characters from the first digit of an amount to its last: a decimal has 28 digits before it is
+rounded."""
 _PART = re.compile(r"([\d.,]+) ?([A-Za-z]+)[, ]*")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")

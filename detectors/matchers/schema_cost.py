@@ -33,7 +33,8 @@ _ITEMS = ("items", "contains", "unevaluatedItems", "additionalItems")
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 PatternUnits = Callable[[str], int]
-"""Evaluations that a pattern takes for 32 characters of text. Raises `ValueError` for a pattern that is too large."""
+"""Evaluations that a pattern takes for 32 characters of text. Raises `ValueError` for a pattern
+that is too large."""
 
 
 @dataclass(eq=False, slots=True)
@@ -56,7 +57,8 @@ class Place:
     key_text: int = 0
     """Evaluations for each 32 characters of a member's name."""
     repeats: bool = False
-    """Whether what it applies is evaluated anew for each member: `unevaluatedProperties`, `unevaluatedItems`."""
+    """Whether what it applies is evaluated anew for each member: `unevaluatedProperties`,
+    `unevaluatedItems`."""
     unique: bool = False
 
     def applied(self, value: Any) -> list[tuple[Place, Any]]:

@@ -98,6 +98,12 @@ def _compared(value: Any) -> bytes:
     return json_text(value).encode()
 
 
+def _check_list(name: str, values: Any, path: tuple[str | int, ...]) -> None:
+    is_keys = name == "without"
+    if not isinstance(values, list) or (is_keys and not all(isinstance(k, str) for k in values)):
+        raise SpecError(path, values, "a list of keys" if is_keys else "a list of values")
+
+
 def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
     if not isinstance(spec, Mapping) or set(spec) - _KEYS or not isinstance(spec.get("path"), str):
         raise SpecError(
@@ -113,11 +119,7 @@ def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
         raise SpecError((*path, "path"), spec["path"], str(error)) from None
     lists = {name: spec.get(name, []) for name in _LISTS}
     for name, values in lists.items():
-        expected = "a list of keys" if name == "without" else "a list of values"
-        if not isinstance(values, list):
-            raise SpecError((*path, name), values, expected)
-        if name == "without" and not all(isinstance(key, str) for key in values):
-            raise SpecError((*path, name), values, expected)
+        _check_list(name, values, (*path, name))
     value = _compared(spec["value"]) if "value" in spec else None
     present, absent = (frozenset(map(_compared, lists[name])) for name in ("all", "none"))
     return Fact(spec["path"], value, present, absent, frozenset(lists["without"]))

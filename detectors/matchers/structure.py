@@ -23,7 +23,7 @@ class Nothing:
     """Null, or nothing at all."""
 
     def matches(self, value: Any, read: Read | None = None) -> bool:
-        """Whether there is nothing."""
+        """Whether ``value`` is null, or is not there at all."""
         return value is None
 
 

@@ -25,7 +25,8 @@ from detectors.model.errors import BudgetError
 MAX_REGEX_MEMORY = 1 << 20
 """Bytes that RE2 may use for one pattern."""
 SMALL_PATTERN = 1 << 16
-"""Bytes of a compiled pattern of a JSON Schema that reads 32 characters in a microsecond, whatever they are."""
+"""Bytes of a compiled pattern of a JSON Schema that reads 32 characters in a microsecond, whatever
+they are."""
 LARGE_UNITS = 2_700
 """Evaluations that a larger one, of at most `MAX_REGEX_MEMORY`, takes for 32 characters."""
 MAX_PATH = 4096
@@ -275,7 +276,8 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
 
 
 _NAMES = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
-"""Names and nothing else, as most paths are: the library takes a quarter of a replay's start to import."""
+"""Names and nothing else, as most paths are: the library takes a quarter of a replay's start to
+import."""
 
 
 def _resolve(names: tuple[str, ...], value: Any) -> list[Any]:

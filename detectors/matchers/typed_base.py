@@ -73,7 +73,7 @@ def plain(value: Any, path: Path, wanted: str = "a number") -> float:
 
 
 def tolerance(options: Mapping[str, Any], path: Path, default: float = 0.0) -> float:
-    """The option ``tolerance``. Raises `SpecError`."""
+    """Read the option ``tolerance``, a number from 0. Raises `SpecError`."""
     found = plain(options.get("tolerance", default), (*path[:-1], "tolerance"), "a number from 0")
     if found < 0:
         raise SpecError((*path[:-1], "tolerance"), found, "a number from 0")

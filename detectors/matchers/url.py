@@ -24,10 +24,11 @@ from detectors.model.errors import SpecError
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _PLAIN = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]{1,4})?)(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
-"""An address whose path stands in it as `parse_url` gives it, but for slashes at its end, and its origin as it may be
-written."""
+"""An address whose path stands in it as `parse_url` gives it, but for slashes at its end, and its
+origin as it may be written."""
 MAX_URL = 8192
-"""Characters of an address that is looked at; pages can make longer ones, tasks do not ask for them."""
+"""Characters of an address that is looked at; pages can make longer ones, tasks do not ask for
+them."""
 
 _KEYS = frozenset(("origin", "path", "query", "fragment", "hosts", "ignore"))
 
@@ -149,11 +150,15 @@ class UrlMatch:
         url = parse_url(text)
         if url is None or not self._is_place(url):
             return False
-        if self.query is not None and self._counted(url.query) != self._counted(self.query):
+        if not self._is_query(url.query):
             return False
         if self.fragment is not None and not self.fragment.matches(url.fragment):
             return False
         return all(self._has(url.query, name, wanted) for name, wanted in self.parameters)
+
+    def _is_query(self, query: tuple[tuple[str, str], ...]) -> bool:
+        """Whether the query is the wanted one, but for parameters that are ignored."""
+        return self.query is None or self._counted(query) == self._counted(self.query)
 
     def _is_place(self, url: Url) -> bool:
         """Whether the address is on one of the hosts, at the path."""

@@ -16,8 +16,8 @@ from detectors.model.errors import SpecError
 
 BodyType = Literal["form", "json"]
 Repeated = Literal["last", "first", "any"]
-"""Which value of a form's field that stands there more than once counts, as the site's framework takes it: PHP, Rails
-and Django the last, Java servlets, Go and Flask the first."""
+"""Which value of a form's field that stands there more than once counts, as the site's framework
+takes it: PHP, Rails and Django the last, Java servlets, Go and Flask the first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,15 @@ GENESIS = "0" * 64
 """What the first segment of an episode names as the digest before it."""
 
 CHECKSUM_MAGIC = 0x184D2A5C
-"""Of the last frame of a recording file: a frame that any zstd reader passes over (RFC 8878, 3.1.2)."""
+"""Of the last frame of a recording file: a frame that any zstd reader passes over (RFC 8878,
+3.1.2)."""
 
 MAX_VALUES_BYTES = 32 << 20
-"""Memory that the values in a segment may take once they are read, as `values_bytes` estimates it."""
+"""Memory that the values in a segment may take once they are read, as `values_bytes` estimates
+it."""
 LIGHT_BYTES = (1 << 20) + (1 << 16)
-"""A text of at most so many bytes is not looked at for that: of no content it comes to much more."""
+"""A text of at most so many bytes is not looked at for that: of no content it comes to much
+more."""
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 """A JSON text; also one that does not end, so that what is behind it is looked at once."""
 _OBJECT_BYTES, _VALUE_BYTES = 192, 64
@@ -48,7 +51,7 @@ def canonical(value: Any) -> bytes:
 
 
 def sha256(data: bytes) -> str:
-    """Hex sha256 of ``data``."""
+    """Return the SHA-256 of ``data`` in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -11,7 +11,8 @@ from detectors.model.codec import canonical
 from detectors.model.types import Milestone, Reward, Verdict
 
 PARTLY = "only what a penalty was seen for is paid, the rest is not known: "
-"""How the reason of a reward begins that is no more than a penalty, where its step would be null."""
+"""How the reason of a reward begins that is no more than a penalty, where its step would be
+null."""
 
 
 def total(parts: Iterable[float]) -> float:
@@ -65,12 +66,12 @@ def milestone_to_json(m: Milestone) -> dict[str, Any]:
 
 
 def milestone_from_json(spec: Mapping[str, Any]) -> Milestone:
-    """The milestone again."""
+    """Make a milestone of what `milestone_to_json` gave."""
     return Milestone(**{**spec, "evidence": tuple(spec["evidence"])})
 
 
 def reward_from_json(spec: Mapping[str, Any]) -> Reward:
-    """The reward again."""
+    """Make a reward of what `reward_to_json` gave."""
     milestones = tuple(milestone_from_json(m) for m in spec["milestones"])
     return Reward(
         **{

@@ -15,11 +15,13 @@ Json = Any
 """What orjson decodes to: None, bool, int, float, str, list, dict."""
 
 Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
-"""``settling``: not final yet. ``escalating``: complete, and a model, judge or person is asked. ``sealed``: final.
-``unobserved``: final, and nobody can know the value. ``unscored``: final, and no tier was sure of it."""
+"""``settling``: not final yet. ``escalating``: complete, and a model, judge or person is asked.
+``sealed``: final. ``unobserved``: final, and nobody can know the value. ``unscored``: final, and no
+tier was sure of it."""
 
 Decisive = Literal["positive", "negative", "both", "none"]
-"""In which direction a rule's word is proof: ``positive``: that it is met, ``negative``: that it is not."""
+"""In which direction a rule's word is proof: ``positive``: that it is met, ``negative``: that it is
+not."""
 
 
 class Observation(NamedTuple):

@@ -19,7 +19,7 @@ class TaskReader:
         self.problems: list[SpecError] = []
 
     def note(self, path: Path, value: Any, wanted: str) -> None:
-        """Remember a problem."""
+        """Record a problem: the path to it, the value there, and what was expected."""
         self.problems.append(SpecError(path, value, wanted))
 
     def note_new(self, path: Path, value: Any, wanted: str) -> None:
@@ -66,15 +66,15 @@ class TaskReader:
 
 
 def is_text(value: Any) -> bool:
-    """A text with something in it."""
+    """Whether ``value`` is a text with more than blanks in it."""
     return isinstance(value, str) and bool(value.strip())
 
 
 def is_mapping(value: Any) -> bool:
-    """An object."""
+    """Whether ``value`` is a JSON object."""
     return isinstance(value, Mapping)
 
 
 def is_number(value: Any) -> bool:
-    """A number of ordinary size; true and false are none."""
+    """Whether ``value`` is a number of ordinary size; true and false are none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e6

@@ -154,7 +154,7 @@ def _key(value: Any) -> Any:
 
 
 def _value(expression: str, known: dict[str, Any]) -> Any:
-    """Raises `BudgetError`."""
+    """Evaluate an expression; None where it fails. Raises `BudgetError`."""
     try:
         return plan_of(expression).value(known, meter())
     except FAILURES:

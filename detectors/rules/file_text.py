@@ -119,8 +119,10 @@ def _parts(facts: Mapping[str, Any], unit: str, cut: bool) -> list[tuple[str, bo
     text = facts.get("text")
     if not isinstance(text, str):
         return []
-    if unit == "whole":
-        return [(text, cut)]
+    return [(text, cut)] if unit == "whole" else _lines(text, cut)
+
+
+def _lines(text: str, cut: bool) -> list[tuple[str, bool]]:
     lines = text.splitlines()
     return [(line, goes_on(text, cut) and n == len(lines)) for n, line in enumerate(lines, 1)]
 

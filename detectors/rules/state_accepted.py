@@ -28,7 +28,7 @@ class Args:
     whole: bool = arg("Whether a part of the facts is worth nothing.", False)
 
     def asks(self) -> dict[str, list[Any]]:
-        """The bodies of these requests."""
+        """Ask the daemon to keep the bodies of these requests."""
         return {"request_bodies": [plan_entry(self.url.address, self.method.keys(), _OK)]}
 
 

@@ -66,7 +66,7 @@ class Args(ReadArgs):
             raise ValueError(f"query: SQL of at most {MAX_QUERY} characters")
 
     def read_query(self) -> str | None:
-        """The query."""
+        """Return the SQL that the daemon is to read the file with, if any."""
         return self.query
 
 
@@ -98,15 +98,22 @@ def _is_as_expected(sheet: Mapping[str, Any], args: Args, cut: bool) -> bool:
     """Whether the sheet has all that the rule asks for; ``cut``: not all of it was told."""
     rows = [listed(row) for row in listed(sheet.get("rows"))]
     size = listed(sheet.get("size"))
-    if args.cells is not None and not _has_cells(rows, args.cells, cut):
-        return False
-    if args.row is not None and not _some_row(rows, args.row, cut):
+    if not _has_values(sheet, rows, args, cut):
         return False
     if args.table is not None:
         is_whole = not cut and sheet.get("more") is not True and size[:1] == [len(rows)]
         if not is_whole or not args.table.matches(canonical(rows).decode()):
             return False
-    if args.rows is not None and (cut or not args.rows.matches(size[0] if size else None)):
+    return args.rows is None or (not cut and args.rows.matches(size[0] if size else None))
+
+
+def _has_values(
+    sheet: Mapping[str, Any], rows: Sequence[Sequence[Any]], args: Args, cut: bool
+) -> bool:
+    """Whether it has the cells, the row and the formulas that the rule names."""
+    if args.cells is not None and not _has_cells(rows, args.cells, cut):
+        return False
+    if args.row is not None and not _some_row(rows, args.row, cut):
         return False
     return args.formulas is None or _formulas(sheet.get("formulas"), args.formulas, cut)
 

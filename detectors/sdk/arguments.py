@@ -103,7 +103,7 @@ class SchemaMatch:
 
     @answers(False)
     def matches(self, value: Any) -> bool:
-        """Whether ``value`` conforms. Raises `BudgetError`."""
+        """Whether ``value`` conforms to the schema. Raises `BudgetError`."""
         return third_party.conforms(self.schema, value)
 
 
@@ -173,26 +173,37 @@ def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
     if hint is Window:
         return window_from_json(value, path)
     if hint in _PLAIN:
-        is_plain = isinstance(value, str) if hint is str else type(value) is hint
-        if not is_plain:
-            raise SpecError(path, value, _PLAIN[hint])
-        return value
+        return _plain_value(hint, value, path)
     if hint == tuple[UrlMatch, ...]:
-        if not isinstance(value, list) or not value:
-            raise SpecError(path, value, "a list of addresses")
-        return tuple(UrlMatch.parse(item, (*path, n), origin) for n, item in enumerate(value))
-    kind = typing.get_origin(hint)
-    if kind is typing.Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
-    if kind is tuple and not _are_names(value):
+        return _addresses(value, path, origin)
+    if typing.get_origin(hint) is typing.Literal:
+        return _choice(typing.get_args(hint), value, path)
+    if typing.get_origin(hint) is tuple and not _are_names(value):
         raise SpecError(path, value, "a list of names")
     return tuple(value) if isinstance(value, list) else value
 
 
+def _addresses(value: Any, path: Path, origin: str | None) -> tuple[UrlMatch, ...]:
+    if not isinstance(value, list) or not value:
+        raise SpecError(path, value, "a list of addresses")
+    return tuple(UrlMatch.parse(item, (*path, n), origin) for n, item in enumerate(value))
+
+
+def _choice(choices: tuple[Any, ...], value: Any, path: Path) -> Any:
+    if value not in choices:
+        raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
+    return value
+
+
 _PLAIN = {int: "a whole number", bool: "true or false", str: "a text"}
 """The types of arguments that JSON has itself, and what is expected of each."""
+
+
+def _plain_value(hint: type, value: Any, path: Path) -> Any:
+    is_plain = isinstance(value, str) if hint is str else type(value) is hint
+    if not is_plain:
+        raise SpecError(path, value, _PLAIN[hint])
+    return value
 
 
 def _are_names(value: Any) -> bool:

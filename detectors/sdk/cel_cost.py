@@ -25,7 +25,8 @@ FUNCTIONS = frozenset(
 """What an expression may call: each costs what its arguments weigh."""
 
 HEAVY = frozenset(("string", "bytes", "type", "dyn", "min", "max"))
-"""Those of them whose value may be as heavy as what they are given; all others give a number, a time or a truth."""
+"""Those of them whose value may be as heavy as what they are given; all others give a number, a
+time or a truth."""
 
 MAX_TOKENS = 400
 """Words and signs of an expression: what is nested by them is bounded by as much."""
@@ -152,11 +153,11 @@ class ExpressionReader:
         return token
 
     def words(self, start: int, end: int) -> list[tuple[str, str]]:
-        """(sort, text) of some tokens."""
+        """Return (sort, text) of the tokens from one place to another."""
         return self._tokens[start:end]
 
     def ternary(self) -> Part:
-        """An expression."""
+        """Read a whole expression, down to its `a ? b : c`."""
         parts = [self._binary(0)]
         if self.token != "?":
             return parts[0]

@@ -29,7 +29,8 @@ _VALUES = {
 
 
 HIDDEN = ""
-"""Stands for a value that nobody saw, in a story in which it is as wanted: no other value is without a character."""
+"""Stands for a value that nobody saw, in a story in which it is as wanted: no other value is
+without a character."""
 
 
 def can_have(kind: str, by: str) -> bool:

@@ -26,7 +26,8 @@ kind_rule = partial(
     occurrence=True,
     single=lambda args: args.distinct is None,
 )
-"""For a rule whose arguments name the ``kind`` of event, and by ``distinct`` what tells one of them from another."""
+"""For a rule whose arguments name the ``kind`` of event, and by ``distinct`` what tells one of them
+from another."""
 
 
 def check_kind(kind: str) -> None:

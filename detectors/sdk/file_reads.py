@@ -17,12 +17,33 @@ from detectors.sdk.registry import Keys
 from detectors.sdk.world import reading_key
 
 Format = Literal[
-    "text", "csv", "json", "yaml", "toml", "xml", "html", "ini", "prefs", "gimprc", "sqlite", "xlsx", "ods", "docx",
-    "odt", "pptx", "odp", "pdf", "zip", "tar", "image", "media",
-]  # fmt: skip
+    "text",
+    "csv",
+    "json",
+    "yaml",
+    "toml",
+    "xml",
+    "html",
+    "ini",
+    "prefs",
+    "gimprc",
+    "sqlite",
+    "xlsx",
+    "ods",
+    "docx",
+    "odt",
+    "pptx",
+    "odp",
+    "pdf",
+    "zip",
+    "tar",
+    "image",
+    "media",
+]
 MAX_CHARACTERS = 1_000
 ENDS = frozenset((32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 125, 62, 31, 16))
-"""Lengths at which the readers cut texts (agentd/readers/bounds.py): of what is cut, one of these may go on."""
+"""Lengths at which the readers cut texts (agentd/readers/bounds.py): of what is cut, one of these
+may go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +94,7 @@ def read_index(args: ReadArgs) -> Keys | None:
 
 
 def read_keys(event: Event) -> Keys:
-    """Index keys of a reading."""
+    """Return the index keys of a `file.read` event."""
     return (text_key(str(event.data.get("path"))),)
 
 

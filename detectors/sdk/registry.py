@@ -80,9 +80,11 @@ class Rule:
     hears_of: Callable[[Any], tuple[str, ...]] | None = None
     """For a rule whose arguments say what it hears, instead of ``hears``."""
     single: Callable[[Any], bool] = never
-    """Whether, under its arguments, all that it finds is one and the same thing: then it can't be counted."""
+    """Whether, under its arguments, all that it finds is one and the same thing: then it can't be
+    counted."""
     alone: bool = False
-    """Whether it looks at the event at hand alone: not at the world, nor at what other kinds of events make untrue."""
+    """Whether it looks at the event at hand alone: not at the world, nor at what other kinds of
+    events make untrue."""
 
     def occurs(self, args: Any) -> bool:
         """Whether, under ``args``, the fact is something that happens."""
@@ -238,5 +240,5 @@ class Rules(Mapping[str, Rule | Composite]):
 
 @cache
 def rules() -> Rules:
-    """The table of all rules."""
+    """Return the table of all rules, ours and those of plug-ins."""
     return Rules({name: rule for name, (rule, _) in _FOREIGN.items()})

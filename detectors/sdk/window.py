@@ -36,6 +36,6 @@ def _is_duration(value: Any) -> bool:
 
 
 def window_to_json(window: Window) -> dict[str, Any]:
-    """As `window_from_json` reads it."""
+    """Return the JSON form that `window_from_json` reads."""
     parts = {"steps": window.steps, "seconds": window.seconds}
     return {name: value for name, value in parts.items() if value is not None}

@@ -27,7 +27,8 @@ MAX_ANSWER = 8192
 MAX_TEXT = 1024
 """Characters kept of any field's value."""
 MAX_LONG = 65_536
-"""Characters kept of a frame's longer values, together; of what is more nothing is kept, so that nobody knows it."""
+"""Characters kept of a frame's longer values, together; of what is more nothing is kept, so that
+nobody knows it."""
 MAX_NAME = 256
 FIELD = "field:"
 """How the reading keys of fields begin."""
@@ -238,21 +239,13 @@ def _fill(world: World, event: Event, step: int) -> None:
     known = world.frames.pop(frame, None) or {"tab": str(data.get("tab")), "url": "", "fields": {}}
     fields = known["fields"]
     key = str(data.get("field"))[:MAX_NAME]
-    before = fields.pop(key, None)
+    before = fields.pop(key, {})
     value = data.get("value")
     kept = _stored_value(value, fields)
     checked = data.get("checked") is True if "checked" in data else None
     # Of a value that is too long to keep, enough to know it again.
     long = sha256(canonical(value)) if kept is None and value is not None else None
-    # Frameworks echo what the user typed with an event of their own: the same value stays the
-    # user's. Two that nobody knows (passwords) are not the same.
-    echo = (
-        before is not None
-        and before["trusted"]
-        and (before["value"], before["checked"], before["long"])
-        == (kept, checked, long)
-        != (None, None, None)
-    )
+    echo = _is_echo(before, (kept, checked, long))
     fields[key] = {
         "names": [name[:MAX_NAME] for name in field_names(data)],
         "value": kept,
@@ -263,12 +256,19 @@ def _fill(world: World, event: Event, step: int) -> None:
         "seq": before["seq"] if echo else event.seq,
         "trusted": echo or data.get("trusted") is not False,
     }
-    if data.get("hidden") is True or (
-        echo and data.get("trusted") is False and before.get("hidden")
-    ):
+    still_hidden = echo and data.get("trusted") is False and before.get("hidden")
+    if data.get("hidden") is True or still_hidden:
         fields[key]["hidden"] = True
     _cap(fields, MAX_FIELDS)
     _keep_frame(world, frame, known)
+
+
+def _is_echo(before: Mapping[str, Any], value: tuple[Any, ...]) -> bool:
+    """Whether a field holds what the user typed. Frameworks echo that with an event of their own:
+    the same value stays the user's. Two that nobody knows (passwords) are not the same."""
+    if not before.get("trusted") or value == (None, None, None):
+        return False
+    return (before["value"], before["checked"], before["long"]) == value
 
 
 def _remove(world: World, event: Event, step: int) -> None:

@@ -177,16 +177,24 @@ def _expected(kind: str, key: str, value: Any, path: Path, origin: str | None) -
         return None if _is_command(value) else "a program and its arguments, a list of texts"
     if kind == "script" and key == "url":
         return _expected_page(value, path, origin)
-    if not isinstance(value, str) or not value.strip() or len(value) > MAX_CHARACTERS:
+    if not _is_short_text(value):
         return f"a text of at most {MAX_CHARACTERS} characters"
     if kind == "get" and not _is_address(value, origin):
         return (
             "an address that begins with http:// or https://, or a path that begins with / and an"
             " origin in the task"
         )
-    if key == "path" and (value.startswith("/") or ".." in value.split("/")):
+    if key == "path" and not _is_relative(value):
         return "a path relative to the watched folder, without .."
     return None
+
+
+def _is_short_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= MAX_CHARACTERS
+
+
+def _is_relative(path: str) -> bool:
+    return not path.startswith("/") and ".." not in path.split("/")
 
 
 def _is_command(value: Any) -> bool:

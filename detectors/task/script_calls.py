@@ -36,8 +36,8 @@ INSTEAD: Mapping[str, str] = {
     "isEqualNode": "a comparison of outerHTML",
     "structuredClone": "JSON.parse(JSON.stringify(value))",
 }
-"""What Chromium refuses though it only reads, by the last name of the call (where that is not enough, its whole name),
-and what can be written instead. A test asks a real Chromium about each."""
+"""What Chromium refuses though it only reads, by the last name of the call (where that is not
+enough, its whole name), and what can be written instead. A test asks a real Chromium about each."""
 SPREAD = "a loop that fills an object"
 """What can be written instead of ``{...object}``."""
 

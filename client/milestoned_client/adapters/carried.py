@@ -18,7 +18,8 @@ NESTED = (
     "label",
     "task_data",
 )
-"""The members that the service reads: rows hold images and arrays too, which stay where they are."""
+"""The members that the service reads: rows hold images and arrays too, which stay where they
+are."""
 MAX_DEPTH = 3
 
 _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|start_of_turn)>")
@@ -76,26 +77,38 @@ def named(label: Any) -> Named:
 
 def _named(label: Any, deeper: int) -> Named | None:
     if isinstance(label, str):
-        if label.startswith("{") and deeper > 0:
-            try:
-                return _named(json.loads(label), deeper - 1)
-            except ValueError:
-                return None
-        return (
-            (Named(episode=label) if label.startswith("ep_") else Named(task=label))
-            if label
-            else None
-        )
+        return _named_by_text(label, deeper)
     if not isinstance(label, Mapping) or deeper < 0:
         return None
-    episode, task, version = (
-        next((label[name] for name in names if isinstance(label.get(name), str)), None)
-        for names in (("episode_id", "episode"), ("task_id", "task"), ("task_version", "version"))
-    )
+    episode = _first_text(label, "episode_id", "episode")
+    task = _first_text(label, "task_id", "task")
     if episode or task:
-        return Named(episode, task, version)
-    inner = (_named(label.get(name), deeper - 1) for name in NESTED)
-    return next((one for one in inner if one is not None), None)
+        return Named(episode, task, _first_text(label, "task_version", "version"))
+    for name in NESTED:
+        inner = _named(label.get(name), deeper - 1)
+        if inner is not None:
+            return inner
+    return None
+
+
+def _named_by_text(label: str, deeper: int) -> Named | None:
+    """What a text names: an episode by its prefix, or a task; one that begins an object is JSON."""
+    if label.startswith("{") and deeper > 0:
+        try:
+            return _named(json.loads(label), deeper - 1)
+        except ValueError:
+            return None
+    if label.startswith("ep_"):
+        return Named(episode=label)
+    return Named(task=label) if label else None
+
+
+def _first_text(label: Mapping[str, Any], *names: str) -> str | None:
+    """The first of the members ``names`` that is a text."""
+    for name in names:
+        if isinstance(label.get(name), str):
+            return str(label[name])
+    return None
 
 
 def last_text(completion: Any) -> str:

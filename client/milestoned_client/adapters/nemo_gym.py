@@ -57,7 +57,7 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         return await self.forward(request)
 
     async def close_resources_session(self, request: Request) -> Response:
-        """End a rollout."""
+        """Pass on to the service that a rollout has ended."""
         return await self.forward(request)
 
     async def verify(self, request: Request) -> Response:

@@ -19,7 +19,7 @@ class Number(float):
     """A reward as OpenRLHF reads it: it calls `.item()`, as of a tensor."""
 
     def item(self) -> float:
-        """The number."""
+        """Return the number, as a tensor of one element does."""
         return float(self)
 
 

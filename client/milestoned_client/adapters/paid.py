@@ -59,18 +59,23 @@ def together(rewards: Sequence[Reward]) -> Paid:
     """What steps paid together: None as soon as one of them is not known."""
     if not rewards:
         return Paid(None, "there was no step")
-    components: dict[str, float | None] = {}
-    for one in rewards:
-        for name, part in one.components.items():
-            before = components.get(name, 0.0)
-            components[name] = None if part is None or before is None else before + part
-    masked = next((one for one in rewards if one.reward is None), None)
+    masked = next((reward for reward in rewards if reward.reward is None), None)
     return Paid(
-        sum(one.reward or 0.0 for one in rewards) if masked is None else None,
+        sum(reward.reward or 0.0 for reward in rewards) if masked is None else None,
         f"milestoned:{masked.status}: {masked.reason}" if masked is not None else None,
-        components,
-        sum(len(one.milestones) for one in rewards),
+        _sum_components(rewards),
+        sum(len(reward.milestones) for reward in rewards),
         len(rewards),
         rewards[-1].success,
-        sum(one.reward is not None for one in rewards) / len(rewards),
+        sum(reward.reward is not None for reward in rewards) / len(rewards),
     )
+
+
+def _sum_components(rewards: Sequence[Reward]) -> dict[str, float | None]:
+    """Each component's sum over the steps; None where a part of it is not known."""
+    sums: dict[str, float | None] = {}
+    for reward in rewards:
+        for name, part in reward.components.items():
+            before = sums.get(name, 0.0)
+            sums[name] = None if part is None or before is None else before + part
+    return sums

@@ -17,7 +17,8 @@ from milestoned_client.scores import Sample
 from milestoned_client.sync_client import Episode, RewardClient
 
 Watch = Callable[[Episode], Control | ControlDir | None]
-"""Starts the daemon of an episode that was just opened; gives its state folder, for steps that go to it directly."""
+"""Starts the daemon of an episode that was just opened; gives its state folder, for steps that go
+to it directly."""
 
 
 class Rollout:

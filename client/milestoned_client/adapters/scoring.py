@@ -40,7 +40,8 @@ BYTES = 900_000
 """Samples, and bytes, in one request at most: the service takes 1,000 and a mebibyte."""
 
 UNANSWERED = (PeerUnreachableError, ServiceFaultError, TooManyRequestsError, TooLargeError)
-"""What is no mistake in the set-up: an outage, and an answer so long that it can't be sent (a policy's doing)."""
+"""What is no mistake in the set-up: an outage, and an answer so long that it can't be sent (a
+policy's doing)."""
 Found = Score | ClientError
 
 
@@ -109,7 +110,7 @@ async def score(samples: Sequence[Sample], settings: Settings) -> list[Found]:
 
 
 def score_now(samples: Sequence[Sample], settings: Settings) -> list[Found]:
-    """The same, blocking."""
+    """Return every sample's score as `score` does, over blocking connections."""
     client, found = shared(settings), list[Found]()
     for part in _parts(samples):
         try:

@@ -3,10 +3,11 @@
 MILESTONED_URL       where the service is; a password in it is the token (http://any:TOKEN@host)
 MILESTONED_TOKEN     a token of scope trainer; read is enough where nothing is opened or stepped
 MILESTONED_FOLD      how step rewards become one number: sum (default), last, discounted, known
-MILESTONED_GAMMA     the discount of `discounted`, 0 to 1 (default 1) MILESTONED_MIN_KNOWN the share
-of known steps below which `known` knows no reward, 0 to 1 (default 0.5) MILESTONED_FALLBACK  what
-is paid where nothing can be known; unset: the trainer's own way to leave a sample out, or an
-                     error
+MILESTONED_GAMMA     the discount of `discounted`, 0 to 1 (default 1)
+MILESTONED_MIN_KNOWN the share of known steps below which `known` knows no reward, 0 to 1
+                     (default 0.5)
+MILESTONED_FALLBACK  what is paid where nothing can be known; unset: the trainer's own way to leave
+                     a sample out, or an error
 MILESTONED_WAIT_S    seconds to wait for a reward that is still settling (default 10)
 """
 
@@ -58,32 +59,30 @@ def settings(**given: Any) -> Settings:
         if name not in NAMES:
             raise TypeError(f"{name}: there is no such setting; wanted {', '.join(NAMES)}")
 
-    def read_setting(name: str) -> Any:
-        value = given.get(name)
-        return value if value is not None else os.environ.get(f"MILESTONED_{name.upper()}") or None
-
-    url, password = _address(str(read_setting("url") or ""))
-    token = str(read_setting("token") or password)
+    values = {name: _read_setting(name, given.get(name)) for name in NAMES}
+    url, password = _address(str(values["url"] or ""))
+    token = str(values["token"] or password)
     if not token:
         raise ValueError(
             "token: got none; wanted MILESTONED_TOKEN, token=, or a password in the address"
         )
-    fold = read_setting("fold") or "sum"
+    fold = values["fold"] or "sum"
     if fold not in get_args(Fold):
         raise ValueError(f"fold: got {fold!r}; wanted one of {', '.join(get_args(Fold))}")
-    fallback, wait_s = (_number(name, read_setting(name)) for name in ("fallback", "wait_s"))
-    gamma, min_known = (_share(name, read_setting(name)) for name in ("gamma", "min_known"))
-    if wait_s is not None and wait_s < 0:
+    fallback = None if values["fallback"] is None else _number("fallback", values["fallback"])
+    wait_s = _number("wait_s", values["wait_s"], default=10.0)
+    gamma = _share("gamma", values["gamma"], default=1.0)
+    min_known = _share("min_known", values["min_known"], default=0.5)
+    if wait_s < 0:
         raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
-    return Settings(
-        url,
-        token,
-        cast(Fold, fold),
-        1.0 if gamma is None else gamma,
-        fallback,
-        10.0 if wait_s is None else wait_s,
-        0.5 if min_known is None else min_known,
-    )
+    return Settings(url, token, cast(Fold, fold), gamma, fallback, wait_s, min_known)
+
+
+def _read_setting(name: str, given: Any) -> Any:
+    """What was given or, for None, what the environment says; None where that is empty too."""
+    if given is not None:
+        return given
+    return os.environ.get(f"MILESTONED_{name.upper()}") or None
 
 
 def _address(url: str) -> tuple[str, str]:
@@ -100,16 +99,17 @@ def _address(url: str) -> tuple[str, str]:
     )
 
 
-def _share(name: str, value: Any) -> float | None:
-    number = _number(name, value)
-    if number is not None and not 0 <= number <= 1:
+def _share(name: str, value: Any, *, default: float) -> float:
+    number = _number(name, value, default=default)
+    if not 0 <= number <= 1:
         raise ValueError(f"{name}: got {number}; wanted 0 to 1")
     return number
 
 
-def _number(name: str, value: Any) -> float | None:
+def _number(name: str, value: Any, *, default: float = math.nan) -> float:
+    """A finite number; for None the default."""
     if value is None:
-        return None
+        return default
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -15,8 +15,7 @@ from milestoned_client.adapters.verl import compute_score
 class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is not installed where this is checked
     """`reward.reward_manager.{source=importlib,name=EpisodeRewardManager,module.path=pkg://…adapters.verl}`.
 
-    Only where no output names an episode is the last response read, and scored by its task.
-    """
+    Only where no output names an episode is the last response read, and scored by its task."""
 
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_router: Any) -> None:
         super().__init__(config, tokenizer, compute_score)

@@ -28,7 +28,8 @@ SOURCES: tuple[str, ...] = tuple(dict.fromkeys(kind.source for kind in KINDS.val
 """Every source by name; a gap in a source blinds exactly the rules that hear one of its kinds."""
 
 UNHEARD = frozenset(("journal", "steps", "visual"))
-"""Sources that no rule may choose to hear: what others did, and what it looked like, is no fact about the agent."""
+"""Sources that no rule may choose to hear: what others did, and what it looked like, is no fact
+about the agent."""
 
 
 def reported_kinds(plan: Mapping[str, Any]) -> frozenset[str]:
