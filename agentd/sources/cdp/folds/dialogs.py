@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from agentd.sources.cdp.state.gaps import DIALOGS, gap
-from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Params, SessionState
+from agentd.sources.cdp.state.protocol import DialogClosed, DialogOpening
+from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Handler, SessionState
 
 MAX_CHARACTERS = 4000
 
 
-def fold(
-    browser: BrowserState, session: SessionState, method: str, params: Params
+def handle_opened(
+    browser: BrowserState, session: SessionState, params: DialogOpening
 ) -> Iterator[CdpObservation]:
-    """Fold one message about a dialog; while one is open the session's commands would not be
-    answered."""
-    if method == "Page.javascriptDialogOpening":
-        about = {
-            "tab": session.tab,
-            "type": params["type"],
-            "message": params["message"][:MAX_CHARACTERS],
-        }
-        session.dialog = about
-        yield CdpObservation(
-            "dialog.opened", about | {"url": browser.secrets.mask_url(params["url"])}
+    """A dialog opens; while it is open the session's commands would not be answered."""
+    message = params["message"][:MAX_CHARACTERS]
+    session.dialog = {"tab": session.tab, "type": params["type"], "message": message}
+    url = browser.secrets.mask_url(params["url"])
+    yield CdpObservation("dialog.opened", session.dialog | {"url": url})
+
+
+def handle_closed(
+    browser: BrowserState, session: SessionState, params: DialogClosed
+) -> Iterator[CdpObservation]:
+    """A dialog was answered."""
+    if session.dialog is None and browser.live and browser.settled:
+        yield from gap(
+            DIALOGS, "a dialog was open before anybody listened; what it said is not known"
         )
-    elif method == "Page.javascriptDialogClosed":
-        if session.dialog is None and browser.live and browser.settled:
-            yield from gap(
-                DIALOGS, "a dialog was open before anybody listened; what it said is not known"
-            )
-        about = session.dialog or {"tab": session.tab, "type": "", "message": ""}
-        session.dialog = None
-        given = params.get("userInput", "")[:MAX_CHARACTERS]
-        yield CdpObservation(
-            "dialog.closed", about | {"accepted": params["result"], "input": given}
-        )
+    dialog = session.dialog or {"tab": session.tab, "type": "", "message": ""}
+    session.dialog = None
+    answer = {"accepted": params["result"], "input": params.get("userInput", "")[:MAX_CHARACTERS]}
+    yield CdpObservation("dialog.closed", dialog | answer)
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "Page.javascriptDialogOpening": handle_opened,
+    "Page.javascriptDialogClosed": handle_closed,
+}

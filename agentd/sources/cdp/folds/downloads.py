@@ -8,14 +8,15 @@ said. The file is the files source's affair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agentd.sources.cdp.state.protocol import DownloadProgress, DownloadWillBegin
 from agentd.sources.cdp.state.state import (
     BrowserState,
     CdpObservation,
     Download,
-    Params,
+    Handler,
     SessionState,
     remember,
 )
@@ -28,33 +29,56 @@ UNKNOWN_TOTAL = 1 << 20
 ENDS = ("download.finished", "download.canceled")
 
 
-def fold(
-    browser: BrowserState, session: SessionState, method: str, params: Params
+def handle_began(
+    browser: BrowserState, session: SessionState, params: DownloadWillBegin
 ) -> Iterator[CdpObservation]:
-    """Fold one message about a download."""
-    if method == "Page.downloadWillBegin":
-        url, name = browser.secrets.mask_url(params["url"]), params["suggestedFilename"]
-        remember(
-            browser.downloads,
-            params["guid"],
-            Download(session.tab, session.target, url, name),
-            MAX_DOWNLOADS,
-        )
-        about = {"tab": session.tab, "frame": params["frameId"], "url": url, "name": name}
-        yield CdpObservation("download.began", about | {"download": params["guid"]})
-    elif method == "Page.downloadProgress" and params["guid"] in browser.downloads:
-        yield from _progress(browser, params["guid"], params)
+    """A page begins a download."""
+    number, name = params["guid"], params["suggestedFilename"]
+    url = browser.secrets.mask_url(params["url"])
+    download = Download(session.tab, session.target, url, name)
+    remember(browser.downloads, number, download, MAX_DOWNLOADS)
+    about = {"tab": session.tab, "frame": params["frameId"], "url": url, "name": name}
+    yield CdpObservation("download.began", about | {"download": number})
+
+
+def handle_progress(
+    browser: BrowserState, _session: SessionState, params: DownloadProgress
+) -> Iterator[CdpObservation]:
+    """More of a download is there, or it is over."""
+    number = params["guid"]
+    download = browser.downloads.get(number)
+    if download is None:
+        return
+    download.received = int(params["receivedBytes"])
+    download.total = max(0, int(params["totalBytes"]))
+    if params["state"] == "inProgress":
+        if "download.progressed" in browser.wanted:
+            yield from _report_progress(number, download)
+        return
+    del browser.downloads[number]
+    if params["state"] == "completed":
+        yield _finished(number, download)
+    else:
+        yield CdpObservation("download.canceled", _download_fields(number, download))
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "Page.downloadWillBegin": handle_began,
+    "Page.downloadProgress": handle_progress,
+}
 
 
 def page_gone(browser: BrowserState, session: SessionState) -> Iterator[CdpObservation]:
     """The page is gone: what it was downloading may still come in."""
+    if not session.is_page:
+        return
     unknown = False
-    for number, one in list(browser.downloads.items()):
-        if one.page != session.target or not session.is_page:
+    for number, download in list(browser.downloads.items()):
+        if download.page != session.target:
             continue
         del browser.downloads[number]
-        if one.total and one.received == one.total:
-            yield _finished(number, one)
+        if download.total and download.received == download.total:
+            yield _finished(number, download)
         else:
             unknown = True
     if unknown:  # it may end in any step from here on
@@ -63,33 +87,28 @@ def page_gone(browser: BrowserState, session: SessionState) -> Iterator[CdpObser
             yield CdpObservation("gap.began", {"source": "cdp", "of": kind, "reason": reason})
 
 
-def _progress(browser: BrowserState, number: str, params: Params) -> Iterator[CdpObservation]:
-    one = browser.downloads[number]
-    one.received, one.total = int(params["receivedBytes"]), max(0, int(params["totalBytes"]))
-    state = params["state"]
-    if state == "inProgress":
-        share = one.total // SHARE if one.total else UNKNOWN_TOTAL
-        if (
-            "download.progressed" in browser.wanted
-            and one.received > one.told
-            and one.received - one.told >= share
-        ):
-            one.told = one.received
-            data: dict[str, Any] = {"download": number, "received": one.received}
-            yield CdpObservation(
-                "download.progressed", data | ({"total": one.total} if one.total else {})
-            )
+def _report_progress(number: str, download: Download) -> Iterator[CdpObservation]:
+    """Report how much is there, if that is a share of the whole more than was reported last."""
+    news = download.received - download.told
+    share = download.total // SHARE if download.total else UNKNOWN_TOTAL
+    if news <= 0 or news < share:
         return
-    del browser.downloads[number]
-    if state == "completed":
-        yield _finished(number, one)
-    else:
-        yield CdpObservation(
-            "download.canceled",
-            {"tab": one.tab, "url": one.url, "name": one.name, "download": number},
-        )
+    download.told = download.received
+    data: dict[str, Any] = {"download": number, "received": download.received}
+    if download.total:
+        data["total"] = download.total
+    yield CdpObservation("download.progressed", data)
 
 
-def _finished(number: str, one: Download) -> CdpObservation:
-    data = {"tab": one.tab, "url": one.url, "name": one.name, "download": number}
-    return CdpObservation("download.finished", data | {"size": one.received})
+def _finished(number: str, download: Download) -> CdpObservation:
+    data = _download_fields(number, download)
+    return CdpObservation("download.finished", data | {"size": download.received})
+
+
+def _download_fields(number: str, download: Download) -> dict[str, Any]:
+    return {
+        "tab": download.tab,
+        "url": download.url,
+        "name": download.name,
+        "download": number,
+    }

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agentd.sources.cdp.state.state import CdpObservation, History, Params, SessionState
+from agentd.sources.cdp.state.protocol import HistoryReply
+from agentd.sources.cdp.state.state import CdpObservation, History, SessionState
 
 MAX_LATE = 2000
 
@@ -25,15 +26,19 @@ def moved(session: SessionState, data: dict[str, Any], *, through: bool) -> None
         past.pending.append((past.moves, data))
 
 
-def handle_history(session: SessionState, params: Params) -> Iterator[CdpObservation]:
+def handle_history(session: SessionState, params: HistoryReply) -> Iterator[CdpObservation]:
     """`Page.getNavigationHistory` has answered what was asked after ``as_of`` moves (without
     ``entries``: refused)."""
-    past, entries, as_of = session.history, params.get("entries"), params.get("as_of", 0)
+    past = session.history
+    entries = params.get("entries")
+    as_of = params.get("as_of", 0)
     way = ""
     if entries:
+        at = params["currentIndex"]
         numbers = [entry["id"] for entry in entries]
-        way = _way(past, numbers, params["currentIndex"])
-        past.entry, past.known = numbers[params["currentIndex"]], as_of
+        way = _way(past, numbers, at)
+        past.entry = numbers[at]
+        past.known = as_of
     if all(move <= as_of for move, _ in past.pending):
         yield from released(session, way)
 
@@ -54,7 +59,8 @@ def _way(past: History, numbers: list[int], at: int) -> str:
     # back past it is sure.
     if past.entry not in numbers:
         return ""
-    stood, further = numbers.index(past.entry), past.gone_on > past.known
+    stood = numbers.index(past.entry)
+    further = past.gone_on > past.known
     if at < stood or (at == stood and further):
         return "back"
     return "forward" if at > stood and not further else ""

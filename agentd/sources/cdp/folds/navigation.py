@@ -6,15 +6,28 @@ A commit is told once, whether its event was heard or a frame tree shows it late
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentd.sources.cdp.folds import history
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, TEXTS, gap
+from agentd.sources.cdp.state.protocol import (
+    FrameData,
+    FrameNavigated,
+    FrameTree,
+    FrameTreeReply,
+    HistoryReply,
+    LifecycleEvent,
+    NavigatedWithinDocument,
+    Observed,
+    OfFrame,
+    StartedNavigating,
+)
 from agentd.sources.cdp.state.state import (
     BrowserState,
     CdpObservation,
     Frame,
+    Handler,
     Params,
     SessionState,
     remember,
@@ -30,47 +43,131 @@ _LIFE = {
 _PAINTS = ("firstPaint", "firstContentfulPaint")
 
 
-def fold(
-    browser: BrowserState, session: SessionState, method: str, params: Params
+def handle_began(
+    browser: BrowserState, _session: SessionState, params: StartedNavigating
+) -> Iterable[CdpObservation]:
+    """A frame begins to load another document."""
+    remember(browser.underway, params["frameId"], params)
+    return ()
+
+
+def handle_requested(
+    browser: BrowserState, _session: SessionState, params: OfFrame
+) -> Iterable[CdpObservation]:
+    """A document asks to be left."""
+    frame = browser.frames.get(params["frameId"])
+    if frame is not None and params.get("disposition") == "currentTab":
+        frame.marks.add("asked")
+    return ()
+
+
+def handle_navigated(
+    browser: BrowserState, session: SessionState, params: FrameNavigated
 ) -> Iterator[CdpObservation]:
-    """Fold one message about frames; `Page.getFrameTree`, `Page.getNavigationHistory` and
-    `Page.observed` stand for replies, the last for that of a document's observer."""
-    match method:
-        case "Page.frameStartedNavigating":
-            remember(browser.underway, params["frameId"], params)
-        case "Page.frameRequestedNavigation":
-            frame = browser.frames.get(params["frameId"])
-            if frame is not None and params.get("disposition") == "currentTab":
-                frame.marks.add("asked")
-        case "Page.frameNavigated":
-            session.history.moves += 1
-            restored = params.get("type") == "BackForwardCacheRestore"
-            yield from _commit(browser, session, params["frame"], heard=True, restored=restored)
-        case "Page.navigatedWithinDocument":
-            session.history.moves += 1
-            yield from _within(browser, session, params["frameId"], params["url"])
-        case "Page.frameAttached":
-            browser.frames.setdefault(
-                params["frameId"], Frame(session.tab, params.get("parentFrameId"))
-            )
-        case "Page.frameDetached":
-            if params.get("reason") != "swap":  # a swap only moves the frame to another process
-                yield from detach_frame(browser, params["frameId"])
-        case "Page.lifecycleEvent":
-            yield from _lives(
-                browser, params["frameId"], params.get("loaderId", ""), params.get("name")
-            )
-        case "Page.getFrameTree":
-            yield from _tree(browser, session, params["frameTree"])
-        case "Page.getNavigationHistory":
-            yield from history.handle_history(session, params)
-        case "Page.observed":
-            frame = browser.frames.get(params["frameId"])
-            if frame is not None and frame.loader == params["loaderId"]:
-                frame.marks.add("heard")
+    """A frame has another document."""
+    session.history.moves += 1
+    restored = params.get("type") == "BackForwardCacheRestore"
+    return _commit(browser, session, params["frame"], heard=True, restored=restored)
 
 
-def failed(browser: BrowserState, params: Params) -> None:
+def handle_navigated_within(
+    browser: BrowserState, session: SessionState, params: NavigatedWithinDocument
+) -> Iterator[CdpObservation]:
+    """A document has another address."""
+    session.history.moves += 1
+    raw = params["url"]
+    url = browser.secrets.mask_url(raw)
+    name = params["frameId"]
+    known = browser.frames.setdefault(name, Frame(session.tab))
+    # Chrome tells a page's own address this way right after its load: that is no progress.
+    if known.url == url:
+        return
+    known.url = url
+    data = _frame_fields(browser, name) | {"url": url, "same_document": True}
+    if not browser.settled:
+        data["baseline"] = True
+    began = browser.underway.get(name, StartedNavigating())
+    through = began.get("navigationType") in _THROUGH_HISTORY and began.get("url") == raw
+    yield _moved(session, data, "history" if through else "")
+
+
+def handle_attached(
+    browser: BrowserState, session: SessionState, params: OfFrame
+) -> Iterable[CdpObservation]:
+    """A document has a frame more."""
+    frame = Frame(session.tab, params.get("parentFrameId"))
+    browser.frames.setdefault(params["frameId"], frame)
+    return ()
+
+
+def handle_detached(
+    browser: BrowserState, _session: SessionState, params: OfFrame
+) -> Iterable[CdpObservation]:
+    """A frame is gone; a swap only moves it to another process."""
+    return () if params.get("reason") == "swap" else detach_frame(browser, params["frameId"])
+
+
+def handle_lifecycle(
+    browser: BrowserState, _session: SessionState, params: LifecycleEvent
+) -> Iterator[CdpObservation]:
+    """A document is parsed, painted, loaded, or at rest."""
+    name, stage = params["frameId"], params.get("name", "")
+    known = browser.frames.get(name)
+    if known is None or not known.url or known.loader != params.get("loaderId", ""):
+        return
+    if stage in _PAINTS:
+        known.marks.add("painted")
+    mark, kind = _LIFE.get(stage, ("", ""))
+    if not mark or mark in known.marks:
+        return
+    known.marks.add(mark)
+    data = _frame_fields(browser, name) | {"url": known.url}
+    if kind == "page.loaded":
+        yield CdpObservation(kind, data if browser.settled else data | {"baseline": True})
+    elif kind in browser.wanted and browser.settled:
+        yield CdpObservation(kind, data)
+
+
+def handle_tree(
+    browser: BrowserState, session: SessionState, params: FrameTreeReply
+) -> Iterator[CdpObservation]:
+    """The frames that are there, asked for."""
+    return _tree(browser, session, params["frameTree"])
+
+
+def handle_history(
+    _browser: BrowserState, session: SessionState, params: HistoryReply
+) -> Iterator[CdpObservation]:
+    """Where the page stands in its tab's history, asked for."""
+    return history.handle_history(session, params)
+
+
+def handle_observed(
+    browser: BrowserState, _session: SessionState, params: Observed
+) -> Iterable[CdpObservation]:
+    """A document's observer has answered: what it held back is in."""
+    frame = browser.frames.get(params["frameId"])
+    if frame is not None and frame.loader == params["loaderId"]:
+        frame.marks.add("heard")
+    return ()
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "Page.frameStartedNavigating": handle_began,
+    "Page.frameRequestedNavigation": handle_requested,
+    "Page.frameNavigated": handle_navigated,
+    "Page.navigatedWithinDocument": handle_navigated_within,
+    "Page.frameAttached": handle_attached,
+    "Page.frameDetached": handle_detached,
+    "Page.lifecycleEvent": handle_lifecycle,
+    "Page.getFrameTree": handle_tree,
+    "Page.getNavigationHistory": handle_history,
+    "Page.observed": handle_observed,
+}
+"""By message; a command's name stands for its reply."""
+
+
+def note_failure(browser: BrowserState, params: Params) -> None:
     """Keep why a document could not be loaded (`Network.loadingFailed`): its error page comes
     next."""
     if params.get("type") == "Document":
@@ -82,26 +179,24 @@ def crashed(browser: BrowserState, session: SessionState) -> Iterator[CdpObserva
     tells."""
     known = browser.frames.get(session.root)
     if known is not None and not session.is_page:
-        yield CdpObservation(
-            "page.failed",
-            _frame_fields(browser, session.root) | {"url": known.url, "error": "crashed"},
-        )
+        failure = _frame_fields(browser, session.root) | {"url": known.url, "error": "crashed"}
+        yield CdpObservation("page.failed", failure)
 
 
 def detach_frame(browser: BrowserState, frame: str) -> Iterator[CdpObservation]:
     """The frame and all under it are no more."""
-    for one in (*reversed(browser.below(frame)), frame):
-        about = browser.frames.pop(one, None)
-        browser.underway.pop(one, None)
-        if about is not None:
-            yield from _unheard(browser, about)
-            yield CdpObservation("frame.detached", {"tab": about.tab, "frame": one})
+    for name in (*reversed(browser.below(frame)), frame):
+        known = browser.frames.pop(name, None)
+        browser.underway.pop(name, None)
+        if known is not None:
+            yield from _unheard(browser, known)
+            yield CdpObservation("frame.detached", {"tab": known.tab, "frame": name})
 
 
 def _commit(
     browser: BrowserState,
     session: SessionState,
-    frame: Params,
+    frame: FrameData,
     *,
     heard: bool,
     restored: bool = False,
@@ -111,15 +206,7 @@ def _commit(
     if known is not None and known.url and known.loader == loader:
         known.parent = frame.get("parentId", known.parent)
         return
-    if known is not None:
-        yield from _unheard(browser, known, loader)
-    elif session.is_page and session.root in browser.frames and not frame.get("parentId"):
-        yield from _instead(browser, session, name)
-    # A frame in another process may be told of before the one that it stands in, so only a known
-    # document takes the frames below with it.
-    for child in browser.below(name) if known is not None and known.url else ():
-        if child in browser.frames:
-            yield from detach_frame(browser, child)
+    yield from _leave_document(browser, session, frame, known)
     url = browser.secrets.mask_url(_address(frame))
     parent = frame.get("parentId") or (known.parent if known else None)
     # What comes back out of the cache was loaded, painted and heard before it went there.
@@ -131,17 +218,41 @@ def _commit(
     elif not heard:
         data["reconciled"] = True
     how = _commit_cause(browser, name, loader, restored=restored)
-    if (
-        restored and name in browser.underway
-    ):  # it has come, though under another loader than was begun
+    if restored and name in browser.underway:
+        # It has come, though under another loader than was begun.
         browser.underway[name] = {**browser.underway[name], "loaderId": loader}
     yield _moved(session, data, how)
     if "unreachableUrl" in frame:
-        missed = browser.secrets.mask_url(frame["unreachableUrl"])
-        error = browser.errors.pop(loader, "") or "unknown"
-        yield CdpObservation(
-            "page.failed", _frame_fields(browser, name) | {"url": missed, "error": error}
-        )
+        yield _load_failure(browser, name, loader, frame["unreachableUrl"])
+
+
+def _load_failure(
+    browser: BrowserState, name: str, loader: str, unreachable: str
+) -> CdpObservation:
+    """The document that was asked for could not be loaded; ``loader`` is its error page's."""
+    url = browser.secrets.mask_url(unreachable)
+    error = browser.errors.pop(loader, "") or "unknown"
+    data = _frame_fields(browser, name) | {"url": url, "error": error}
+    return CdpObservation("page.failed", data)
+
+
+def _leave_document(
+    browser: BrowserState, session: SessionState, frame: FrameData, known: Frame | None
+) -> Iterator[CdpObservation]:
+    """Report what goes as another document comes into ``frame``, of which ``known`` is what was
+    known before."""
+    if known is None:
+        if session.is_page and session.root in browser.frames and not frame.get("parentId"):
+            yield from _instead(browser, session, frame["id"])
+        return
+    yield from _unheard(browser, known, frame.get("loaderId", ""))
+    # A frame in another process may be told of before the one that it stands in, so only a known
+    # document takes the frames below with it.
+    if not known.url:
+        return
+    for child in browser.below(frame["id"]):
+        if child in browser.frames:
+            yield from detach_frame(browser, child)
 
 
 def _instead(browser: BrowserState, session: SessionState, name: str) -> Iterator[CdpObservation]:
@@ -155,7 +266,7 @@ def _instead(browser: BrowserState, session: SessionState, name: str) -> Iterato
 
 
 def _commit_cause(browser: BrowserState, name: str, loader: str, *, restored: bool) -> str:
-    began = browser.underway.get(name, {})
+    began = browser.underway.get(name, StartedNavigating())
     kind = began.get("navigationType", "")
     if kind.startswith("reload") and began.get("loaderId") == loader:
         return "reload"
@@ -187,48 +298,16 @@ def _unheard(browser: BrowserState, known: Frame, loader: str = "") -> Iterator[
     yield from gap(parts, "a document was shown and left before its observer could speak")
 
 
-def _address(frame: Params) -> str:
+def _address(frame: FrameData) -> str:
     # A popup's first, empty document has no address or only a colon.
     url = frame.get("url", "")
     return "about:blank" if url in ("", ":") else url + frame.get("urlFragment", "")
 
 
-def _within(
-    browser: BrowserState, session: SessionState, name: str, raw: str
+def _tree(
+    browser: BrowserState, session: SessionState, tree: FrameTree
 ) -> Iterator[CdpObservation]:
-    url = browser.secrets.mask_url(raw)
-    known = browser.frames.setdefault(name, Frame(session.tab))
-    # Chrome tells a page's own address this way right after its load: that is no progress.
-    if known.url == url:
-        return
-    known.url = url
-    data = _frame_fields(browser, name) | {"url": url, "same_document": True}
-    if not browser.settled:
-        data["baseline"] = True
-    began = browser.underway.get(name, {})
-    through = began.get("navigationType") in _THROUGH_HISTORY and began.get("url") == raw
-    yield _moved(session, data, "history" if through else "")
-
-
-def _lives(browser: BrowserState, name: str, loader: str, what: Any) -> Iterator[CdpObservation]:
-    known = browser.frames.get(name)
-    if known is None or not known.url or known.loader != loader:
-        return
-    if what in _PAINTS:
-        known.marks.add("painted")
-    mark, kind = _LIFE.get(what, ("", ""))
-    if not mark or mark in known.marks:
-        return
-    known.marks.add(mark)
-    data = _frame_fields(browser, name) | {"url": known.url}
-    if kind == "page.loaded":
-        yield CdpObservation(kind, data if browser.settled else data | {"baseline": True})
-    elif kind in browser.wanted and browser.settled:
-        yield CdpObservation(kind, data)
-
-
-def _tree(browser: BrowserState, session: SessionState, tree: Params) -> Iterator[CdpObservation]:
-    frame = dict(tree["frame"])
+    frame = tree["frame"].copy()
     known = browser.frames.get(frame["id"])
     if known is not None and known.parent and not frame.get("parentId"):
         frame["parentId"] = known.parent

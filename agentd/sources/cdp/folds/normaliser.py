@@ -9,7 +9,9 @@ document's observer, `Page.listed` what a new tab's document has loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
 
 from agentd.sources.cdp.folds import dialogs, downloads, navigation, page_events, sessions, tabs
 from agentd.sources.cdp.folds.history import MAX_LATE, released
@@ -19,9 +21,20 @@ from agentd.sources.cdp.network.network import Network
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, Blindness, gap
 from agentd.sources.cdp.state.masking import Secrets, cover
+from agentd.sources.cdp.state.protocol import (
+    AttachedToTarget,
+    BindingCalled,
+    FrameNavigated,
+    OfFrame,
+    OfSession,
+    OfTargetInfo,
+    WindowOpen,
+)
+from agentd.sources.cdp.state.request_backfill import Arrival
 from agentd.sources.cdp.state.state import (
     BrowserState,
     CdpObservation,
+    Handler,
     Params,
     SessionState,
     remember,
@@ -32,28 +45,55 @@ _AT_ONCE = ("request.", "message.", "auth.", "gap.")
 """What is told of a page that is not shown (yet): it went out to the site all the same."""
 
 
-class Normaliser:
-    """The state of one attachment to one browser. ``live``: somebody asks the browser what the
-    folds need."""
+TargetHandler = Callable[[BrowserState, str, Any], Iterable[CdpObservation]]
+"""Takes one message about targets, with the session that it came from."""
 
-    def __init__(self, binding: str, salt: str, asks: CapturePlan, *, live: bool = False) -> None:
-        secrets = Secrets(salt, more=asks.mask)
-        secrets.shown = asks.cookies
-        self.browser = BrowserState(secrets, live=live, wanted=asks.kinds)
-        self.network = Network(asks, live=live)
-        self.visual = Visual(asks.visual, self.browser.secrets)
+
+class Normaliser:
+    """The state of one attachment to one browser: a table from its messages to handlers, which
+    return what is seen in one. ``live``: somebody asks the browser what the folds need."""
+
+    def __init__(self, binding: str, salt: str, plan: CapturePlan, *, live: bool = False) -> None:
+        secrets = Secrets(salt, more=plan.mask)
+        secrets.shown = plan.cookies
+        self.browser = BrowserState(secrets, live=live, wanted=plan.kinds)
+        self.network = Network(plan, live=live)
+        self.visual = Visual(plan.visual, self.browser.secrets)
         self._binding = binding
         self._blindness = Blindness()
+        self._target_handlers: dict[str, TargetHandler] = {
+            "Target.attachedToTarget": self._handle_attached,
+            "Target.detachedFromTarget": self._handle_detached,
+            "Target.targetCreated": tabs.handle_info,
+            "Target.targetInfoChanged": self._handle_info_changed,
+            "Target.targetDestroyed": tabs.handle_destroyed,
+            "Target.targetCrashed": tabs.handle_crashed,
+        }
+        self._handlers: dict[str, Handler] = {
+            **page_events.HANDLERS,
+            **dialogs.HANDLERS,
+            **downloads.HANDLERS,
+            **{
+                method: partial(self._handle_navigation, handler)
+                for method, handler in navigation.HANDLERS.items()
+            },
+            "Page.frameNavigated": self._handle_frame_navigated,
+            "Page.frameDetached": self._handle_frame_detached,
+            "Page.windowOpen": self._handle_window_open,
+            "Runtime.bindingCalled": self._handle_binding_called,
+            "Inspector.targetCrashed": self._handle_crashed,
+            "Inspector.targetReloadedAfterCrash": self._handle_reloaded,
+        }
 
     def feed(self, session: str, method: str, params: Params) -> Iterator[CdpObservation]:
         """Fold one message of one session ("" is the browser's own, or the only page's)."""
-        for seen in self._fold(session, method, params):
-            if seen.kind in SAID:
-                yield from self.visual.fold(seen)
+        for event in self._fold(session, method, params):
+            if event.kind in SAID:
+                yield from self.visual.fold(event)
                 continue
-            cover(seen.kind, seen.data, self.browser.secrets)
-            if self._blindness.tells(seen):
-                yield seen
+            cover(event.kind, event.data, self.browser.secrets)
+            if self._blindness.tells(event):
+                yield event
 
     def settle(self) -> Iterator[CdpObservation]:
         """From here on what comes is news, not baseline."""
@@ -69,7 +109,7 @@ class Normaliser:
     def unheard(self) -> bool:
         """Whether a new tab has not answered yet, and nothing was said of that."""
         arrivals = (state.arrival for state in self.browser.sessions.values())
-        return any(one is not None and one.unheard for one in arrivals)
+        return any(arrival is not None and arrival.unheard for arrival in arrivals)
 
     def _fenced(self, patient: bool) -> Iterator[CdpObservation]:
         yield from self.network.overdue()
@@ -81,137 +121,193 @@ class Normaliser:
                 yield from state.arrival.fenced()
         yield from tabs.counted(self.browser)
 
-    def _fold(self, session: str, method: str, params: Params) -> Iterator[CdpObservation]:
-        domain = method.partition(".")[0]
-        if domain == "Target":
-            yield from self._target(session, method, params)
-            return
+    def _fold(self, session: str, method: str, params: Params) -> Iterable[CdpObservation]:
+        if method.startswith("Target."):
+            target_handler = self._target_handlers.get(method)
+            return () if target_handler is None else target_handler(self.browser, session, params)
         if self.browser.live and session and session not in self.browser.sessions:
-            return  # a reply that came after its session had gone
+            return ()  # a reply that came after its session had gone
         state = self.browser.session_state(session)
-        for seen in self._of_page(state, domain, method, params):
-            waits = state.hidden and not seen.kind.startswith(_AT_ONCE)
-            if (waits or state.history.pending) and len(state.late) < MAX_LATE:
-                state.late.append(seen)
-            elif not waits:
-                yield from released(state)
-                yield seen
-            else:
-                state.lost += 1
+        if method.startswith("Network."):
+            return _release_in_order(state, self._handle_network(state, method, params))
+        return _release_in_order(state, self._handle_page(state, method, params))
 
-    def _of_page(
-        self, state: SessionState, domain: str, method: str, params: Params
+    def _handle_page(
+        self, state: SessionState, method: str, params: Params
     ) -> Iterator[CdpObservation]:
-        if domain == "Network":
-            yield from self._network(state, method, params)
-        elif method in page_events.HEARD:
-            yield from page_events.fold(self.browser, state, self._binding, method, params)
-        elif method == "Inspector.targetCrashed":
-            state.crashed = True
-            state.contexts.clear()
-            yield from navigation.crashed(self.browser, state)
-        elif method == "Inspector.targetReloadedAfterCrash":
-            state.crashed = False
-        elif domain == "Page":
-            yield from self._arrives(state, method, params)
-            for seen in navigation.fold(self.browser, state, method, params):
-                yield self._with_error_status(seen)
-                yield from self._handle_departure(seen)
-            yield from page_events.drop_contexts(self.browser, state, method, params)
-            yield from dialogs.fold(self.browser, state, method, params)
-            yield from downloads.fold(self.browser, state, method, params)
+        """A message of a page, a frame or a worker that is not about the network."""
+        if state.arrival is not None and method in sessions.ARRIVAL_HANDLERS:
+            yield from self._handle_arrival(state, state.arrival, method, params)
+        handler = self._handlers.get(method)
+        if handler is not None:
+            yield from handler(self.browser, state, params)
 
-    def _network(
+    # -- the network, and a tab's first moments
+
+    def _handle_network(
         self, state: SessionState, method: str, params: Params
     ) -> Iterator[CdpObservation]:
         if method == "Network.loadingFailed":
-            navigation.failed(self.browser, params)
+            navigation.note_failure(self.browser, params)
         arrival = state.arrival
         if arrival is None:
             yield from self._exchange(state, method, params)
             return
         for message in arrival.message(self.browser, method, params):
             yield from self._exchange(state, *message)
-        yield from self._missed(state)
+        yield from _report_missed(arrival)
 
     def _exchange(
         self, state: SessionState, method: str, params: Params
     ) -> Iterator[CdpObservation]:
         if method == "Network.requestWillBeSent" and params.get("loaderId") == params["requestId"]:
             remember(self.browser.loaders, params["requestId"], params.get("hasUserGesture", True))
-        for seen in self.network.fold(self.browser, state, method, params):
-            put_in = state.arrival.completed if state.arrival else ()
-            if seen.kind == "request.finished" and seen.data.get("request") in put_in:
-                seen.data["reconciled"] = True
-            yield seen
+        for event in self.network.fold(self.browser, state, method, params):
+            completed = state.arrival.completed if state.arrival else ()
+            if event.kind == "request.finished" and event.data.get("request") in completed:
+                event.data["reconciled"] = True
+            yield event
 
-    def _arrives(
-        self, state: SessionState, method: str, params: Params
+    def _handle_arrival(
+        self, state: SessionState, arrival: Arrival, method: str, params: Params
     ) -> Iterator[CdpObservation]:
-        """What concerns a tab's first moments."""
-        if method == "Page.windowOpen":
-            self.browser.opening[state.tab] = params["url"]
-        if state.arrival is None:
-            return
-        for message in sessions.arrives(self.browser, state, method, params):
+        """What a message says of a tab's first moments."""
+        handler = sessions.ARRIVAL_HANDLERS[method]
+        for message in handler(self.browser, state, arrival, params):
             yield from self._exchange(state, *message)
-        yield from self._missed(state)
-        yield from state.arrival.answered()
-        if state.arrival.over:
+        yield from _report_missed(arrival)
+        yield from arrival.answered()
+        if arrival.over:
             state.arrival = None
 
-    def _missed(self, state: SessionState) -> Iterator[CdpObservation]:
-        arrival = state.arrival
-        if arrival is not None and arrival.missed and not arrival.said:
-            arrival.said = True
-            yield from gap(REQUESTS, arrival.missed)
+    # -- targets
 
-    def _target(self, session: str, method: str, params: Params) -> Iterator[CdpObservation]:
-        if method == "Target.attachedToTarget":
-            sessions.attached(self.browser, session, params["sessionId"], params["targetInfo"])
-        elif method == "Target.detachedFromTarget":
-            state = self.browser.sessions.pop(params["sessionId"], None)
-            self.browser.pages.above.pop(params["sessionId"], None)
-            if state is not None:
-                yield from self._detached(state)
-        else:
-            yield from tabs.fold(self.browser, method, params)
-            if method == "Target.targetInfoChanged":
-                yield from sessions.handle_shown(self.browser, params["targetInfo"])
+    def _handle_attached(
+        self, browser: BrowserState, parent: str, params: AttachedToTarget
+    ) -> Iterable[CdpObservation]:
+        sessions.attached(browser, parent, params["sessionId"], params["targetInfo"])
+        return ()
 
-    def _detached(self, state: SessionState) -> Iterator[CdpObservation]:
+    def _handle_info_changed(
+        self, browser: BrowserState, parent: str, params: OfTargetInfo
+    ) -> Iterator[CdpObservation]:
+        yield from tabs.handle_info(browser, parent, params)
+        yield from sessions.handle_shown(browser, params["targetInfo"])
+
+    def _handle_detached(
+        self, browser: BrowserState, _parent: str, params: OfSession
+    ) -> Iterator[CdpObservation]:
+        state = browser.sessions.pop(params["sessionId"], None)
+        browser.pages.above.pop(params["sessionId"], None)
+        if state is None:
+            return
         yield from released(state)
         yield from page_events.lost(state)
         yield from page_events.hidden_until_left(state, tuple(state.reopened))
         if state.arrival is not None:
-            for message in state.arrival.close(self.browser):
-                yield from self._exchange(state, *message)
-            yield from self._missed(state)
-            yield from state.arrival.answered(gone=True)
-            known = self.browser.frames.get(state.root)
-            if state.arrival.may_have_downloaded(known.url if known else ""):
-                yield from gap(
-                    DOWNLOADS, "a tab was gone before it could be heard what it was opened for"
-                )
-        yield from downloads.page_gone(self.browser, state)
+            yield from self._close_arrival(state, state.arrival)
+        yield from downloads.page_gone(browser, state)
         yield from self.network.session_gone(state)
         if not state.is_page and not state.via:
-            yield from navigation.detach_frame(self.browser, state.root)
+            yield from navigation.detach_frame(browser, state.root)
 
-    def _with_error_status(self, seen: CdpObservation) -> CdpObservation:
+    def _close_arrival(self, state: SessionState, arrival: Arrival) -> Iterator[CdpObservation]:
+        """The tab is gone in its first moments."""
+        for message in arrival.close(self.browser):
+            yield from self._exchange(state, *message)
+        yield from _report_missed(arrival)
+        yield from arrival.answered(gone=True)
+        known = self.browser.frames.get(state.root)
+        if arrival.may_have_downloaded(known.url if known else ""):
+            yield from gap(
+                DOWNLOADS, "a tab was gone before it could be heard what it was opened for"
+            )
+
+    # -- pages
+
+    def _handle_window_open(
+        self, browser: BrowserState, state: SessionState, params: WindowOpen
+    ) -> Iterable[CdpObservation]:
+        browser.opening[state.tab] = params["url"]
+        return ()
+
+    def _handle_binding_called(
+        self, browser: BrowserState, state: SessionState, params: BindingCalled
+    ) -> Iterable[CdpObservation]:
+        if params["name"] != self._binding:
+            return ()
+        return page_events.handle_call(browser, state, params)
+
+    def _handle_crashed(
+        self, browser: BrowserState, state: SessionState, _params: Params
+    ) -> Iterator[CdpObservation]:
+        state.crashed = True
+        state.contexts.clear()
+        return navigation.crashed(browser, state)
+
+    def _handle_reloaded(
+        self, _browser: BrowserState, state: SessionState, _params: Params
+    ) -> Iterable[CdpObservation]:
+        state.crashed = False
+        return ()
+
+    def _handle_frame_navigated(
+        self, browser: BrowserState, state: SessionState, params: FrameNavigated
+    ) -> Iterator[CdpObservation]:
+        handler = navigation.handle_navigated
+        yield from self._handle_navigation(handler, browser, state, params)
+        yield from page_events.drop_contexts(browser, state, params["frame"]["id"])
+
+    def _handle_frame_detached(
+        self, browser: BrowserState, state: SessionState, params: OfFrame
+    ) -> Iterator[CdpObservation]:
+        handler = navigation.handle_detached
+        yield from self._handle_navigation(handler, browser, state, params)
+        yield from page_events.drop_contexts(browser, state, params["frameId"])
+
+    def _handle_navigation(
+        self, handler: Handler, browser: BrowserState, state: SessionState, params: Any
+    ) -> Iterator[CdpObservation]:
+        """What ``handler`` sees in a message about frames, and what of the network ends with a
+        document."""
+        for event in handler(browser, state, params):
+            if event.kind == "frame.detached":
+                yield event
+                yield from self.network.document_gone(event.data["frame"], "")
+            elif event.kind == "page.navigated" and not event.data["same_document"]:
+                loader = event.data.get("loader", "")
+                yield self._with_error_status(event, loader)
+                yield from self.network.document_gone(event.data["frame"], loader)
+            else:
+                yield event
+
+    def _with_error_status(self, event: CdpObservation, loader: str) -> CdpObservation:
         """A document that the server answered with an error says so: it stands at the address all
         the same."""
-        if seen.kind != "page.navigated" or seen.data["same_document"]:
-            return seen
-        status = self.network.status_of(seen.data.get("loader", ""))
-        return (
-            seen
-            if status is None or status < ERROR_STATUS
-            else CdpObservation(seen.kind, {**seen.data, "status": status})
-        )
+        status = self.network.status_of(loader)
+        if status is None or status < ERROR_STATUS:
+            return event
+        return CdpObservation(event.kind, {**event.data, "status": status})
 
-    def _handle_departure(self, seen: CdpObservation) -> Iterator[CdpObservation]:
-        if seen.kind == "frame.detached" or (
-            seen.kind == "page.navigated" and not seen.data["same_document"]
-        ):
-            yield from self.network.document_gone(seen.data["frame"], seen.data.get("loader", ""))
+
+def _release_in_order(
+    state: SessionState, events: Iterable[CdpObservation]
+) -> Iterator[CdpObservation]:
+    """Hold back what is seen in a page that is not shown (yet), or whose way through its history
+    is not known yet; report the rest, after what was held back."""
+    for event in events:
+        waits = state.hidden and not event.kind.startswith(_AT_ONCE)
+        if (waits or state.history.pending) and len(state.late) < MAX_LATE:
+            state.late.append(event)
+        elif not waits:
+            yield from released(state)
+            yield event
+        else:
+            state.lost += 1
+
+
+def _report_missed(arrival: Arrival) -> Iterator[CdpObservation]:
+    """A gap, once, where a tab's first moments hold requests of which nothing is known."""
+    if arrival.missed and not arrival.said:
+        arrival.said = True
+        yield from gap(REQUESTS, arrival.missed)

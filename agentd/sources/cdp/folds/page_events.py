@@ -12,58 +12,82 @@ from agentd.sources.cdp.attach.precedence import ANSWERED
 from agentd.sources.cdp.folds import tabs, visual
 from agentd.sources.cdp.folds.page_fields import FIELDS, checked
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
-from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Params, SessionState
+from agentd.sources.cdp.state.protocol import (
+    BindingCalled,
+    FrameNavigated,
+    PrecedenceKnown,
+    WorldCreated,
+)
+from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Handler, SessionState
 
 MAX_HELD = 2000
-HEARD = ("Runtime.bindingCalled", "Page.createIsolatedWorld", "Page.documentOpened", ANSWERED)
-"""The messages that `told` folds."""
 HIDDEN = "the page can keep a person's input from its observer"
 
 
-def fold(
-    browser: BrowserState, session: SessionState, binding: str, method: str, params: Params
+def handle_world(
+    browser: BrowserState, session: SessionState, params: WorldCreated
 ) -> Iterator[CdpObservation]:
-    """Fold one call of the binding; ``Page.createIsolatedWorld`` stands for that command's reply.
+    """The frame of a script context is known; what its observer said before that waits no
+    longer."""
+    context, frame = params["executionContextId"], params["frameId"]
+    session.contexts[context] = frame
+    for payload in session.held.pop(context, ()):
+        yield from _handle_message(browser, session, frame, payload)
 
-    A call from a context whose frame is not known yet waits for that reply.
-    """
-    if method == "Page.createIsolatedWorld":
-        context = params["executionContextId"]
-        session.contexts[context] = params["frameId"]
-        for payload in session.held.pop(context, ()):
-            yield from _handle_message(browser, session, params["frameId"], payload)
-    elif method == "Runtime.bindingCalled" and params["name"] == binding:
-        context = params["executionContextId"]
-        frame = session.contexts.get(context)
-        if frame is not None:
-            yield from _handle_message(browser, session, frame, params["payload"])
-        elif sum(map(len, session.held.values())) < MAX_HELD:
-            session.held.setdefault(context, []).append(params["payload"])
-        else:
-            session.lost += 1
-    elif method == "Page.documentOpened":
-        session.reopened.add(params["frame"]["id"])
-    elif method == ANSWERED and (frame := session.contexts.get(params["executionContextId"])):
-        (session.reopened.add if params["preceded"] else session.reopened.discard)(frame)
+
+def handle_call(
+    browser: BrowserState, session: SessionState, params: BindingCalled
+) -> Iterable[CdpObservation]:
+    """An observer calls the binding; from a context whose frame is not known yet that waits."""
+    context = params["executionContextId"]
+    frame = session.contexts.get(context)
+    if frame is not None:
+        return _handle_message(browser, session, frame, params["payload"])
+    if sum(map(len, session.held.values())) < MAX_HELD:
+        session.held.setdefault(context, []).append(params["payload"])
+    else:
+        session.lost += 1
+    return ()
+
+
+def handle_reopened(
+    _browser: BrowserState, session: SessionState, params: FrameNavigated
+) -> Iterable[CdpObservation]:
+    """A document is written anew, and with it went the observer's listeners."""
+    session.reopened.add(params["frame"]["id"])
+    return ()
+
+
+def handle_precedence(
+    _browser: BrowserState, session: SessionState, params: PrecedenceKnown
+) -> Iterable[CdpObservation]:
+    """It is known whether a reopened document's page can keep input from its observer."""
+    frame = session.contexts.get(params["executionContextId"])
+    if frame is not None and params["preceded"]:
+        session.reopened.add(frame)
+    elif frame is not None:
+        session.reopened.discard(frame)
+    return ()
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "Page.createIsolatedWorld": handle_world,
+    "Page.documentOpened": handle_reopened,
+    ANSWERED: handle_precedence,
+}
+"""By message; a command's name stands for its reply."""
 
 
 def drop_contexts(
-    browser: BrowserState, session: SessionState, method: str, params: Params
+    browser: BrowserState, session: SessionState, gone: str
 ) -> Iterator[CdpObservation]:
-    """Drop the script contexts of documents that are no more: another process may use their numbers
-    again. What one of them may have kept to itself is a gap."""
-    if method == "Page.frameNavigated":
-        gone = params["frame"]["id"]
-    elif method == "Page.frameDetached":
-        gone = params["frameId"]
-    else:
-        return
-    kept = {
-        one: frame
-        for one, frame in session.contexts.items()
+    """Drop the script contexts of the document that the frame ``gone`` had: another process may use
+    their numbers again. What one of them may have kept to itself is a gap."""
+    session.contexts = {
+        context: frame
+        for context, frame in session.contexts.items()
         if frame != gone and frame in browser.frames
     }
-    session.contexts = kept
     if gone == session.root:
         session.held.clear()
     yield from hidden_until_left(session, (gone,))

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from agentd.sources.cdp.folds import navigation, tabs
+from agentd.sources.cdp.state.protocol import (
+    FrameNavigated,
+    FrameTreeReply,
+    Listed,
+    StartedNavigating,
+    TargetInfo,
+)
 from agentd.sources.cdp.state.request_backfill import Arrival, Message
 from agentd.sources.cdp.state.state import (
     WORKERS,
@@ -15,33 +23,43 @@ from agentd.sources.cdp.state.state import (
 )
 
 
-def attached(browser: BrowserState, parent: str, session: str, info: Params) -> None:
+def attached(browser: BrowserState, parent: str, session: str, info: TargetInfo) -> None:
     """A target was attached to from the session ``parent`` ("": the browser's own)."""
-    kind, target = info["type"], info["targetId"]
+    kind = info["type"]
     if kind == "tab":
         browser.pages.above[session] = ""
-        return
-    if kind in WORKERS:
-        above = browser.session_state(parent) if parent else SessionState("", "", False)
-        frame = info.get("parentFrameId") or above.root
-        state = browser.sessions[session] = SessionState(above.tab, frame, False, target, kind)
-        # A service worker starts again and again, from the browser's own copy, and is told of in
-        # time all the same.
-        state.heard = kind == "service_worker" or not (browser.live and browser.settled)
-        return
-    tab = (
-        tabs.attached(browser, parent, info)
-        if kind == "page"
-        else browser.session_state(parent).tab
-    )
-    state = browser.sessions[session] = SessionState(tab, target, kind == "page", target)
+    elif kind in WORKERS:
+        browser.sessions[session] = _worker_state(browser, parent, info)
+    elif kind == "page":
+        tab = tabs.attached(browser, parent, info)
+        browser.sessions[session] = _document_state(browser, tab, info)
+    else:
+        tab = browser.session_state(parent).tab
+        browser.sessions[session] = _document_state(browser, tab, info)
+
+
+def _worker_state(browser: BrowserState, parent: str, info: TargetInfo) -> SessionState:
+    kind = info["type"]
+    above = browser.session_state(parent) if parent else SessionState("", "", False)
+    frame = info.get("parentFrameId") or above.root
+    state = SessionState(above.tab, frame, False, info["targetId"], kind)
+    # A service worker starts again and again, from the browser's own copy, and is told of in
+    # time all the same.
+    state.heard = kind == "service_worker" or not (browser.live and browser.settled)
+    return state
+
+
+def _document_state(browser: BrowserState, tab: str, info: TargetInfo) -> SessionState:
+    target = info["targetId"]
+    state = SessionState(tab, target, info["type"] == "page", target)
     state.hidden = info.get("subtype") == "prerender"
     if browser.live and browser.settled:
         opener = browser.pages.tab(info.get("openerId", ""))
         state.arrival = Arrival(browser.opening.pop(opener, ""), prepared=state.hidden)
+    return state
 
 
-def handle_shown(browser: BrowserState, info: Params) -> Iterator[CdpObservation]:
+def handle_shown(browser: BrowserState, info: TargetInfo) -> Iterator[CdpObservation]:
     """A target's entry in the browser's list has changed: a page that was prepared may be the one
     that is shown now."""
     page = info["targetId"]
@@ -74,24 +92,57 @@ def _as_news(seen: CdpObservation) -> CdpObservation:
     return seen
 
 
-def arrives(
-    browser: BrowserState, state: SessionState, method: str, params: Params
-) -> Iterator[Message]:
-    """Fold one message into a session's `Arrival`; gives what the network's fold is to be told for
-    it."""
-    arrival = state.arrival
-    if arrival is None:
-        return
-    frame = browser.frames.get(state.root)
-    match method:
-        case "Page.downloadWillBegin":
-            arrival.downloads = True
-        case "Page.frameStartedNavigating" if params["frameId"] == state.root:
-            arrival.began(params)
-        case "Page.getFrameTree":
-            tree = params["frameTree"]["frame"]
-            arrival.start_listening(browser, tree.get("loaderId", ""), tree.get("url", ""))
-        case "Page.frameNavigated" if params["frame"]["id"] == state.root and frame is not None:
-            yield from arrival.replaced(browser, frame.loader, frame.url)
-        case "Page.listed" if frame is not None and frame.loader == params["loaderId"]:
-            yield from arrival.listed(browser, state, params)
+ArrivalHandler = Callable[[BrowserState, SessionState, Arrival, Any], Iterable[Message]]
+"""Takes one message about a tab's first moments; gives what the network's fold is to take for
+it."""
+
+
+def _handle_download(
+    _browser: BrowserState, _session: SessionState, arrival: Arrival, _params: Params
+) -> Iterable[Message]:
+    arrival.downloads = True
+    return ()
+
+
+def _handle_began(
+    _browser: BrowserState, session: SessionState, arrival: Arrival, params: StartedNavigating
+) -> Iterable[Message]:
+    if params["frameId"] == session.root:
+        arrival.began(params["loaderId"], params["url"])
+    return ()
+
+
+def _handle_tree(
+    browser: BrowserState, _session: SessionState, arrival: Arrival, params: FrameTreeReply
+) -> Iterable[Message]:
+    frame = params["frameTree"]["frame"]
+    arrival.start_listening(browser, frame.get("loaderId", ""), frame.get("url", ""))
+    return ()
+
+
+def _handle_navigated(
+    browser: BrowserState, session: SessionState, arrival: Arrival, params: FrameNavigated
+) -> Iterable[Message]:
+    before = browser.frames.get(session.root)
+    if before is None or params["frame"]["id"] != session.root:
+        return ()
+    return arrival.replaced(browser, before.loader, before.url)
+
+
+def _handle_listed(
+    browser: BrowserState, session: SessionState, arrival: Arrival, params: Listed
+) -> Iterable[Message]:
+    frame = browser.frames.get(session.root)
+    if frame is None or frame.loader != params["loaderId"]:
+        return ()
+    return arrival.listed(browser, session, params)
+
+
+ARRIVAL_HANDLERS: Mapping[str, ArrivalHandler] = {
+    "Page.downloadWillBegin": _handle_download,
+    "Page.frameStartedNavigating": _handle_began,
+    "Page.getFrameTree": _handle_tree,
+    "Page.frameNavigated": _handle_navigated,
+    "Page.listed": _handle_listed,
+}
+"""By message, looked at before its own handler; a command's name stands for its reply."""

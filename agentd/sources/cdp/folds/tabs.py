@@ -7,47 +7,66 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, gap
-from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Params, SessionState
+from agentd.sources.cdp.state.protocol import OfTarget, OfTargetInfo, TargetInfo
+from agentd.sources.cdp.state.state import BrowserState, CdpObservation, SessionState
 from agentd.sources.cdp.state.targets import is_page
 
 MAX_TITLE_LENGTH = 1000
 ACTIVATED = "tab.activated"
 
 
-def is_tab(info: Params) -> bool:
+def is_tab(info: TargetInfo) -> bool:
     """Whether a target is a tab or popup that a person uses, not the browser's own interface or a
     tool."""
-    return is_page(info) and not info.get(
-        "subtype"
-    )  # a subtype marks a page that is prepared, not shown
+    # A subtype marks a page that is prepared, not shown.
+    return is_page(info) and not info.get("subtype")
 
 
-def fold(browser: BrowserState, method: str, params: Params) -> Iterator[CdpObservation]:
-    """Fold one message about targets."""
-    match method:
-        case "Target.targetCreated" | "Target.targetInfoChanged":
-            yield from _info(browser, params["targetInfo"])
-        case "Target.targetDestroyed":
-            page = params["targetId"]
-            if (
-                browser.live
-                and browser.settled
-                and page in browser.tabs
-                and page not in browser.pages.tabs
-            ):
-                yield from gap(
-                    REQUESTS + DOWNLOADS, "a tab was gone before it could be listened to"
-                )
-            if browser.pages.is_shown(page):
-                yield from closed(browser, browser.pages.tab(page))
-            browser.pages.tabs.pop(page, None)
-        case "Target.targetCrashed":
-            tab = browser.pages.tab(params["targetId"])
-            if tab in browser.tabs:
-                yield CdpObservation("tab.crashed", {"tab": tab})
+def handle_info(
+    browser: BrowserState, _parent: str, params: OfTargetInfo
+) -> Iterator[CdpObservation]:
+    """A target is there, or its entry in the browser's list has changed."""
+    info = params["targetInfo"]
+    if not is_tab(info):
+        return
+    tab = browser.pages.tab(info["targetId"])
+    url = browser.secrets.mask_url(info["url"] or "about:blank")
+    known = browser.tabs.get(tab)
+    if known is None:
+        known = browser.tabs[tab] = {"title": ""}
+        data: dict[str, Any] = {"tab": tab, "url": url}
+        if info.get("openerId"):
+            data["opener"] = browser.pages.tab(info["openerId"])
+        yield _standing(browser, CdpObservation("tab.opened", data))
+    # Until a page names itself the browser shows its address as the title.
+    title = info.get("title", "")
+    if not info["url"].rstrip("/").endswith(title.rstrip("/")):
+        yield from titled(browser, tab, title, url)
 
 
-def attached(browser: BrowserState, parent: str, info: Params) -> str:
+def handle_destroyed(
+    browser: BrowserState, _parent: str, params: OfTarget
+) -> Iterator[CdpObservation]:
+    """A target is gone; a tab with the page that it shows."""
+    page, pages = params["targetId"], browser.pages
+    is_unheard = page in browser.tabs and page not in pages.tabs
+    if is_unheard and browser.live and browser.settled:
+        yield from gap(REQUESTS + DOWNLOADS, "a tab was gone before it could be listened to")
+    if pages.is_shown(page):
+        yield from closed(browser, pages.tab(page))
+    pages.tabs.pop(page, None)
+
+
+def handle_crashed(
+    browser: BrowserState, _parent: str, params: OfTarget
+) -> Iterator[CdpObservation]:
+    """The renderer of a target is gone."""
+    tab = browser.pages.tab(params["targetId"])
+    if tab in browser.tabs:
+        yield CdpObservation("tab.crashed", {"tab": tab})
+
+
+def attached(browser: BrowserState, parent: str, info: TargetInfo) -> str:
     """A page target was attached to, from the session ``parent``; gives its tab."""
     pages, page = browser.pages, info["targetId"]
     tab = pages.above.get(parent) or page
@@ -97,31 +116,10 @@ def counted(browser: BrowserState) -> Iterator[CdpObservation]:
         browser.pages.several = several
         part: dict[str, Any] = {"source": "cdp", "of": ACTIVATED}
         reason = "more than one tab says that it is in front, as harnesses make them believe"
-        yield (
-            CdpObservation("gap.began", part | {"reason": reason})
-            if several
-            else CdpObservation("gap.ended", part)
-        )
-
-
-def _info(browser: BrowserState, info: Params) -> Iterator[CdpObservation]:
-    if not is_tab(info):
-        return
-    tab, url = (
-        browser.pages.tab(info["targetId"]),
-        browser.secrets.mask_url(info["url"] or "about:blank"),
-    )
-    known = browser.tabs.get(tab)
-    if known is None:
-        known = browser.tabs[tab] = {"title": ""}
-        data: dict[str, Any] = {"tab": tab, "url": url}
-        if info.get("openerId"):
-            data["opener"] = browser.pages.tab(info["openerId"])
-        yield _standing(browser, CdpObservation("tab.opened", data))
-    # Until a page names itself the browser shows its address as the title.
-    title = info.get("title", "")
-    if not info["url"].rstrip("/").endswith(title.rstrip("/")):
-        yield from titled(browser, tab, title, url)
+        if several:
+            yield CdpObservation("gap.began", part | {"reason": reason})
+        else:
+            yield CdpObservation("gap.ended", part)
 
 
 def titled(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[CdpObservation]:
@@ -130,9 +128,8 @@ def titled(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[Cd
     if known is None or not title or known["title"] == title[:MAX_TITLE_LENGTH]:
         return
     known["title"] = title[:MAX_TITLE_LENGTH]
-    yield _standing(
-        browser, CdpObservation("page.titled", {"tab": tab, "title": known["title"], "url": url})
-    )
+    data = {"tab": tab, "title": known["title"], "url": url}
+    yield _standing(browser, CdpObservation("page.titled", data))
 
 
 def _standing(browser: BrowserState, seen: CdpObservation) -> CdpObservation:

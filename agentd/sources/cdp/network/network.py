@@ -20,7 +20,6 @@ from agentd.sources.cdp.network import (
 )
 from agentd.sources.cdp.network.answer_bodies import AnswerBodies
 from agentd.sources.cdp.network.extra_info import ExtraInfo
-from agentd.sources.cdp.network.handlers import Handler
 from agentd.sources.cdp.network.headers import Heads, header, select_headers
 from agentd.sources.cdp.network.lost_requests import LostRequests
 from agentd.sources.cdp.network.messages import Messages
@@ -44,7 +43,13 @@ from agentd.sources.cdp.state.protocol import (
     ResponseData,
     ResponseReceived,
 )
-from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Params, SessionState
+from agentd.sources.cdp.state.state import (
+    BrowserState,
+    CdpObservation,
+    Handler,
+    Params,
+    SessionState,
+)
 
 MAX_HOPS = 20
 

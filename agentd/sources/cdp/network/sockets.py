@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from agentd.sources.cdp.network.handlers import Handler
 from agentd.sources.cdp.network.headers import Heads, select_headers
 from agentd.sources.cdp.network.messages import Messages
 from agentd.sources.cdp.network.request_ends import RequestEnds
@@ -19,7 +18,13 @@ from agentd.sources.cdp.state.protocol import (
     OfRequest,
     WebSocketCreated,
 )
-from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Params, SessionState
+from agentd.sources.cdp.state.state import (
+    BrowserState,
+    CdpObservation,
+    Handler,
+    Params,
+    SessionState,
+)
 
 
 class Sockets:

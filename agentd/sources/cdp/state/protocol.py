@@ -166,3 +166,212 @@ class FrameError(TypedDict):
 
     requestId: str
     errorMessage: NotRequired[str]
+
+
+class TargetInfo(TypedDict):
+    """`Target.TargetInfo`."""
+
+    targetId: str
+    type: str
+    title: NotRequired[str]
+    url: NotRequired[str]
+    subtype: NotRequired[str]
+    openerId: NotRequired[str]
+    parentFrameId: NotRequired[str]
+
+
+class AttachedToTarget(TypedDict):
+    """`Target.attachedToTarget`."""
+
+    sessionId: str
+    targetInfo: TargetInfo
+
+
+class OfSession(TypedDict):
+    """`Target.detachedFromTarget`."""
+
+    sessionId: str
+
+
+class OfTargetInfo(TypedDict):
+    """`Target.targetCreated` and `Target.targetInfoChanged`."""
+
+    targetInfo: TargetInfo
+
+
+class OfTarget(TypedDict):
+    """`Target.targetDestroyed` and `Target.targetCrashed`."""
+
+    targetId: str
+
+
+class FrameData(TypedDict):
+    """`Page.Frame`."""
+
+    id: str
+    parentId: NotRequired[str]
+    loaderId: NotRequired[str]
+    url: NotRequired[str]
+    urlFragment: NotRequired[str]
+    unreachableUrl: NotRequired[str]
+
+
+class FrameTree(TypedDict):
+    """`Page.FrameTree`."""
+
+    frame: FrameData
+    childFrames: NotRequired[list[FrameTree]]
+
+
+class FrameTreeReply(TypedDict):
+    """The reply to `Page.getFrameTree`."""
+
+    frameTree: FrameTree
+
+
+class OfFrame(TypedDict):
+    """A message about a frame, with what some of them have beside it."""
+
+    frameId: str
+    parentFrameId: NotRequired[str]
+    reason: NotRequired[str]
+    disposition: NotRequired[str]
+
+
+class FrameNavigated(TypedDict):
+    """`Page.frameNavigated`, and `Page.documentOpened` without a type."""
+
+    frame: FrameData
+    type: NotRequired[str]
+
+
+class StartedNavigating(TypedDict, total=False):
+    """`Page.frameStartedNavigating`."""
+
+    frameId: str
+    loaderId: str
+    url: str
+    navigationType: str
+
+
+class NavigatedWithinDocument(TypedDict):
+    """`Page.navigatedWithinDocument`."""
+
+    frameId: str
+    url: str
+
+
+class LifecycleEvent(TypedDict):
+    """`Page.lifecycleEvent`."""
+
+    frameId: str
+    loaderId: NotRequired[str]
+    name: NotRequired[str]
+
+
+class HistoryEntry(TypedDict):
+    """`Page.NavigationEntry`."""
+
+    id: int
+    userTypedURL: NotRequired[str]
+    transitionType: NotRequired[str]
+
+
+class HistoryReply(TypedDict):
+    """The reply to `Page.getNavigationHistory`, without entries where it was refused; asked after
+    ``as_of`` moves of the page."""
+
+    entries: NotRequired[list[HistoryEntry]]
+    currentIndex: NotRequired[int]
+    as_of: NotRequired[int]
+
+
+class Observed(TypedDict):
+    """`Page.observed`: the first answer of a document's observer."""
+
+    frameId: str
+    loaderId: str
+
+
+class Listing(TypedDict):
+    """What a document says that it has loaded (`LISTING` in request_backfill.py). ``loaded``: name,
+    initiator, status, whether it was redirected."""
+
+    url: str
+    status: int
+    redirects: int
+    ended: bool
+    complete: bool
+    loaded: list[tuple[str, str, int, bool]]
+
+
+class Listed(TypedDict):
+    """`Page.listed`: a new tab's document's list, with the tab's history if it has one; ``last``:
+    it was complete before."""
+
+    loaderId: str
+    listing: Listing
+    entries: NotRequired[list[HistoryEntry]]
+    currentIndex: NotRequired[int]
+    last: NotRequired[bool]
+
+
+class WindowOpen(TypedDict):
+    """`Page.windowOpen`."""
+
+    url: str
+
+
+class DialogOpening(TypedDict):
+    """`Page.javascriptDialogOpening`."""
+
+    url: str
+    message: str
+    type: str
+
+
+class DialogClosed(TypedDict):
+    """`Page.javascriptDialogClosed`."""
+
+    result: bool
+    userInput: NotRequired[str]
+
+
+class DownloadWillBegin(TypedDict):
+    """`Page.downloadWillBegin`."""
+
+    frameId: str
+    guid: str
+    url: str
+    suggestedFilename: str
+
+
+class DownloadProgress(TypedDict):
+    """`Page.downloadProgress`."""
+
+    guid: str
+    totalBytes: float
+    receivedBytes: float
+    state: str
+
+
+class WorldCreated(TypedDict):
+    """The reply to `Page.createIsolatedWorld`, with the frame that it was asked for."""
+
+    frameId: str
+    executionContextId: int
+
+
+class BindingCalled(TypedDict):
+    """`Runtime.bindingCalled`."""
+
+    name: str
+    payload: str
+    executionContextId: int
+
+
+class PrecedenceKnown(TypedDict):
+    """`Page.precedenceKnown`: whether the page's own listeners stand before the observer's."""
+
+    executionContextId: int
+    preceded: bool

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from agentd.sources.cdp.state.protocol import HistoryEntry, Listed, Listing
 from agentd.sources.cdp.state.state import (
     BrowserState,
     CdpObservation,
@@ -169,9 +170,9 @@ class Arrival:
             self.silent = False
             yield CdpObservation("gap.ended", {"source": "cdp", "of": "dialog"})
 
-    def began(self, params: Params) -> None:
-        """A navigation of the tab itself has begun (`Page.frameStartedNavigating`)."""
-        self._begun[params["loaderId"]] = params["url"]
+    def began(self, loader: str, url: str) -> None:
+        """A navigation of the tab itself, to the document ``loader``, has begun."""
+        self._begun[loader] = url
 
     def start_listening(self, browser: BrowserState, loader: str, url: str) -> None:
         """The renderer can be heard from here on; ``loader`` and ``url`` are of the document that
@@ -185,12 +186,13 @@ class Arrival:
             self.document = ""
 
     def listed(
-        self, browser: BrowserState, session: SessionState, params: Params
+        self, browser: BrowserState, session: SessionState, params: Listed
     ) -> Iterator[Message]:
         """The first document's list is there, and the tab's history if it has one."""
-        listing, entries = params["listing"], params.get("entries") or []
+        listing = params["listing"]
+        entries = params.get("entries") or []
+        entry = entries[params.get("currentIndex", 0)] if entries else None
         loader, frame = params["loaderId"], session.root
-        entry = entries[params.get("currentIndex", 0)] if entries else {}
         self._expects(entries)
         if loader not in browser.loaders:
             yield from self._document(loader, frame, listing, entry)
@@ -308,27 +310,22 @@ class Arrival:
 
     # -- what the document's own list says
 
-    def _expects(self, entries: list[Params]) -> None:
+    def _expects(self, entries: list[HistoryEntry]) -> None:
         asked = {_plain(entry.get("userTypedURL", "")) for entry in entries}
         wanted = _plain(self.expected)
         if _outer(wanted) and not self._urls[wanted] and wanted not in asked:
             self._miss("a document was left before its requests could be heard")
 
     def _document(
-        self, loader: str, frame: str, listing: Params, entry: Params
+        self, loader: str, frame: str, listing: Listing, entry: HistoryEntry | None
     ) -> Iterator[Message]:
         """The first document itself: fetched by GET from just there, or not known."""
         url = listing["url"]
-        straight = self.prepared or _plain(entry.get("userTypedURL", "")) == _plain(url)
-        is_get = (
-            self.prepared
-            or self._origins.get(loader) == "GET"
-            or (
-                loader not in self._origins
-                and entry.get("transitionType") not in (None, "form_submit", "reload")
-            )
+        is_sure = self.prepared or (
+            self._is_fetched_by_get(loader, entry)
+            and _plain(entry.get("userTypedURL", "") if entry else "") == _plain(url)
         )
-        if not (straight and is_get) or listing["redirects"]:
+        if not is_sure or listing["redirects"]:
             self._miss("how a tab's first document was asked for is not known")
         elif loader in self._unsent:
             yield from self._release(loader)
@@ -338,7 +335,14 @@ class Arrival:
             self._miss("how a tab's first document was answered is not known")
         self._unsent.pop(loader, None)
 
-    def _ends(self, loader: str, frame: str, listing: Params) -> Iterator[Message]:
+    def _is_fetched_by_get(self, loader: str, entry: HistoryEntry | None) -> bool:
+        """Whether a document was fetched by GET, says the network, or else the tab's history."""
+        if loader in self._origins:
+            return self._origins[loader] == "GET"
+        how = entry.get("transitionType") if entry else None
+        return how not in (None, "form_submit", "reload")
+
+    def _ends(self, loader: str, frame: str, listing: Listing) -> Iterator[Message]:
         """Its request was told, its end fell into the time when nobody listened."""
         if loader not in self._answered and listing["status"]:
             answer = {

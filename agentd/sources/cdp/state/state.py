@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentd.sources.cdp.state.masking import Secrets
+from agentd.sources.cdp.state.protocol import StartedNavigating
 
 if TYPE_CHECKING:
     from agentd.sources.cdp.state.request_backfill import Arrival
 
+V = TypeVar("V")
 Params = Mapping[str, Any]
+"""A message's parameters before it is known which message it is."""
 
 WORKERS = ("worker", "shared_worker", "service_worker")
 """The types of targets that are workers."""
@@ -150,7 +153,7 @@ class BrowserState:
     live: bool = False
     wanted: frozenset[str] = frozenset()
     pages: Pages = field(default_factory=Pages)
-    underway: dict[str, Params] = field(default_factory=dict)
+    underway: dict[str, StartedNavigating] = field(default_factory=dict)
     loaders: dict[str, bool] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     opening: dict[str, str] = field(default_factory=dict)
@@ -168,28 +171,38 @@ class BrowserState:
         """Whether the frame's document ``loader`` makes way for another one, or one that it stands
         in does."""
         while frame is not None:
-            began, known = self.underway.get(frame, {}), self.frames.get(frame)
-            onward = str(began.get("loaderId") or "")
-            stays = (
-                str(began.get("navigationType", "")).lower().endswith("samedocument")
-                or onward in self.errors
-            )
-            if onward and not stays and onward not in (loader, known.loader if known else loader):
+            known = self.frames.get(frame)
+            onward = self._next_document(frame)
+            if onward and onward != loader and (known is None or onward != known.loader):
                 return True
             frame, loader = known.parent if known else None, ""
         return False
 
+    def _next_document(self, frame: str) -> str:
+        """The document that the frame last began to load, "" where there is none, or it failed."""
+        began = self.underway.get(frame, StartedNavigating())
+        onward = str(began.get("loaderId") or "")
+        if onward in self.errors:
+            return ""
+        stays = str(began.get("navigationType", "")).lower().endswith("samedocument")
+        return "" if stays else onward
+
     def below(self, frame: str) -> list[str]:
         """All frames under ``frame``, deepest last."""
-        found = [frame]
-        for one in found:
-            found.extend(child for child, about in self.frames.items() if about.parent == one)
-        return found[1:]
+        frames = [frame]
+        for parent in frames:
+            frames.extend(child for child, about in self.frames.items() if about.parent == parent)
+        return frames[1:]
 
 
-def remember(table: dict[str, Any], key: str, value: Any, most: int = 512) -> None:
-    """Keep ``value`` as the newest of at most ``most``."""
+Handler = Callable[[BrowserState, SessionState, Any], Iterable[CdpObservation]]
+"""Takes one message of a session, its parameters as protocol.py has them, and gives what is seen in
+it."""
+
+
+def remember(table: dict[str, V], key: str, value: V, limit: int = 512) -> None:
+    """Keep ``value`` as the newest of at most ``limit``."""
     table.pop(key, None)
     table[key] = value
-    while len(table) > most:
+    while len(table) > limit:
         del table[next(iter(table))]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agentd.sources.cdp.state.state import Params
+from collections.abc import Mapping
 
 _OURS_NOT = ("devtools://", "chrome-extension://", "chrome-untrusted://")
 
 
-def is_page(info: Params) -> bool:
+def is_page(info: Mapping[str, object]) -> bool:
     """Whether a target is a page that stands in a tab, or will when somebody goes there."""
     if info.get("type") != "page" or info.get("subtype") not in (None, "", "prerender"):
         return False
