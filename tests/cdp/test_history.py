@@ -145,6 +145,22 @@ def test_the_list_says_which_way() -> None:
         assert fold.answered([9, 10, 11], at, as_of=2) == [("page.navigated", way)]
 
 
+def test_an_error_page_in_the_history_has_its_way_and_its_status() -> None:
+    fold = Fold()
+    request = {"method": "GET", "url": THERE["url"], "headers": {}}
+    about = {"requestId": "L2", "loaderId": "L2", "frameId": "T", "type": "Document"}
+    fold.told("Page.frameStartedNavigating", **THROUGH)
+    fold.told("Network.requestWillBeSent", request=request, **about)
+    response = {"url": THERE["url"], "status": 404, "headers": {}, "mimeType": "text/html"}
+    fold.told("Network.responseReceived", response=response, **about)
+    fold.told("Page.frameNavigated", frame=THERE)
+    entries = [{"id": number, "url": "", "userTypedURL": ""} for number in (9, 10, 11)]
+    answer = {"entries": entries, "currentIndex": 0, "as_of": 2}
+    seen = list(fold.normaliser.feed("S", "Page.getNavigationHistory", answer))
+    [page] = [event.data for event in seen if event.kind == "page.navigated"]
+    assert (page["how"], page["status"]) == ("back", 404)
+
+
 def test_what_follows_waits_too_and_an_answer_from_before_is_none() -> None:
     fold = Fold()
     fold.goes()

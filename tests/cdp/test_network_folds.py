@@ -125,6 +125,29 @@ def test_real_headers_that_never_come_are_waited_for_until_the_fence() -> None:
     )
 
 
+@pytest.mark.parametrize("early", [True, False], ids=["before the request", "after it"])
+def test_a_redirect_that_could_not_be_followed_was_not_sent_on(early: bool) -> None:
+    """The network's word of the first hop counts once, whether it comes before or after the
+    page's."""
+    fold = Normaliser("", "", HEADERS)
+    post = {"method": "POST", "url": "https://a.example/x"}
+    if early:
+        real(fold, Origin="https://a.example")
+        sent(fold, request=post)
+    else:
+        sent(fold, request=post)
+        real(fold, Origin="https://a.example")
+    real(fold, status=307, Location="https://a.example:1/")
+    onward = {"method": "POST", "url": "https://a.example:1/"}
+    redirect = head(307, headers={"Location": "https://a.example:1/"})
+    sent(fold, request=onward, redirectResponse=redirect, redirectHasExtraInfo=True)
+    [(kind, failed)] = told(
+        fold, "loadingFailed", requestId="1", errorText="net::ERR_UNSAFE_PORT"
+    )
+    assert (kind, failed["error"]) == ("request.failed", "net::ERR_UNSAFE_PORT")
+    assert "sent" not in failed
+
+
 def test_without_a_wish_for_headers_none_is_kept_and_none_waited_for() -> None:
     fold = Normaliser("", "", CapturePlan())
     for number in range(3 * MAX_EARLY):

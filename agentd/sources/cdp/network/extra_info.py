@@ -43,9 +43,6 @@ class ExtraInfo:
         self, browser: BrowserState, _session: SessionState, params: ExtraInfoParams
     ) -> Iterator[CdpObservation]:
         """Fold one message of the network service."""
-        return self._fold(browser, params)
-
-    def _fold(self, browser: BrowserState, params: ExtraInfoParams) -> Iterator[CdpObservation]:
         if "statusCode" in params:
             return self._handle_answer(browser, params, params["statusCode"])
         return self._handle_sent(browser, params)
@@ -59,10 +56,13 @@ class ExtraInfo:
         """What the network said of a request before its page did."""
         return self._early_hops.pop(number, None) or RequestHops()
 
-    def replay(self, browser: BrowserState, number: str) -> Iterator[CdpObservation]:
-        """Fold what came before the request was known."""
+    def note_early_headers(
+        self, browser: BrowserState, number: str, request: Request
+    ) -> Iterator[CdpObservation]:
+        """Give a new request the headers that came before it; what else was said is in its hops
+        (`take_hops`)."""
         for params in self.early.pop(number, ()):
-            yield from self._fold(browser, params)
+            yield from self._note_headers(browser, request, params)
 
     def note_unsent(self, number: str, url: str) -> None:
         """The network did not say in time that a request went out that failed."""

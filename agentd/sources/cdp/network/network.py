@@ -178,7 +178,7 @@ class Network:
             # The parent's session told of it already: a navigation that moved to another process.
             return
         self._note_hop(browser, session, request, params)
-        yield from self.extra_info.replay(browser, number)
+        yield from self.extra_info.note_early_headers(browser, number, request)
         request_dedup.join(self.table.requests, number, request)
         sent = CdpObservation("request.sent", request.about())
         yield from request.tell(Held(sent, request.hop, []))
