@@ -276,18 +276,18 @@ class Normaliser:
                 yield from self.network.document_gone(event.data["frame"], "")
             elif event.kind == "page.navigated" and not event.data["same_document"]:
                 loader = event.data.get("loader", "")
-                yield self._with_error_status(event, loader)
+                self._note_error_status(event, loader)
+                yield event
                 yield from self.network.document_gone(event.data["frame"], loader)
             else:
                 yield event
 
-    def _with_error_status(self, event: CdpObservation, loader: str) -> CdpObservation:
+    def _note_error_status(self, event: CdpObservation, loader: str) -> None:
         """A document that the server answered with an error says so: it stands at the address all
-        the same."""
+        the same. In place, as its way through the history may be put in later."""
         status = self.network.status_of(loader)
-        if status is None or status < ERROR_STATUS:
-            return event
-        return CdpObservation(event.kind, {**event.data, "status": status})
+        if status is not None and status >= ERROR_STATUS:
+            event.data["status"] = status
 
 
 def _release_in_order(
