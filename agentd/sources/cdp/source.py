@@ -110,7 +110,7 @@ class CdpSource:
             self._live.end()
 
     def after_seal(self, step: int) -> None:
-        """Nothing."""
+        """Do nothing: the browser reports by itself."""
 
     async def _attach(self, live: _AttachmentRun, reader: asyncio.Task[None], sink: Sink) -> None:
         beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
@@ -166,7 +166,7 @@ class _AttachmentRun:
         self._silent: set[str] = set()  # those of them that did not answer at all
 
     def take(self, session: str, method: str, params: Params) -> None:
-        """One message from the browser."""
+        """Fold one message from the browser and set up what it asks for."""
         if not self.attachment.hears(session):
             return
         self._stuck.discard(session)
@@ -183,21 +183,23 @@ class _AttachmentRun:
             self._tell(seen)
 
     async def fence(self, timeout_s: float) -> None:
-        """See `CdpSource.fence`."""
+        """Return once all that happened before has reached the sink, or after the timeout."""
         waiting = [self._connection.send("Browser.getVersion")]
         flushes: dict[Reply, str] = {}
         for session, state in self.normaliser.browser.sessions.items():
-            if session and state.dialog is None and not state.crashed:
-                if state.via:
-                    replies = self.attachment.knock(session)
-                else:
-                    flushed = self.attachment.flush(session, state)
-                    replies = [*flushed, *self.attachment.coming(session)]
-                waits = [asyncio.shield(reply) for reply in replies]
-                if state.contexts and not state.via:
-                    flushes |= dict.fromkeys(waits[: len(flushed)], session)
-                self._waits.setdefault(session, []).extend(waits)
-                waiting.extend(waits)
+            if not session or state.dialog is not None or state.crashed:
+                continue
+            flushed: list[Reply] = []
+            if state.via:
+                replies = self.attachment.knock(session)
+            else:
+                flushed = self.attachment.flush(session, state)
+                replies = [*flushed, *self.attachment.coming(session)]
+            waits = [asyncio.shield(reply) for reply in replies]
+            if state.contexts:
+                flushes |= dict.fromkeys(waits[: len(flushed)], session)
+            self._waits.setdefault(session, []).extend(waits)
+            waiting.extend(waits)
         done, late = await asyncio.wait(waiting, timeout=timeout_s)
         for wait in late:
             wait.cancel()  # or it would hold a failure that nobody asks for
@@ -222,9 +224,10 @@ class _AttachmentRun:
         """Fence again until no page is late, or for so long; what is not told then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while (self._late or self.normaliser.unheard) and (
-            left := until - loop.time()
-        ) > MIN_ANSWER_S:
+        while self._late or self.normaliser.unheard:
+            left = until - loop.time()
+            if left <= MIN_ANSWER_S:
+                break
             if self._late and not self._silent & set(self._late):
                 await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
             await self.fence(left)
@@ -246,14 +249,12 @@ class _AttachmentRun:
         for seen in self.normaliser.feed(session, method, params):
             self._tell(seen)
         missing = self.normaliser.network.take_missing()
-        if missing:
-            names = {id(state): name for name, state in self.normaliser.browser.sessions.items()}
-            known = [
-                one for one in missing if id(one.session) in names
-            ]  # the others' sessions are gone
-            self.attachment.fetch(
-                (names[id(one.session)], one.command, one.number) for one in known
-            )
+        if not missing:
+            return
+        names = {id(state): name for name, state in self.normaliser.browser.sessions.items()}
+        for body in missing:
+            if id(body.session) in names:  # or its session is gone
+                self.attachment.fetch(names[id(body.session)], body.command, body.number)
 
     def _tell(self, seen: CdpObservation) -> None:
         self._sink(seen.kind, seen.data)
@@ -263,8 +264,10 @@ def _behind(wait: Reply) -> Sequence[str]:
     """The kinds of which a document said, answering a flush, that it has more to tell."""
     if wait.cancelled() or wait.exception() is not None:
         return ()
-    found = wait.result().get("result", {}).get("value")
-    return [kind for kind in found if isinstance(kind, str)] if isinstance(found, list) else ()
+    kinds = wait.result().get("result", {}).get("value")
+    if not isinstance(kinds, list):
+        return ()
+    return [kind for kind in kinds if isinstance(kind, str)]
 
 
 __all__ = ["CdpSource", "SourceLostError"]

@@ -25,7 +25,7 @@ class FileProbe:
         self._roots = roots
 
     async def ask(self, budget_s: float) -> Answer:
-        """Raises `ProbeFailedError`."""
+        """Read the file; raises `ProbeFailedError` with why that failed."""
         if self._root not in self._roots:
             raise ProbeFailedError(f"the daemon was given no --files {self._root}=DIR")
         return await asyncio.to_thread(self._read)

@@ -29,7 +29,7 @@ class GetProbe:
         self._trust: ssl.SSLContext | None = None
 
     async def ask(self, budget_s: float) -> Answer:
-        """Raises `ProbeFailedError`."""
+        """Send the request; raises `ProbeFailedError` with why that failed."""
         headers = {
             "user-agent": NAME,
             "accept": "application/json, text/*;q=0.9",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,20 +94,10 @@ class ScriptProbe:
         self._browser = browser
 
     async def ask(self, budget_s: float) -> Answer:
-        """Raises `ProbeFailedError`."""
+        """Evaluate the expression in each tab; raises `ProbeFailedError` with why that failed."""
         try:
             pages = await self._browser.pages()
-            tabs = [
-                page["targetId"]
-                for page in pages
-                if url_matches(self._where, page["url"], self._origin)
-            ]
-            if not tabs:
-                raise ProbeFailedError("no tab shows the address")
-            if len(tabs) > MAX_TABS:
-                raise ProbeFailedError(
-                    f"{len(tabs)} tabs show the address; at most {MAX_TABS} are asked"
-                )
+            tabs = self._tabs_of(pages)
             asked = [self._browser.evaluate(tab, self._expression, budget_s) for tab in tabs]
             values = [_value(reply, self._expression) for reply in await asyncio.gather(*asked)]
         except (SourceLostError, CdpError) as error:
@@ -115,6 +105,21 @@ class ScriptProbe:
         if any(value != values[0] for value in values):
             raise ProbeFailedError(f"the {len(tabs)} tabs that show the address answer differently")
         return Answer(values[0])
+
+    def _tabs_of(self, pages: Iterable[Params]) -> list[str]:
+        """The tabs that show the address, at least one; raises `ProbeFailedError`."""
+        tabs = [
+            page["targetId"]
+            for page in pages
+            if url_matches(self._where, page["url"], self._origin)
+        ]
+        if not tabs:
+            raise ProbeFailedError("no tab shows the address")
+        if len(tabs) > MAX_TABS:
+            raise ProbeFailedError(
+                f"{len(tabs)} tabs show the address; at most {MAX_TABS} are asked"
+            )
+        return tabs
 
 
 def _value(reply: Params, expression: str) -> Any:

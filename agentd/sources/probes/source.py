@@ -69,7 +69,10 @@ class ProbesSource:
         }
         self._probes = [
             _Probe(
-                spec["id"], tuple(spec["when"]), spec["budget_ms"] / 1000, make[spec["kind"]](spec)
+                id=spec["id"],
+                when=tuple(spec["when"]),
+                budget_s=spec["budget_ms"] / 1000,
+                asks=make[spec["kind"]](spec),
             )
             for spec in plan.get("probes") or ()
         ]
@@ -104,7 +107,7 @@ class ProbesSource:
         await self._ask(due, "close" if closing else "step", step)
 
     def after_seal(self, step: int) -> None:
-        """Nothing is due then."""
+        """Do nothing: probes are asked before the seal."""
 
     def _due(self, probe: _Probe, step: int | None, *, closing: bool) -> bool:
         if not closing:
@@ -129,17 +132,16 @@ class ProbesSource:
 
     async def _retry(self) -> None:
         await asyncio.sleep(AGAIN_S)
-        await self._ask(
-            [probe for probe in self._probes if probe.id in self._blind], "start", None, again=True
-        )
+        failed = [probe for probe in self._probes if probe.id in self._blind]
+        await self._ask(failed, "start", None, again=True)
 
     async def _ask(
         self, probes: Sequence[_Probe], when: str, step: int | None, *, again: bool = False
     ) -> None:
         """All at once, and told in the order in which the task declares them."""
         async with self._turn:
-            said = await asyncio.gather(*map(self._answer, probes))
-            for probe, (ms, answer) in zip(probes, said, strict=True):
+            answers = await asyncio.gather(*map(self._answer, probes))
+            for probe, (ms, answer) in zip(probes, answers, strict=True):
                 if not (again and isinstance(answer, str)):  # that it fails is told
                     self._tell(probe.id, when, step, ms, answer)
 
@@ -160,9 +162,9 @@ class ProbesSource:
     def _tell(self, name: str, when: str, step: int | None, ms: int, answer: Answer | str) -> None:
         if self._sink is None:
             return
-        data: dict[str, Any] = {"probe": name, "when": when} | (
-            {} if step is None else {"step": step}
-        )
+        data: dict[str, Any] = {"probe": name, "when": when}
+        if step is not None:
+            data["step"] = step
         if isinstance(answer, str):
             reason = self._masker.mask_text(answer)
             if name not in self._blind:

@@ -7,6 +7,8 @@ is known.
 from __future__ import annotations
 
 import os
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -20,6 +22,9 @@ MAX_FILES = 32
 """Files that one wish is read from: those that were told, then the first by name."""
 MAX_SEEN = 20_000
 """Entries of a watched folder that are looked through for a path with ``*``."""
+
+
+_WILDCARD = re.compile(r"[*?]")
 
 
 class Wish(NamedTuple):
@@ -59,13 +64,15 @@ def look_for(roots: Mapping[str, Root], wishes: Iterable[Wish], told: Iterable[S
     new ones.
 
     Raises `RootGoneError`."""
-    seen = FolderLook({}, {})
+    look = FolderLook({}, {})
+    paths: dict[tuple[Wish, str], list[str]] = defaultdict(list)
+    for known in told:
+        paths[known.wish, known.root].append(known.path)
     for wish in wishes:
         for label, root in roots.items():
             if wish.root in (None, label):
-                at = [one for one in told if one.wish == wish and one.root == label]
-                _look_at(root, wish, sorted(one.path for one in at), seen)
-    return seen
+                _look_at(root, wish, sorted(paths[wish, label]), look)
+    return look
 
 
 def look_at(root: Root, path: str) -> Found | None:
@@ -73,88 +80,90 @@ def look_at(root: Root, path: str) -> Found | None:
     seen."""
     try:
         with spot(root, path) as fd:
-            found = Found.from_stat(path, os.fstat(fd))
+            file = Found.from_stat(path, os.fstat(fd))
     except RootGoneError:
         raise
     except OSError as error:
         if error.errno in ABSENT:
             return None
         raise
-    return found if found.what == "file" else None
+    return file if file.what == "file" else None
 
 
 def stands(stamp: Stamp, opened: Sequence[int]) -> bool:
     """Whether the open files are the ones of the stamp, with the same content: a new mode or name
     is none."""
-    now = [_mark(Found.from_stat("", os.fstat(one))) for one in opened]
+    now = [_mark(Found.from_stat("", os.fstat(fd))) for fd in opened]
     return [mark[:3] for mark in now] == [mark[:3] for mark in stamp]
 
 
-def _mark(found: Found) -> Mark:
-    return (found.inode, found.size, found.mtime, found.ctime)
+def _mark(file: Found) -> Mark:
+    return (file.inode, file.size, file.mtime, file.ctime)
 
 
-def _look_at(root: Root, wish: Wish, told: list[str], seen: FolderLook) -> None:
-    if not _is_pattern(wish.path):
-        told = [wish.path] if root.ours(wish.path) else []
-    for path in told:
-        _add(root, wish, path, seen)
-    if _is_pattern(wish.path):
-        for found in _new(root, wish, frozenset(told), seen):
-            _add(root, wish, found.path, seen)
+def _look_at(root: Root, wish: Wish, told: list[str], look: FolderLook) -> None:
+    if _WILDCARD.search(wish.path):
+        for path in told:
+            _add(root, wish, path, look)
+        for file in _new_files(root, wish, frozenset(told), look):
+            _add(root, wish, file.path, look)
+    elif root.ours(wish.path):
+        _add(root, wish, wish.path, look)
 
 
-def _add(root: Root, wish: Wish, path: str, seen: FolderLook) -> None:
+def _add(root: Root, wish: Wish, path: str, look: FolderLook) -> None:
     at = Spot(wish, root.label, path)
     try:
-        if (found := look_at(root, path)) is not None:
-            log = look_at(root, path + "-wal") if wish.format in (None, "sqlite") else None
-            seen.found[at] = (_mark(found),) if log is None else (_mark(found), _mark(log))
+        stamp = _stamp_of(root, wish, path)
     except RootGoneError:
         raise
     except OSError as error:
-        seen.closed[at] = f"{root.label}/{spoken(path)}: {error.strerror or error}"
+        look.closed[at] = f"{root.label}/{spoken(path)}: {error.strerror or error}"
+        return
+    if stamp:
+        look.found[at] = stamp
 
 
-def _new(root: Root, wish: Wish, told: frozenset[str], seen: FolderLook) -> Iterator[Found]:
+def _stamp_of(root: Root, wish: Wish, path: str) -> Stamp:
+    """The stamp of the file at ``path``, empty where there is none."""
+    file = look_at(root, path)
+    if file is None:
+        return ()
+    log = look_at(root, path + "-wal") if wish.format in (None, "sqlite") else None
+    return (_mark(file),) if log is None else (_mark(file), _mark(log))
+
+
+def _new_files(root: Root, wish: Wish, told: frozenset[str], look: FolderLook) -> Iterator[Found]:
     """The plain files that a pattern fits, by name, as many as there is room for beside those that
     were told."""
-    room = MAX_FILES - sum(at.wish == wish for at in seen.found)
-    for found in _scanned(root, wish, seen):
-        if found.what != "file" or found.path in told or not glob(wish.path, spoken(found.path)):
+    room = MAX_FILES - sum(at.wish == wish for at in look.found)
+    for file in _scanned(root, wish, look):
+        if file.what != "file" or file.path in told or not glob(wish.path, spoken(file.path)):
             continue
         if room <= 0:
-            seen.closed[Spot(wish, root.label, "")] = (
-                f"{root.label}: more than {MAX_FILES} files are {wish.path}"
-            )
+            reason = f"{root.label}: more than {MAX_FILES} files are {wish.path}"
+            look.closed[Spot(wish, root.label, "")] = reason
             return
         room -= 1
-        yield found
+        yield file
 
 
-def _scanned(root: Root, wish: Wish, seen: FolderLook) -> Iterator[Found]:
+def _scanned(root: Root, wish: Wish, look: FolderLook) -> Iterator[Found]:
     """What lies where the pattern can fit: below the folders that it names before its first
     ``*``."""
     closed: list[str] = []
     entries = scan(root, _folder(wish.path), closed)
     yield from islice(entries, MAX_SEEN)
     if next(entries, None) is not None:
-        seen.closed[Spot(wish, root.label, "")] = (
-            f"{root.label}: {wish.path} is looked for in {MAX_SEEN} entries"
-        )
+        reason = f"{root.label}: {wish.path} is looked for in {MAX_SEEN} entries"
+        look.closed[Spot(wish, root.label, "")] = reason
     for folder in closed:
-        seen.closed[Spot(wish, root.label, folder + "/")] = (
-            f"{root.label}/{spoken(folder)}: it may not be looked into"
-        )
+        reason = f"{root.label}/{spoken(folder)}: it may not be looked into"
+        look.closed[Spot(wish, root.label, folder + "/")] = reason
 
 
 def _folder(pattern: str) -> str:
-    start = min(place for mark in "*?" if (place := pattern.find(mark)) >= 0)
-    folder = pattern[:start].rpartition("/")[0]
-    return (
-        "" if "\\" in folder else folder
-    )  # odd bytes are spoken of by another name than they have
-
-
-def _is_pattern(path: str) -> bool:
-    return "*" in path or "?" in path
+    """The folder that a pattern names before its first wildcard."""
+    folder = _WILDCARD.split(pattern, maxsplit=1)[0].rpartition("/")[0]
+    # Odd bytes are spoken of by another name than they have.
+    return "" if "\\" in folder else folder

@@ -96,42 +96,42 @@ class ReaderSource:
         await self._look("close" if closing else "step", step)
 
     def after_seal(self, step: int) -> None:
-        """Nothing is due then."""
+        """Do nothing: files are read before the seal."""
 
     async def _look(self, when: str, step: int | None) -> None:
         async with self._turn:
-            seen = await asyncio.to_thread(
-                look_for, self._roots, self._wishes, frozenset(self._told)
-            )
-            found = seen.found
-            moment = {"when": when} | ({} if step is None else {"step": step})
-            for gone in sorted(self._told - found.keys() - seen.closed.keys(), key=str):
+            told = frozenset(self._told)
+            look = await asyncio.to_thread(look_for, self._roots, self._wishes, told)
+            found = look.found
+            moment: dict[str, Any] = {"when": when}
+            if step is not None:
+                moment["step"] = step
+            for gone in sorted(self._told - found.keys() - look.closed.keys(), key=str):
                 self._told.discard(gone)
                 self._known.pop(gone, None)
                 self._tell(gone, {**moment, "status": "gone"})
-            self._mind(seen)
+            self._mind(look)
             changed = [at for at, stamp in found.items() if self._known.get(at) != stamp]
             until = asyncio.get_running_loop().time() + MOMENT_S
-            said = await asyncio.gather(*(self._read(at, found[at], until) for at in changed))
+            answers = await asyncio.gather(*(self._read(at, found[at], until) for at in changed))
             # Nothing is awaited from here on: a look that is called off may have read, but what it
             # read is not known.
-            for at, answer in zip(changed, said, strict=True):
+            baseline = {"baseline": True} if when == "start" else {}
+            for at, answer in zip(changed, answers, strict=True):
                 if answer["status"] not in UNKNOWN:
                     self._known[at] = found[at]
                 if answer["status"] != "unsettled" or when == "close":
-                    self._tell(
-                        at, {**moment, **answer} | ({"baseline": True} if when == "start" else {})
-                    )
+                    self._tell(at, {**moment, **answer, **baseline})
 
-    def _mind(self, seen: FolderLook) -> None:
+    def _mind(self, look: FolderLook) -> None:
         """What may not be looked at is not gone: nobody knows, until it is looked at and read
         again."""
-        for at, reason in seen.closed.items():
+        for at, reason in look.closed.items():
             self._known.pop(at, None)
             self._lose(at.wish, at, reason)
-        for at in self._closed - seen.closed.keys() - seen.found.keys():
+        for at in self._closed - look.closed.keys() - look.found.keys():
             self._regain(at)
-        self._closed = set(seen.closed)
+        self._closed = set(look.closed)
 
     # -- one
 
@@ -158,9 +158,9 @@ class ReaderSource:
         about = {"format": format_, "size": size}
         with self._beside(at, format_) as wal:
             answer = await self._answer(format_, fd, size, left, at.wish.query, wal)
-            if not stands(
-                stamp if format_ == "sqlite" else stamp[:1], (fd,) if wal is None else (fd, wal)
-            ):
+            expected = stamp if format_ == "sqlite" else stamp[:1]
+            opened = (fd,) if wal is None else (fd, wal)
+            if not stands(expected, opened):
                 return {**about, "status": "unsettled", "reason": "it changed while it was read"}
         if "facts" in answer and format_ != "image":  # a picture's facts hold no word
             answer["facts"] = self._masker.mask_json(answer["facts"])
@@ -191,16 +191,17 @@ class ReaderSource:
     def _beside(self, at: Spot, format_: str) -> Iterator[int | None]:
         """The write-ahead log of a database that some program has open; None where there is
         none."""
+        if format_ != "sqlite":
+            yield None
+            return
         with contextlib.ExitStack() as stack:
             wal = None
-            if format_ == "sqlite":
-                try:
-                    wal, _, _ = stack.enter_context(
-                        self._opened(self._roots[at.root], at.path + "-wal")
-                    )
-                except OSError as error:
-                    if isinstance(error, RootGoneError) or error.errno not in ABSENT:
-                        raise
+            try:
+                log = self._opened(self._roots[at.root], at.path + "-wal")
+                wal, _, _ = stack.enter_context(log)
+            except OSError as error:
+                if isinstance(error, RootGoneError) or error.errno not in ABSENT:
+                    raise
             yield wal
 
     # -- what is told

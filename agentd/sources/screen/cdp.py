@@ -44,7 +44,7 @@ class CdpCamera:
         self._http = httpx.AsyncClient(trust_env=False, timeout=LOOK_S)
 
     async def run(self) -> None:
-        """See `Camera`."""
+        """Do as `Camera` says of it."""
         address = await websocket_address(self._endpoint, self._profile)
         self._http.base_url = httpx.URL(f"http://{urlsplit(address).netloc}")
         connection = await Connection.open(address)
@@ -56,7 +56,7 @@ class CdpCamera:
             await self._http.aclose()
 
     async def take(self) -> Shot:
-        """See `Camera`."""
+        """Do as `Camera` says of it."""
         connection = await self._connection
         try:
             for tab in await self._tabs():

@@ -76,7 +76,7 @@ class ScreenSource:
             await self._live.finish(step)
 
     def after_seal(self, step: int) -> None:
-        """Have a picture taken now."""
+        """Have a picture of the sealed step taken now."""
         if self._live is not None:
             self._live.want(_Due(step, asyncio.get_running_loop().time()))
 
@@ -97,7 +97,7 @@ class _Roll:
         self._troubles: set[str] = set()
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Until cancelled."""
+        """Take what is asked for, until cancelled."""
         await self._take(_Due(None))
         ready()
         while True:

@@ -29,11 +29,11 @@ class X11Camera:
         self._worker = Worker("screen", self._work, lambda *_: None, self._open.set)
 
     async def run(self) -> None:
-        """See `Camera`."""
+        """Do as `Camera` says of it."""
         await self._worker.run()
 
     async def take(self) -> Shot:
-        """See `Camera`."""
+        """Do as `Camera` says of it."""
         await self._open.wait()
         taken: list[Image.Image] = []
         await self._worker.ask(lambda: taken.append(self._grab()), TAKE_S)

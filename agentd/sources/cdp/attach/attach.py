@@ -138,13 +138,12 @@ class SessionSetup:
         self._suspects.handle(session, params)
         self._precedence.handle(session, params)
 
-    def fetch(self, missing: Iterable[tuple[str, str, str]]) -> None:
-        """Ask for bodies that were not sent along: (session, command, request)."""
-        for session, command, number in missing:
-            on_reply = partial(self._fetched, session, command, number)
-            reply = self._connection.send(command, {"requestId": number}, session, on_reply)
-            self._watch(session, reply)
-            reply.add_done_callback(partial(self._not_fetched, session, command, number))
+    def fetch(self, session: str, command: str, number: str) -> None:
+        """Ask by ``command`` for a body of the request ``number`` that was not sent along."""
+        on_reply = partial(self._fetched, session, command, number)
+        reply = self._connection.send(command, {"requestId": number}, session, on_reply)
+        self._watch(session, reply)
+        reply.add_done_callback(partial(self._not_fetched, session, command, number))
 
     def flush(self, session: str, state: SessionState) -> list[Reply]:
         """Make every document of the session tell what waits in it; also a round trip through its

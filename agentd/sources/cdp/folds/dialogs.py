@@ -24,7 +24,7 @@ def handle_opened(
 def handle_closed(
     browser: BrowserState, session: SessionState, params: DialogClosed
 ) -> Iterator[CdpObservation]:
-    """A dialog was answered."""
+    """Report that a dialog was answered, by whomever."""
     if session.dialog is None and browser.live and browser.settled:
         yield from gap(
             DIALOGS, "a dialog was open before anybody listened; what it said is not known"

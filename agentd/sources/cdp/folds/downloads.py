@@ -32,7 +32,7 @@ ENDS = ("download.finished", "download.canceled")
 def handle_began(
     browser: BrowserState, session: SessionState, params: DownloadWillBegin
 ) -> Iterator[CdpObservation]:
-    """A page begins a download."""
+    """Report that a page begins a download."""
     number, name = params["guid"], params["suggestedFilename"]
     url = browser.secrets.mask_url(params["url"])
     download = Download(session.tab, session.target, url, name)

@@ -64,7 +64,7 @@ def handle_requested(
 def handle_navigated(
     browser: BrowserState, session: SessionState, params: FrameNavigated
 ) -> Iterator[CdpObservation]:
-    """A frame has another document."""
+    """Report that a frame has another document."""
     session.history.moves += 1
     restored = params.get("type") == "BackForwardCacheRestore"
     return _commit(browser, session, params["frame"], heard=True, restored=restored)
@@ -73,7 +73,7 @@ def handle_navigated(
 def handle_navigated_within(
     browser: BrowserState, session: SessionState, params: NavigatedWithinDocument
 ) -> Iterator[CdpObservation]:
-    """A document has another address."""
+    """Report that a document has another address."""
     session.history.moves += 1
     raw = params["url"]
     url = browser.secrets.mask_url(raw)

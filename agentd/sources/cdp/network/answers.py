@@ -14,9 +14,9 @@ def source_of(answer: ResponseData, *, extra: bool | None) -> str:
     """Who gave ``answer`` (`Network.Response`): "" for the server, else a value of `answered_by`.
 
     ``extra``: whether the browser says that the network has told of it, None where it does not say.
-    A service worker's answer is its own, from wherever it took it: that the network gave it to the
-    worker for the same request is for request_dedup.py to find. What came over no connection was made
-    up through DevTools, or by the browser itself.
+    A service worker's answer is its own, from wherever it took it: request_dedup.py finds out
+    whether the network gave it to the worker for the same request. What came over no connection
+    was made up through DevTools, or by the browser itself.
     """
     if answer.get("fromServiceWorker"):
         return _BY_WORKER.get(answer.get("serviceWorkerResponseSource", ""), "worker")

@@ -56,7 +56,7 @@ class Messages:
                 del self._connections[next(iter(self._connections))]
 
     def closed(self, number: str) -> Iterator[CdpObservation]:
-        """The connection is gone."""
+        """Forget a connection that is gone, and end the gap that it stood for."""
         self._connections.pop(number, None)
         if self._nameless.pop(number, None) is not None:
             yield CdpObservation("gap.ended", {"source": "cdp", "of": "message"})
@@ -64,10 +64,9 @@ class Messages:
     def document_gone(self, root: str) -> Iterator[CdpObservation]:
         """The document of the frame ``root`` is gone, and the connections of its session with
         it."""
-        for number in [
-            number for number, session in self._nameless.items() if session.root == root
-        ]:
-            yield from self.closed(number)
+        for number, session in list(self._nameless.items()):
+            if session.root == root:
+                yield from self.closed(number)
 
     def fold(
         self, kind: str, session: SessionState, params: Params, secrets: Secrets
@@ -108,13 +107,14 @@ class Messages:
     def calm(self, connection: _Connection | None = None) -> Iterator[CdpObservation]:
         """End the gap of a flood: nothing was left out of late. Without ``connection``: say what
         stands at a fence."""
-        if not self._flood or (
-            connection is not None and any(one.lost for one in self._connections.values())
-        ):
+        if not self._flood:
+            return
+        connections = self._connections.values()
+        if connection is not None and any(other.lost for other in connections):
             return
         self._flood = False
-        for one in self._connections.values():
-            one.lost = 0
+        for other in connections:
+            other.lost = 0
         yield CdpObservation("gap.ended", {"source": "cdp", "of": "message"})
 
     def _has_room(self, connection: _Connection, second: int) -> bool:

@@ -136,7 +136,7 @@ class RequestEnds:
 
 
 def _finished_fields(request: Request, status: int, *, aborted: bool) -> dict[str, Any]:
-    """The data of a `request.finished`."""
+    """Make the data of a `request.finished`."""
     data = request.about() | {"status": status}
     if request.answer_mime:
         data["mime"] = request.answer_mime

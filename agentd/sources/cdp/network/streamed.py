@@ -25,7 +25,8 @@ class Streamed:
 
     def __init__(self) -> None:
         self._got: bytearray | None = None
-        self._length = self._encoded = 0
+        self._length = 0
+        self._encoded = 0
         self._wanted: int | None = None
 
     def began(self, reply: StreamReply) -> None:
@@ -41,7 +42,7 @@ class Streamed:
             self._wanted = int(length)
 
     def add_data(self, params: DataReceived) -> None:
-        """`Network.dataReceived`."""
+        """Add a piece of the body (`Network.dataReceived`)."""
         self._length += int(params.get("dataLength", 0))
         self._encoded += int(params.get("encodedDataLength", 0))
         self._take(str(params.get("data", "")))

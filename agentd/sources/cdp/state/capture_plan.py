@@ -71,7 +71,7 @@ class CapturePlan:
 
     @property
     def headers(self) -> bool:
-        """Whether any header is wanted."""
+        """Whether any header, of a request or of an answer, is wanted."""
         return self.request_headers is None or bool(self.request_headers) or self.answers_headers
 
     @property
@@ -81,19 +81,26 @@ class CapturePlan:
 
     def enabling(self) -> dict[str, int]:
         """The parameters of `Network.enable`: what the browser has to keep in memory for us."""
-        bodies, answers = self.request_body is not _none, self.response_body is not _none
+        total = resource = post = 0
+        if self.request_body is not _none:
+            total = resource = _KEPT_POSTS
+            post = MAX_BODY_LENGTH
+        if self.response_body is not _none:
+            total = _KEPT_ANSWERS
+            resource = _KEPT_ANSWER
         return {
-            "maxPostDataSize": MAX_BODY_LENGTH if bodies else 0,
-            "maxTotalBufferSize": _KEPT_ANSWERS if answers else _KEPT_POSTS if bodies else 0,
-            "maxResourceBufferSize": _KEPT_ANSWER if answers else _KEPT_POSTS if bodies else 0,
+            "maxPostDataSize": post,
+            "maxTotalBufferSize": total,
+            "maxResourceBufferSize": resource,
         }
 
 
 def _hears(plan: Mapping[str, Any]) -> bool:
-    heard = plan.get("hears")
-    return heard is None or any(
-        kind.startswith(("request.", "message.")) for kind in (*heard, *(plan.get("also") or ()))
-    )
+    kinds = plan.get("hears")
+    if kinds is None:
+        return True
+    also = plan.get("also") or ()
+    return any(kind.startswith(("request.", "message.")) for kind in (*kinds, *also))
 
 
 def _filter(plan: Mapping[str, Any], name: str) -> WantsBody:
@@ -102,7 +109,9 @@ def _filter(plan: Mapping[str, Any], name: str) -> WantsBody:
         return _none
 
     def wants(method: str, url: str) -> int:
-        found = [entry.refused for entry in entries if entry.takes(method, url)]
-        return ALWAYS if any(found) else IF_TAKEN if found else NOBODY
+        refused = [entry.refused for entry in entries if entry.takes(method, url)]
+        if not refused:
+            return NOBODY
+        return ALWAYS if any(refused) else IF_TAKEN
 
     return wants

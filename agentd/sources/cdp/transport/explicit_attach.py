@@ -58,7 +58,7 @@ class ByHand:
         self._parents_told: bool | None = None  # the first target that has one decides
 
     def send(self, message: Message) -> None:
-        """See `DevToolsWire`."""
+        """As the `DevToolsWire` that it stands for does."""
         session = message.get("sessionId")
         if not session:
             message = self._own(message)
@@ -108,7 +108,7 @@ class ByHand:
         self._wire.send({"id": self._last, "method": method, "params": params, **session})
 
     async def messages(self) -> AsyncIterator[Message]:
-        """See `DevToolsWire`."""
+        """As the `DevToolsWire` that it stands for does."""
         async for message in self._wire.messages():
             if (number := message.get("id")) is not None:
                 if number < OWN:
@@ -125,7 +125,7 @@ class ByHand:
                 yield message
 
     async def close(self) -> None:
-        """See `DevToolsWire`."""
+        """As the `DevToolsWire` that it stands for does."""
         await self._wire.close()
 
     def _is_orphan(self, message: Message) -> bool:

@@ -22,7 +22,7 @@ ATTACHING = ("Target.setAutoAttach", "Target.attachToTarget")
 
 
 class Tunnel:
-    """A `Wire` through ``carrier``; ``inbox`` is where the carrier puts what comes."""
+    """A `DevToolsWire` through ``carrier``; ``inbox`` is where the carrier puts what comes."""
 
     def __init__(self, carrier: Carrier, inbox: Inbox) -> None:
         self._carrier = carrier
@@ -36,7 +36,7 @@ class Tunnel:
         ] = {}  # our number -> session and number of what is inside
 
     def send(self, message: Message) -> None:
-        """See `Wire`."""
+        """As the `DevToolsWire` that it stands for does."""
         number, method, params = message["id"], message["method"], message["params"]
         if method in ATTACHING:
             params = params | {"flatten": False}
@@ -63,13 +63,13 @@ class Tunnel:
         self._carrier.send(message["id"], message["method"], message["params"])
 
     async def messages(self) -> AsyncIterator[Message]:
-        """See `Wire`."""
+        """As the `DevToolsWire` that it stands for does."""
         async for message in self._inbox.messages():
             for one in self._unpack("", message):
                 yield one
 
     async def close(self) -> None:
-        """See `Wire`."""
+        """As the `DevToolsWire` that it stands for does."""
         self._carrier.close()
 
     def _unpack(self, session: str, message: Message) -> Iterator[Message]:
