@@ -141,9 +141,7 @@ def test_a_redirect_that_could_not_be_followed_was_not_sent_on(early: bool) -> N
     onward = {"method": "POST", "url": "https://a.example:1/"}
     redirect = head(307, headers={"Location": "https://a.example:1/"})
     sent(fold, request=onward, redirectResponse=redirect, redirectHasExtraInfo=True)
-    [(kind, failed)] = told(
-        fold, "loadingFailed", requestId="1", errorText="net::ERR_UNSAFE_PORT"
-    )
+    [(kind, failed)] = told(fold, "loadingFailed", requestId="1", errorText="net::ERR_UNSAFE_PORT")
     assert (kind, failed["error"]) == ("request.failed", "net::ERR_UNSAFE_PORT")
     assert "sent" not in failed
 
