@@ -17,8 +17,8 @@ from milestoned_client.adapters.settings import Settings
 from websockets.sync.client import connect
 
 from benchmarks.measure import line
-from lab.demo.parts import Service, start_service
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoService, start_service
+from lab.demo.processes import DemoProcesses
 
 ROUNDS, WARM = 400, 40
 TASK: dict[str, Any] = {
@@ -50,7 +50,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     """Print the figures: one sample a request, one connection, every round asks each once."""
-    with tempfile.TemporaryDirectory() as folder, Parts(Path(folder) / "logs") as parts:
+    with tempfile.TemporaryDirectory() as folder, DemoProcesses(Path(folder) / "logs") as parts:
         service = start_service(parts, Path(folder) / "service")
         with RewardClient(service.url, service.token) as client:
             client.register_task(TASK)
@@ -66,7 +66,7 @@ def main() -> None:
         line(f"{name}, ms more", f"{seconds - core:+.2f}", "wanted <= 1")
 
 
-def _runs(service: Service, client: RewardClient) -> dict[str, Callable[[], Any]]:
+def _runs(service: DemoService, client: RewardClient) -> dict[str, Callable[[], Any]]:
     """What is timed, by name; RESET is not: its answer ends the episode, so each step needs one
     before it."""
     bare = httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {service.token}"})

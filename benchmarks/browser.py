@@ -15,8 +15,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.measure import beside, line, quantile
 from lab.demo.needs import find_chromium
-from lab.demo.parts import Service, start_daemon, start_service, start_shop
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoService, start_daemon, start_service, start_shop
+from lab.demo.processes import DemoProcesses
 
 FLAGS = (
     "--no-sandbox",
@@ -43,10 +43,10 @@ class Bench(NamedTuple):
     """What is measured: a service, a client of it, and an agent's page on the shop, over a folder
     of their own."""
 
-    parts: Parts
+    parts: DemoProcesses
     folder: Path
     shop: str
-    service: Service
+    service: DemoService
     client: RewardClient
     page: Page
 
@@ -54,7 +54,7 @@ class Bench(NamedTuple):
 @contextmanager
 def bench() -> Iterator[Bench]:
     """The set-up that every benchmark beside a browser has."""
-    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
+    with tempfile.TemporaryDirectory() as name, DemoProcesses(Path(name) / "logs") as parts:
         folder = Path(name)
         shop = start_shop(parts, folder / "shop", 0)
         service = start_service(parts, folder / "service")

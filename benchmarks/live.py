@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 from benchmarks.browser import bench, watched
 from benchmarks.measure import line, quantile
 from lab.demo.needs import find_chromium
-from lab.demo.parts import Service
+from lab.demo.parts import DemoService
 
 CLICKS = 40
 PATIENCE_S = 30
@@ -48,7 +48,7 @@ def main() -> None:
 class _Looker:
     """Another browser, in a thread of its own: Playwright's calls that wait are one a thread."""
 
-    def __init__(self, service: Service, episode: str) -> None:
+    def __init__(self, service: DemoService, episode: str) -> None:
         self._service, self._episode = service, episode
         self._asks: SimpleQueue[str | None] = SimpleQueue()
         self._told: SimpleQueue[float | Exception] = SimpleQueue()
@@ -105,7 +105,7 @@ class _Looker:
 
 
 @contextmanager
-def _looked_at(service: Service, episode: str) -> Iterator[_Looker]:
+def _looked_at(service: DemoService, episode: str) -> Iterator[_Looker]:
     looker = _Looker(service, episode)
     try:
         looker.begin()

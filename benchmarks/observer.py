@@ -64,8 +64,9 @@ PLANS: dict[str, Mapping[str, Any]] = {
     "one attribute": {"also": ["attribute.changed"], "attributes": ["class"]},
     "all kinds": {
         "also": [
-            "text.appeared", "text.disappeared", "element.appeared", "element.disappeared", "attribute.changed",
-            "element.hovered", "element.focused", "page.scrolled", "text.selected", "field.typed",
+            "text.appeared", "text.disappeared", "element.appeared", "element.disappeared",
+            "attribute.changed", "element.hovered", "element.focused", "page.scrolled",
+            "text.selected", "field.typed",
         ],
         "attributes": ["class"],
     },

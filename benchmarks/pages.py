@@ -26,8 +26,8 @@ from benchmarks.wire import drive, request
 from detectors.model.codec import GENESIS, encode_segment, sha256
 from detectors.model.types import Event
 from lab.demo.needs import find_chromium
-from lab.demo.parts import Service, start_service
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoService, start_service
+from lab.demo.processes import DemoProcesses
 from tests.support.postgres import Postgres, programs
 
 TASK: dict[str, Any] = {
@@ -41,8 +41,10 @@ TASK: dict[str, Any] = {
     ],
 }
 STEPS, PER_STEP, LOADS, LISTED, NEWS = 500, 20, 7, 100_000, 20
-PAGES = ("/login", "/episodes", "/fleet", "/tasks", "/tasks/bench/pages", "/editor?task=bench/pages", "/training",
-         "/label", "/audit")  # fmt: skip
+PAGES = (
+    "/login", "/episodes", "/fleet", "/tasks", "/tasks/bench/pages", "/editor?task=bench/pages",
+    "/training", "/label", "/audit",
+)  # fmt: skip
 LISTS = (
     "/episodes",
     "/episodes?outcome=success",
@@ -73,7 +75,7 @@ EMPTY = """async () => { const took = []; let before = performance.now();
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
+    with tempfile.TemporaryDirectory() as name, DemoProcesses(Path(name) / "logs") as parts:
         service = start_service(parts, Path(name) / "service")
         with _client(service) as client, _tab(service) as page:
             episode, token = _open(client)
@@ -93,7 +95,7 @@ def main() -> None:
 
 
 @contextmanager
-def _client(service: Service) -> Iterator[httpx.Client]:
+def _client(service: DemoService) -> Iterator[httpx.Client]:
     token = {"authorization": f"Bearer {service.token}"}
     with httpx.Client(base_url=service.url, headers=token, timeout=60) as client:
         client.post("/v1/tasks", json=TASK).raise_for_status()
@@ -101,7 +103,7 @@ def _client(service: Service) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def _tab(service: Service) -> Iterator[Page]:
+def _tab(service: DemoService) -> Iterator[Page]:
     """A browser's tab of somebody who is logged in."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
@@ -258,7 +260,7 @@ def _news(client: httpx.Client, page: Page) -> None:
     line("longest, ms", f"{max(took) * 1000:.0f}")
 
 
-def _lists(store: str, service: Service) -> None:
+def _lists(store: str, service: DemoService) -> None:
     """The lists with 100,000 episodes in them, as the server answers."""
     port = urlsplit(service.url).port or 0
     with _client(service) as client:

@@ -25,8 +25,8 @@ from benchmarks.measure import beside, line, rate
 from benchmarks.wire import drive, request
 from detectors.model.codec import decode_segment
 from detectors.task.task_json import task_to_json
-from lab.demo.parts import Service, start_service
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoService, start_service
+from lab.demo.processes import DemoProcesses
 from tests.support.postgres import Postgres, programs
 
 EPISODES, SEGMENTS, SIZE, ROUNDS = 8, 25, 500, 11
@@ -34,12 +34,13 @@ READS = 4000
 
 
 Insert = Callable[[str, list[bytes]], float]
-"""Seconds for one process to unpack, decode and insert segments at a place, each in a transaction of its own."""
+"""Seconds for one process to unpack, decode and insert segments at a place, each in a transaction
+of its own."""
 
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as made, Parts(Path(made) / "logs") as parts:
+    with tempfile.TemporaryDirectory() as made, DemoProcesses(Path(made) / "logs") as parts:
         folder = Path(made)
         service = start_service(parts, folder / "service")
         with _client(service) as client:
@@ -77,7 +78,7 @@ def main() -> None:
 
 
 @contextmanager
-def _client(service: Service) -> Iterator[httpx.Client]:
+def _client(service: DemoService) -> Iterator[httpx.Client]:
     token = {"authorization": f"Bearer {service.token}"}
     with httpx.Client(base_url=service.url, headers=token, timeout=60) as client:
         for rules in (workload.task(10), workload.deaf()):
@@ -86,7 +87,11 @@ def _client(service: Service) -> Iterator[httpx.Client]:
 
 
 def ingest(
-    store: str, service: Service, client: httpx.Client, place: Callable[[int], str], insert: Insert
+    store: str,
+    service: DemoService,
+    client: httpx.Client,
+    place: Callable[[int], str],
+    insert: Insert,
 ) -> None:
     """Durable events a second: over HTTP with detection, under rules that hear nothing of it, and
     by one process that only stores them."""
@@ -173,7 +178,7 @@ def _into_postgres(url: str, frames: list[bytes]) -> float:
     return asyncio.run(insert())
 
 
-def _rewards(service: Service, client: httpx.Client) -> list[list[bytes]]:
+def _rewards(service: DemoService, client: httpx.Client) -> list[list[bytes]]:
     """`READS` requests for the sealed rewards of an episode, on 8 connections."""
     episode, token, frames = _frames(client, 999)
     drive(urlsplit(service.url).port or 0, [_posts(episode, token, frames)])
@@ -182,7 +187,7 @@ def _rewards(service: Service, client: httpx.Client) -> list[list[bytes]]:
     return [[request("GET", path, service.token) for path in paths] for _ in range(8)]
 
 
-def workers(one: Service, two: Service, client: httpx.Client) -> None:
+def workers(one: DemoService, two: DemoService, client: httpx.Client) -> None:
     """Requests a second of sealed rewards at one worker, and at two on the same Postgres with half
     of them each."""
     rewards = _rewards(one, client)
@@ -204,7 +209,7 @@ def workers(one: Service, two: Service, client: httpx.Client) -> None:
     line("two workers / one", beside(alone, shared), "of two cores, that the clients need too")
 
 
-def reads(service: Service, client: httpx.Client) -> None:
+def reads(service: DemoService, client: httpx.Client) -> None:
     """Requests a second of a sealed reward, and of a route that does nothing."""
     port = urlsplit(service.url).port or 0
     rewards = _rewards(service, client)

@@ -21,7 +21,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NAMES, RECORD, REPLAY = "dom-accessibility-api@0.7.1", "@rrweb/record@2.1.6", "@rrweb/replay@2.1.6"
 CODEMIRROR = (
     "@codemirror/autocomplete@6.20.4", "@codemirror/commands@6.11.1", "@codemirror/lang-yaml@6.1.3",
-    "@codemirror/language@6.13.1", "@codemirror/state@6.7.6", "@codemirror/view@6.43.15", "@lezer/highlight@1.2.5",
+    "@codemirror/language@6.13.1", "@codemirror/state@6.7.6", "@codemirror/view@6.43.15",
+    "@lezer/highlight@1.2.5",
 )  # fmt: skip
 HTMX, CHARTS = "htmx.org@4.0.1", "chart.js@4.6.1"
 PACKAGES = (NAMES, "esbuild@0.28.2", RECORD, REPLAY, HTMX, CHARTS, *CODEMIRROR)
@@ -72,8 +73,9 @@ def build(root: Path) -> bool:
     modules = root / SCRATCH / "node_modules"
     if not all(_installed(modules, package) for package in PACKAGES):
         modules.parent.mkdir(parents=True, exist_ok=True)
-        _npm("install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
-             *HASTE, f"--prefix={modules.parent}", *PACKAGES, cwd=modules.parent)  # fmt: skip
+        options = "--no-save --no-package-lock --no-audit --no-fund --ignore-scripts".split()
+        prefix = f"--prefix={modules.parent}"
+        _npm("install", *options, *HASTE, prefix, *PACKAGES, cwd=modules.parent)
     _untouching(modules)
     _write(
         root / VISUAL,

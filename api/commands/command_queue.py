@@ -1,4 +1,4 @@
-"""The harness speaks, the daemon journals, the log shows it: the service's side of that way."""
+"""Waiting for commands of a harness: by its daemon for the next, by itself for what they became."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Channel:
                 break
         if seq is None:
             return {"command": queued.number, "step": queued.step, "status": "queued"}
-        step = (
-            queued.step if queued.step is not None else await self._commands.step_at(episode, seq)
-        )
+        step = queued.step
+        if step is None:
+            step = await self._commands.step_at(episode, seq)
         return {"command": queued.number, "step": step, "seq": seq}
 
     async def closed(self, episode: str, deadline: Deadline) -> Any:
@@ -46,7 +46,7 @@ class Channel:
         while True:
             changed = self._notifier.watch(log_of(episode))
             row = await self._episodes.get(episode)
-            if row.status == "closed" or not await self._notifier.wait(
-                changed, deadline.remaining_s()
-            ):
+            if row.status == "closed":
+                return row
+            if not await self._notifier.wait(changed, deadline.remaining_s()):
                 return row

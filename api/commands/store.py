@@ -107,8 +107,8 @@ class Commands:
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             given = {"action": action} if step is None else {"step": step, "action": action}
-            found = await _same_intent(conn, episode, intent, "step.began", given)
-            if found is None:
+            queued = await _same_intent(conn, episode, intent, "step.began", given)
+            if queued is None:
                 last = await _last_begun(conn, row)
                 step = last + 1 if step is None else step
                 if step == last:
@@ -119,11 +119,10 @@ class Commands:
                 if step != last + 1:
                     raise WrongStepError(f"step: got {step}, wanted {last + 1}", wanted=last + 1)
                 _refuse_closing(row)
-                found = await _insert(
-                    conn, episode, "step.began", {"step": step, "action": action}, step, intent
-                )
+                data = {"step": step, "action": action}
+                queued = await _insert(conn, episode, "step.began", data, step, intent)
         self._notifier.tell(commands_of(episode))
-        return found
+        return queued
 
     async def end(self, episode: str, step: int, intent: str | None) -> Queued:
         """End the step that began last, or find its end. Raises `WrongStepError`,
@@ -162,7 +161,9 @@ class Commands:
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             if row.status == "open":
-                data = {"reason": reason} | ({"truncated": True} if truncated else {})
+                data: dict[str, Any] = {"reason": reason}
+                if truncated:
+                    data["truncated"] = True
                 await _insert(conn, episode, "episode.close", data, None, None)
                 await mark_closing(conn, episode)
         self._notifier.tell(commands_of(episode))
@@ -184,10 +185,10 @@ async def _existing(conn: AsyncConnection, episode: str, kind: str, step: int) -
     row = (await conn.execute(_OF_STEP, {"episode": episode, "kind": kind, "step": step})).first()
     if row is not None:
         return Queued(row.number, step, row.seq)
-    told = (await conn.execute(_STEP, {"episode": episode, "step": step})).first()
-    if told is None:
+    logged = (await conn.execute(_STEP, {"episode": episode, "step": step})).first()
+    if logged is None:
         return Queued(None, step, None)
-    return Queued(None, step, told.began if kind == "step.began" else told.ended)
+    return Queued(None, step, logged.began if kind == "step.began" else logged.ended)
 
 
 async def _same_intent(

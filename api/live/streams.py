@@ -332,9 +332,7 @@ class Streams:
 
     async def _render(self, wanted: WatchQuery, row: Any, after: int) -> AsyncIterator[bytes]:
         labels = orjson.loads(row.labels)
-        if row.tenant != wanted.tenant or not _has(labels, wanted.labels):
-            return
-        if "event" not in wanted.kinds and not row.earned:
+        if not _is_wanted(wanted, row, labels):
             return
         frames = await self._frames(row)
         head = orjson.dumps({"episode": row.episode, "task": row.task, "labels": labels})[:-1]
@@ -378,8 +376,15 @@ def _id(place: Place, seq: int) -> bytes:
     return b"%d.%d.%d" % (*place, seq)
 
 
-def _has(labels: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
-    return all(key in labels and label_text(labels[key]) == value for key, value in wanted.items())
+def _is_wanted(wanted: WatchQuery, row: Any, labels: Mapping[str, Any]) -> bool:
+    """Whether the arrival may have something for the watcher: ``labels`` are its episode's."""
+    if row.tenant != wanted.tenant:
+        return False
+    if "event" not in wanted.kinds and not row.earned:
+        return False
+    return all(
+        key in labels and label_text(labels[key]) == value for key, value in wanted.labels.items()
+    )
 
 
 def _sent(name: str, id: int | bytes, body: bytes) -> bytes:

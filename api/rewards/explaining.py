@@ -25,7 +25,7 @@ class Explained:
 
 
 def in_general(rules: Ruleset) -> list[Explained]:
-    """What each milestone waits for."""
+    """Explain what each milestone of the task waits for."""
     return [
         Explained(m.id, rules.share[n], (*waits_for(m.when), *terms(m)), ())
         for n, m in enumerate(rules.task.milestones)
@@ -72,7 +72,7 @@ class _Why:
         self._masked = {r.step: r.reason for r in rewards if r.mask}
 
     def explain(self, n: int) -> Iterator[str]:
-        """Lines on one milestone."""
+        """Yield lines on milestone number ``n``: what it paid, or why it did not."""
         spec = self._rules.task.milestones[n]
         rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
         for alarm in self._alarms:

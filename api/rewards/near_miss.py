@@ -86,9 +86,8 @@ class Misses:
             if event.kind in node.rule.heard_kinds(node.args):
                 try:
                     miss = _miss(node.rule, node.args, event, world, step)
-                except (
-                    Exception
-                ):  # as in detectors/engine/conditions.py: the step's reason names it
+                # As in detectors/engine/conditions.py: the step's reason names it.
+                except Exception:
                     if foreign(node.rule.name) is None:
                         raise
                     continue
@@ -102,22 +101,18 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     try:
         level = _level(rule, args, event, world)
     except UnseenError as unseen:
-        return Miss(
-            event, step, (), len(names), unseen.known.level if unseen.known else 0.0, str(unseen)
-        )
+        known_level = unseen.known.level if unseen.known else 0.0
+        return Miss(event, step, (), len(names), known_level, str(unseen))
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)
     free = {name: _Anything() for name in names}
     if _level_free(rule, replace(args, **free), event, world) <= 0:
         return Miss(event, step, (), len(names), level)
-    failed = [
-        name
-        for name in names
-        if _level_free(
-            rule, replace(args, **{k: v for k, v in free.items() if k != name}), event, world
-        )
-        < 1.0
-    ]
+    failed = []
+    for name in names:
+        others = {other: anything for other, anything in free.items() if other != name}
+        if _level_free(rule, replace(args, **others), event, world) < 1.0:
+            failed.append(name)
     return Miss(event, step, tuple(failed), len(names), level)
 
 
@@ -142,9 +137,8 @@ def in_words(miss: Miss | None, rule: str, given: Any) -> str:
     """One line: the event that came nearest, and what of it was otherwise."""
     if miss is None:
         return "nothing of that kind happened"
-    where = f"event {miss.event.seq}" + (
-        f" in step {miss.step}" if miss.step >= 0 else " before the first step"
-    )
+    place = f"in step {miss.step}" if miss.step >= 0 else "before the first step"
+    where = f"event {miss.event.seq} {place}"
     shown = clip(line(miss.event).split(miss.event.source, 1)[1])
     if 0 < miss.level < 1:
         return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"

@@ -65,19 +65,16 @@ def tiers_in_words(rules: Ruleset) -> Iterator[str]:
 
 def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:
     """Lines that say a condition, its parts indented below it."""
-    found, indent = rules()[condition.rule], "  " * depth
+    rule, indent = rules()[condition.rule], "  " * depth
     # A list is alternatives everywhere, but for a goal: that requires all of it.
     by = " and " if condition.rule == "goal" else " or "
-    given = ", ".join(
-        f"{name} {value_in_words(value, by)}" for name, value in condition.args.items()
-    )
-    if isinstance(found, Rule):
-        sentence = " ".join(found.doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
-        yield f"{indent}{condition.rule}: {sentence}" + (f" ({given})" if given else "")
+    arguments = [f"{name} {value_in_words(value, by)}" for name, value in condition.args.items()]
+    given = f" ({', '.join(arguments)})" if arguments else ""
+    if isinstance(rule, Rule):
+        sentence = " ".join(rule.doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+        yield f"{indent}{condition.rule}: {sentence}{given}"
         return
-    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}" + (
-        f" ({given})" if given else ""
-    )
+    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}{given}"
     for part in condition.of:
         yield from waits_for(part, depth + 1)
 
@@ -103,22 +100,26 @@ def terms(m: MilestoneSpec) -> Iterator[str]:
 
 
 def window_in_words(window: Window) -> str:
-    """``2 steps and 30 seconds``."""
+    """Render a window as ``2 steps and 30 seconds``."""
     parts = ((window.steps, "steps"), (window.seconds, "seconds"))
     return " and ".join(f"{value:g} {unit}" for value, unit in parts if value is not None)
 
 
 def value_in_words(value: Any, by: str = " or ") -> str:
     """A matcher as a task has it, in words; long ones are cut."""
+    text = _whole_value_in_words(value, by)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _whole_value_in_words(value: Any, by: str) -> str:
     if isinstance(value, Mapping):
-        said = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
-        said = f"{{{said}}}" if len(value) > 1 else said
-    elif isinstance(value, list | tuple):
-        said = by.join(map(value_in_words, value[:8])) + (f"{by}…" if len(value) > 8 else "")
-    elif isinstance(value, bool):
-        said = "yes" if value else "no"
-    elif isinstance(value, float):
-        said = number_in_words(value)
-    else:
-        said = f"“{value}”" if isinstance(value, str) else str(value)
-    return said if len(said) <= 200 else said[:199] + "…"
+        members = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
+        return f"{{{members}}}" if len(value) > 1 else members
+    if isinstance(value, list | tuple):
+        more = f"{by}…" if len(value) > 8 else ""
+        return by.join(map(value_in_words, value[:8])) + more
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number_in_words(value)
+    return f"“{value}”" if isinstance(value, str) else str(value)

@@ -20,11 +20,9 @@ class RewardReader:
 
     def at_once(self, tenant: str, episode: str, step: int) -> bytes | None:
         """The sealed reward where it and whose it is are in memory: the whole of the fast way."""
-        return (
-            self._ledger.remembered(episode, step)
-            if self._episodes.surely_owned(tenant, episode)
-            else None
-        )
+        if self._episodes.surely_owned(tenant, episode):
+            return self._ledger.remembered(episode, step)
+        return None
 
     async def read(self, tenant: str, episode: str, step: int, deadline: Deadline) -> bytes:
         """The final reward, or when time is up a `settling` or `escalating` one. Raises
@@ -33,29 +31,30 @@ class RewardReader:
         while True:
             changed = self._notifier.watch(log_of(episode))
             body, final = await self._ledger.stored(episode, step)
-            if body is not None and (
-                final or not await self._notifier.wait(changed, deadline.remaining_s())
-            ):
+            if body is None:
+                row = await self._episodes.get(episode)
+                if _is_past(row, step):
+                    # The row may be younger than the first look, so one more look decides.
+                    body, final = await self._ledger.stored(episode, step)
+                    if body is None:
+                        raise await self._missing(row, step)
+                    if not final:
+                        continue
+                else:
+                    body = _unsealed(row, step)
+            if final or not await self._notifier.wait(changed, deadline.remaining_s()):
                 return body
-            if body is not None:
-                continue
-            row = await self._episodes.get(episode)
-            if (row.step is not None and step < row.step) or row.status == "closed":
-                # The row may be younger than the first look, so one more look decides.
-                body, final = await self._ledger.stored(episode, step)
-                if body is None:
-                    return await self._missing(row, step)
-                if final:
-                    return body
-                continue
-            if not await self._notifier.wait(changed, deadline.remaining_s()):
-                return _unsealed(row, step)
 
-    async def _missing(self, row: Any, step: int) -> bytes:
+    async def _missing(self, row: Any, step: int) -> NotFoundError:
         last = await self._ledger.last_step(row.id)
-        raise NotFoundError(
+        return NotFoundError(
             f"step: episode {row.id} has no step {step}; its last step is {last}", last_step=last
         )
+
+
+def _is_past(row: Any, step: int) -> bool:
+    """Whether the episode's log is beyond the step, which then has its reward or never gets one."""
+    return row.status == "closed" or (row.step is not None and step < row.step)
 
 
 def _unsealed(row: Any, step: int) -> bytes:

@@ -26,7 +26,7 @@ import psutil
 
 from benchmarks.measure import line, quantile
 from lab.demo.parts import same_imports
-from lab.demo.processes import DemoProcess, Parts, console
+from lab.demo.processes import DemoProcess, DemoProcesses, console
 from tests.support.postgres import Postgres
 
 REPLICAS = 2
@@ -61,7 +61,7 @@ def main(minutes: float, sandboxes: int, step_s: float) -> None:
     with (
         tempfile.TemporaryDirectory() as where,
         Postgres(settings=("max_connections=200", "shared_buffers=256MB")) as postgres,
-        Parts(Path(where) / "logs") as parts,
+        DemoProcesses(Path(where) / "logs") as parts,
     ):
         folder, url = Path(where), postgres.database()
         replicas = [_replica(parts, folder / f"replica{n}", url, admin) for n in range(REPLICAS)]
@@ -83,7 +83,7 @@ def main(minutes: float, sandboxes: int, step_s: float) -> None:
         _report(sandboxes, step_s, before, after, memory, told)
 
 
-def _replica(parts: Parts, data: Path, database: str, admin: str) -> Replica:
+def _replica(parts: DemoProcesses, data: Path, database: str, admin: str) -> Replica:
     port_file = data / "port"
     command = [
         *console("milestoned", "api.cli.main"),
@@ -108,7 +108,7 @@ def _replica(parts: Parts, data: Path, database: str, admin: str) -> Replica:
 
 
 def _sandboxes(
-    parts: Parts, folder: Path, replicas: list[Replica], token: str, count: int
+    parts: DemoProcesses, folder: Path, replicas: list[Replica], token: str, count: int
 ) -> list[int]:
     pids, first = [], 0
     for n in range(SANDBOX_PROCESSES):
@@ -124,7 +124,12 @@ def _sandboxes(
 
 
 def _trainers(
-    parts: Parts, folder: Path, replicas: list[Replica], token: str, episodes: int, step_s: float
+    parts: DemoProcesses,
+    folder: Path,
+    replicas: list[Replica],
+    token: str,
+    episodes: int,
+    step_s: float,
 ) -> DemoProcess:
     said = [
         token,
@@ -150,7 +155,7 @@ def _until(client: httpx.Client, url: str, sandboxes: int) -> None:
         time.sleep(0.5)
 
 
-def _watch(minutes: float, roles: dict[str, list[int]], parts: Parts) -> dict[str, float]:
+def _watch(minutes: float, roles: dict[str, list[int]], parts: DemoProcesses) -> dict[str, float]:
     """The most memory that each role took while the fleet ran."""
     most: dict[str, float] = dict.fromkeys(roles, 0.0)
     until = time.monotonic() + minutes * 60

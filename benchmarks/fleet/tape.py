@@ -13,7 +13,8 @@ from api.replay.recordings import read_recording
 from detectors.model.types import Event
 
 RECORDING = Path(__file__).with_name("shop.mrec")
-"""What `milestoned demo` recorded of its agent in a real Chromium: 18 steps in the shop of examples/shop."""
+"""What `milestoned demo` recorded of its agent in a real Chromium: 18 steps in the shop of
+examples/shop."""
 TASK = Path(__file__).parents[2] / "examples" / "shop" / "task.yaml"
 OWN = ("episode.opened", "episode.closed", "step.began", "step.ended", "step.sealed")
 """Kinds that the sandbox's own journal writes."""

@@ -36,8 +36,12 @@ SEEDS, RUNS = 5, 4
 ACT_MS = 1_500
 READ_MS = 5_000
 WHOLE = 0.99
-"""What a page pays at least for all that it asks for: some pay a part for a part, which is no success."""
-KINDS = "text.appeared,text.disappeared,element.appeared,element.disappeared,element.focused,attribute.changed"
+"""What a page pays at least for all that it asks for: some pay a part for a part, which is no
+success."""
+KINDS = (
+    "text.appeared,text.disappeared,element.appeared,element.disappeared,element.focused,"
+    "attribute.changed"
+)
 """What is asked for beside the kinds that are always told."""
 HIDDEN = "#reward-display, #click-canvas { display: none !important }"
 DONE = "() => WOB_DONE_GLOBAL === true"

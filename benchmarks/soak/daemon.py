@@ -19,8 +19,8 @@ from milestoned_client import RewardClient
 from benchmarks.soak.scene import Scene
 from detectors.model.codec import decode_segment, split_segments
 from detectors.model.types import Event
-from lab.demo.parts import Service, same_imports, start_daemon
-from lab.demo.processes import DemoProcess, Parts, console
+from lab.demo.parts import DemoService, same_imports, start_daemon
+from lab.demo.processes import DemoProcess, DemoProcesses, console
 
 WAIT_S = 60.0
 
@@ -29,7 +29,7 @@ class Recording:
     """`agentd record` with every source, its steps told over its port. ``also``: with every kind
     too, those that are told only where somebody asks for them (appearing texts, hovering, ...)."""
 
-    def __init__(self, parts: Parts, scene: Scene, out: Path, *, also: bool = True) -> None:
+    def __init__(self, parts: DemoProcesses, scene: Scene, out: Path, *, also: bool = True) -> None:
         command = [
             *console("agentd", "agentd.cli.main"),
             "record",
@@ -121,7 +121,9 @@ def two_fields(address: str) -> dict[str, Any]:
 
 
 @contextmanager
-def recorded(parts: Parts, scene: Scene, folder: Path, n: int, *, also: bool) -> Iterator[None]:
+def recorded(
+    parts: DemoProcesses, scene: Scene, folder: Path, n: int, *, also: bool
+) -> Iterator[None]:
     """The daemon, recording; ``also``: every kind."""
     recording = Recording(
         parts, scene, folder / f"{'all' if also else 'usual'}-{n}.mrec", also=also
@@ -133,7 +135,7 @@ def recorded(parts: Parts, scene: Scene, folder: Path, n: int, *, also: bool) ->
 
 @contextmanager
 def only_two_fields(
-    parts: Parts, scene: Scene, folder: Path, n: int, service: Service
+    parts: DemoProcesses, scene: Scene, folder: Path, n: int, service: DemoService
 ) -> Iterator[None]:
     """The daemon, for an episode of the task of `two_fields`."""
     with RewardClient(service.url, service.token) as client:

@@ -18,7 +18,7 @@ from benchmarks.soak.counts import hold, kinds, losses
 from benchmarks.soak.daemon import Recording, only_two_fields, recorded
 from benchmarks.soak.scene import Scene, playing
 from lab.demo.parts import start_service
-from lab.demo.processes import Parts
+from lab.demo.processes import DemoProcesses
 
 WARM_MIN = 5.0
 """Minutes before memory is compared; a third of a shorter run."""
@@ -33,7 +33,7 @@ def main(minutes: float = 30.0, out: Path = Path(".build/soak.json")) -> None:
     """Print the figures, and write them to ``out``."""
     with (
         tempfile.TemporaryDirectory(prefix="milestoned-soak-") as name,
-        Parts(Path(name) / "logs") as parts,
+        DemoProcesses(Path(name) / "logs") as parts,
     ):
         folder = Path(name)
         with playing(folder) as scene:
@@ -48,7 +48,7 @@ def steps(minutes: float = 10.0, out: Path = Path(".build/soak-steps.json")) -> 
     """Only the step times, for ``minutes``."""
     with (
         tempfile.TemporaryDirectory(prefix="milestoned-soak-") as name,
-        Parts(Path(name) / "logs") as parts,
+        DemoProcesses(Path(name) / "logs") as parts,
         playing(Path(name)) as scene,
     ):
         figures = step_times(parts, scene, Path(name), minutes)
@@ -65,7 +65,7 @@ def _write(figures: dict[str, Any], out: Path) -> None:
 # -- memory and losses
 
 
-def soak(parts: Parts, scene: Scene, folder: Path, minutes: float) -> dict[str, Any]:
+def soak(parts: DemoProcesses, scene: Scene, folder: Path, minutes: float) -> dict[str, Any]:
     """One daemon that hears everything, for ``minutes``."""
     scene.reload()
     recording = Recording(parts, scene, folder / "soak.mrec")
@@ -145,7 +145,7 @@ def _print_soak(figures: dict[str, Any]) -> None:
 # -- step times
 
 
-def step_times(parts: Parts, scene: Scene, folder: Path, minutes: float) -> dict[str, Any]:
+def step_times(parts: DemoProcesses, scene: Scene, folder: Path, minutes: float) -> dict[str, Any]:
     """The agent's step without the daemon, and with one that hears everything, what is told
     unasked, two fields."""
     service = start_service(parts, folder / "service")

@@ -28,8 +28,8 @@ from milestoned_client import RewardClient
 from examples.learning.table import table
 from examples.learning.tasks import KINDS, task
 from lab.demo.needs import find_chromium
-from lab.demo.parts import Service, start_service
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoService, start_service
+from lab.demo.processes import DemoProcesses
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-learning" / "bin" / "python"
@@ -67,7 +67,7 @@ def served() -> Iterator[str]:
 
 
 def trained(
-    service: Service, page: str, kind: str, seed: int, most: int, folder: Path
+    service: DemoService, page: str, kind: str, seed: int, most: int, folder: Path
 ) -> dict[str, Any]:
     """One run, in a process of its own. Raises `RuntimeError` with its last words where it
     fails."""
@@ -109,7 +109,7 @@ def compared(kinds: list[str], seeds: int, most: int, workers: int) -> list[dict
     """Every run's outcome; the longest ones begin first."""
     with (
         tempfile.TemporaryDirectory() as name,
-        Parts(Path(name) / "logs") as parts,
+        DemoProcesses(Path(name) / "logs") as parts,
         served() as page,
     ):
         folder = Path(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import Any
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -26,7 +25,7 @@ _SECONDS = (1e9, 4e9)
 """Numbers that are a time in seconds since 1970: 2001 to 2096."""
 
 
-def day_of(value: Any) -> str | None:
+def day_of(value: object) -> str | None:
     """The day of a point in time, as 2026-03-08; None for what is none.
 
     A text is one as ISO 8601 has it, with a time of day or without. A number is one in seconds or
@@ -36,13 +35,14 @@ def day_of(value: Any) -> str | None:
         found = _STAMP.fullmatch(value)
         return found[1] if found and _is_day(found[1]) else None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        for seconds in (value, value / 1000 if abs(value) < 1e15 else 0):
-            if _SECONDS[0] <= seconds <= _SECONDS[1]:
-                return datetime.fromtimestamp(float(seconds), UTC).date().isoformat()
+        earliest, latest = _SECONDS
+        for unit in (1, 1000):  # seconds, milliseconds
+            if earliest * unit <= value <= latest * unit:
+                return datetime.fromtimestamp(value / unit, UTC).date().isoformat()
     return None
 
 
-def minute_of(value: Any) -> str | None:
+def minute_of(value: object) -> str | None:
     """The time of day of a text that is a point in time, as 08:30; None for a day alone."""
     found = _STAMP.fullmatch(value) if isinstance(value, str) else None
     return found[2] if found else None
@@ -50,11 +50,9 @@ def minute_of(value: Any) -> str | None:
 
 def is_named(day: str, text: str) -> bool:
     """Whether ``text`` names ``day``: a date without its year names that day of every year."""
-    year, month, number = map(int, day.split("-"))
-    return any(
-        (month, number) == (m, d) and (y is None or y in (year, year % 100))
-        for y, m, d in _dates(text)
-    )
+    year, *month_and_day = map(int, day.split("-"))
+    years = (None, year, year % 100)
+    return any([m, d] == month_and_day and y in years for y, m, d in _dates(text))
 
 
 def is_minute_named(minute: str, text: str) -> bool:
@@ -68,18 +66,27 @@ def _dates(text: str) -> Iterator[tuple[int | None, int, int]]:
     for y, m, d in _ISO.findall(text):
         yield int(y), int(m), int(d)
     for name, d, y in _MONTH_FIRST.findall(text):
-        yield int(y) if y else None, _MONTHS.index(name[:3].lower()) + 1, int(d)
+        yield _year(y), _month(name), int(d)
     for d, name, y in _DAY_FIRST.findall(text):
-        yield int(y) if y else None, _MONTHS.index(name[:3].lower()) + 1, int(d)
-    for one, other, y in _SLASHED.findall(text):
-        yield int(y) if y else None, int(one), int(other)
-        yield int(y) if y else None, int(other), int(one)
+        yield _year(y), _month(name), int(d)
+    for first, second, y in _SLASHED.findall(text):
+        yield _year(y), int(first), int(second)
+        yield _year(y), int(second), int(first)
+
+
+def _year(digits: str) -> int | None:
+    return int(digits) if digits else None
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].lower()) + 1
 
 
 def _minutes(text: str) -> Iterator[str]:
     for hour, minute, half, hour_24, minute_24 in _CLOCK.findall(text):
         if half:
-            yield f"{int(hour) % 12 + (12 if half in 'pP' else 0):02}:{minute or '00'}"
+            noon = 12 if half in "pP" else 0
+            yield f"{int(hour) % 12 + noon:02}:{minute or '00'}"
         else:
             yield f"{int(hour_24):02}:{minute_24}"
 

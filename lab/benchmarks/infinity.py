@@ -22,7 +22,7 @@ from api.core.regular_file import read_regular
 from detectors.model.errors import SpecError
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.json_patch import PatchError, patched
-from lab.benchmarks.state_facts import NothingToTellError, changes, new_ids
+from lab.benchmarks.state_facts import Fact, NothingToTellError, changes, new_ids
 from lab.benchmarks.state_values import Context, Start
 
 STATE = "/api/state"
@@ -55,15 +55,15 @@ def coverage(source: Path) -> CoverageTable:
     rows: list[list[object]] = []
     sums: Counter[str] = Counter()
     for app, tree in _apps(source):
-        found = list(_imported_all(app, tree, ORIGIN))
-        counted = Counter(
-            {"tasks": len(found), "solved": sum(one.kind == ALREADY_TRUE for one in found)}
-        )
-        counted["milestones"] = sum(
-            len(one.spec["milestones"]) - 1 for one in found if one.spec is not None
-        )
-        counted["facts"] = sum(_facts(one.spec) for one in found if one.spec is not None)
-        counted["none"] = sum(one.spec is None for one in found)
+        counted: Counter[str] = Counter()
+        for made in _imported_all(app, tree, ORIGIN):
+            counted["tasks"] += 1
+            counted["solved"] += made.kind == ALREADY_TRUE
+            if made.spec is None:
+                counted["none"] += 1
+            else:
+                counted["milestones"] += len(made.spec["milestones"]) - 1
+                counted["facts"] += _facts(made.spec)
         rows.append([app, *(counted[name] for name in _COLUMNS)])
         sums += counted
     rows.append(["**all**", *(sums[name] for name in _COLUMNS)])
@@ -76,7 +76,7 @@ def _facts(spec: Mapping[str, Any]) -> int:
 
 
 def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each application's name and tree."""
+    """Read each application's file: its name and its tree."""
     paths = sorted(source.glob("*.json*")) if source.is_dir() else [source]
     if not paths:
         raise BadSourceError("wanted .json or .json.gz files, each with app, seed and tasks")
@@ -106,27 +106,27 @@ def _unpacked(raw: bytes) -> bytes:
 
 def _check(tree: Any, where: str) -> None:
     """Raises `BadSourceError` for what is no application with tasks."""
-    if (
-        not isinstance(tree, dict)
-        or not isinstance(tree.get("tasks"), list)
-        or not isinstance(tree.get("seed"), dict)
-    ):
+    is_application = isinstance(tree, dict) and isinstance(tree.get("seed"), dict)
+    if not is_application or not isinstance(tree.get("tasks"), list):
         raise BadSourceError(
             f"{where}: wanted an object with app, seed and tasks, the seed an object"
         )
-    for n, one in enumerate(tree["tasks"]):
-        said = isinstance(one, dict) and all(
-            isinstance(one.get(key), str) for key in ("id", "instruction")
-        )
-        if not said or not _is_patch(one.get("patch")):
+    for n, task in enumerate(tree["tasks"]):
+        if not _is_task(task):
             wanted = "an object with id, instruction and patch, a list of operations"
-            raise BadSourceError(f"{where}: tasks[{n}]: got {one!r:.80}, wanted {wanted}")
-        runs = one.get("runs") or []
+            raise BadSourceError(f"{where}: tasks[{n}]: got {task!r:.80}, wanted {wanted}")
+        runs = task.get("runs") or []
         if not isinstance(runs, list) or not all(map(_is_patch, runs)):
             raise BadSourceError(
                 f"{where}: tasks[{n}].runs: got {runs!r:.80}, wanted a list of patches of further"
                 " runs"
             )
+
+
+def _is_task(value: object) -> bool:
+    if not isinstance(value, dict) or not _is_patch(value.get("patch")):
+        return False
+    return isinstance(value.get("id"), str) and isinstance(value.get("instruction"), str)
 
 
 def _is_patch(value: Any) -> bool:
@@ -135,59 +135,66 @@ def _is_patch(value: Any) -> bool:
 
 def _imported_all(app: str, tree: Mapping[str, Any], origin: str) -> Iterator[Imported]:
     start = Start.from_seed(tree["seed"], tree["tasks"])
-    for one in tree["tasks"]:
-        yield _imported(app, tree["seed"], one, origin, start)
+    for task in tree["tasks"]:
+        yield _imported(app, tree["seed"], task, origin, start)
 
 
-def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, start: Start) -> Imported:
-    name = f"{app}/{one['id']}"
-    if one.get("expect_solved") is False:
-        return Imported(
-            name,
-            None,
-            "solution fails",
-            ("skipped: expect_solved is false, its own solution fails",),
-        )
-    try:
-        solved = patched(seed, one["patch"])
-    except PatchError as error:
-        raise BadSourceError(f"{name}: patch: {error}") from None
-    if not isinstance(solved, dict):
-        raise BadSourceError(f"{name}: patch: got a state that is {solved!r:.80}, wanted an object")
-    already = bool(one.get("expect_seed"))
-    context = Context.from_task(start, one, new_ids(seed, solved))
+def _imported(app: str, seed: Any, task: Mapping[str, Any], origin: str, start: Start) -> Imported:
+    name = f"{app}/{task['id']}"
+    if task.get("expect_solved") is False:
+        why = "skipped: expect_solved is false, its own solution fails"
+        return Imported(name, None, "solution fails", (why,))
+    solved = _solved(name, seed, task["patch"])
+    context = Context.from_task(start, task, new_ids(seed, solved))
     try:
         groups = changes(seed, solved, context)
     except NothingToTellError as error:
         return Imported(name, None, "nothing to tell apart", (f"skipped: {error}",))
     except (SpecError, ValueError) as error:
-        return Imported(
-            name, None, "no rule", (f"skipped: no rule says what is different: {error!s:.300}",)
-        )
+        why = f"skipped: no rule says what is different: {error!s:.300}"
+        return Imported(name, None, "no rule", (why,))
     if not groups:
-        return Imported(
-            name, None, "nothing to see", ("the patch changes nothing that a state could show",)
-        )
+        why = "the patch changes nothing that a state could show"
+        return Imported(name, None, "nothing to see", (why,))
+    already = bool(task.get("expect_seed"))
+    spec = {
+        "id": f"webarena-infinity/{name}",
+        "version": "1",
+        "instruction": task["instruction"],
+        "origin": origin,
+        # What is true before the agent came is nobody's doing: there is nothing to earn.
+        "weights": {"form": 0, "goal": 0} if already else {"form": 0.5, "goal": 0.5},
+        "milestones": _milestones(groups),
+    }
+    return Imported(name, spec, ALREADY_TRUE if already else "state", context.remarks())
+
+
+def _solved(name: str, seed: object, patch: list[dict[str, Any]]) -> dict[str, Any]:
+    """The state that a task's own solution makes of its start. Raises `BadSourceError`."""
+    try:
+        solved = patched(seed, patch)
+    except PatchError as error:
+        raise BadSourceError(f"{name}: patch: {error}") from None
+    if not isinstance(solved, dict):
+        raise BadSourceError(f"{name}: patch: got a state that is {solved!r:.80}, wanted an object")
+    return solved
+
+
+def _milestones(groups: Mapping[str, list[Fact]]) -> list[dict[str, Any]]:
+    """One step for the facts of each thing, and the goal over all of them.
+
+    The steps remember what was reached; the goal wants all of it to be so in one state, the last
+    one.
+    """
     milestones: list[dict[str, Any]] = []
     for number, (label, facts) in enumerate(groups.items()):
         when = {"state_accepted": {"url": STATE, "facts": facts}}
         milestones.append({"id": f"{number}-{label}"[:64], "weight": len(facts), "when": when})
     requires = [milestone["id"] for milestone in milestones]
-    # The steps remember what was reached; the goal wants all of it to be so in one state, the last
-    # one.
-    every = [fact for facts in groups.values() for fact in facts]
+    all_facts = [fact for facts in groups.values() for fact in facts]
     together = {
         "requires": requires,
-        "when": {"state_accepted": {"url": STATE, "facts": every, "whole": True}},
+        "when": {"state_accepted": {"url": STATE, "facts": all_facts, "whole": True}},
     }
     milestones.append({"id": "solved", "when": {"goal": together}, "must_hold_at_end": True})
-    spec = {
-        "id": f"webarena-infinity/{name}",
-        "version": "1",
-        "instruction": one["instruction"],
-        "origin": origin,
-        # What is true before the agent came is nobody's doing: there is nothing to earn.
-        "weights": {"form": 0, "goal": 0} if already else {"form": 0.5, "goal": 0.5},
-        "milestones": milestones,
-    }
-    return Imported(name, spec, ALREADY_TRUE if already else "state", context.remarks())
+    return milestones

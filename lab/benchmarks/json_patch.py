@@ -11,34 +11,39 @@ class PatchError(ValueError):
     """An operation can't be done; the message says which, and where it points."""
 
 
-def patched(document: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
+def patched(document: object, patch: Sequence[Mapping[str, Any]]) -> Any:
     """A copy of ``document`` with the operations done in order. Raises `PatchError`."""
     holder = {"": copy.deepcopy(document)}
     for operation in patch:
         try:
-            _do(holder, operation)
+            _apply(holder, operation)
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            said = {key: operation.get(key) for key in ("op", "from", "path")}
-            raise PatchError(f"{said}: {type(error).__name__} {error}") from None
+            about = {key: operation.get(key) for key in ("op", "from", "path")}
+            raise PatchError(f"{about}: {type(error).__name__} {error}") from None
     return holder[""]
 
 
-def _do(holder: Any, operation: Mapping[str, Any]) -> None:
+def _apply(holder: Any, operation: Mapping[str, Any]) -> None:
     kind, path = operation["op"], _steps(operation["path"])
-    if kind in ("move", "copy"):
-        source = _steps(operation["from"])
-        value = copy.deepcopy(_resolve(holder, source))
-        if kind == "move":
-            _remove(holder, source)
-        _add(holder, path, value)
-    elif kind in ("add", "replace"):
-        if kind == "replace":
+    match kind:
+        case "add":
+            _add(holder, path, copy.deepcopy(operation["value"]))
+        case "replace":
             _remove(holder, path)
-        _add(holder, path, copy.deepcopy(operation["value"]))
-    elif kind == "remove":
-        _remove(holder, path)
-    elif kind != "test" or _resolve(holder, path) != operation["value"]:
-        raise ValueError("wanted add, remove, replace, move, copy, or a test that holds")
+            _add(holder, path, copy.deepcopy(operation["value"]))
+        case "remove":
+            _remove(holder, path)
+        case "copy":
+            _add(holder, path, copy.deepcopy(_resolve(holder, _steps(operation["from"]))))
+        case "move":
+            source = _steps(operation["from"])
+            value = copy.deepcopy(_resolve(holder, source))
+            _remove(holder, source)
+            _add(holder, path, value)
+        case "test" if _resolve(holder, path) == operation["value"]:
+            pass
+        case _:
+            raise ValueError("wanted add, remove, replace, move, copy, or a test that holds")
 
 
 def _steps(pointer: str) -> list[str]:

@@ -15,9 +15,7 @@ _AHEAD = re.compile(r"\(\?=\.\*")
 
 def is_pattern(value: Any) -> bool:
     """WebArena-Verified's own sign of one: a text from ^ to $."""
-    return (
-        isinstance(value, str) and len(value) >= 2 and value.startswith("^") and value.endswith("$")
-    )
+    return isinstance(value, str) and len(value) >= 2 and value[0] == "^" and value[-1] == "$"
 
 
 def rewritten(pattern: str) -> Any:
@@ -27,11 +25,11 @@ def rewritten(pattern: str) -> Any:
         inner, rest = _group(body)
         return {"all": [rest], "none": [_anchored(one) for one in _choices(inner[3:])]}
     if body.startswith(".*(?="):
-        found, rest = [], body[2:]
+        required, rest = [], body[2:]
         while _AHEAD.match(rest):
             inner, rest = _group(rest)
-            found.append(f".*{inner[5:]}.*")
-        return {"all": [*found, f".*{rest}"]}
+            required.append(f".*{inner[5:]}.*")
+        return {"all": [*required, f".*{rest}"]}
     # Somewhere in a text there is always a place that is not followed by the rest of it.
     return re.sub(r"\.\*\(\?![^()]*\$\)\.\*", ".*", body)
 
@@ -52,11 +50,11 @@ def _group(text: str) -> tuple[str, str]:
 
 def _choices(text: str) -> list[str]:
     """What stands between the bars that are in no group."""
-    found, depth = [""], 0
+    choices, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
         if letter == "|" and depth == 0:
-            found.append("")
+            choices.append("")
         else:
-            found[-1] += letter
-    return found
+            choices[-1] += letter
+    return choices

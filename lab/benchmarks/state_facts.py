@@ -18,20 +18,15 @@ from typing import Any, Literal, NamedTuple
 
 from detectors.matchers import StateMatch, third_party
 from detectors.model.codec import canonical
-from lab.benchmarks.dates import day_of, minute_of
-from lab.benchmarks.state_values import MASK, Context, is_system_time, json_text
+from lab.benchmarks.state_filters import GIVEN, MAX_OTHERS, test_of, tests_of
+from lab.benchmarks.state_place import AT, StatePlace, json_text, key_step
+from lab.benchmarks.state_values import MASK, Context, is_system_time
 
 Fact = dict[str, Any]
+Row = Mapping[str, Any]
 Weight = Literal["asked", "order", "time", "count"]
 _IDS = ("id", "iid", "email", "code", "key", "name")
-_GIVEN = ("id", "iid", "uuid", "guid")
-"""Keys of what a row is given by the application."""
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
-_SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-MAX_OTHERS = 64
-"""Ids of old rows that a reference to a new row must not be; of more, only that there is a reference."""
-_AT = "\0"
-"""Stands for a place's own value in a test; JSON has no such letter."""
 
 
 class NothingToTellError(ValueError):
@@ -39,7 +34,7 @@ class NothingToTellError(ValueError):
     what is different."""
 
 
-class Found(NamedTuple):
+class StateChange(NamedTuple):
     """One fact; ``about`` is the thing that it is about, ``path`` where. ``weight``: ``order``,
     ``time`` and ``count`` are asked, or not, only where nothing else is different."""
 
@@ -49,36 +44,6 @@ class Found(NamedTuple):
     weight: Weight = "asked"
 
 
-class Place(NamedTuple):
-    """Where a value stands: below the row of ``base`` for which ``test`` holds, or, without a test,
-    below the root."""
-
-    base: str
-    test: str
-    inner: str
-
-    @property
-    def path(self) -> str:
-        """As a JSON Path."""
-        return f"{self.base}[?{self.test}]{self.inner}" if self.test else f"${self.inner}"
-
-    def step(self, key: str) -> Place:
-        """The value under ``key``."""
-        return self._replace(inner=self.inner + _step(key))
-
-    def row(self, test: str) -> Place:
-        """The row of this list for which ``test`` holds."""
-        return Place(self.path, test, "")
-
-    def path_with(self, tests: Sequence[str]) -> str:
-        """A JSON Path that finds something where all ``tests`` hold, in each of which `_AT` is this
-        place's value."""
-        if self.test:
-            told = [test.replace(_AT, f"@{self.inner}") for test in tests]
-            return f"{self.base}[?{' && '.join((self.test, *told))}]"
-        return f"$[?{' && '.join(test.replace(_AT, '$' + self.inner) for test in tests)}]"
-
-
 def changes(seed: Any, solved: Any, context: Context) -> dict[str, list[Fact]]:
     """Facts that hold in ``solved`` and not in ``seed``, by the thing that they are about, in the
     state's order.
@@ -86,24 +51,33 @@ def changes(seed: Any, solved: Any, context: Context) -> dict[str, list[Fact]]:
     Empty where the two are the same. Raises `NothingToTellError`, `ValueError` for a fact that no
     rule can look for.
     """
-    every = list(_Walk(context, seed).differing(Place("$", "", ""), "", seed, solved))
-    if not every:
+    root = StatePlace("$", "", "")
+    different = list(_Comparison(context, seed).differing(root, "", seed, solved))
+    if not different:
         return {}
-    found = [one for one in every if _tells(one.fact, seed, solved)]
-    told: list[Found] = []
-    for weight in ("asked", "order", "time"):
-        told = told or [one for one in found if one.weight == weight]
-    if not told:
-        paths = ", ".join(dict.fromkeys(one.path for one in every))
+    telling = [change for change in different if _tells(change.fact, seed, solved)]
+    chosen = _of_first_weight(telling)
+    if not chosen:
+        paths = ", ".join(dict.fromkeys(change.path for change in different))
         raise NothingToTellError(
             f"only {paths:.300} would tell; any other change may set it as well"
         )
     groups: dict[str, list[Fact]] = {}
-    for one in told:
-        facts = groups.setdefault(_NAME.sub("-", one.about).strip("-.") or "state", [])
-        if one.fact not in facts:
-            facts.append(one.fact)
+    for change in chosen:
+        name = _NAME.sub("-", change.about).strip("-.") or "state"
+        facts = groups.setdefault(name, [])
+        if change.fact not in facts:
+            facts.append(change.fact)
     return groups
+
+
+def _of_first_weight(found: Sequence[StateChange]) -> list[StateChange]:
+    """Those that are asked; where there are none, orders, or else times of day."""
+    for weight in ("asked", "order", "time"):
+        chosen = [change for change in found if change.weight == weight]
+        if chosen:
+            return chosen
+    return []
 
 
 def new_ids(seed: Any, solved: Any) -> dict[str, list[Any]]:
@@ -115,7 +89,7 @@ def new_ids(seed: Any, solved: Any) -> dict[str, list[Any]]:
             found |= new_ids(seed.get(key), value)
     elif isinstance(seed, list) and isinstance(solved, list):
         name = _identity(seed, solved)
-        if name in _GIVEN:
+        if name in GIVEN:
             had = [row[name] for row in seed]
             found |= {json_text(row[name]): had for row in solved if row[name] not in had}
             before = {json_text(row[name]): row for row in seed}
@@ -132,12 +106,14 @@ def _tells(fact: Fact, seed: Any, solved: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _Comparison:
     context: Context
     seed: Any
 
-    def differing(self, place: Place, about: str, old: Any, new: Any) -> Iterator[Found]:
-        """What differs at ``place``."""
+    def differing(
+        self, place: StatePlace, about: str, old: object, new: object
+    ) -> Iterator[StateChange]:
+        """Compare two values that stand at ``place``, and give each difference."""
         if isinstance(old, dict) and isinstance(new, dict):
             yield from self._objects(place, about, old, new)
         elif isinstance(old, list) and isinstance(new, list):
@@ -145,57 +121,50 @@ class _Walk:
         elif not _same(old, new):
             yield self._value(place, about, old, new)
 
-    def _objects(
-        self, place: Place, about: str, old: Mapping[str, Any], new: Mapping[str, Any]
-    ) -> Iterator[Found]:
+    def _objects(self, place: StatePlace, about: str, old: Row, new: Row) -> Iterator[StateChange]:
         for key in sorted({*old, *new}):
             below, thing = place.step(key), _part(about, key)
             if key not in new:
-                weight: Weight = (
-                    "count" if self.context.kind(below.path, key, None) == "count" else "asked"
-                )
-                yield Found(thing, below.path, {"path": place.path, "without": [key]}, weight)
+                is_count = self.context.kind(below.path, key, None) == "count"
+                fact = {"path": place.path, "without": [key]}
+                yield StateChange(thing, below.path, fact, "count" if is_count else "asked")
             elif key not in old:
                 yield self._value(below, thing, None, new[key])
             else:
                 yield from self.differing(below, thing, old[key], new[key])
 
-    def _value(self, place: Place, about: str, old: Any, new: Any) -> Found:
+    def _value(self, place: StatePlace, about: str, old: object, new: object) -> StateChange:
         """A value that came, or that is another one."""
+        path = place.path
         if isinstance(new, dict | list):
-            tests = list(self._tests(_AT, place.path, "", new))
-            if all(test.exact for test in tests):
-                return Found(about, place.path, {"path": place.path, "value": new})
-            return Found(
-                about,
-                place.path,
-                {"path": place.path_with([test.text for test in tests if test.text] or [_AT])},
-            )
-        key = _last(place)
-        kind = self.context.kind(place.path, key, new)
-        another = {
-            "path": place.path_with(
-                [_AT, *(f"{_AT}!={json_text(one)}" for one in (None, "", MASK, old))]
-            )
-        }
-        if kind == "when":
-            return Found(about, place.path, another, "count" if is_system_time(key) else "time")
-        if kind in ("count", "masked"):
-            return Found(about, place.path, {"path": place.path, "value": new}, "count")
-        if kind == "drawn":
-            self.context.note("asked as another value than at the start", place.path, new)
-            return Found(about, place.path, another)
-        test = self._test(_AT, kind, new)
-        fact = (
-            {"path": place.path, "value": new}
-            if test.exact
-            else {"path": place.path_with([test.text])}
-        )
-        return Found(about, place.path, fact)
+            return StateChange(about, path, self._container(place, new))
+        key = place.last_key
+        exactly = {"path": path, "value": new}
+        others = [f"{AT}!={json_text(other)}" for other in (None, "", MASK, old)]
+        another = {"path": place.path_with([AT, *others])}
+        kind = self.context.kind(path, key, new)
+        match kind:
+            case "when":
+                return StateChange(about, path, another, "count" if is_system_time(key) else "time")
+            case "count" | "masked":
+                return StateChange(about, path, exactly, "count")
+            case "drawn":
+                self.context.note("asked as another value than at the start", path, new)
+                return StateChange(about, path, another)
+        test = test_of(self.context, AT, kind, new)
+        fact = exactly if test.exact else {"path": place.path_with([test.text])}
+        return StateChange(about, path, fact)
+
+    def _container(self, place: StatePlace, new: object) -> Fact:
+        """An object or a list that came: itself, or what is in it but for what is not asked."""
+        tests = list(tests_of(self.context, AT, place.path, "", new))
+        if all(test.exact for test in tests):
+            return {"path": place.path, "value": new}
+        return {"path": place.path_with([test.text for test in tests if test.text] or [AT])}
 
     def _lists(
-        self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]
-    ) -> Iterator[Found]:
+        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> Iterator[StateChange]:
         name = _identity(old, new)
         if _plain(old) and _plain(new):
             yield from self._texts(place, about, old, new)
@@ -205,157 +174,149 @@ class _Walk:
             yield from self._nameless(place, about, old, new)
 
     def _rows(
-        self, place: Place, about: str, name: str, old: Sequence[Any], new: Sequence[Any]
-    ) -> Iterator[Found]:
-        path = place.path
-        before, after = ({json_text(row[name]): row for row in rows} for rows in (old, new))
-        gone = [row[name] for key, row in before.items() if key not in after]
-        kept = [row[name] for key, row in before.items() if key in after]
-        if gone and not after:
-            yield Found(about, path, {"path": path, "value": []})
-        elif gone:
-            yield Found(about, path, {"path": f"{path}[*]{_step(name)}", "all": kept, "none": gone})
-        for key, row in after.items():
-            if key in before:
-                below = place.row(f"@{_step(name)}=={key}")
-                yield from self.differing(below, _part(about, str(row[name])), before[key], row)
+        self, place: StatePlace, about: str, name: str, old: Sequence[Row], new: Sequence[Row]
+    ) -> Iterator[StateChange]:
+        """Rows that are known by what they have under ``name``."""
+        before = {json_text(row[name]): row for row in old}
+        after = {json_text(row[name]): row for row in new}
+        common = [key for key in after if key in before]
+        if len(common) < len(before):
+            yield self._removed(place, about, name, before, after)
+        for key in common:
+            below = place.row(f"@{key_step(name)}=={key}")
+            row = after[key]
+            yield from self.differing(below, _part(about, str(row[name])), before[key], row)
         added = [row for key, row in after.items() if key not in before]
         yield from self._added(place, _part(about, "new"), name, added, list(before.values()))
-        if not gone and not added and list(after) != list(before):
+        is_reordered = before.keys() == after.keys() and list(after) != list(before)
+        if is_reordered:
             for index, row in enumerate(new):
-                where = f"{path}[{index}]{_step(name)}"
-                yield Found(about, where, {"path": where, "value": row[name]}, "order")
+                where = f"{place.path}[{index}]{key_step(name)}"
+                yield StateChange(about, where, {"path": where, "value": row[name]}, "order")
+
+    def _removed(
+        self,
+        place: StatePlace,
+        about: str,
+        name: str,
+        before: Mapping[str, Row],
+        after: Mapping[str, Row],
+    ) -> StateChange:
+        """The ids that are gone, and those that stayed."""
+        path = place.path
+        if not after:
+            return StateChange(about, path, {"path": path, "value": []})
+        gone = [row[name] for key, row in before.items() if key not in after]
+        kept = [row[name] for key, row in before.items() if key in after]
+        fact = {"path": f"{path}[*]{key_step(name)}", "all": kept, "none": gone}
+        return StateChange(about, path, fact)
 
     def _added(
-        self, place: Place, about: str, name: str | None, added: Sequence[Any], old: Sequence[Any]
-    ) -> Iterator[Found]:
+        self,
+        place: StatePlace,
+        about: str,
+        name: str | None,
+        added: Sequence[Row],
+        old: Sequence[Row],
+    ) -> Iterator[StateChange]:
         """New rows by what is in them; as often as they came, and not the old ones that are like
         them."""
-        tests = [self._content(place, row, name) for row in added]
-        for test, times in Counter(tests).items():
+        contents = Counter(self._content(place, row, name) for row in added)
+        for test, times in contents.items():
             path = f"{place.path}[?{test}]" if test else f"{place.path}[*]"
             like = third_party.json_values(path, self.seed)
             others = old if len(old) <= MAX_OTHERS else like
-            if like and name is not None and times == 1 and len(others) <= MAX_OTHERS:
-                tests_of_ids = [f"@{_step(name)}!={json_text(row[name])}" for row in others]
-                path = f"{place.path}[?{' && '.join(filter(None, (test, *tests_of_ids)))}]"
-            elif like or times > 1:
+            if not like and times == 1:
+                pass  # nothing in the start is like it
+            elif name is not None and times == 1 and len(others) <= MAX_OTHERS:
+                path = f"{place.path}[?{_is_none_of(test, name, others)}]"
+            else:
                 path = f"$[?count({path})>={len(like) + times}]"
-            yield Found(about, place.path, {"path": path})
+            yield StateChange(about, place.path, {"path": path})
 
-    def _content(self, place: Place, row: Mapping[str, Any], name: str | None) -> str:
+    def _content(self, place: StatePlace, row: Row, name: str | None) -> str:
         """A filter for a row by what is in it; the id that it was given is not its content."""
-        told = {key: part for key, part in row.items() if key != name or name not in _GIVEN}
-        return " && ".join(
-            test.text for test in self._tests("@", f"{place.path}[new]", "", told) if test.text
-        )
+        content = {key: part for key, part in row.items() if key != name or name not in GIVEN}
+        tests = tests_of(self.context, "@", f"{place.path}[new]", "", content)
+        return " && ".join(test.text for test in tests if test.text)
 
     def _nameless(
-        self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]
-    ) -> Iterator[Found]:
+        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> Iterator[StateChange]:
         """Rows without an id of their own."""
         path = place.path
+        whole = {"path": path, "value": list(new)}
         had, has = Counter(map(json_text, old)), Counter(map(json_text, new))
-        added = [row for row in new if not had[json_text(row)]]
-        gone = [row for row in old if not has[json_text(row)]]
-        drawn = any(
-            not test.exact for row in added for test in self._tests("@", f"{path}[new]", "", row)
-        )
-        if (not added and not gone) or not all(isinstance(row, Mapping) for row in new):
-            yield Found(
-                about, path, {"path": path, "value": list(new)}, "order" if had == has else "asked"
-            )
-        elif not drawn and (not new or gone or max(had.values(), default=1) > 1):
-            yield Found(about, path, {"path": path, "value": list(new)})
-        else:
-            if gone:
-                kept = [row for row in new if had[json_text(row)]]
-                yield Found(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
-            yield from self._added(place, _part(about, "new"), None, added, old)
+        kept = [row for row in new if had[json_text(row)]]
+        added, gone = _without(new, had), _without(old, has)
+        if not added and not gone:
+            yield StateChange(about, path, whole, "order" if had == has else "asked")
+            return
+        is_exact = all(self._is_exact(place, row) for row in added)
+        only_grew = bool(new) and not gone and len(had) == len(old)
+        if not _are_objects(new) or (is_exact and not only_grew):
+            yield StateChange(about, path, whole)
+            return
+        if gone:
+            yield StateChange(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
+        yield from self._added(place, _part(about, "new"), None, added, old)
+
+    def _is_exact(self, place: StatePlace, row: object) -> bool:
+        """Whether all that is in a new row is asked as it is."""
+        tests = tests_of(self.context, "@", f"{place.path}[new]", "", row)
+        return all(test.exact for test in tests)
 
     def _texts(
-        self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]
-    ) -> Iterator[Found]:
+        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> Iterator[StateChange]:
         """Plain values: which came and which went; their order counts only where nothing else is
         different."""
-        path, key = place.path, _last(place)
+        if list(map(json_text, old)) != list(map(json_text, new)):
+            yield self._changed_texts(place, about, old, new)
+
+    def _changed_texts(
+        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
+    ) -> StateChange:
+        path = place.path
         had, has = list(map(json_text, old)), list(map(json_text, new))
-        if had == has:
-            return
-        came = {text: value for text, value in zip(has, new, strict=True) if text not in had}
-        kinds = {
-            text: self.context.kind(f"{path}[new]", key, value) for text, value in came.items()
-        }
-        open_ = [value for text, value in came.items() if kinds[text] != "asked"]
+        not_exact = self._not_exact(place, new, had)
         same = sorted(had) == sorted(has)
-        if not open_ and (same or not new or len({*has}) < len(has)):
-            yield Found(
-                about, path, {"path": path, "value": list(new)}, "order" if same else "asked"
-            )
-            return
         gone = [value for value in old if json_text(value) not in has]
-        kept = [value for value in new if value not in open_]
-        if not open_:
-            yield Found(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
-            return
-        # Among the parts of the row that holds the list, which is found first: a filter over all
-        # rows would cost more.
-        tests = [f"@[?@=={json_text(one)}]" for one in kept] + [
-            f"!@[?@=={json_text(one)}]" for one in gone
-        ]
-        for value in open_:
-            test = self._test("@", kinds[json_text(value)], value).text
-            others = [f"@!={json_text(one)}" for one in (None, *old)]
-            tests.append(f"@[?{' && '.join([*filter(None, (test,)), *others])}]")
-        parent = path.removesuffix(_step(key))
-        yield Found(about, path, {"path": f"{parent}[?{' && '.join(tests)}]"})
+        kept = [value for value in new if json_text(value) not in not_exact]
+        if not_exact:
+            others = [f"@!={json_text(value)}" for value in (None, *old)]
+            tests = [f"@[?@=={json_text(value)}]" for value in kept]
+            tests += [f"!@[?@=={json_text(value)}]" for value in gone]
+            tests += [f"@[?{_joined(test, others)}]" for test in not_exact.values()]
+            # Among the parts of the row that holds the list, which is found first: a filter over
+            # all rows would cost more.
+            parent = path.removesuffix(key_step(place.last_key))
+            return StateChange(about, path, {"path": f"{parent}[?{' && '.join(tests)}]"})
+        if same or not new or len({*has}) < len(has):
+            whole = {"path": path, "value": list(new)}
+            return StateChange(about, path, whole, "order" if same else "asked")
+        return StateChange(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
 
-    def _tests(self, at: str, path: str, key: str, value: Any) -> Iterator[_Test]:
-        """Tests of all plain values in ``value``, which stands at ``at`` of a filter; none for what
-        is left out."""
-        if isinstance(value, Mapping):
-            for name, part in value.items():
-                if (
-                    name in _GIVEN
-                    and isinstance(part, str | int)
-                    and f"{path}.{name}".count("[new]")
-                ):
-                    yield _Test("", False)  # a part of a new row has an id that it was given, too
-                else:
-                    yield from self._tests(at + _step(name), f"{path}.{name}", name, part)
-        elif isinstance(value, list):
-            for place, part in enumerate(value):
-                yield from self._tests(f"{at}[{place}]", path, key, part)
-        else:
-            yield self._test(at, self.context.kind(path, key, value), value)
-
-    def _test(self, at: str, kind: str, value: Any) -> _Test:
-        if kind in ("when", "count", "drawn", "masked"):
-            return _Test("", False)
-        if kind == "reference":
-            old = self.context.references[json_text(value)]
-            others = [f"{at}!={json_text(one)}" for one in old] if len(old) <= MAX_OTHERS else []
-            return _Test(" && ".join((at, f"{at}!=null", f'{at}!=""', *others)), False)
-        if kind == "day":
-            start = str(day_of(value))
-            if self.context.minute(value):
-                start = f"{value[:11]}{minute_of(value)}"
-            return _Test(f"{at}>={json_text(start)} && {at}<{json_text(start + '~')}", False)
-        return _Test(f"{at}=={json_text(value)}", True)
-
-
-class _Test(NamedTuple):
-    """A test of a filter; empty for what is not asked. ``exact``: that the value is this one and no
-    other."""
-
-    text: str
-    exact: bool
+    def _not_exact(
+        self, place: StatePlace, new: Sequence[object], had: Sequence[str]
+    ) -> dict[str, str]:
+        """Of the values that came, by their JSON, those that are not asked as they are: each with
+        its test of a filter, "" for none."""
+        tests: dict[str, str] = {}
+        for value in new:
+            text = json_text(value)
+            if text not in had:
+                kind = self.context.kind(f"{place.path}[new]", place.last_key, value)
+                test = test_of(self.context, "@", kind, value)
+                if not test.exact:
+                    tests[text] = test.text
+        return tests
 
 
 def _identity(old: Sequence[Any], new: Sequence[Any]) -> str | None:
     """The key that tells one row from another, in both lists."""
     rows = [*old, *new]
-    if not rows or not all(isinstance(row, dict) for row in rows):
+    if not rows or not _are_objects(rows):
         return None
     for name in _IDS:
         if all(isinstance(row.get(name), str | int) for row in rows):
@@ -365,32 +326,37 @@ def _identity(old: Sequence[Any], new: Sequence[Any]) -> str | None:
     return None
 
 
+def _is_none_of(test: str, name: str, rows: Sequence[Row]) -> str:
+    """``test`` (which may be empty) and that it is none of these rows, by their ids."""
+    ids = [f"@{key_step(name)}!={json_text(row[name])}" for row in rows]
+    return _joined(test, ids)
+
+
+def _joined(test: str, more: Sequence[str]) -> str:
+    """A filter in which ``test``, unless it is empty, and all of ``more`` hold."""
+    return " && ".join([test, *more] if test else more)
+
+
+def _without(values: Sequence[Any], counts: Mapping[str, int]) -> list[Any]:
+    """Those of ``values`` that are not counted in ``counts``, by their JSON."""
+    return [value for value in values if json_text(value) not in counts]
+
+
+def _are_objects(values: Sequence[object]) -> bool:
+    return all(isinstance(value, Mapping) for value in values)
+
+
 def _plain(values: Sequence[Any]) -> bool:
     return not any(isinstance(value, list | dict) for value in values)
 
 
-def _last(place: Place) -> str:
-    """The last key of a place; of a list's row the list's."""
-    found = re.findall(
-        r"\.([A-Za-z_][A-Za-z0-9_]*)|\[\"((?:[^\"\\]|\\.)*)\"\]", place.inner or place.base
-    )
-    return "".join(found[-1]) if found else ""
-
-
 def _part(about: str, name: str) -> str:
     """Two names are enough to tell what a milestone is about."""
-    return (
-        about
-        if "." in about
-        else f"{about}.{name.replace('.', '-')}"
-        if about
-        else name.replace(".", "-")
-    )
+    if "." in about:
+        return about
+    part = name.replace(".", "-")
+    return f"{about}.{part}" if about else part
 
 
-def _step(key: str) -> str:
-    return f".{key}" if _SIMPLE.fullmatch(key) else f"[{json_text(key)}]"
-
-
-def _same(one: Any, other: Any) -> bool:
-    return canonical(one) == canonical(other)
+def _same(value: object, other: object) -> bool:
+    return canonical(value) == canonical(other)

@@ -17,34 +17,32 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
-import orjson
-
 from lab.benchmarks.dates import day_of, is_minute_named, is_named, minute_of
+from lab.benchmarks.state_place import json_text
 
 Kind = Literal["asked", "day", "when", "count", "drawn", "masked", "reference"]
-"""``day``: asked by its day; ``masked``: the daemon shows no such value; ``reference``: the id that a new row was
-given, asked as one that is not an old row's."""
+"""``day``: asked by its day; ``masked``: the daemon shows no such value; ``reference``: the id that
+a new row was given, asked as one that is not an old row's."""
+_UNNAMED_DAY = "asked, though the instruction does not name it: another day than that of doing"
+_REMARKS = {
+    "when": "may be wanted, not asked: it is the day of doing, and the instruction does not name"
+    " it",
+    "when done": "not asked: when it was done",
+    "masked": "not asked: the daemon masks it",
+    "drawn": "not asked: the application draws it",
+    "asked": _UNNAMED_DAY,
+    "day": _UNNAMED_DAY,
+}
+"""What is said at import of a value of a kind."""
 MASK = "***"
 """What the daemon writes in place of a secret."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SYSTEM = frozenset(
-    (
-        "created",
-        "updated",
-        "modified",
-        "edited",
-        "changed",
-        "touched",
-        "saved",
-        "synced",
-        "timestamp",
-    )
+    "created updated modified edited changed touched saved synced timestamp".split()
 )
 """What any change of a thing sets."""
-_DONE = _SYSTEM | frozenset(
-    ("seen", "sent", "read", "paid", "made", "taken", "done", "written", "sold", "bought", "last")
-)
+_DONE = _SYSTEM | frozenset("seen sent read paid made taken done written sold bought last".split())
 _TIMES = frozenset(("at", "on", "date", "time", "timestamp", "day"))
 _WANTED = frozenset(
     "due until expires expiry expiration deadline start end begin birth birthday dob next scheduled"
@@ -52,7 +50,7 @@ _WANTED = frozenset(
     " remind from to through".split()
 )
 """What names a time that somebody chooses."""
-_IDS = frozenset(("id", "iid", "uuid", "guid"))
+_ID_WORDS = frozenset(("id", "ids", "iid", "uuid", "guid"))
 _SECRET = frozenset(
     "token secret uuid guid hash nonce otp checksum signature fingerprint salt etag".split()
 )
@@ -60,22 +58,27 @@ _SECRET = frozenset(
 _NUMBERED = frozenset(
     "key code prefix suffix number reference ref confirmation tracking serial receipt".split()
 )
-"""What it may draw or number: where the values at the start are all different and have digits in them."""
+"""What it may draw or number: where the values at the start are all different and have digits."""
 _MASKED = re.compile(
-    r".*(?:password|passwd|pwd|passphrase|passcode).*|.*(?:token|secret|(?:api|secret|access|private|signing|encryption)key|"
-    r"onetime(?:code|password)|(?:verification|mfa|2fa|otp|recovery|security|card)code|card(?:number|no)|creditcard|"
-    r"cc(?:number|num|csc)|sess(?:ion)?id|authorization|credential|xamzsignature|xgoogsignature)\d*|pw|pass"
+    r".*(?:password|passwd|pwd|passphrase|passcode).*"
+    r"|.*(?:token|secret|(?:api|secret|access|private|signing|encryption)key"
+    r"|onetime(?:code|password)|(?:verification|mfa|2fa|otp|recovery|security|card)code"
+    r"|card(?:number|no)|creditcard|cc(?:number|num|csc)|sess(?:ion)?id"
+    r"|authorization|credential|xamzsignature|xgoogsignature)\d*"
+    r"|pw|pass"
 )
 _MASKED_LAST = frozenset("otp totp cvc cvv csc jwt sid bearer".split())
 _COUNTER = re.compile(
-    r"_.*|.*[cC]ount|_?(?:next|last)\w*(?:[iI]d|[nN]umber|[nN]o|[sS]eq)|version|revision|rev|etag|seq|sequence"
+    r"_.*|.*[cC]ount|_?(?:next|last)\w*(?:[iI]d|[nN]umber|[nN]o|[sS]eq)"
+    r"|version|revision|rev|etag|seq|sequence"
 )
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _GROUPS = re.compile(r"[A-Z0-9]{3,}(?:-[A-Z0-9]{3,})+")
 _RUN = re.compile(r"[A-Za-z0-9_~+/=.-]{16,}")
 _HEX = re.compile(r"[0-9a-f]{12,}|[0-9A-F]{12,}")
 _SHARED = 3
-"""Tasks of one application in which an unnamed point in time stands, from which on it is its clock's."""
+"""From so many tasks of one application on, an unnamed point in time that they share is its
+clock's."""
 
 
 def words_of(key: str) -> list[str]:
@@ -98,21 +101,27 @@ def is_done_time(key: str) -> bool:
     """Whether a key names when something was done, as ``resolvedDate`` does and ``dueDate`` does
     not."""
     words = words_of(key)
-    if not words or _WANTED & {*words}:
+    if not words or not _WANTED.isdisjoint(words):
         return False
-    done = bool(_DONE & {*words}) or any(len(word) > 4 and word.endswith("ed") for word in words)
-    return done and (len(words) == 1 or bool({*words} & (_TIMES | _DONE)))
+    is_act = any(word in _DONE or (len(word) > 4 and word.endswith("ed")) for word in words)
+    return is_act and (len(words) == 1 or not (_TIMES | _DONE).isdisjoint(words))
+
+
+def _names_time(key: str) -> bool:
+    """Whether a number under ``key`` may be a time."""
+    return is_done_time(key) or not (_TIMES | _WANTED).isdisjoint(words_of(key))
 
 
 def is_masked(key: str) -> bool:
     """Whether the daemon masks what stands under ``key``: a secret by its name."""
-    words = [word for word in words_of(key) if not word.isdigit()]
-    return bool(words) and (
-        _MASKED.fullmatch("".join(words_of(key))) is not None or words[-1] in _MASKED_LAST
-    )
+    words = words_of(key)
+    letters = [word for word in words if not word.isdigit()]
+    if not letters:
+        return False
+    return letters[-1] in _MASKED_LAST or _MASKED.fullmatch("".join(words)) is not None
 
 
-def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value: object, key: str = "") -> Iterator[tuple[str, object]]:
     """(the key that it stands under, value) of all plain values in ``value``."""
     if isinstance(value, Mapping):
         for name, part in value.items():
@@ -124,18 +133,15 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
-def patch_leaves(patch: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+def patch_leaves(patch: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
     """`leaves` of what a patch adds or replaces."""
     for operation in patch:
-        steps = [
-            step
-            for step in str(operation.get("path", "")).split("/")
-            if step and not step.isdecimal()
-        ]
-        yield from leaves(operation.get("value"), steps[-1] if steps else "")
+        steps = str(operation.get("path", "")).split("/")
+        keys = [step for step in steps if step and not step.isdecimal()]
+        yield from leaves(operation.get("value"), keys[-1] if keys else "")
 
 
-def clock_days(seed: Any, tasks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+def clock_days(seed: object, tasks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The days on which an application's ``tasks`` (instruction and patch) were done.
 
     Those of what names an act that was done, and of times of day that several tasks share; where
@@ -154,7 +160,7 @@ def clock_days(seed: Any, tasks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
                 done.add(day)
             elif minute_of(value) and not _WANTED & {*words_of(key)}:
                 sharing[day].add(number)
-    done |= {day for day, found in sharing.items() if len(found) >= _SHARED}
+    done |= {day for day, numbers in sharing.items() if len(numbers) >= _SHARED}
     return frozenset(done or sharing)
 
 
@@ -168,7 +174,7 @@ class Start:
     clock: frozenset[str]
 
     @classmethod
-    def from_seed(cls, seed: Any, tasks: Sequence[Mapping[str, Any]]) -> Start:
+    def from_seed(cls, seed: object, tasks: Sequence[Mapping[str, Any]]) -> Start:
         """Read the start state ``seed`` and its ``tasks``."""
         texts: dict[str, list[str]] = defaultdict(list)
         known = set()
@@ -202,44 +208,24 @@ class Context:
     ) -> Context:
         """``task``: its ``instruction``, ``patch`` and, where there are some, ``runs``: patches of
         further runs."""
-        values = list(patch_leaves(task["patch"]))
-        days = {day_of(value) for key, value in values if is_done_time(key)}
-        told = {(key, json_text(value)) for key, value in values}
-        others = [
-            {(key, json_text(value)) for key, value in patch_leaves(run)}
-            for run in task.get("runs") or ()
-        ]
-        varying = frozenset(one for one in told if any(one not in other for other in others))
-        own = frozenset(day for day in days if day in start.clock)
-        return cls(task["instruction"], own or start.clock, start, references, varying)
+        done = (day_of(value) for key, value in patch_leaves(task["patch"]) if is_done_time(key))
+        days = start.clock.intersection(day for day in done if day is not None)
+        own = _leaf_texts(task["patch"])
+        runs = [_leaf_texts(run) for run in task.get("runs") or ()]
+        varying = own - own.intersection(*runs)
+        return cls(task["instruction"], days or start.clock, start, references, varying)
 
-    def kind(self, path: str, key: str, value: Any) -> Kind:
+    def kind(self, path: str, key: str, value: object) -> Kind:
         """What ``value`` under ``key`` is; ``path``: where it stands, for what is said of it."""
         kind = self._kind(key, value)
-        if (key, json_text(value)) in self.varying and kind in ("asked", "day"):
+        if kind in ("asked", "day") and (key, json_text(value)) in self.varying:
             kind = "when" if day_of(value) else "drawn"
-        if kind == "when" and not is_done_time(key):
-            self.note(
-                "may be wanted, not asked: it is the day of doing, and the instruction does not"
-                " name it",
-                path,
-                value,
-            )
-        elif kind == "when":
-            self.note("not asked: when it was done", path, value)
-        elif kind == "masked":
-            self.note("not asked: the daemon masks it", path, "a value")
-        elif kind == "drawn":
-            self.note("not asked: the application draws it", path, value)
-        elif kind in ("asked", "day") and day_of(value) and not self._is_told(value):
-            self.note(
-                "asked, though the instruction does not name it: another day than that of doing",
-                path,
-                value,
-            )
+        remark = self._remark(kind, key, value)
+        if remark is not None:
+            self.note(remark, path, "a value" if kind == "masked" else value)
         return kind
 
-    def note(self, what: str, path: str, value: Any) -> None:
+    def note(self, what: str, path: str, value: object) -> None:
         """Remember what is to be said at import about ``path``."""
         self.notes.setdefault(what, {}).setdefault(path, f"{value!r:.60}")
 
@@ -250,66 +236,66 @@ class Context:
             for what, paths in self.notes.items()
         )
 
-    def minute(self, value: Any) -> bool:
+    def minute(self, value: object) -> bool:
         """Whether the time of day of ``value`` is asked too."""
         minute = minute_of(value)
         return minute is not None and is_minute_named(minute, self.instruction)
 
-    def _is_told(self, value: Any) -> bool:
-        day = day_of(value)
-        return json_text(value) in self.start.known or (
-            day is not None and is_named(day, self.instruction)
-        )
+    def _remark(self, kind: Kind, key: str, value: object) -> str | None:
+        """What is to be said at import of a value of that kind, None for nothing."""
+        if kind == "when":
+            return _REMARKS["when done" if is_done_time(key) else "when"]
+        if kind in ("asked", "day"):
+            day = day_of(value)
+            if day is None or self._is_known(value) or is_named(day, self.instruction):
+                return None
+        return _REMARKS.get(kind)
 
-    def _kind(self, key: str, value: Any) -> Kind:
+    def _is_known(self, value: object) -> bool:
+        """Whether the value stands in the start state."""
+        return json_text(value) in self.start.known
+
+    def _kind(self, key: str, value: object) -> Kind:
+        words = {*words_of(key)}
+        is_text = isinstance(value, str)
         if is_counter(key):
             return "count"
-        if (
-            is_masked(key)
-            and isinstance(value, str | int | float)
-            and not isinstance(value, bool)
-            and value != ""
-        ):
+        if is_masked(key) and _has_content(value):
             return "masked"
-        text = json_text(value)
-        if text in self.references and (
-            isinstance(value, str) or {*words_of(key)} & (_IDS | {"ids"})
-        ):
+        if json_text(value) in self.references and (is_text or words & _ID_WORDS):
             return "reference"
         day = day_of(value)
-        if day is not None and (
-            isinstance(value, str) or is_done_time(key) or {*words_of(key)} & (_TIMES | _WANTED)
-        ):
+        if day is not None and (is_text or _names_time(key)):
             return self._time(key, value, day)
         return "drawn" if isinstance(value, str) and self._is_drawn(key, value) else "asked"
 
-    def _time(self, key: str, value: Any, day: str) -> Kind:
-        clock = day in self.days
-        if is_named(day, self.instruction) and not (clock and is_system_time(key)):
-            return "day" if isinstance(value, str) else "asked"
-        if clock:
+    def _time(self, key: str, value: object, day: str) -> Kind:
+        """What a point in time is that falls on ``day``."""
+        is_clock = day in self.days
+        is_text = isinstance(value, str)
+        if is_named(day, self.instruction) and not (is_clock and is_system_time(key)):
+            return "day" if is_text else "asked"
+        if is_clock or (is_system_time(key) and not self.days):
             return "when"
-        if is_system_time(key) and not self.days:
-            return "when"
-        return (
-            "asked" if json_text(value) in self.start.known or not isinstance(value, str) else "day"
-        )
+        return "day" if is_text and not self._is_known(value) else "asked"
 
     def _is_drawn(self, key: str, value: str) -> bool:
-        if json_text(value) in self.start.known or value.lower() in self.instruction.lower():
+        """Whether the application drew a text, by its looks and its key; what the start or the
+        instruction has was not drawn."""
+        if self._is_known(value) or value.lower() in self.instruction.lower():
             return False
         if _UUID.fullmatch(value):
             return True
-        digits = sum(letter.isdigit() for letter in value)
-        if " " in value or "@" in value or "://" in value or len(value) < 4:
+        if len(value) < 4 or any(sign in value for sign in (" ", "@", "://")):
             return False
-        if _SECRET & {*words_of(key)} or (
-            _NUMBERED & {*words_of(key)} and self._is_numbered(key, digits)
-        ):
-            return True
-        if _HEX.fullmatch(value) or _GROUPS.fullmatch(value):
-            return digits >= 2
-        return bool(_RUN.fullmatch(value)) and digits >= 3 and _is_mixed(value)
+        digits = sum(letter.isdigit() for letter in value)
+        return self._is_named_code(key, digits) or _looks_drawn(value, digits)
+
+    def _is_named_code(self, key: str, digits: int) -> bool:
+        """Whether a key names a secret, or a number or code in a list of such."""
+        words = {*words_of(key)}
+        is_code = bool(_NUMBERED & words) and self._is_numbered(key, digits)
+        return is_code or bool(_SECRET & words)
 
     def _is_numbered(self, key: str, digits: int) -> bool:
         """Whether the texts under ``key`` at the start are codes: all different, most with a digit
@@ -317,18 +303,32 @@ class Context:
         texts = self.start.texts.get(key, ())
         if len(texts) < 2:
             return digits > 0
-        return len({*texts}) == len(texts) and 2 * sum(
-            any(map(str.isdigit, text)) for text in texts
-        ) > len(texts)
+        with_digit = sum(any(map(str.isdigit, text)) for text in texts)
+        return len({*texts}) == len(texts) and 2 * with_digit > len(texts)
+
+
+def _looks_drawn(value: str, digits: int) -> bool:
+    """Whether a text with so many digits looks like a code or a random text."""
+    if _HEX.fullmatch(value) or _GROUPS.fullmatch(value):
+        return digits >= 2
+    return bool(_RUN.fullmatch(value)) and digits >= 3 and _is_mixed(value)
 
 
 def _is_mixed(value: str) -> bool:
     """Whether letters and digits change places as often as in a text that was drawn."""
     kinds = ["d" if letter.isdigit() else "a" for letter in value if letter.isalnum()]
-    changes = sum(one != other for one, other in pairwise(kinds))
+    changes = sum(kind != following for kind, following in pairwise(kinds))
     return changes >= 4
 
 
-def json_text(value: Any) -> str:
-    """A value as JSON, for comparison."""
-    return orjson.dumps(value).decode()
+def _has_content(value: object) -> bool:
+    """Whether a daemon finds something to mask in a value: a text that is not empty, or a
+    number."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, str | int | float) and value != ""
+
+
+def _leaf_texts(patch: Sequence[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:
+    """(key, JSON) of all plain values that a patch adds or replaces."""
+    return frozenset((key, json_text(value)) for key, value in patch_leaves(patch))

@@ -9,7 +9,7 @@ asked for last and weighs little where something is to be done.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +33,17 @@ SITES = {
 }
 """Where WebArena's own instructions serve its sites."""
 _HALF, _TENTH = 0.5, 0.1
+_NO_RESULTS = {"type": "null"}
+"""The schema of an answer that retrieves nothing."""
 
 
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     """One task each, in the file's order. Raises `BadSourceError`, `OSError`."""
     places = Sites({**SITES, **sites})
-    for n, one in enumerate(_dataset(source)):
-        where = f"task {one.get('task_id', f'at {n}')}"
+    for number, task in enumerate(_dataset(source)):
+        where = f"task {task.get('task_id', f'at {number}')}"
         try:
-            yield _imported(one, places)
+            yield _imported(task, places)
         except BadSourceError as error:
             raise BadSourceError(f"{where}: {error}") from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -54,25 +56,24 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
 def coverage(source: Path) -> CoverageTable:
     """One line a kind of task. Raises as `tasks`."""
     rows: dict[str, Counter[str]] = {}
-    for one, made in zip(_dataset(source), tasks(source, {}), strict=True):
+    for task, made in zip(_dataset(source), tasks(source, {}), strict=True):
         counted = rows.setdefault(made.kind, Counter())
-        checks = one["eval"][1:]
+        answer_check, *checks = task["eval"]
         counted["tasks"] += 1
         counted["checks"] += len(checks)
         counted["forms"] += sum(map(is_draft, checks))
         counted["unwanted"] += sum(bool(check.get("should_not_exist")) for check in checks)
         counted["cookies"] += sum(map(_asks_cookies, checks))
-        counted["schema"] += one["eval"][0].get("results_schema", {"type": "null"}) != {
-            "type": "null"
-        }
+        counted["schema"] += answer_check.get("results_schema", _NO_RESULTS) != _NO_RESULTS
         assert made.spec is not None
         counted["milestones"] += len(made.spec["milestones"]) - 1
     names = ("tasks", "checks", "forms", "unwanted", "cookies", "schema", "milestones")
     every = sum(rows.values(), Counter())
     lines = [[kind, *(counted[name] for name in names)] for kind, counted in sorted(rows.items())]
     columns = (
-        "kind", "tasks", "network checks", "of them told by the form's state", "of them: must not be sent",
-        "of them about a cookie's value", "answers with a schema", "step milestones",
+        "kind", "tasks", "network checks", "of them told by the form's state",
+        "of them: must not be sent", "of them about a cookie's value", "answers with a schema",
+        "step milestones",
     )  # fmt: skip
     return CoverageTable(
         "WebArena-Verified", columns, [*lines, ["**all**", *(every[name] for name in names)]]
@@ -80,86 +81,115 @@ def coverage(source: Path) -> CoverageTable:
 
 
 def _dataset(source: Path) -> list[Any]:
-    path = source
+    path: Path | None = source
     if source.is_dir():
-        found = sorted(source.rglob(f"assets/dataset/{NAME}"))
-        if not found:
-            raise BadSourceError(
-                f"wanted {NAME}, or a folder into which webarena-verified was installed"
-            )
-        path = found[0]
+        path = min(source.rglob(f"assets/dataset/{NAME}"), default=None)
+    if path is None:
+        raise BadSourceError(
+            f"wanted {NAME}, or a folder into which webarena-verified was installed"
+        )
     try:
         tree = orjson.loads(read_regular(path))
     except orjson.JSONDecodeError as error:
         raise BadSourceError(f"{path.name}: no JSON: {error}") from None
-    if not isinstance(tree, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("eval"), list) and one["eval"] for one in tree
-    ):
+    if not isinstance(tree, list) or not all(map(_has_eval, tree)):
         raise BadSourceError(f"{path.name}: wanted a list of tasks, each with eval")
     return tree
 
 
-def _imported(one: Mapping[str, Any], sites: Sites) -> Imported:
-    said, *network = one["eval"]
-    kind = said["expected"]["task_type"]
-    steps: list[dict[str, Any]] = []
-    holding: list[dict[str, Any]] = []
-    remarks: list[str] = []
-    asked = Counter(_request(config) for config in network if not config.get("should_not_exist"))
-    for number, config in enumerate(network, 1):
-        if config.get("should_not_exist"):
-            holding.append({"none_of": [unwanted(config, sites)]})
-        elif is_draft(config):
-            steps.append(
-                {"id": f"check-{number}", "component": "form", "when": drafted(config, sites)}
-            )
-            holding.append(steps[-1]["when"])
-            remarks.append(
-                f"check {number}: its site is patched to send a draft; here the form's own state is"
-                " asked"
-            )
-        else:
-            found = check(config, kind, sites, alone=asked[_request(config)] == 1)
-            component = "nav" if kind == "navigate" else "form"
-            if found.there is not None:
-                there = {
-                    "id": f"check-{number}-there",
-                    "component": component,
-                    "weight": _HALF,
-                    "when": found.there,
-                }
-                steps.append(there)
-            steps.append({"id": f"check-{number}", "component": component, "when": found.when})
-            holding.extend([found.when] if found.state else [])
-        if _asks_cookies(config):
-            remarks.append(
-                f"check {number}: asks a cookie's value, which is told for this task; of a HAR:"
-                " --cookie"
-            )
-    requires = [step["id"] for step in steps if not step["id"].endswith("-there")]
-    spoken = {"answer_says": {"value": answer(said, sites)}}
+def _has_eval(task: object) -> bool:
+    return isinstance(task, dict) and isinstance(task.get("eval"), list) and bool(task["eval"])
+
+
+def _imported(task: Mapping[str, Any], sites: Sites) -> Imported:
+    answer_check, *network = task["eval"]
+    kind = answer_check["expected"]["task_type"]
+    checks = _NetworkChecks(kind, network, sites)
+    spoken = {"answer_says": {"value": answer(answer_check, sites)}}
     answered: dict[str, Any] = {"id": "answer", "component": "answer", "when": spoken}
-    if requires:
-        answered["after"] = requires
+    if checks.required:
+        answered["after"] = checks.required
     goal = {
-        "requires": [*requires, "answer"],
-        "when": {"all_of": {"holding": True, "of": [*holding, spoken]}},
+        "requires": [*checks.required, "answer"],
+        "when": {"all_of": {"holding": True, "of": [*checks.holding, spoken]}},
     }
-    used = {step["component"] for step in steps}
-    share = {name: (_HALF - _TENTH) / len(used) for name in sorted(used)}
+    components = sorted({step["component"] for step in checks.steps})
+    share = {name: (_HALF - _TENTH) / len(components) for name in components}
     spec = {
-        "id": f"webarena-verified/{one['task_id']}",
-        "version": str(one.get("revision", 1)),
-        "instruction": one["intent"],
-        "origin": sites.origin(one["sites"][0]),
-        "weights": {**share, "answer": _TENTH if used else _HALF, "goal": _HALF},
+        "id": f"webarena-verified/{task['task_id']}",
+        "version": str(task.get("revision", 1)),
+        "instruction": task["intent"],
+        "origin": sites.origin(task["sites"][0]),
+        "weights": {**share, "answer": _TENTH if components else _HALF, "goal": _HALF},
         "milestones": [
-            *steps,
+            *checks.steps,
             answered,
             {"id": "goal", "when": {"goal": goal}, "must_hold_at_end": True},
         ],
     }
-    return Imported(str(one["task_id"]), spec, kind, tuple(remarks))
+    return Imported(str(task["task_id"]), spec, kind, tuple(checks.remarks))
+
+
+class _NetworkChecks:
+    """The checks of a task's requests. ``steps``: milestones, of which ``required`` are the goal's;
+    ``holding``: conditions that the goal wants at the end; ``remarks``: what is said at import."""
+
+    def __init__(self, kind: str, network: Sequence[Mapping[str, Any]], sites: Sites) -> None:
+        self._kind = kind
+        self._sites = sites
+        self.steps: list[dict[str, Any]] = []
+        self.required: list[str] = []
+        self.holding: list[dict[str, Any]] = []
+        self.remarks: list[str] = []
+        self._requests = Counter(
+            _request(config) for config in network if not config.get("should_not_exist")
+        )
+        for number, config in enumerate(network, 1):
+            self._add(number, config)
+
+    def _add(self, number: int, config: Mapping[str, Any]) -> None:
+        if config.get("should_not_exist"):
+            self.holding.append({"none_of": [unwanted(config, self._sites)]})
+        elif is_draft(config):
+            self._add_draft(number, config)
+        else:
+            self._add_request(number, config)
+        if _asks_cookies(config):
+            self.remarks.append(
+                f"check {number}: asks a cookie's value, which is told for this task; of a HAR:"
+                " --cookie"
+            )
+
+    def _add_draft(self, number: int, config: Mapping[str, Any]) -> None:
+        when = drafted(config, self._sites)
+        self._add_step(number, "form", when)
+        self.holding.append(when)
+        self.remarks.append(
+            f"check {number}: its site is patched to send a draft; here the form's own state is"
+            " asked"
+        )
+
+    def _add_request(self, number: int, config: Mapping[str, Any]) -> None:
+        alone = self._requests[_request(config)] == 1
+        when, there, is_state = check(config, self._kind, self._sites, alone=alone)
+        component = "nav" if self._kind == "navigate" else "form"
+        if there is not None:
+            self.steps.append(
+                {
+                    "id": f"check-{number}-there",
+                    "component": component,
+                    "weight": _HALF,
+                    "when": there,
+                }
+            )
+        self._add_step(number, component, when)
+        if is_state:
+            self.holding.append(when)
+
+    def _add_step(self, number: int, component: str, when: dict[str, Any]) -> None:
+        name = f"check-{number}"
+        self.steps.append({"id": name, "component": component, "when": when})
+        self.required.append(name)
 
 
 def _request(config: Mapping[str, Any]) -> str:

@@ -46,44 +46,63 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites, alone: bool) -> Ch
     """
     expected = config["expected"]
     method = expected.get("http_method") or "GET"
-    document = kind == "navigate" and method == "GET"
-    which = (
-        "document"
-        if document
-        else "last"
-        if alone and config.get("last_event_only", True)
-        else "any"
-    )
-    args: dict[str, Any] = {"url": _addresses(config, sites), "method": method}
-    if which != "any":
-        args["which"] = which
+    addresses = _addresses(config, sites)
+    which = _request_choice(config, kind, method, alone)
+    contents = _contents(config, sites)
+    args: dict[str, Any] = {"url": addresses, "method": method, **which}
     args["status"] = expected.get("response_status") or 200
     if method != "GET":
         args["not_to"] = list(REFUSED)
+    args |= contents
+    there: dict[str, Any] | None = None
+    if contents or any("query" in address for address in addresses["any"]):
+        url = {"any": _without_query(addresses["any"]), "ignore": ANYTHING}
+        url |= {key: addresses[key] for key in ("encoded", "scope") if key in addresses}
+        there = {"url": url, "method": method}
+        if which.get("which") == "document":
+            there["which"] = "document"
+    return Check(
+        {"request_answered": args},
+        None if there is None else {"request_answered": there},
+        state=bool(which),
+    )
+
+
+def _request_choice(
+    config: Mapping[str, Any], kind: str, method: str, alone: bool
+) -> dict[str, Any]:
+    """Which of several such requests is looked at; empty where any of them will do."""
+    if kind == "navigate" and method == "GET":
+        return {"which": "document"}
+    if alone and config.get("last_event_only", True):
+        return {"which": "last"}
+    return {}
+
+
+def _contents(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
+    """What a request and its answer must have in them: bodies, the referer, cookies."""
+    expected = config["expected"]
+    headers = expected.get("headers") or {}
+    contents: dict[str, Any] = {}
     for name, part in (("post_data", "body"), ("response_content", "answer")):
         if expected.get(name):
-            args[part] = _facts(expected[name], config.get("post_data_schema") or {}, sites)
-    headers = expected.get("headers") or {}
+            schema = config.get("post_data_schema") or {}
+            contents[part] = _facts(expected[name], schema, sites)
     if "referer" in headers:
-        args["referer"] = {"any": _alternatives(headers["referer"], None, sites)}
+        contents["referer"] = {"any": _alternatives(headers["referer"], None, sites)}
     if expected.get("response_cookies"):
-        args["cookies"] = _facts(expected["response_cookies"], {}, sites)
+        contents["cookies"] = _facts(expected["response_cookies"], {}, sites)
     if "Cookie" in headers:
-        args["sent_cookies"] = [_carried(headers["Cookie"])]
-    anywhere = {
-        "any": [
-            {key: part for key, part in one.items() if key != "query"} for one in args["url"]["any"]
-        ],
-        "ignore": ANYTHING,
-        **{key: part for key, part in args["url"].items() if key in ("encoded", "scope")},
-    }
-    there = {"url": anywhere, "method": method, **({"which": "document"} if document else {})}
-    more = set(args) - {"url", "method", "which", "not_to", "status"} or any(
-        "query" in one for one in args["url"]["any"]
-    )
-    return Check(
-        {"request_answered": args}, {"request_answered": there} if more else None, which != "any"
-    )
+        contents["sent_cookies"] = [_carried(headers["Cookie"])]
+    return contents
+
+
+def _without_query(alternatives: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same addresses, whatever their parameters are."""
+    return [
+        {key: part for key, part in alternative.items() if key != "query"}
+        for alternative in alternatives
+    ]
 
 
 def _carried(pattern: str) -> dict[str, Any]:
@@ -92,42 +111,43 @@ def _carried(pattern: str) -> dict[str, Any]:
     found = _COOKIE.search(pattern)
     if found is None or not is_pattern(pattern):
         raise BadSourceError(f"Cookie: got {pattern}, wanted a pattern with one name=value in it")
-    name, wanted = found[1], found[2]
-    said = {"all": [".*"], "none": [wanted]} if pattern.startswith("^(?!") else wanted
-    return {"name": name, "is": {"string": [], "pattern": [said]}}
+    name, value_pattern = found[1], found[2]
+    must_not = pattern.startswith("^(?!")
+    condition = {"all": [".*"], "none": [value_pattern]} if must_not else value_pattern
+    return {"name": name, "is": {"string": [], "pattern": [condition]}}
 
 
 def unwanted(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
     """The request that must not be made, whatever is in it and whatever the server says."""
-    url = {**_addresses(config, sites), "ignore": ANYTHING}
-    url["any"] = [{key: part for key, part in one.items() if key != "query"} for one in url["any"]]
-    status = ["1xx", "2xx", "3xx", "4xx", "5xx"]
+    addresses = _addresses(config, sites)
+    addresses |= {"any": _without_query(addresses["any"]), "ignore": ANYTHING}
     return {
         "request_answered": {
-            "url": url,
+            "url": addresses,
             "method": config["expected"].get("http_method") or "GET",
-            "status": status,
+            "status": ["1xx", "2xx", "3xx", "4xx", "5xx"],
         }
     }
 
 
 def _addresses(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
+    """The addresses that a check takes, and which parameters do not count."""
     expected = config["expected"]
-    found: dict[str, Any] = {
-        "any": _alternatives(expected["url"], expected.get("query_params"), sites, config)
+    schema = (config.get("query_params_schema") or {}).get("properties") or {}
+    addresses: dict[str, Any] = {
+        "any": _alternatives(expected["url"], expected.get("query_params"), sites, schema)
     }
-    ignore = [
-        rewritten(f"^{re.escape(name)}$") for name in config.get("ignored_query_params") or ()
-    ]
+    ignored = config.get("ignored_query_params") or ()
+    ignore = [rewritten(f"^{re.escape(name)}$") for name in ignored]
     for pattern in config.get("ignored_query_params_patterns") or ():
         ignore.append(rewritten(pattern) if is_pattern(pattern) else _searched(pattern))
     if ignore:
-        found["ignore"] = ignore
+        addresses["ignore"] = ignore
     if config.get("decode_base64_query"):
-        found["encoded"] = True
-    if any("pattern" in one for one in found["any"]):
-        found["scope"] = sites.scope()
-    return found
+        addresses["encoded"] = True
+    if any("pattern" in address for address in addresses["any"]):
+        addresses["scope"] = sites.scope()
+    return addresses
 
 
 def _searched(pattern: str) -> str:
@@ -137,51 +157,57 @@ def _searched(pattern: str) -> str:
 
 
 def _alternatives(
-    urls: Any,
+    urls: object,
     query: Mapping[str, Any] | None,
     sites: Sites,
-    config: Mapping[str, Any] | None = None,
+    schema: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    schema = ((config or {}).get("query_params_schema") or {}).get("properties") or {}
-    found = []
+    """Each of ``urls`` (a list, or one) as an address or a pattern of addresses, with its
+    parameters: ``query``, or, where that is None, those that stand in the address."""
+    alternatives = []
     for url in urls if isinstance(urls, list) else [urls]:
-        where = sites.rendered(url)
+        rendered = sites.rendered(url)
+        parameters = query
         if is_pattern(url):
-            one: dict[str, Any] = {"pattern": rewritten(where)}
-            asked = query or {}
+            alternative: dict[str, Any] = {"pattern": rewritten(rendered)}
         else:
-            one = {"address": where.partition("?")[0]}
-            asked = (
-                query
-                if query is not None
-                else parse_qs(where.partition("?")[2], keep_blank_values=True)
-            )
-        parts = {
-            name: _expected_value(values, schema.get(name), sites) for name, values in asked.items()
-        }
-        found.append({**one, "query": parts} if parts else one)
-    return found
+            address, _, own_query = rendered.partition("?")
+            alternative = {"address": address}
+            if query is None:
+                parameters = parse_qs(own_query, keep_blank_values=True)
+        if parameters:
+            alternative["query"] = {
+                name: _expected_value(values, (schema or {}).get(name), sites)
+                for name, values in parameters.items()
+            }
+        alternatives.append(alternative)
+    return alternatives
 
 
-def _expected_value(values: Any, schema: Mapping[str, Any] | None, sites: Sites) -> Any:
+def _expected_value(
+    values: object, schema: Mapping[str, Any] | None, sites: Sites
+) -> dict[str, Any] | None:
     """A parameter's value: of several the first in their order, as the benchmark compares it."""
     first = sorted(map(str, values))[0] if isinstance(values, list) else values
     return leaf(first, kind_of((schema or {}).get("items")), sites)
 
 
 def _facts(
-    wanted: Mapping[str, Any], schema: Mapping[str, Any], sites: Sites
+    expected: Mapping[str, Any], schema: Mapping[str, Any], sites: Sites
 ) -> list[dict[str, Any]]:
+    """What is expected of a body or of cookies, as facts that name where each value stands."""
     properties = schema.get("properties") or {}
     facts = []
-    for name, one in wanted.items():
-        key = name.strip()
-        where = (
-            {"pattern": rewritten(key[2:])}
-            if key.startswith("$.^")
-            else {"json" if key.startswith("$") else "name": key}
-        )
+    for name, part in expected.items():
         known = properties.get(name)
-        listed = isinstance(one, list) and len(one) == 1 and known is None
-        facts.append({**where, "is": value(one, {"type": "array"} if listed else known, sites)})
+        if known is None and isinstance(part, list) and len(part) == 1:
+            known = {"type": "array"}
+        facts.append({**_fact_place(name.strip()), "is": value(part, known, sites)})
     return facts
+
+
+def _fact_place(key: str) -> dict[str, Any]:
+    """Where a fact stands: a JSON Path, a pattern of one, or the name of a field."""
+    if key.startswith("$.^"):
+        return {"pattern": rewritten(key[2:])}
+    return {"json" if key.startswith("$") else "name": key}

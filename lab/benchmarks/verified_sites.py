@@ -27,17 +27,13 @@ class Sites:
             return value
         escape = is_pattern(value)
 
-        def place(found: re.Match[str]) -> str:
-            url = self.urls.get(found[1].lower())
-            return (
-                found[0]
-                if url is None
-                else re.escape(url.rstrip("/"))
-                if escape
-                else url.rstrip("/")
-            )
+        def origin(placeholder: re.Match[str]) -> str:
+            url = self.urls.get(placeholder[1].lower())
+            if url is None:
+                return placeholder[0]
+            return re.escape(url.rstrip("/")) if escape else url.rstrip("/")
 
-        return _PLACE.sub(place, value)
+        return _PLACE.sub(origin, value)
 
     def origin(self, name: str) -> str:
         """The site's origin alone. Raises `BadSourceError` for a site that nobody named."""
@@ -49,5 +45,5 @@ class Sites:
         return f"{scheme}://{rest.partition('/')[0]}"
 
     def scope(self) -> list[str]:
-        """Every address of every site."""
+        """Patterns for every address of every site, sorted."""
         return sorted({f"{self.origin(name)}/*" for name in self.urls})

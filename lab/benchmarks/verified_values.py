@@ -10,43 +10,42 @@ from lab.benchmarks.patterns import is_pattern, rewritten
 from lab.benchmarks.verified_sites import Sites
 
 
-def leaf(value: Any, kind: str, sites: Sites) -> Any:
-    """One value, or a list of alternatives, of a kind; null stays null."""
+def leaf(value: object, kind: str, sites: Sites) -> dict[str, Any] | None:
+    """Convert one value, or a list of alternatives, of a kind; null stays null."""
     if value is None:
         return None
-    found = [sites.rendered(one) for one in (value if isinstance(value, list) else [value])]
-    patterns = [rewritten(one) for one in found if is_pattern(one)]
-    out: dict[str, Any] = {kind: [one for one in found if not is_pattern(one)]}
-    return {**out, "pattern": patterns} if patterns else out
+    alternatives = [
+        sites.rendered(part) for part in (value if isinstance(value, list) else [value])
+    ]
+    converted: dict[str, Any] = {kind: [part for part in alternatives if not is_pattern(part)]}
+    patterns = [rewritten(part) for part in alternatives if is_pattern(part)]
+    if patterns:
+        converted["pattern"] = patterns
+    return converted
 
 
 def kind_of(schema: Mapping[str, Any] | None) -> str:
     """The kind that a schema names: its format before its type, a text if it says nothing."""
-    return str((schema or {}).get("format") or (schema or {}).get("type") or "string")
+    schema = schema or {}
+    return str(schema.get("format") or schema.get("type") or "string")
 
 
-def value(expected: Any, schema: Mapping[str, Any] | None, sites: Sites) -> Any:
-    """A value by its schema."""
-    kind = (schema or {}).get("type")
+def value(expected: Any, schema: Mapping[str, Any] | None, sites: Sites) -> dict[str, Any] | None:
+    """Convert an expected value as its schema asks; null stays null."""
+    schema = schema or {}
     if expected is None:
         return None
-    if kind == "array":
-        items = (schema or {}).get("items") or {}
-        return {"items": [value(one, items, sites) for one in expected]}
-    if kind == "object" and isinstance(expected, dict):
-        properties = (schema or {}).get("properties") or {}
-        return {
-            "object": {
-                name: value(one, properties.get(name), sites) for name, one in expected.items()
-            }
-        }
-    if isinstance(expected, dict):
-        return (
-            {"coordinates": [expected]}
-            if kind_of(schema) == "coordinates"
-            else {"object": {name: value(one, None, sites) for name, one in expected.items()}}
-        )
-    return leaf(expected, kind_of(schema), sites)
+    if schema.get("type") == "array":
+        items = schema.get("items") or {}
+        return {"items": [value(item, items, sites) for item in expected]}
+    if not isinstance(expected, dict):
+        return leaf(expected, kind_of(schema), sites)
+    is_object = schema.get("type") == "object"
+    if not is_object and kind_of(schema) == "coordinates":
+        return {"coordinates": [expected]}
+    properties = (schema.get("properties") or {}) if is_object else {}
+    parts = {name: value(part, properties.get(name), sites) for name, part in expected.items()}
+    return {"object": parts}
 
 
 def answer(config: Mapping[str, Any], sites: Sites) -> Any:
@@ -57,8 +56,10 @@ def answer(config: Mapping[str, Any], sites: Sites) -> Any:
         name: leaf(expected[name], "string", sites) for name in ("task_type", "status")
     }
     if expected["task_type"] == "retrieve":
-        found = expected.get("retrieved_data")
-        items = (config.get("results_schema") or {}).get("items")
-        wanted = {"items": [value(one, items, sites) for one in found or []]}
-        keys["retrieved_data"] = {**wanted, "ordered": True} if config.get("ordered") else wanted
+        schema = (config.get("results_schema") or {}).get("items")
+        data = expected.get("retrieved_data") or []
+        retrieved: dict[str, Any] = {"items": [value(item, schema, sites) for item in data]}
+        if config.get("ordered"):
+            retrieved["ordered"] = True
+        keys["retrieved_data"] = retrieved
     return {"object": keys, "more": True}

@@ -13,4 +13,5 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "task import": ("lab.cli.task_import", "make task files of another benchmark's tasks"),
 }
-"""name → (module, help), as in `api.cli.main.COMMANDS`. A name of two words is a subcommand of the first."""
+"""name → (module, help), as in `api.cli.main.COMMANDS`. A name of two words is a subcommand of the
+first."""

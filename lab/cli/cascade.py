@@ -24,7 +24,7 @@ HEAD = (
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned cascade`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     evaluate = verbs.add_parser(
         "eval", help="measure environment, model, judges and their cascade against labels"

@@ -14,7 +14,7 @@ from lab.convert.formats import FORMATS
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned convert`."""
     parser.add_argument("input", type=Path, metavar="INPUT", help="what another program recorded")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="the recording to write (.mrec)"

@@ -16,7 +16,7 @@ BEGIN, END = "<!-- milestoned coverage {name} -->\n", "<!-- end -->\n"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned coverage`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "names:\n" + "\n".join(
         f"  {name:<18} SOURCE is {says}" for name, (_, says) in IMPORTERS.items()

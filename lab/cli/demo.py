@@ -22,8 +22,8 @@ from detectors.task.task_json import task_to_json
 from lab.demo.check import Compared, compare
 from lab.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
 from lab.demo.parts import (
-    Daemon,
-    Service,
+    DemoDaemon,
+    DemoService,
     has_printed,
     shop_folder,
     start_agent,
@@ -31,10 +31,10 @@ from lab.demo.parts import (
     start_service,
     start_shop,
 )
-from lab.demo.processes import DemoProcess, PartFailedError, Parts, stoppable
+from lab.demo.processes import DemoProcess, DemoProcesses, PartFailedError, stoppable
 from lab.demo.scratch import Scratch
-from lab.demo.session import Follower, Rows
-from lab.demo.show import Screen, columns
+from lab.demo.session import DemoFollower, StepRows
+from lab.demo.show import DemoScreen, columns
 
 if TYPE_CHECKING:
     from milestoned_client import Closing, Episode
@@ -47,7 +47,7 @@ INVOICE_AFTER = 2
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned demo`."""
     parser.add_argument("--headed", action="store_true", help="show the browser")
     parser.add_argument(
         "--out",
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     if args.keep:
         shutil.rmtree(work, ignore_errors=True)
     try:
-        with stoppable(), Parts(work / "logs") as parts:
+        with stoppable(), DemoProcesses(work / "logs") as parts:
             equal = _demo(parts, work.resolve(), args, chromium)
     except KeyboardInterrupt:
         print("Stopped; nothing is left running.", file=sys.stderr)
@@ -111,10 +111,10 @@ def _data_folder(args: argparse.Namespace) -> Path:
     return Path(args.out / ("work/service" if args.keep else "service"))
 
 
-def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> bool:
+def _demo(parts: DemoProcesses, work: Path, args: argparse.Namespace, chromium: str) -> bool:
     from milestoned_client import RewardClient
 
-    screen = Screen()
+    screen = DemoScreen()
     service = start_service(parts, work / "service")
     shop = start_shop(parts, work / "shop", INVOICE_AFTER)
     ruleset = compile_task(
@@ -126,8 +126,8 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
         )
         _introduce(screen, ruleset, service, shop, episode.id)
         daemon, agent = _start_beside(parts, work, shop, chromium, args.headed, service, episode)
-        rows = Rows(screen, columns(ruleset.components))
-        follower = Follower(episode, rows.show)
+        rows = StepRows(screen, columns(ruleset.components))
+        follower = DemoFollower(episode, rows.show)
         follower.start()
         agent.say("go")
         closing = _until_closed(follower, episode, service.part, daemon.part, agent)
@@ -148,7 +148,7 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
     return equal
 
 
-def _show_page(screen: Screen, service: Service, page: str) -> None:
+def _show_page(screen: DemoScreen, service: DemoService, page: str) -> None:
     """The episode's page, in whatever browser the person has, for as long as the person looks."""
     screen.line(f"log in with {service.token}; Ctrl-C ends the service")
     webbrowser.open(page)
@@ -157,14 +157,14 @@ def _show_page(screen: Screen, service: Service, page: str) -> None:
 
 
 def _start_beside(
-    parts: Parts,
+    parts: DemoProcesses,
     work: Path,
     shop: str,
     chromium: str,
     headed: bool,
-    service: Service,
+    service: DemoService,
     episode: Episode,
-) -> tuple[Daemon, DemoProcess]:
+) -> tuple[DemoDaemon, DemoProcess]:
     """The sandbox: a browser in the agent's hands, and the daemon that watches it."""
     beside, state = work / "sandbox", work / "daemon"
     more = ("--control", str(state), "--episode", episode.id)
@@ -176,7 +176,7 @@ def _start_beside(
     return daemon, agent
 
 
-def _until_closed(follower: Follower, episode: Episode, *others: DemoProcess) -> Closing:
+def _until_closed(follower: DemoFollower, episode: Episode, *others: DemoProcess) -> Closing:
     """Let the agent work, close the episode when it is done, and wait until all is shown."""
     *watching, agent = others
     until = time.monotonic() + MAX_SESSION_S
@@ -196,7 +196,7 @@ def _until_closed(follower: Follower, episode: Episode, *others: DemoProcess) ->
     return closing
 
 
-def _check(follower: Follower, watching: list[DemoProcess]) -> None:
+def _check(follower: DemoFollower, watching: list[DemoProcess]) -> None:
     """Raises `PartFailedError` if the service, the daemon or the stream between has failed."""
     for part in watching:
         if not part.running:
@@ -205,7 +205,9 @@ def _check(follower: Follower, watching: list[DemoProcess]) -> None:
         raise watching[0].failed(f"broke its stream: {follower.failed}")
 
 
-def _introduce(screen: Screen, ruleset: Ruleset, service: Service, shop: str, episode: str) -> None:
+def _introduce(
+    screen: DemoScreen, ruleset: Ruleset, service: DemoService, shop: str, episode: str
+) -> None:
     task = ruleset.task
     screen.line(screen.paint(task.instruction, "bold"))
     screen.line(
@@ -217,7 +219,7 @@ def _introduce(screen: Screen, ruleset: Ruleset, service: Service, shop: str, ep
 
 
 def _conclude(
-    screen: Screen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared
+    screen: DemoScreen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared
 ) -> bool:
     screen.line()
     outcome = (

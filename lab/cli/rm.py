@@ -23,7 +23,7 @@ SERVED = "served"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned rm`."""
     commands = parser.add_subparsers(dest="rm_command", required=True, metavar="COMMAND")
     prefer = commands.add_parser(
         "prefer", help="make preferences of recorded episodes by their tasks' rules"

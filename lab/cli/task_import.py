@@ -16,7 +16,7 @@ from lab.benchmarks.base import BadSourceError, Imported
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned task import`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "kinds:\n" + "\n".join(
         f"  {kind:<18} SOURCE is {says}" for kind, (_, says) in IMPORTERS.items()

@@ -15,10 +15,10 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 from lab.demo.needs import LackingError, find_client
 from lab.demo.parts import start_daemon, start_service
-from lab.demo.processes import DemoProcess, PartFailedError, Parts, stoppable
+from lab.demo.processes import DemoProcess, DemoProcesses, PartFailedError, stoppable
 from lab.demo.scratch import Scratch
-from lab.demo.session import Follower
-from lab.demo.show import Screen, StepTable, columns
+from lab.demo.session import DemoFollower
+from lab.demo.show import DemoScreen, StepTable, columns
 
 if TYPE_CHECKING:
     from milestoned_client import Episode, StreamItem
@@ -27,7 +27,7 @@ GLANCE_S = 0.2
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned watch`."""
     parser.add_argument("task", type=Path, metavar="TASK.yaml", help="what counts")
     parser.add_argument(
         "--cdp",
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     scratch = None if args.out else Scratch("milestoned-watch-")
     out = scratch.path if scratch else args.out
     try:
-        with stoppable(), Parts(out / "logs") as parts:
+        with stoppable(), DemoProcesses(out / "logs") as parts:
             _watch(parts, ruleset, out.resolve(), args.cdp, args.files)
     except KeyboardInterrupt:
         return 130
@@ -80,10 +80,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path]) -> None:
+def _watch(parts: DemoProcesses, ruleset: Ruleset, out: Path, cdp: str, files: list[Path]) -> None:
     from milestoned_client import ControlDir, RewardClient
 
-    screen = Screen()
+    screen = DemoScreen()
     service = start_service(parts, out / "service")
     state = out / "daemon"
     with RewardClient(service.url, service.token, control=ControlDir(state)) as client:
@@ -105,7 +105,7 @@ def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path
     )
 
 
-def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: DemoProcess) -> None:
+def _follow(screen: DemoScreen, ruleset: Ruleset, episode: Episode, daemon: DemoProcess) -> None:
     """Show milestones until ctrl-C. Raises `PartFailedError` if the daemon ends."""
     from milestoned_client import Event, Milestone
 
@@ -118,7 +118,7 @@ def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: DemoProc
         elif isinstance(item.item, Milestone):
             table.milestone(item.item, events)
 
-    follower = Follower(episode, show)
+    follower = DemoFollower(episode, show)
     follower.start()
     with contextlib.suppress(KeyboardInterrupt):
         while daemon.running:

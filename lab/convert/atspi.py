@@ -21,15 +21,17 @@ from detectors.model.codec import sha256
 from detectors.model.kinds import KINDS
 from lab.convert.atspi_objects import Objects
 from lab.convert.errors import format_value
-from lab.convert.source import Source
+from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
 
 REST_NS = 200_000_000
 """How long a text has to rest before it is told, as live."""
 SETTLED_S = 0.5
-"""Changes of one file that follow each other faster are one: editors close, rename and close again."""
+"""Changes of one file that follow each other faster are one: editors close, rename, close again."""
 ROOT = "capture"
 _SOURCES = ("atspi", "fs", "mark", "input", "truth")
+_DAEMON_SOURCES = {"atspi": "ax", "fs": "files"}
+"""The daemon's source that would have seen what a source of a capture has."""
 _OPS = {
     "CREATE": "appeared",
     "MODIFY": "written",
@@ -37,69 +39,64 @@ _OPS = {
     "DELETE": "gone",
     "MOVED_TO": "arrived",
 }
+_MAIN_FIELDS: dict[str, tuple[str, type]] = {
+    "atspi": ("type", str),
+    "fs": ("ev", list),
+    "input": ("cmd", list),
+}
+"""What a row of a source must have beside its time."""
 _NOT_CAPTURED = (
     "app.appeared",
     "app.vanished",
     "widget.activated",
     "widget.value_changed",
     "notification.shown",
+    "file.permitted",
 )
 
 
-def fits(source: Source) -> bool:
+def fits(source: SourceFile) -> bool:
     """Whether the first line is one of a capture."""
     first = source.items[0] if source.items else None
     return isinstance(first, dict) and "t" in first and first.get("src") in _SOURCES
 
 
-def read(source: Source) -> AtspiReading:
-    """The capture, checked. Raises `ConvertError`."""
+def read(source: SourceFile) -> AtspiReading:
+    """Check the capture's rows and give its reading. Raises `ConvertError`."""
     if not source.items:
         raise source.wrong("", format_value(source.value), "wanted JSON lines {t, src, …}")
     for number, row in enumerate(source.items, 1):
-        where = f"line {number}"
-        if not isinstance(row, dict) or row.get("src") not in _SOURCES:
-            raise source.wrong(
-                where, format_value(row), f"wanted an object with src: {', '.join(_SOURCES)}"
-            )
-        if not isinstance(row.get("t"), int | float):
-            raise source.wrong(f"{where}: t", format_value(row.get("t")), "wanted seconds")
-        wanted: dict[str, Any] = {
-            "atspi": ("type", str),
-            "fs": ("ev", list),
-            "input": ("cmd", list),
-        }
-        name, kind = wanted.get(row["src"], ("t", int | float))
-        if not isinstance(row.get(name), kind):
-            raise source.wrong(
-                f"{where}: {name}",
-                format_value(row.get(name)),
-                f"wanted a {getattr(kind, '__name__', kind)}",
-            )
+        _check_row(source, f"line {number}", row)
     return AtspiReading(source, source.items)
 
 
+def _check_row(source: SourceFile, where: str, row: Any) -> None:
+    if not isinstance(row, dict) or row.get("src") not in _SOURCES:
+        wanted = f"wanted an object with src: {', '.join(_SOURCES)}"
+        raise source.wrong(where, format_value(row), wanted)
+    if not isinstance(row.get("t"), int | float):
+        raise source.wrong(f"{where}: t", format_value(row.get("t")), "wanted seconds")
+    if row["src"] in _MAIN_FIELDS:
+        name, kind = _MAIN_FIELDS[row["src"]]
+        if not isinstance(row.get(name), kind):
+            what = format_value(row.get(name))
+            raise source.wrong(f"{where}: {name}", what, f"wanted a {kind.__name__}")
+
+
 class AtspiReading:
-    """A capture that was read: see `lab.convert.formats.Reading`."""
+    """A capture that was read: see `lab.convert.formats.FormatReading`."""
 
     version = None
 
-    def __init__(self, source: Source, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, source: SourceFile, rows: list[dict[str, Any]]) -> None:
         self._source = source
         self._rows = rows
         sources = {row["src"] for row in rows}
-        shows = {
-            kind
-            for kind, about in KINDS.items()
-            if about.source == "ax" and kind not in _NOT_CAPTURED
-        }
-        files = {
-            kind
-            for kind, about in KINDS.items()
-            if about.source == "files" and kind != "file.permitted"
-        }
+        captured = {_DAEMON_SOURCES[name] for name in sources if name in _DAEMON_SOURCES}
         self.shows = frozenset(
-            (shows if "atspi" in sources else set()) | (files if "fs" in sources else set())
+            kind
+            for kind, about in KINDS.items()
+            if about.source in captured and kind not in _NOT_CAPTURED
         )
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
@@ -108,9 +105,9 @@ class AtspiReading:
         start = min(row["t"] for row in self._rows)
         desktop = _Desktop(tape, masker, next(_apps(self._rows), ""))
         files = _Files(tape, self._rows)
-        inputs = any(row["src"] == "input" for row in self._rows)
-        marked = any(row["src"] == "mark" for row in self._rows)
-        if not marked and not inputs:
+        sources = {row["src"] for row in self._rows}
+        step_source = "input" if "input" in sources else "mark"
+        if step_source not in sources:
             desktop.ready()
             files.ready = True
             tape.begin(0)
@@ -126,7 +123,7 @@ class AtspiReading:
                     desktop.handle(at, row)
                 elif row["src"] == "fs":
                     files.handle(at, row)
-            if row["src"] == "input" or (row["src"] == "mark" and not inputs):
+            if row["src"] == step_source:
                 desktop.settle(at)
                 files.emit_departures(at)
                 tape.end(at)
@@ -158,7 +155,7 @@ class _Desktop:
             self._fold.feed(message)
 
     def ready(self) -> None:
-        """What comes is news."""
+        """What comes from now on is news, no baseline."""
         if not self._ready:
             self._ready = True
             self.settle(self._tape.at)
@@ -171,12 +168,12 @@ class _Desktop:
                 self._tape.tell(at, say.kind, say.data)
 
     def flush_until(self, at: int) -> None:
-        """Tell what rested by then."""
+        """Report the texts that had rested by then."""
         if self._fold.due and at >= self._heard_at + REST_NS:
             self.settle(self._heard_at + REST_NS)
 
     def settle(self, at: int) -> None:
-        """Tell what is held back."""
+        """Report the texts that are held back."""
         flags = {} if self._ready else {"baseline": True}
         for say in self._fold.settle():
             self._tape.tell(at, say.kind, say.data | flags)
@@ -223,29 +220,27 @@ class _Files:
 
     def _do(self, at: int, do: Look | FileObservation) -> None:
         if isinstance(do, FileObservation):
-            self._say(at, do)
+            self._emit(at, do)
             return
         name = do.path.rpartition("/")[2]
         content = self._contents.get(name)
-        later = [at for at in self._changes.get(name, ()) if at > self._now]
-        known = not later and isinstance(content, str)
-        if do.when != "now" and not known:
+        later = [time for time in self._changes.get(name, ()) if time > self._now]
+        if not later and isinstance(content, str):
+            for observation in self._fold.finish_look(do.path, do.ticket, _facts(name, content)):
+                self._do(at, observation)
+            return
+        if do.when != "now":
             return  # its writer closes it later, and then it is asked for again
-        if not known and self.ready and not (later and later[0] - self._now < SETTLED_S):
-            about = {
-                "source": "files",
-                "reason": f"what {name} held then is not in an AT-SPI capture",
-            }
-            self._tape.tell(at, "gap.began", about)
+        changes_again_soon = bool(later) and later[0] - self._now < SETTLED_S
+        if self.ready and not changes_again_soon:
+            reason = f"what {name} held then is not in an AT-SPI capture"
+            self._tape.tell(at, "gap.began", {"source": "files", "reason": reason})
             self._tape.tell(at, "gap.ended", {"source": "files"})
-        for one in self._fold.finish_look(
-            do.path, do.ticket, _facts(name, str(content)) if known else _NOT_KNOWN
-        ):
-            if known:
-                self._do(at, one)
+        # The fold is to know of the file; what it would report of its content nobody saw.
+        self._fold.finish_look(do.path, do.ticket, _NOT_KNOWN)
 
-    def _say(self, at: int, say: FileObservation) -> None:
-        kind, data = say.kind, {"root": ROOT} | say.data
+    def _emit(self, at: int, observation: FileObservation) -> None:
+        kind, data = observation.kind, {"root": ROOT} | observation.data
         data.pop("mode", None)  # which nobody asked for
         if self.ready:
             self._tape.tell(at, kind, data)

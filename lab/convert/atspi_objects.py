@@ -7,7 +7,7 @@ the same window, role and name can't be told apart.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.windows import DIALOGS, NAMED
@@ -21,14 +21,22 @@ _NOWHERE = -1
 _LABELS = ("label", "static", "status bar")
 
 
+class _CapturedObject(NamedTuple):
+    """An object as it was last: the id of its window ("" for a window), its role and name."""
+
+    window: str
+    role: str
+    name: str
+
+
 class Objects:
     """Turns rows into the raw messages of agentd/sources/ax/messages.py."""
 
     def __init__(self, app: str) -> None:
         self._app = app
         self._count = 0
-        self._names: dict[str, tuple[str, str, str]] = {}
-        """id → window, role, name"""
+        self._known: dict[str, _CapturedObject] = {}
+        """id → what an object was last."""
         self._active = ""
         self._activated: list[str] = []
 
@@ -36,8 +44,8 @@ class Objects:
         """The program itself, and the window that its objects are in until another one is heard
         of."""
         yield self._node("application", self._app, "", ())
-        self._active = self._next()
-        self._names[self._active] = ("", "frame", "")
+        self._active = self._next_id()
+        self._known[self._active] = _CapturedObject("", "frame", "")
         yield self._node("frame", "", self._active, _HERE)
 
     def messages(self, row: dict[str, Any]) -> Iterator[Message]:
@@ -46,98 +54,110 @@ class Objects:
         if role in ("desktop frame", "application"):
             return
         if row.get("dead"):
-            one = self._dead_window(row) if kind == "window:destroy" else ""
+            id = self._dead_window(row) if kind == "window:destroy" else ""
         elif role in _WINDOWS:
-            one = yield from self._window(kind, role, name)
+            id = yield from self._window(kind, role, name)
         else:
-            one = yield from self._object(row, role, name)
-        if not one:
+            id = yield from self._object(row, role, name)
+        if not id:
             return
         any_value = row.get("any")
-        about = {"id": one, "d1": row.get("d1", 0), "d2": row.get("d2", 0)}
         yield {
             "t": "event",
             "type": kind,
             "any": any_value if isinstance(any_value, str) else None,
-        } | about
+            "id": id,
+            "d1": row.get("d1", 0),
+            "d2": row.get("d2", 0),
+        }
         if kind == "window:destroy":
-            self._forget(one)
+            self._forget(id)
 
     def _window(self, kind: str, role: str, name: str) -> Generator[Message, None, str]:
-        of_role = [one for one, (_, known, _) in self._names.items() if known == role]
-        named = [one for one in of_role if self._names[one][2] == name]
-        nameless = [one for one in of_role if self._names[one][2] == ""]
-        one = (named or nameless or ([] if kind == "window:create" else of_role[-1:]) or [""])[-1]
-        if not one or (kind == "window:create" and not named and role in DIALOGS):
-            one = self._next()
-        if self._names.get(one, ("", "", ""))[2] != name or one not in self._names:
-            self._names[one] = ("", role, name)
-            if kind != "object:property-change:accessible-name" or name == "" or not named:
-                yield self._node(role, name, one, _HERE)
-        if kind == "window:activate" or (
-            kind == "object:state-changed:active" and not self._active
-        ):
-            self._active = one
-            self._activated.append(one)
-        return one
+        """The id of the window that a row is about; gives its node if it is new or renamed."""
+        of_role = [id for id, known in self._known.items() if known.role == role]
+        named = [id for id in of_role if self._known[id].name == name]
+        id = self._choose_window(kind, role, of_role, named)
+        known = self._known.get(id)
+        if known is None or known.name != name:
+            self._known[id] = _CapturedObject("", role, name)
+            renames = (
+                kind == "object:property-change:accessible-name" and name != "" and bool(named)
+            )
+            if not renames:
+                yield self._node(role, name, id, _HERE)
+        is_first_active = kind == "object:state-changed:active" and not self._active
+        if kind == "window:activate" or is_first_active:
+            self._active = id
+            self._activated.append(id)
+        return id
+
+    def _choose_window(self, kind: str, role: str, of_role: list[str], named: list[str]) -> str:
+        """The window of that name, else one that has none yet, else, where none is created, the
+        last of its role, else a new one; a dialog that is created is always new."""
+        is_created = kind == "window:create"
+        candidates = named
+        if not named and not (is_created and role in DIALOGS):
+            candidates = [id for id in of_role if self._known[id].name == ""]
+        if not candidates and not is_created:
+            candidates = of_role
+        return candidates[-1] if candidates else self._next_id()
 
     def _object(self, row: dict[str, Any], role: str, name: str) -> Generator[Message, None, str]:
-        one = self._find_known(row, role, name)
-        if one is None:
-            one = self._next()
-            states = _HERE if row["type"] != "object:state-changed:showing" else _HERE[:2]
-            self._names[one] = (self._active, role, name)
+        kind = row["type"]
+        id = self._find_known(row, role, name)
+        if id is None:
+            id = self._next_id()
+            states = _HERE[:2] if kind == "object:state-changed:showing" else _HERE
+            self._known[id] = _CapturedObject(self._active, role, name)
             # A label that is told of by an edit held the text before that.
-            was = (
-                row.get("any")
-                if role in _LABELS and row["type"].startswith("object:text-changed:delete")
-                else name
-            )
-            yield self._node(role, str(was), one, states)
-        self._names[one] = (self._names[one][0], role, name)
-        return one
+            is_edit = role in _LABELS and kind.startswith("object:text-changed:delete")
+            yield self._node(role, str(row.get("any") if is_edit else name), id, states)
+        self._known[id] = self._known[id]._replace(role=role, name=name)
+        return id
 
     def _find_known(self, row: dict[str, Any], role: str, name: str) -> str | None:
+        """The object of the active window that a row is about, None where it is new."""
         alike = [
-            one
-            for one, (window, known, _) in self._names.items()
-            if known == role and window == self._active
+            id
+            for id, known in self._known.items()
+            if known.role == role and known.window == self._active
         ]
-        for wanted in (name, row.get("any")):
-            found = [one for one in alike if self._names[one][2] == wanted]
-            if found and (wanted == name or role in _LABELS):
-                return found[-1]
-        if role in _LABELS and row["type"] != "object:state-changed:showing":
-            return alike[-1] if len(alike) == 1 else None
-        return None
+        is_label = role in _LABELS
+        for expected in (name, row.get("any")) if is_label else (name,):
+            matches = [id for id in alike if self._known[id].name == expected]
+            if matches:
+                return matches[-1]
+        can_be_renamed = is_label and row["type"] != "object:state-changed:showing"
+        return alike[0] if can_be_renamed and len(alike) == 1 else None
 
     def _dead_window(self, row: dict[str, Any]) -> str:
         """A window that is gone has no role or name any more; its last title is told beside."""
         title = row.get("any")
-        found = [
-            one
-            for one, (_, role, name) in self._names.items()
-            if role in _WINDOWS and name == title and name
-        ]
-        return found[-1] if found else ""
+        titled = [id for id in self._windows() if self._known[id].name == title and title]
+        return titled[-1] if titled else ""
 
     def _forget(self, window: str) -> None:
-        for one in [
-            one for one, (inside, _, _) in self._names.items() if inside == window or one == window
-        ]:
-            del self._names[one]
+        self._known = {
+            id: known
+            for id, known in self._known.items()
+            if id != window and known.window != window
+        }
         if self._active == window:
-            again = [one for one in self._activated if one in self._names]
-            windows = [one for one, (_, role, _) in self._names.items() if role in _WINDOWS]
-            self._active = again[-1] if again else next(iter(windows), "")
+            again = [id for id in self._activated if id in self._known]
+            self._active = again[-1] if again else next(self._windows(), "")
 
-    def _next(self) -> str:
+    def _windows(self) -> Iterator[str]:
+        return (id for id, known in self._known.items() if known.role in _WINDOWS)
+
+    def _next_id(self) -> str:
         self._count += 1
         return f"{BUS}/{self._count}"
 
-    def _node(self, role: str, name: str, one: str, states: tuple[str, ...]) -> Message:
-        own = one or f"{BUS}/root"
-        window = self._names.get(own, ("", role, name))[0]
-        parent = "" if role == "application" else window or f"{BUS}/root"
+    def _node(self, role: str, name: str, id: str, states: tuple[str, ...]) -> Message:
+        root = f"{BUS}/root"
+        own = id or root
+        window = self._known[own].window if own in self._known else ""
+        parent = "" if role == "application" else window or root
         about = {"id": own, "bus": BUS, "role": role, "name": name, "parent": parent}
         return {"t": "node", "index": _NOWHERE, "states": list(states)} | about

@@ -16,26 +16,26 @@ from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.state import CdpObservation
 from detectors.model.kinds import KINDS
 from lab.convert import cdp_log
-from lab.convert.cdp_log import Message, messages, roots
-from lab.convert.source import Source
+from lab.convert.cdp_log import CdpMessage, messages, roots
+from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
 
 fits = cdp_log.fits
 
 
-def read(source: Source) -> CdpReading:
-    """The log, checked. Raises `ConvertError`."""
+def read(source: SourceFile) -> CdpReading:
+    """Check the log's messages and give its reading. Raises `ConvertError`."""
     log = messages(source)
     with source.part("messages"):
         return CdpReading(source, log)
 
 
 class CdpReading:
-    """A log that was read: see `lab.convert.formats.Reading`."""
+    """A log that was read: see `lab.convert.formats.FormatReading`."""
 
     version = None
 
-    def __init__(self, source: Source, log: list[Message]) -> None:
+    def __init__(self, source: SourceFile, log: list[CdpMessage]) -> None:
         self._source = source
         self._log = log
         self.shows: Collection[str] = _shows(log)
@@ -55,8 +55,8 @@ class CdpReading:
         self._put(tape, tape.at, _ended(fold), steps, unfinished)
         if tape.step < 0:
             tape.begin(0)
-        for seen in unfinished.unfinished_answers():
-            tape.tell(tape.at, seen.kind, seen.data)
+        for observation in unfinished.unfinished_answers():
+            tape.tell(tape.at, observation.kind, observation.data)
         for part, reason in unfinished.unknown():
             tape.interrupt(tape.at, part, reason)
 
@@ -64,17 +64,17 @@ class CdpReading:
         self,
         tape: Tape,
         at: int,
-        told: Iterator[CdpObservation],
+        observations: Iterator[CdpObservation],
         steps: _Steps,
         unfinished: _Unfinished,
     ) -> None:
-        for seen in told:
-            steps.after_event(at, seen)
-            unfinished.note_event(seen)
-            tape.tell(at, seen.kind, seen.data)
+        for observation in observations:
+            steps.after_event(at, observation)
+            unfinished.note_event(observation)
+            tape.tell(at, observation.kind, observation.data)
 
 
-def _fed(fold: Normaliser, message: Message) -> Iterator[CdpObservation]:
+def _fed(fold: Normaliser, message: CdpMessage) -> Iterator[CdpObservation]:
     yield from fold.feed(message.session, message.method, message.params)
     yield from _without(fold)
 
@@ -87,26 +87,28 @@ def _ended(fold: Normaliser) -> Iterator[CdpObservation]:
 
 def _without(fold: Normaliser) -> Iterator[CdpObservation]:
     """A body that the log lacks can't be had any more: what waits for it goes on without."""
-    for one in fold.network.take_missing():
-        name = next(name for name, state in fold.browser.sessions.items() if state is one.session)
-        yield from fold.feed(name, one.command, {"requestId": one.number})
+    for missing in fold.network.take_missing():
+        sessions = fold.browser.sessions.items()
+        session = next(name for name, state in sessions if state is missing.session)
+        yield from fold.feed(session, missing.command, {"requestId": missing.number})
 
 
-def _introduce(fold: Normaliser, log: list[Message]) -> set[str]:
+def _introduce(fold: Normaliser, log: list[CdpMessage]) -> set[str]:
     """Tell the folds which session is which tab, where the log began later than that; gives the
     main frames."""
-    found = roots(log)
-    for session, root in found.items():
+    pages = roots(log)
+    for session, root in pages.items():
         _attach(fold, "", session, root, "page")
-    attached = {
-        str(one.params.get("sessionId")) for one in log if one.method == "Target.attachedToTarget"
-    }
-    first = next(iter(found), "")
+    attached = set(pages)
     for message in log:
-        if message.session not in found and message.session not in attached:
+        if message.method == "Target.attachedToTarget":
+            attached.add(str(message.params.get("sessionId")))
+    first = next(iter(pages), "")
+    for message in log:
+        if message.session not in attached:
             attached.add(message.session)
             _attach(fold, first, message.session, message.session, message.target or "other")
-    return set(found.values())
+    return set(pages.values())
 
 
 def _attach(fold: Normaliser, parent: str, session: str, target: str, kind: str) -> None:
@@ -126,7 +128,7 @@ class _Steps:
         self._mains = mains
         self._loaders: set[str] = set()
 
-    def before_message(self, message: Message) -> None:
+    def before_message(self, message: CdpMessage) -> None:
         """A document's request begins its step before anything is told of it."""
         params = message.params
         if message.method != "Network.requestWillBeSent" or params.get("type") != "Document":
@@ -136,11 +138,11 @@ class _Steps:
         self._loaders.add(str(params.get("loaderId")))
         self._begin(message.at, str(params["request"]["url"]))
 
-    def after_event(self, at: int, seen: CdpObservation) -> None:
+    def after_event(self, at: int, observation: CdpObservation) -> None:
         """A document that came without a request, from a cache or another scheme, begins one
         too."""
-        data = seen.data
-        if seen.kind == "page.navigated" and data["main"] and not data["same_document"]:
+        data = observation.data
+        if observation.kind == "page.navigated" and data["main"] and not data["same_document"]:
             self._mains.add(data["frame"])
             if data.get("loader") not in self._loaders:
                 self._loaders.add(str(data.get("loader")))
@@ -167,37 +169,37 @@ class _Unfinished:
         self._coming: dict[str, str] = {}
         """By frame the request of the document that it set out for."""
 
-    def note_message(self, message: Message) -> None:
+    def note_message(self, message: CdpMessage) -> None:
         """Look at a raw message for the head of an answer, and for a document that is asked for."""
-        if (
-            message.method == "Network.requestWillBeSent"
-            and message.params.get("type") == "Document"
-        ):
-            self._coming[str(message.params.get("frameId"))] = str(message.params.get("requestId"))
+        params = message.params
+        request = str(params.get("requestId"))
+        if message.method == "Network.requestWillBeSent" and params.get("type") == "Document":
+            self._coming[str(params.get("frameId"))] = request
         if message.method == "Network.responseReceived":
-            answer = message.params.get("response") or {}
+            answer = params.get("response") or {}
             head = {"status": answer.get("status")}
             if answer.get("mimeType"):
                 head["mime"] = answer["mimeType"]
             if answer.get("fromDiskCache"):
                 head["cached"] = True
-            self._heads[str(message.params.get("requestId"))] = head
+            self._heads[request] = head
 
-    def note_event(self, seen: CdpObservation) -> None:
+    def note_event(self, observation: CdpObservation) -> None:
         """Look at what is told for requests that begin and end."""
-        number = seen.data.get("request")
-        if seen.kind == "request.sent":
-            self._sent[str(number)] = seen.data
-            self._heads.pop(str(number), None)
-        elif seen.kind in ("request.finished", "request.failed", "request.answered"):
-            self._sent.pop(str(number), None)
-            status = seen.data.get("status")
-            if seen.kind == "request.failed" or status in _NO_DOCUMENT or _is_attachment(seen.data):
+        kind, data = observation.kind, observation.data
+        request = str(data.get("request"))
+        if kind == "request.sent":
+            self._sent[request] = data
+            self._heads.pop(request, None)
+        elif kind in ("request.finished", "request.failed", "request.answered"):
+            self._sent.pop(request, None)
+            has_no_document = data.get("status") in _NO_DOCUMENT or _is_attachment(data)
+            if kind == "request.failed" or has_no_document:
                 self._coming = {
-                    frame: one for frame, one in self._coming.items() if one != str(number)
+                    frame: number for frame, number in self._coming.items() if number != request
                 }
-        elif seen.kind in ("page.navigated", "page.failed", "frame.detached", "download.began"):
-            self._coming.pop(str(seen.data.get("frame")), None)
+        elif kind in ("page.navigated", "page.failed", "frame.detached", "download.began"):
+            self._coming.pop(str(data.get("frame")), None)
 
     def unfinished_answers(self) -> Iterator[CdpObservation]:
         """One `request.answered` each, in the order in which they were sent."""
@@ -208,12 +210,11 @@ class _Unfinished:
     def unknown(self) -> Iterator[tuple[str, str]]:
         """Parts of the browser's of which the log does not say how it went on, each with the
         reason."""
-        open_ = [data for number, data in self._sent.items() if not self._is_answered(number)]
-        if open_:
-            yield (
-                "request",
-                f"the log ends before the answer to {open_[0]['method']} {open_[0]['url']:.200}",
-            )
+        unanswered = (data for number, data in self._sent.items() if not self._is_answered(number))
+        first = next(unanswered, None)
+        if first is not None:
+            asked = f"{first['method']} {first['url']:.200}"
+            yield "request", f"the log ends before the answer to {asked}"
         if self._coming:
             for part in ("page", "frame"):
                 yield part, "the log ends before a document that was asked for came in"
@@ -228,8 +229,9 @@ _NO_DOCUMENT = (204, 205)
 def _is_attachment(data: Mapping[str, Any]) -> bool:
     answer = data.get("answer")
     headers = answer.get("headers") if isinstance(answer, Mapping) else None
-    said = headers.get("content-disposition", "") if isinstance(headers, Mapping) else ""
-    return str(said).lower().startswith("attachment")
+    if not isinstance(headers, Mapping):
+        return False
+    return str(headers.get("content-disposition", "")).lower().startswith("attachment")
 
 
 _PAGE = (
@@ -249,7 +251,7 @@ _TOLD_BY = {
 """Kinds that are only told where such a message is."""
 
 
-def _shows(log: list[Message]) -> frozenset[str]:
+def _shows(log: list[CdpMessage]) -> frozenset[str]:
     """What the log would show, by the domains that were switched on."""
     methods = {message.method for message in log}
     domains = {message.domain for message in log}
@@ -259,7 +261,8 @@ def _shows(log: list[Message]) -> frozenset[str]:
     if "Page" in domains:
         shows |= set(_PAGE)
     for method, kinds in _TOLD_BY.items():
-        shows |= set(kinds) if method in methods else set()
+        if method in methods:
+            shows |= set(kinds)
     if methods & {"Target.targetCreated", "Target.targetInfoChanged"}:
         shows |= {"tab.opened", "tab.closed", "tab.crashed", "page.titled"}
     return frozenset(shows)

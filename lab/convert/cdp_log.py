@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from lab.convert.errors import format_value
-from lab.convert.source import Source
+from lab.convert.source import SourceFile
 
 LOOKED_AT = 50
 """How many items of a file are looked at to tell whether it is such a log."""
@@ -24,7 +24,7 @@ _TIMED = ("Network", "Page")
 
 
 @dataclass(slots=True)
-class Message:
+class CdpMessage:
     """One message. ``number``: its place in the log; ``at``: nanoseconds since the first that has a
     time."""
 
@@ -37,73 +37,72 @@ class Message:
 
     @property
     def domain(self) -> str:
-        """`Network` of `Network.dataReceived`."""
+        """The method's domain: `Network` of `Network.dataReceived`."""
         return self.method.partition(".")[0]
 
 
-def fits(source: Source) -> bool:
+def fits(source: SourceFile) -> bool:
     """Whether the first items have a message among them."""
     return any(_inner(item) is not None for item in source.items[:LOOKED_AT])
 
 
-def messages(source: Source) -> list[Message]:
+def messages(source: SourceFile) -> list[CdpMessage]:
     """Every message of the log, in its order. Raises `ConvertError` that names the item."""
-    found: list[Message] = []
+    log: list[CdpMessage] = []
     first: float | None = None
     at = 0
     for number, item in enumerate(source.items):
         inner = _inner(item)
         if inner is None:
-            if _is_reply(item):
-                continue
-            what = "a CDP message {method, params} or a performance entry {message}"
-            raise source.wrong(
-                f"{'line' if source.lines else 'item'} {number}",
-                format_value(item),
-                f"wanted {what}",
-            )
+            _require_reply(source, number, item)
+            continue
         method, params = inner["method"], inner["params"]
         stamp = params.get("timestamp") if method.partition(".")[0] in _TIMED else None
         if isinstance(stamp, int | float):
             first = stamp if first is None else first
             with source.part(f"message {number}, {method}: timestamp {format_value(stamp)}"):
                 at = max(at, int((stamp - first) * 1e9))
-        session, target = (
-            inner.get("sessionId") or item.get("sessionId") or "",
-            inner.get("targetType") or "",
-        )
-        found.append(Message(number, at, str(session), str(target), method, params))
-    if not found:
+        session = str(inner.get("sessionId") or item.get("sessionId") or "")
+        target = str(inner.get("targetType") or "")
+        log.append(CdpMessage(number, at, session, target, method, params))
+    if not log:
         raise source.wrong("", "holds no message", "wanted CDP messages, {method, params}")
-    return found
+    return log
 
 
 def _inner(item: Any) -> dict[str, Any] | None:
+    """The message in an item, unpacked from a performance entry; None where there is none."""
     if not isinstance(item, dict):
         return None
-    if isinstance(item.get("message"), str):
+    packed = item.get("message")
+    if isinstance(packed, str):
         try:
-            outer = orjson.loads(item["message"])
+            outer = orjson.loads(packed)
         except orjson.JSONDecodeError:
             return None
         item = outer.get("message") if isinstance(outer, dict) else None
-    elif isinstance(item.get("message"), dict):
-        item = item["message"]
-    if (
-        not isinstance(item, dict)
-        or not isinstance(item.get("method"), str)
-        or "." not in item["method"]
-    ):
-        return None
-    params = item.setdefault("params", {})
-    return item if isinstance(params, dict) else None
+    elif isinstance(packed, dict):
+        item = packed
+    return item if _is_message(item) else None
 
 
-def _is_reply(item: Any) -> bool:
-    return isinstance(item, dict) and "id" in item and ("result" in item or "error" in item)
+def _is_message(item: Any) -> bool:
+    """Whether it is ``{method, params}``; missing ``params`` are added, empty."""
+    if not isinstance(item, dict) or not isinstance(item.get("method"), str):
+        return False
+    return "." in item["method"] and isinstance(item.setdefault("params", {}), dict)
 
 
-def roots(log: list[Message]) -> dict[str, str]:
+def _require_reply(source: SourceFile, number: int, item: Any) -> None:
+    """Refuse what is neither a message nor a reply to a command."""
+    if isinstance(item, dict) and "id" in item and ("result" in item or "error" in item):
+        return
+    where = f"{'line' if source.lines else 'item'} {number}"
+    what = "a CDP message {method, params} or a performance entry {message}"
+    raise source.wrong(where, format_value(item), f"wanted {what}")
+
+
+def roots(log: list[CdpMessage]) -> dict[str, str]:
     """Each page session with its main frame, in the order in which they come."""
     found: dict[str, str] = {}
     children: set[str] = set()
@@ -121,23 +120,20 @@ def roots(log: list[Message]) -> dict[str, str]:
     return found
 
 
-def _main(message: Message, children: set[str]) -> str | None:
+def _main(message: CdpMessage, children: set[str]) -> str | None:
     """The main frame that a message gives away."""
     params = message.params
     if message.method == "Page.frameNavigated":
         about = _object(params, "frame")
-        return (
-            None
-            if about.get("parentId") or not isinstance(about.get("id"), str)
-            else str(about["id"])
-        )
-    started = message.method in _STARTED
-    if not started and not (
+        is_main = isinstance(about.get("id"), str) and not about.get("parentId")
+        return str(about["id"]) if is_main else None
+    asks_document = (
         message.method == "Network.requestWillBeSent" and params.get("type") == "Document"
-    ):
-        return None
+    )
     frame = params.get("frameId")
-    return frame if isinstance(frame, str) and frame not in children else None
+    if not isinstance(frame, str) or frame in children:
+        return None
+    return frame if asks_document or message.method in _STARTED else None
 
 
 _STARTED = (
@@ -147,35 +143,46 @@ _STARTED = (
 )
 
 
-def mended(log: list[Message]) -> Iterator[Message]:
+def mended(log: list[CdpMessage]) -> Iterator[CdpMessage]:
     """The log as today's browsers would have written it, which the folds know."""
-    lifecycle = any(message.method == "Page.lifecycleEvent" for message in log)
+    has_lifecycle = any(message.method == "Page.lifecycleEvent" for message in log)
+    fired = {} if has_lifecycle else _FIRED
     hops: dict[str, str] = {}
+    """Request → the address that redirected it last."""
     documents: dict[str, dict[str, Any]] = {}
+    """Session → the frame of its main document."""
     for message in log:
         params = message.params
+        request = str(params.get("requestId"))
         if message.method == "Network.requestWillBeSent" and "redirectResponse" in params:
-            hops[str(params.get("requestId"))] = str(_object(params, "redirectResponse").get("url"))
+            hops[request] = str(_object(params, "redirectResponse").get("url"))
         elif message.method == "Network.responseReceived":
             answer = _object(params, "response")
-            if answer.get("status") in _REDIRECTS and hops.get(
-                str(params.get("requestId"))
-            ) == answer.get("url"):
-                # the hop's answer once more, for a request that was cancelled and sent anew
+            if _is_hop_again(answer, hops.get(request)):
                 continue
-            if answer.get("fromDiskCache") and _came_now(answer):
+            if _came_now(answer):
                 message.params = params | {"response": answer | {"fromDiskCache": False}}
-        elif message.method == "Page.frameNavigated" and _main(message, set()) is not None:
-            documents[message.session] = params["frame"]
-        elif message.method in _FIRED and not lifecycle and message.session in documents:
-            frame = documents[message.session]
-            about = {
-                "frameId": frame["id"],
-                "loaderId": frame.get("loaderId", ""),
-                "name": _FIRED[message.method],
-            }
-            yield replace(message, method="Page.lifecycleEvent", params=about)
+        elif message.method == "Page.frameNavigated":
+            if _main(message, set()) is not None:
+                documents[message.session] = params["frame"]
+        elif message.method in fired and message.session in documents:
+            yield _lifecycle_event(message, documents[message.session])
         yield message
+
+
+def _is_hop_again(answer: dict[str, Any], hop: str | None) -> bool:
+    """Whether it is the hop's answer once more, for a request that was cancelled and sent anew."""
+    return answer.get("status") in _REDIRECTS and hop == answer.get("url")
+
+
+def _lifecycle_event(fired: CdpMessage, frame: dict[str, Any]) -> CdpMessage:
+    """What today's browsers write beside an event of the main document."""
+    about = {
+        "frameId": frame["id"],
+        "loaderId": frame.get("loaderId", ""),
+        "name": _FIRED[fired.method],
+    }
+    return replace(fired, method="Page.lifecycleEvent", params=about)
 
 
 _FIRED = {"Page.domContentEventFired": "DOMContentLoaded", "Page.loadEventFired": "load"}
@@ -192,5 +199,7 @@ def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
 def _came_now(answer: dict[str, Any]) -> bool:
     """Whether an answer went through the cache only because the server sent it before it was asked
     for."""
+    if not answer.get("fromDiskCache"):
+        return False
     timing = answer.get("timing")
     return bool(answer.get("fromEarlyHints")) or timing is None or timing.get("pushStart", 0) > 0

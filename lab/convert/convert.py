@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from agentd.core.errors import UsageError
 from agentd.core.regular_file import NotRegularError, read_regular
 from agentd.journal.recordings import must_be_free, segments, write_recording
-from lab.convert.formats import FORMATS, Format, recognise
-from lab.convert.source import Source
+from lab.convert.formats import FORMATS, RecordingFormat, recognise
+from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
 
 MAX_ANSWER = 1 << 20
@@ -49,7 +49,7 @@ def convert(settings: Conversion) -> Made:
     """Convert ``settings.input`` to ``settings.out``. Raises `ConvertError`, `UsageError`,
     `AgentdError`."""
     must_be_free(settings.out, force=settings.force)
-    source = Source(settings.input)
+    source = SourceFile(settings.input)
     format = FORMATS[settings.format] if settings.format else recognise(source)
     tape = record(
         source, format, settings.vouch, settings.mask, _answer(settings), settings.cookies
@@ -72,8 +72,8 @@ def _answer(settings: Conversion) -> str | None:
 
 
 def record(
-    source: Source,
-    format: Format,
+    source: SourceFile,
+    format: RecordingFormat,
     vouched: tuple[str, ...] = (),
     mask: tuple[str, ...] = (),
     answer: str | None = None,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 _UNSEEN = frozenset(("script", "style", "noscript", "template", "head", "title"))
 
 
-class Node:
+class DomNode:
     """An element (``tag`` in lower case), a text (``tag`` is "#text"), or anything else that holds
     nodes ("#…")."""
 
@@ -22,12 +22,13 @@ class Node:
         self.text = text
         self.key = key
         """What the file numbers the node with, where it does."""
-        self.found: dict[str, list[Node]] | None = None
-        """On the root of a tree that does not change any more: nodes by tag, as far as they were asked for."""
-        self.children: list[Node] = []
-        self.parent: Node | None = None
+        self.found: dict[str, list[DomNode]] | None = None
+        """On the root of a tree that does not change any more: nodes by tag, as far as they were
+        asked for."""
+        self.children: list[DomNode] = []
+        self.parent: DomNode | None = None
 
-    def append(self, child: Node, before: Node | None = None) -> None:
+    def append(self, child: DomNode, before: DomNode | None = None) -> None:
         """Put ``child`` last, or before one of the children."""
         child.parent = self
         if before is not None and before.parent is self:
@@ -41,7 +42,7 @@ class Node:
             self.parent.children.remove(self)
             self.parent = None
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[DomNode]:
         """The node and all below, in document order."""
         stack = [self]
         while stack:
@@ -49,25 +50,25 @@ class Node:
             yield node
             stack.extend(reversed(node.children))
 
-    def ancestors(self) -> Iterator[Node]:
-        """The nodes above, nearest first."""
+    def ancestors(self) -> Iterator[DomNode]:
+        """The nodes above this one, the nearest first."""
         node = self.parent
         while node is not None:
             yield node
             node = node.parent
 
-    def closest(self, *tags: str) -> Node | None:
+    def closest(self, *tags: str) -> DomNode | None:
         """The node itself or the nearest above it with one of these tags."""
         return next((node for node in (self, *self.ancestors()) if node.tag in tags), None)
 
-    def root(self) -> Node:
+    def root(self) -> DomNode:
         """The top of the tree that the node is in."""
         node = self
         while node.parent is not None:
             node = node.parent
         return node
 
-    def all(self, tag: str) -> list[Node]:
+    def all(self, tag: str) -> list[DomNode]:
         """Every element of that tag in the whole tree."""
         root = self.root()
         if root.found is None:
@@ -75,6 +76,11 @@ class Node:
         if tag not in root.found:
             root.found[tag] = [node for node in root.walk() if node.tag == tag]
         return root.found[tag]
+
+    def all_of(self, *tags: str) -> Iterator[DomNode]:
+        """Every element of these tags in the whole tree, tag after tag."""
+        for tag in tags:
+            yield from self.all(tag)
 
     def get(self, name: str) -> str:
         """An attribute, "" where there is none."""
@@ -90,11 +96,7 @@ class Node:
                 parts.append(node.text)
             elif node.tag not in _UNSEEN or node is self:
                 stack.extend(reversed(node.children))
-        return (
-            " ".join(" ".join(parts).split())
-            if len(parts) > 1
-            else " ".join("".join(parts).split())
-        )
+        return " ".join(" ".join(parts).split())
 
     def is_unseen(self) -> bool:
         """Whether it stands in what is never shown."""

@@ -1,5 +1,5 @@
-"""Requests as HAR entries tell them, in a HAR and in a Playwright trace alike: hops joined to
-chains, told as live.
+"""Requests as HAR entries describe them, in a HAR and in a Playwright trace alike: hops joined to
+chains, reported as live.
 
 Bodies and headers are kept as far as the file has them, masked and bounded as live, but for
 pictures, sound and fonts: no rule is known yet that could ask for them.
@@ -23,28 +23,41 @@ MS = 1_000_000
 """Nanoseconds."""
 
 _TYPES = {
-    "document": "Document", "stylesheet": "Stylesheet", "image": "Image", "media": "Media", "font": "Font",
-    "script": "Script", "texttrack": "TextTrack", "xhr": "XHR", "fetch": "Fetch", "eventsource": "EventSource",
-    "websocket": "WebSocket", "manifest": "Manifest", "ping": "Ping", "preflight": "Preflight",
+    "document": "Document", "stylesheet": "Stylesheet", "image": "Image", "media": "Media",
+    "font": "Font", "script": "Script", "texttrack": "TextTrack", "xhr": "XHR", "fetch": "Fetch",
+    "eventsource": "EventSource", "websocket": "WebSocket", "manifest": "Manifest", "ping": "Ping",
+    "preflight": "Preflight",
 }  # fmt: skip
 _DESTINATIONS = {
-    "document": "Document", "iframe": "Document", "frame": "Document", "style": "Stylesheet", "image": "Image",
-    "script": "Script", "font": "Font", "audio": "Media", "video": "Media", "track": "TextTrack", "empty": "Fetch",
-    "manifest": "Manifest",
+    "document": "Document", "iframe": "Document", "frame": "Document", "style": "Stylesheet",
+    "image": "Image", "script": "Script", "font": "Font", "audio": "Media", "video": "Media",
+    "track": "TextTrack", "empty": "Fetch", "manifest": "Manifest",
 }  # fmt: skip
 _NOT_KEPT = ("image/", "audio/", "video/", "font/", "application/font")
 _BINARY = 2
 """The kind of a socket's message that is no text."""
 _REDIRECTS = (301, 302, 303, 307, 308)
+_NO_DOCUMENT = (None, 204, 205)
+"""Statuses whose answer replaces no document."""
+_BEFORE_HEAD = ("blocked", "dns", "connect", "send", "wait")
+"""Timings of an entry that pass until the answer's head is there."""
+_MIME_SIGNS = (
+    ("css", "Stylesheet"),
+    ("script", "Script"),
+    ("image/", "Image"),
+    ("font", "Font"),
+)
+"""What the MIME type of an answer has in it, and the kind of resource that it is then."""
 
 UNSEEN = "unseen"
-"""The kind of a telling that is no event: a part of the browser's that may have changed unseen (`Tape.interrupt`)."""
+"""The kind of a telling that is no event: a part of the browser that may have changed unobserved
+(`Tape.interrupt`)."""
 
 Attachment = Callable[[str], bytes | None]
 """Reads what an entry names as the file of a body; None where it is not there."""
 
 
-class Body(NamedTuple):
+class CapturedBody(NamedTuple):
     """A body as the file has it, unmasked."""
 
     raw: bytes
@@ -72,8 +85,8 @@ class Exchange:
     cached: bool
     headers: dict[str, str]
     answer_headers: dict[str, str]
-    body: Body | None
-    answer_body: Body | None
+    body: CapturedBody | None
+    answer_body: CapturedBody | None
     onward: Exchange | None = None
     continues: bool = False
     unanswered: bool = False
@@ -88,44 +101,36 @@ class Exchange:
     @property
     def commits(self) -> bool:
         """Whether the frame shows this answer as its document."""
-        if self.redirects:
+        answered = self.failure is None and self.status not in _NO_DOCUMENT
+        if self.type != "Document" or not answered or self.redirects or self.onward:
             return False
-        if (
-            self.type != "Document"
-            or self.failure is not None
-            or self.status in (None, 204, 205)
-            or self.onward
-        ):
-            return False
-        return (
-            not self.answer_headers.get("content-disposition", "").lower().startswith("attachment")
-        )
+        disposition = self.answer_headers.get("content-disposition", "").lower()
+        return not disposition.startswith("attachment")
+
+    def last(self) -> Exchange:
+        """Follow the redirects to the end of the chain."""
+        end = self
+        while end.onward is not None:
+            end = end.onward
+        return end
 
 
-def exchange(
+def parse_exchange(
     entry: dict[str, Any], number: str, at: int, tab: str, attachment: Attachment
 ) -> Exchange:
-    """An entry that was found sound, unmasked; ``at``: when it was sent."""
+    """Read an entry that was found sound, unmasked; ``at``: when it was sent."""
     request, answer = entry["request"], entry.get("response") or {}
     headers, answer_headers = _headers(request), _headers(answer)
-    status = answer.get("status")
-    status = status if type(status) is int and status > 0 else None
-    failure = answer.get("_failureText") or answer.get("_error") or entry.get("_error")
-    if failure is None and entry.get("_wasAborted"):
-        failure = "net::ERR_ABORTED"
+    status = _status(answer)
+    failure = _failure(entry, answer)
     content = answer.get("content") or {}
-    mime = (
-        str(content.get("mimeType") or answer_headers.get("content-type") or "")
-        .partition(";")[0]
-        .strip()
-    )
-    timings = entry.get("timings") or {}
-    before = sum(_ms(timings.get(part)) for part in ("blocked", "dns", "connect", "send", "wait"))
-    end = at + int(_ms(entry.get("time")) * MS)
+    mime = _mime(content, answer_headers)
+    head, end = _times(entry, at)
+    cache = entry.get("cache") or {}
     return Exchange(
         number=number,
         at=at,
-        head=min(end, at + int(before * MS)),
+        head=head,
         end=end,
         tab=tab,
         frame=str(entry.get("_frameref") or ""),
@@ -133,189 +138,234 @@ def exchange(
         url=request["url"],
         type=_type(entry, headers, mime),
         status=status,
-        failure=None if failure is None else str(failure),
+        failure=failure,
         mime="" if mime == "x-unknown" else mime,
         location=str(answer.get("redirectURL") or answer_headers.get("location") or ""),
-        cached=bool(entry.get("_fromCache") or (entry.get("cache") or {}).get("beforeRequest")),
+        cached=bool(entry.get("_fromCache") or cache.get("beforeRequest")),
         headers=headers,
         answer_headers=answer_headers,
         body=_posted(request.get("postData"), headers, attachment),
         answer_body=_content(content, mime, attachment),
         unanswered=status is None and failure is None,
-        messages=[one for one in entry.get("_webSocketMessages") or () if isinstance(one, dict)],
+        messages=_socket_messages(entry),
     )
+
+
+def _status(answer: dict[str, Any]) -> int | None:
+    status = answer.get("status")
+    return status if type(status) is int and status > 0 else None
+
+
+def _socket_messages(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    messages = entry.get("_webSocketMessages") or ()
+    return [message for message in messages if isinstance(message, dict)]
+
+
+def _failure(entry: dict[str, Any], answer: dict[str, Any]) -> str | None:
+    """The error with which a request ended, in the words of whoever wrote the file."""
+    failure = answer.get("_failureText") or answer.get("_error") or entry.get("_error")
+    if failure is None and entry.get("_wasAborted"):
+        return "net::ERR_ABORTED"
+    return None if failure is None else str(failure)
+
+
+def _mime(content: dict[str, Any], answer_headers: dict[str, str]) -> str:
+    mime = content.get("mimeType") or answer_headers.get("content-type") or ""
+    return str(mime).partition(";")[0].strip()
+
+
+def _times(entry: dict[str, Any], at: int) -> tuple[int, int]:
+    """When the answer's head was there, and its end; the request was sent ``at``."""
+    timings = entry.get("timings") or {}
+    before = sum(_ms(timings.get(part)) for part in _BEFORE_HEAD)
+    end = at + int(_ms(entry.get("time")) * MS)
+    return min(end, at + int(before * MS)), end
 
 
 def secret_fields(exchanges: Iterable[Exchange]) -> set[str]:
     """What the password fields are called in the documents that came in."""
-    bodies_of = (one.answer_body for one in exchanges if one.answer_body is not None)
-    pages = (body.raw.decode("utf-8", "replace") for body in bodies_of if "html" in body.mime)
-    return {name for page in pages for name in secret_names(page)}
+    names: set[str] = set()
+    for exchange in exchanges:
+        body = exchange.answer_body
+        if body is not None and "html" in body.mime:
+            names |= secret_names(body.raw.decode("utf-8", "replace"))
+    return names
 
 
 def join(exchanges: Iterable[Exchange]) -> list[Exchange]:
     """Link each redirect with the request that followed it; gives the first of every chain, all of
     them told."""
-    ordered = sorted(exchanges, key=lambda one: one.at)
-    for index, one in enumerate(ordered):
-        if not one.redirects:
+    ordered = sorted(exchanges, key=lambda exchange: exchange.at)
+    for index, exchange in enumerate(ordered):
+        if not exchange.redirects:
             continue
-        try:
-            target = urldefrag(urljoin(one.url, one.location)).url
-        except ValueError:
-            continue  # an address that no browser could follow
-        for other in ordered[index + 1 :]:
-            if not other.continues and other.tab == one.tab and urldefrag(other.url).url == target:
-                one.onward, other.continues = other, True
-                break
-    return [one for one in ordered if not one.continues]
+        follower = _follower(exchange, ordered[index + 1 :])
+        if follower is not None:
+            exchange.onward = follower
+            follower.continues = True
+    return [exchange for exchange in ordered if not exchange.continues]
+
+
+def _follower(exchange: Exchange, later: Iterable[Exchange]) -> Exchange | None:
+    """The request with which the browser followed a redirect, by its tab and address."""
+    try:
+        target = urldefrag(urljoin(exchange.url, exchange.location)).url
+    except ValueError:
+        return None  # an address that no browser could follow
+    for other in later:
+        is_free = not other.continues and other.tab == exchange.tab
+        if is_free and urldefrag(other.url).url == target:
+            return other
+    return None
 
 
 def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]:
     """A chain as events, each with its time; ``frame`` is the one that asked."""
     base: dict[str, Any] = {"tab": first.tab, "frame": frame, "request": first.number}
     hops: list[dict[str, Any]] = []
-    one = first
+    exchange = first
     while True:
-        about = base | {"method": one.method, "url": secrets.mask_url(one.url)}
-        yield Telling(one.at, "request.sent", about | {"type": first.type})
-        if not one.redirects:
+        about = base | {"method": exchange.method, "url": secrets.mask_url(exchange.url)}
+        yield Telling(exchange.at, "request.sent", about | {"type": first.type})
+        if not exchange.redirects:
             break
-        hop = {"method": one.method, "url": about["url"], "status": one.status}
-        hop |= {"location": secrets.mask_header("location", one.location)} | _captured_fields(
-            one, secrets
-        )
+        hop = {"method": exchange.method, "url": about["url"], "status": exchange.status}
+        hop["location"] = secrets.mask_header("location", exchange.location)
+        hop |= _captured_fields(exchange, secrets)
         hops.append(hop)
-        yield Telling(one.end, "request.redirected", base | hop)
-        if one.onward is None:
-            yield from _unseen(one, "where a redirect led to is not in the file")
+        yield Telling(exchange.end, "request.redirected", base | hop)
+        if exchange.onward is None:
+            yield from _unseen(exchange, "where a redirect led to is not in the file")
             return
-        one = one.onward
-    yield from _messages(one, about, secrets)
-    if one.unanswered:
-        yield from _unseen(
-            one, f"the answer to {one.method} {about['url']:.200} is not in the file"
-        )
+        exchange = exchange.onward
+    yield from _messages(exchange, about, secrets)
+    if exchange.unanswered:
+        asked = f"{exchange.method} {about['url']:.200}"
+        yield from _unseen(exchange, f"the answer to {asked} is not in the file")
         return
-    yield _end(one, about | {"type": first.type}, hops, secrets)
+    yield _end(exchange, about | {"type": first.type}, hops, secrets)
 
 
-def _unseen(one: Exchange, reason: str) -> Iterator[Telling]:
-    for part in ("request", *(("page", "frame") if one.type == "Document" else ())):
-        yield Telling(one.end, UNSEEN, {"part": part, "reason": reason})
+def _unseen(exchange: Exchange, reason: str) -> Iterator[Telling]:
+    parts = ["request"]
+    if exchange.type == "Document":
+        parts += ["page", "frame"]
+    for part in parts:
+        yield Telling(exchange.end, UNSEEN, {"part": part, "reason": reason})
 
 
 def _end(
-    one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secrets: Secrets
+    exchange: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secrets: Secrets
 ) -> Telling:
-    if one.status is not None:
-        data["status"] = one.status
-    if one.cached:
+    if exchange.status is not None:
+        data["status"] = exchange.status
+    if exchange.cached:
         data["cached"] = True
-    if one.failure is not None:
-        canceled = {"canceled": True} if "ABORTED" in one.failure.upper() else {}
-        return Telling(one.end, "request.failed", data | {"error": one.failure} | canceled)
-    if one.mime:
-        data["mime"] = one.mime
+    if exchange.failure is not None:
+        data["error"] = exchange.failure
+        if "ABORTED" in exchange.failure.upper():
+            data["canceled"] = True
+        return Telling(exchange.end, "request.failed", data)
+    if exchange.mime:
+        data["mime"] = exchange.mime
     if hops:
         data["hops"] = hops
-    return Telling(one.end, "request.finished", data | _captured_fields(one, secrets))
+    data |= _captured_fields(exchange, secrets)
+    return Telling(exchange.end, "request.finished", data)
 
 
-def _messages(one: Exchange, about: dict[str, Any], secrets: Secrets) -> Iterator[Telling]:
-    for message in one.messages:
+def _messages(exchange: Exchange, about: dict[str, Any], secrets: Secrets) -> Iterator[Telling]:
+    where = {key: about[key] for key in ("tab", "frame", "request", "url")}
+    for message in exchange.messages:
         kind = "message.sent" if message.get("type") == "send" else "message.received"
         raw = str(message.get("data", "")).encode("utf-8", "replace")
         if message.get("opcode") == _BINARY:
             raw = _decoded(raw.decode()) or b""
-        where = {key: about[key] for key in ("tab", "frame", "request", "url")}
-        yield Telling(one.head, kind, where | bodies.body_fields(raw, "", secrets))
+        yield Telling(exchange.head, kind, where | bodies.body_fields(raw, "", secrets))
 
 
-def _captured_fields(one: Exchange, secrets: Secrets) -> dict[str, Any]:
+def _captured_fields(exchange: Exchange, secrets: Secrets) -> dict[str, Any]:
     """Headers and bodies of both ways."""
     kept: dict[str, Any] = {}
-    if one.headers:
-        kept["headers"] = secrets.mask_headers(one.headers)
-    if one.body is not None:
-        kept["body"] = bodies.request_body(one.body.raw, one.body.mime, secrets)
+    if exchange.headers:
+        kept["headers"] = secrets.mask_headers(exchange.headers)
+    if exchange.body is not None:
+        kept["body"] = bodies.request_body(exchange.body.raw, exchange.body.mime, secrets)
     answer: dict[str, Any] = {}
-    if one.answer_headers:
-        answer["headers"] = secrets.mask_headers(one.answer_headers)
-    if one.answer_body is not None:
-        answer["body"] = bodies.body_fields(one.answer_body.raw, one.answer_body.mime, secrets)
-    return kept | ({"answer": answer} if answer else {})
+    if exchange.answer_headers:
+        answer["headers"] = secrets.mask_headers(exchange.answer_headers)
+    if exchange.answer_body is not None:
+        raw, mime = exchange.answer_body
+        answer["body"] = bodies.body_fields(raw, mime, secrets)
+    if answer:
+        kept["answer"] = answer
+    return kept
 
 
 def _headers(message: dict[str, Any]) -> dict[str, str]:
     """Names in lower case; values under one name joined as a browser would."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for header in message.get("headers") or ():
-        if (
-            not isinstance(header, dict)
-            or not isinstance(header.get("name"), str)
-            or header["name"].startswith(":")
-        ):
+        if not isinstance(header, dict) or not isinstance(header.get("name"), str):
             continue
         name, value = header["name"].lower(), str(header.get("value", ""))
-        found[name] = (
-            f"{found[name]}{chr(10) if name == 'set-cookie' else ', '}{value}"
-            if name in found
-            else value
-        )
-    return found
+        if name.startswith(":"):
+            continue
+        if name in headers:
+            separator = "\n" if name == "set-cookie" else ", "
+            value = f"{headers[name]}{separator}{value}"
+        headers[name] = value
+    return headers
 
 
 def _type(entry: dict[str, Any], headers: dict[str, str], mime: str) -> str:
-    said = _TYPES.get(str(entry.get("_resourceType") or "").lower())
-    said = said or _DESTINATIONS.get(headers.get("sec-fetch-dest", ""))
-    if said is not None:
-        return said
+    """The kind of resource in CDP's words: as the file has it, else guessed."""
+    known = _TYPES.get(str(entry.get("_resourceType") or "").lower())
+    known = known or _DESTINATIONS.get(headers.get("sec-fetch-dest", ""))
+    if known is not None:
+        return known
     if headers.get("accept", "").startswith("text/html"):
         return "Document"
-    for sign, kind in (
-        ("css", "Stylesheet"),
-        ("script", "Script"),
-        ("image/", "Image"),
-        ("font", "Font"),
-    ):
-        if sign in mime:
-            return kind
-    return "Other"
+    return next((kind for sign, kind in _MIME_SIGNS if sign in mime), "Other")
 
 
 def _ms(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and 0 < value < 1e12 else 0.0
 
 
-def _posted(data: Any, headers: dict[str, str], attachment: Attachment) -> Body | None:
+def _posted(data: Any, headers: dict[str, str], attachment: Attachment) -> CapturedBody | None:
     if not isinstance(data, dict):
         return None
-    mime = str(data.get("mimeType") or headers.get("content-type") or "")
-    text, named = data.get("text"), data.get("_file") or data.get("_sha1")
-    raw = (
-        str(text).encode("utf-8", "replace") if text else attachment(str(named)) if named else None
-    )
+    raw: bytes | None = None
+    attached = _attached_name(data)
+    if data.get("text"):
+        raw = str(data["text"]).encode("utf-8", "replace")
+    elif attached:
+        raw = attachment(attached)
     if not raw and data.get("params"):
-        pairs = [(str(one.get("name", "")), str(one.get("value", ""))) for one in data["params"]]
+        pairs = [(str(part.get("name", "")), str(part.get("value", ""))) for part in data["params"]]
         raw = urlencode(pairs).encode()
-    return Body(raw, mime) if raw else None
+    mime = str(data.get("mimeType") or headers.get("content-type") or "")
+    return CapturedBody(raw, mime) if raw else None
 
 
-def _content(content: dict[str, Any], mime: str, attachment: Attachment) -> Body | None:
+def _content(content: dict[str, Any], mime: str, attachment: Attachment) -> CapturedBody | None:
     if mime.startswith(_NOT_KEPT):
         return None
-    text, named = content.get("text"), content.get("_file") or content.get("_sha1")
     raw: bytes | None = None
-    if isinstance(text, str):
-        raw = (
-            _decoded(text)
-            if content.get("encoding") == "base64"
-            else text.encode("utf-8", "replace")
-        )
-    elif named:
-        raw = attachment(str(named))
-    return Body(raw, mime) if raw else None
+    text, attached = content.get("text"), _attached_name(content)
+    if isinstance(text, str) and content.get("encoding") == "base64":
+        raw = _decoded(text)
+    elif isinstance(text, str):
+        raw = text.encode("utf-8", "replace")
+    elif attached:
+        raw = attachment(attached)
+    return CapturedBody(raw, mime) if raw else None
+
+
+def _attached_name(part: dict[str, Any]) -> str:
+    """The name of the file in which a body lies; "" where there is none."""
+    return str(part.get("_file") or part.get("_sha1") or "")
 
 
 def _decoded(text: str) -> bytes | None:

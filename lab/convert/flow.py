@@ -12,8 +12,8 @@ from typing import Any
 
 from agentd.masking import MASK, Masker
 from lab.convert.errors import format_value
-from lab.convert.page_state import MAIN, Pages
-from lab.convert.source import Source
+from lab.convert.page_state import MAIN, PageFrames
+from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
 
 MS = 1_000_000
@@ -21,19 +21,15 @@ _ARIA = re.compile(r'^aria/(?P<name>.*?)(?:\[role="(?P<role>[\w-]+)"\])?$', re.D
 _CLICKS = {"click": "element.clicked", "doubleClick": "element.double_clicked"}
 
 
-def fits(source: Source) -> bool:
+def fits(source: SourceFile) -> bool:
     """Whether it is an object with steps that have types."""
     steps = source.value.get("steps") if isinstance(source.value, dict) else None
-    return (
-        isinstance(steps, list)
-        and bool(steps)
-        and isinstance(steps[0], dict)
-        and "type" in steps[0]
-    )
+    first = steps[0] if isinstance(steps, list) and steps else None
+    return isinstance(first, dict) and "type" in first
 
 
-def read(source: Source) -> FlowReading:
-    """The flow, checked. Raises `ConvertError`."""
+def read(source: SourceFile) -> FlowReading:
+    """Check the flow's steps and give its reading. Raises `ConvertError`."""
     steps = source.value.get("steps") if isinstance(source.value, dict) else None
     if not isinstance(steps, list):
         raise source.wrong("steps", format_value(steps), "wanted a list of steps")
@@ -46,7 +42,7 @@ def read(source: Source) -> FlowReading:
 
 
 class FlowReading:
-    """A flow that was read: see `lab.convert.formats.Reading`."""
+    """A flow that was read: see `lab.convert.formats.FormatReading`."""
 
     version = None
     shows = frozenset(
@@ -58,39 +54,22 @@ class FlowReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Step after step; what a step asserted to follow is told in it."""
-        masker, pages = Masker(mask), Pages()
+        masker, pages = Masker(mask), PageFrames()
         tape.secrets = masker
         for number, step in enumerate(self._steps):
             at = number * MS
             tape.end(at)
             tape.begin(at, _action(step, masker))
-            self._did(tape, at, step, masker)
-            asserted = step.get("assertedEvents")
-            events = (
-                [one for one in asserted if isinstance(one, dict)]
-                if isinstance(asserted, list)
-                else []
-            )
-            urls = [
-                str(one.get("url"))
-                for one in events
-                if one.get("type") == "navigation" and one.get("url")
-            ]
-            if step["type"] == "navigate" and not urls:
-                urls = [str(step.get("url") or "about:blank")]
-            for url in urls:
-                for told in pages.navigated(at, MAIN, MAIN, masker.mask_url(url)):
-                    tape.tell(at, told.kind, told.data)
+            self._act(tape, at, step, masker)
+            for url in _addresses(step):
+                for telling in pages.navigated(at, MAIN, MAIN, masker.mask_url(url)):
+                    tape.tell(at, telling.kind, telling.data)
 
-    def _did(self, tape: Tape, at: int, step: dict[str, Any], masker: Masker) -> None:
-        frame = (
-            "frame-" + "-".join(map(str, step["frame"]))
-            if isinstance(step.get("frame"), list)
-            else MAIN
-        )
+    def _act(self, tape: Tape, at: int, step: dict[str, Any], masker: Masker) -> None:
+        """Report what a step clicked or filled in."""
         where: dict[str, Any] = {
             "tab": MAIN,
-            "frame": frame,
+            "frame": _frame(step),
             "element": _element(step, masker),
             "trusted": True,
         }
@@ -99,16 +78,35 @@ class FlowReading:
             tape.tell(at, "element.right_clicked" if right else _CLICKS[step["type"]], where)
         elif step["type"] == "change":
             value = masker.mask_value(_secretive(step), str(step.get("value") or ""))
-            said = {"value": None, "filled": True} if value == MASK else {"value": value}
-            tape.tell(at, "field.filled", where | said | {"field": _selectors(step)[-1][:300]})
+            about = {"value": None, "filled": True} if value == MASK else {"value": value}
+            tape.tell(at, "field.filled", where | about | {"field": _selectors(step)[-1][:300]})
+
+
+def _addresses(step: dict[str, Any]) -> list[str]:
+    """Where the page went in a step: as the recorder asserted it, else as the step asked."""
+    asserted = step.get("assertedEvents")
+    urls = [
+        str(event.get("url"))
+        for event in (asserted if isinstance(asserted, list) else ())
+        if isinstance(event, dict) and event.get("type") == "navigation" and event.get("url")
+    ]
+    if step["type"] == "navigate" and not urls:
+        return [str(step.get("url") or "about:blank")]
+    return urls
+
+
+def _frame(step: dict[str, Any]) -> str:
+    path = step.get("frame")
+    return "frame-" + "-".join(map(str, path)) if isinstance(path, list) else MAIN
 
 
 def _action(step: dict[str, Any], masker: Masker) -> dict[str, Any]:
     action: dict[str, Any] = {"do": step["type"]}
     if isinstance(step.get("url"), str):
         action["url"] = masker.mask_url(step["url"])
-    if selectors := [one for one in _selectors(step) if one]:
-        action["selector"] = selectors[0]
+    selector = next(filter(None, _selectors(step)), None)
+    if selector is not None:
+        action["selector"] = selector
     return action
 
 
@@ -116,7 +114,10 @@ def _selectors(step: dict[str, Any]) -> list[str]:
     """Every selector of a step as one text, those through shadow roots joined."""
     found = step.get("selectors")
     lists = found if isinstance(found, list) else []
-    texts = [" >>> ".join(map(str, one)) if isinstance(one, list) else str(one) for one in lists]
+    texts = [
+        " >>> ".join(map(str, selector)) if isinstance(selector, list) else str(selector)
+        for selector in lists
+    ]
     return texts or [""]
 
 
@@ -131,5 +132,5 @@ def _element(step: dict[str, Any], masker: Masker) -> dict[str, str]:
 def _secretive(step: dict[str, Any]) -> str:
     """The selector whose words say that a secret goes there, where one does."""
     masker = Masker()
-    words = [word for one in _selectors(step) for word in re.findall(r"[\w-]+", one)]
-    return next((word for word in words if masker.is_secret_name(word)), "")
+    words = re.findall(r"[\w-]+", " ".join(_selectors(step)))
+    return next(filter(masker.is_secret_name, words), "")

@@ -1,7 +1,7 @@
 """Every format that can be converted, by hand: a line here and a file beside make one.
 
 An importer's module has ``fits(source)``, whether a file looks like its format, and
-``read(source)``, which checks the file and gives a `Reading`, or raises `ConvertError`.
+``read(source)``, which checks the file and gives a `FormatReading`, or raises `ConvertError`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
 from lab.convert.errors import ConvertError, format_value
-from lab.convert.source import WANTED, Source
+from lab.convert.source import WANTED, SourceFile
 from lab.convert.tape import Tape
 
 
-class Reading(Protocol):
+class FormatReading(Protocol):
     """A file that was read and found sound. ``shows``: the kinds that the file would show if they
     happened."""
 
@@ -30,12 +30,12 @@ class Reading(Protocol):
 class FormatImporter(Protocol):
     """What an importer's module has."""
 
-    def fits(self, source: Source) -> bool: ...
+    def fits(self, source: SourceFile) -> bool: ...
 
-    def read(self, source: Source) -> Reading: ...
+    def read(self, source: SourceFile) -> FormatReading: ...
 
 
-class Format(NamedTuple):
+class RecordingFormat(NamedTuple):
     """``says``: what it is called; ``where``: how a gap's reason names it."""
 
     name: str
@@ -47,21 +47,21 @@ class Format(NamedTuple):
         return cast(FormatImporter, import_module(f"lab.convert.{self.name}"))
 
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, RecordingFormat] = {
     one.name: one
     for one in (
-        Format("trace", "Playwright trace", "a Playwright trace"),
-        Format("har", "HAR", "a HAR"),
-        Format("cdp", "log of CDP messages", "a log of CDP messages"),
-        Format("rrweb", "rrweb stream", "an rrweb stream"),
-        Format("atspi", "AT-SPI capture", "an AT-SPI capture"),
-        Format("flow", "Recorder flow", "a Recorder flow"),
+        RecordingFormat("trace", "Playwright trace", "a Playwright trace"),
+        RecordingFormat("har", "HAR", "a HAR"),
+        RecordingFormat("cdp", "log of CDP messages", "a log of CDP messages"),
+        RecordingFormat("rrweb", "rrweb stream", "an rrweb stream"),
+        RecordingFormat("atspi", "AT-SPI capture", "an AT-SPI capture"),
+        RecordingFormat("flow", "Recorder flow", "a Recorder flow"),
     )
 }
 """In the order in which they are tried."""
 
 
-def recognise(source: Source) -> Format:
+def recognise(source: SourceFile) -> RecordingFormat:
     """The format that the content shows. Raises `ConvertError` that says what was found and what
     was wanted."""
     for format in FORMATS.values():

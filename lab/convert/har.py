@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,56 +19,58 @@ from agentd.core.regular_file import read_regular
 from agentd.sources.cdp.state.masking import Secrets
 from detectors.model.kinds import KINDS
 from lab.convert.errors import format_value
-from lab.convert.exchange import MS, UNSEEN, Exchange, exchange, join, secret_fields, tellings
-from lab.convert.page_state import MAIN, Pages, Telling
-from lab.convert.source import Source
+from lab.convert.exchange import MS, UNSEEN, Exchange, join, parse_exchange, secret_fields, tellings
+from lab.convert.page_state import MAIN, PageFrames, Telling
+from lab.convert.source import SourceFile, Zip
 from lab.convert.tape import Tape
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def fits(source: Source) -> bool:
+def fits(source: SourceFile) -> bool:
     """Whether there is a ``log`` with ``entries``."""
     if source.zip is not None:
         return any(name.endswith(".har") for name in source.zip.names)
     return isinstance(source.value, dict) and isinstance(source.value.get("log"), dict)
 
 
-def read(source: Source) -> HarReading:
-    """The HAR, checked. Raises `ConvertError`."""
+def read(source: SourceFile) -> HarReading:
+    """Check the HAR's log and give its reading. Raises `ConvertError`."""
     return HarReading(source, _log(source))
 
 
-def _log(source: Source) -> dict[str, Any]:
-    value, where = source.value, ""
-    if source.zip is not None:
-        where = next((name for name in source.zip.names if name.endswith(".har")), "")
-        if not where:
-            raise source.wrong(
-                "",
-                f"a zip with {format_value(source.zip.names[:5])}",
-                "wanted one with a .har in it",
-            )
-        try:
-            value = orjson.loads(source.zip.read(where) or b"")
-        except orjson.JSONDecodeError as error:
-            raise source.wrong(where, f"no JSON: {error}", "wanted a HAR") from None
+def _log(source: SourceFile) -> dict[str, Any]:
+    """The HAR's ``log``, its version and lists checked."""
+    where, value = ("", source.value) if source.zip is None else _zipped(source, source.zip)
     log = value.get("log") if isinstance(value, dict) else None
     if not isinstance(log, dict):
         raise source.wrong(where, format_value(value), "wanted a HAR: an object with log")
     version = log.get("version")
     if not isinstance(version, str) or not version.startswith("1."):
         raise source.wrong("log.version", format_value(version), "wanted 1.1 or 1.2")
-    for name in ("entries", "pages"):
-        if not isinstance(log.get(name, []), list) or (name == "entries" and name not in log):
-            raise source.wrong(f"log.{name}", format_value(log.get(name)), "wanted a list")
+    for name, absent in (("entries", None), ("pages", [])):
+        value = log.get(name, absent)
+        if not isinstance(value, list):
+            raise source.wrong(f"log.{name}", format_value(value), "wanted a list")
     return log
 
 
-class HarReading:
-    """A HAR that was read: see `lab.convert.formats.Reading`."""
+def _zipped(source: SourceFile, pack: Zip) -> tuple[str, Any]:
+    """The name and the JSON of the HAR in a zip."""
+    name = next((name for name in pack.names if name.endswith(".har")), "")
+    if not name:
+        what = f"a zip with {format_value(pack.names[:5])}"
+        raise source.wrong("", what, "wanted one with a .har in it")
+    try:
+        return name, orjson.loads(pack.read(name) or b"")
+    except orjson.JSONDecodeError as error:
+        raise source.wrong(name, f"no JSON: {error}", "wanted a HAR") from None
 
-    def __init__(self, source: Source, log: dict[str, Any]) -> None:
+
+class HarReading:
+    """A HAR that was read: see `lab.convert.formats.FormatReading`."""
+
+    def __init__(self, source: SourceFile, log: dict[str, Any]) -> None:
         self._source = source
         self.version: str = log["version"]
         creator = log.get("creator")
@@ -85,40 +88,33 @@ class HarReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Every page's step, every entry's chain, in the order of their times."""
-        exchanges, pages = list(self._exchanges()), Pages()
+        exchanges, pages = list(self._exchanges()), PageFrames()
         secrets = tape.secrets = Secrets(names=secret_fields(exchanges), more=mask)
         secrets.shown = tape.shown
         told = [*self._page_tellings(secrets), *self._chains(exchanges, secrets)]
-        for telling in sorted(told, key=lambda one: one.at):
-            for one in _played(pages, telling):
-                if one.kind == "step":
-                    tape.end(one.at)
-                    tape.begin(one.at, one.data)
-                elif one.kind == UNSEEN:
-                    tape.interrupt(one.at, **one.data)
+        for timed in sorted(told, key=lambda telling: telling.at):
+            for at, kind, data in _played(pages, timed):
+                if kind == "step":
+                    tape.end(at)
+                    tape.begin(at, data)
+                elif kind == UNSEEN:
+                    tape.interrupt(at, **data)
                 else:
-                    tape.tell(one.at, one.kind, one.data)
+                    tape.tell(at, kind, data)
 
     def _tab(self, page: Any) -> str:
         """Playwright's pages are tabs, other programs' are navigations in one tab."""
         return str(page) if self._tabs and page else MAIN
 
     def _page_tellings(self, secrets: Secrets) -> Iterator[Telling]:
-        begun = 0
-        for number, (start, page) in enumerate(sorted(self._pages, key=lambda one: one[0])):
-            title, at, tab = (
-                str(page.get("title") or ""),
-                start - self._origin,
-                self._tab(page.get("id")),
-            )
+        for number, (start, page) in enumerate(sorted(self._pages, key=itemgetter(0))):
+            at = start - self._origin
+            title = str(page.get("title") or "")
             clear = secrets.mask_url(title) if "://" in title else secrets.mask_text(title)
-            begun = at if number else 0
-            yield Telling(begun, "step", {"page": clear or str(page.get("id"))})
-            timings = page.get("pageTimings")
-            for name, kind in (("onContentLoad", "page.parsed"), ("onLoad", "page.loaded")):
-                after = timings.get(name) if isinstance(timings, dict) else None
-                if isinstance(after, int | float) and 0 <= after < 1e12:
-                    yield Telling(at + int(after * MS), kind, {"tab": tab, "title": clear})
+            yield Telling(at if number else 0, "step", {"page": clear or str(page.get("id"))})
+            about = {"tab": self._tab(page.get("id")), "title": clear}
+            for kind, after in _page_times(page):
+                yield Telling(at + after, kind, about)
         if not self._pages:
             yield Telling(0, "step", {})
 
@@ -126,16 +122,14 @@ class HarReading:
         for number, (at, entry) in enumerate(self._entries):
             tab = self._tab(entry.get("pageref"))
             with self._source.part(f"log.entries[{number}]"):
-                yield exchange(entry, f"har-{number}", at - self._origin, tab, self._attached)
+                yield parse_exchange(entry, f"har-{number}", at - self._origin, tab, self._attached)
 
     def _chains(self, exchanges: list[Exchange], secrets: Secrets) -> Iterator[Telling]:
         mains: dict[str, str] = {}
         for first in join(exchanges):
             frame = _frame(first, mains, self._tabs)
             yield from tellings(first, frame, secrets)
-            last = first
-            while last.onward is not None:
-                last = last.onward
+            last = first.last()
             where = {
                 "tab": first.tab,
                 "frame": frame,
@@ -158,6 +152,17 @@ class HarReading:
         return read_regular(beside) if beside.is_file() and not beside.is_symlink() else None
 
 
+def _page_times(page: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """When a page was parsed and loaded, in nanoseconds after it began."""
+    timings = page.get("pageTimings")
+    if not isinstance(timings, dict):
+        return
+    for name, kind in (("onContentLoad", "page.parsed"), ("onLoad", "page.loaded")):
+        after = timings.get(name)
+        if isinstance(after, int | float) and 0 <= after < 1e12:
+            yield kind, int(after * MS)
+
+
 def _frame(first: Exchange, mains: dict[str, str], tabs: bool) -> str:
     """The frame that a chain belongs to; the main one is named like the tab.
 
@@ -165,17 +170,16 @@ def _frame(first: Exchange, mains: dict[str, str], tabs: bool) -> str:
     one, and where frames have no names (a page is a navigation then) so is only that document.
     """
     destination = first.headers.get("sec-fetch-dest")
-    if first.type == "Document" and destination in ("iframe", "frame"):
-        return first.frame or f"{first.tab}:{first.number}"
-    if first.type == "Document" and (
-        destination == "document" or not tabs or first.tab not in mains
-    ):
-        mains[first.tab] = first.frame
+    if first.type == "Document":
+        if destination in ("iframe", "frame"):
+            return first.frame or f"{first.tab}:{first.number}"
+        if destination == "document" or not tabs or first.tab not in mains:
+            mains[first.tab] = first.frame
     is_main = not first.frame or mains.get(first.tab, first.frame) == first.frame
     return first.tab if is_main else first.frame
 
 
-def _played(pages: Pages, telling: Telling) -> Iterator[Telling]:
+def _played(pages: PageFrames, telling: Telling) -> Iterator[Telling]:
     """What a telling comes to, where that depends on what stands in the page by then."""
     at, kind, data = telling
     if kind == "commit":
@@ -189,31 +193,33 @@ def _played(pages: Pages, telling: Telling) -> Iterator[Telling]:
         yield telling
 
 
-def _page(source: Source, number: int, page: Any) -> tuple[int, dict[str, Any]]:
+def _page(source: SourceFile, number: int, page: Any) -> tuple[int, dict[str, Any]]:
     where = f"log.pages[{number}]"
-    if not isinstance(page, dict):
-        raise source.wrong(where, format_value(page), "wanted an object")
+    _require_object(source, where, page)
     return _time(source, f"{where}.startedDateTime", page.get("startedDateTime")), page
 
 
-def _entry(source: Source, number: int, entry: Any) -> tuple[int, dict[str, Any]]:
+def _entry(source: SourceFile, number: int, entry: Any) -> tuple[int, dict[str, Any]]:
     where = f"log.entries[{number}]"
-    if not isinstance(entry, dict):
-        raise source.wrong(where, format_value(entry), "wanted an object")
+    _require_object(source, where, entry)
     request = entry.get("request")
-    if not isinstance(request, dict):
-        raise source.wrong(f"{where}.request", format_value(request), "wanted an object")
+    _require_object(source, f"{where}.request", request)
     for name in ("method", "url"):
         if not isinstance(request.get(name), str):
             raise source.wrong(
                 f"{where}.request.{name}", format_value(request.get(name)), "wanted a text"
             )
-    if not isinstance(entry.get("response", {}), dict | None):
-        raise source.wrong(f"{where}.response", format_value(entry["response"]), "wanted an object")
+    if entry.get("response") is not None:
+        _require_object(source, f"{where}.response", entry["response"])
     return _time(source, f"{where}.startedDateTime", entry.get("startedDateTime")), entry
 
 
-def _time(source: Source, where: str, value: Any) -> int:
+def _require_object(source: SourceFile, where: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise source.wrong(where, format_value(value), "wanted an object")
+
+
+def _time(source: SourceFile, where: str, value: Any) -> int:
     """An ISO 8601 time as nanoseconds since 1970."""
     try:
         at = datetime.fromisoformat(value)

@@ -18,7 +18,7 @@ class Telling(NamedTuple):
     data: dict[str, Any]
 
 
-class Pages:
+class PageFrames:
     """The frames of every tab. A main frame is named like its tab."""
 
     def __init__(self) -> None:

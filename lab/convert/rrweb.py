@@ -14,7 +14,7 @@ from typing import Any
 from agentd.sources.cdp.state.masking import Secrets
 from lab.convert.errors import format_value
 from lab.convert.rrweb_page import DOWN, INPUT, POINTER, REST_NS, TOUCH, RrwebPage
-from lab.convert.source import Source
+from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
 
 DOM_CONTENT_LOADED, LOAD, FULL, INCREMENTAL, META = 0, 1, 2, 3, 4
@@ -27,14 +27,14 @@ SHOWS = frozenset(
 )
 
 
-def fits(source: Source) -> bool:
+def fits(source: SourceFile) -> bool:
     """Whether the first item is an rrweb event."""
     items = _events(source)
     return bool(items) and _is_event(items[0])
 
 
-def read(source: Source) -> RrwebReading:
-    """The stream, checked. Raises `ConvertError`."""
+def read(source: SourceFile) -> RrwebReading:
+    """Check the stream's events and give its reading. Raises `ConvertError`."""
     items = _events(source)
     if not items:
         raise source.wrong(
@@ -50,7 +50,7 @@ def read(source: Source) -> RrwebReading:
     return RrwebReading(source, items)
 
 
-def _events(source: Source) -> list[Any]:
+def _events(source: SourceFile) -> list[Any]:
     if isinstance(source.value, dict) and isinstance(source.value.get("events"), list):
         return list(source.value["events"])
     return source.items
@@ -66,18 +66,18 @@ def _is_event(item: Any) -> bool:
 
 
 class RrwebReading:
-    """A stream that was read: see `lab.convert.formats.Reading`."""
+    """A stream that was read: see `lab.convert.formats.FormatReading`."""
 
     version = None
     shows = SHOWS
 
-    def __init__(self, source: Source, events: list[dict[str, Any]]) -> None:
+    def __init__(self, source: SourceFile, events: list[dict[str, Any]]) -> None:
         self._source = source
         # rrweb itself plays by time; events of one moment stay in their order.
         self._events = sorted(events, key=lambda event: event["timestamp"])
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
-        """Event after event."""
+        """Play event after event on one page."""
         page = RrwebPage(tape, Secrets(more=mask))
         start = self._events[0]["timestamp"]
         acted = any(_is_action(event) for event in self._events)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lab.convert.dom import Node
+from lab.convert.dom import DomNode
 from lab.convert.page_state import MAIN
 
 DOCUMENT, DOCTYPE, ELEMENT, TEXT = 0, 1, 2, 3
@@ -18,18 +18,18 @@ class Mirror:
     """``nodes``: number → node. What the stream says of nodes that it never told is passed over."""
 
     def __init__(self) -> None:
-        self.nodes: dict[int, Node] = {}
-        self.top = Node("#document")
+        self.nodes: dict[int, DomNode] = {}
+        self.top = DomNode("#document")
 
     def reset(self, root: Any) -> None:
         """A full snapshot: everything is told anew."""
         self.nodes.clear()
-        self.top = self._build(root) or Node("#document")
+        self.top = self._build(root) or DomNode("#document")
 
-    def _build(self, data: Any) -> Node | None:
+    def _build(self, data: Any) -> DomNode | None:
         """A serialised node with all below it."""
-        built: Node | None = None
-        stack: list[tuple[Any, Node | None]] = [(data, None)]
+        built: DomNode | None = None
+        stack: list[tuple[Any, DomNode | None]] = [(data, None)]
         while stack and len(self.nodes) < MAX_NODES:
             item, parent = stack.pop()
             if not isinstance(item, dict) or type(item.get("id")) is not int:
@@ -45,19 +45,19 @@ class Mirror:
                 stack.extend((child, node) for child in reversed(children))
         return built
 
-    def remove(self, number: Any) -> Node | None:
+    def remove(self, number: Any) -> DomNode | None:
         """Take a node out; gives it."""
         node = self.nodes.get(number)
         if node is None:
             return None
         node.remove()
-        for one in node.walk():
-            self.nodes.pop(one.key, None)
+        for below in node.walk():
+            self.nodes.pop(below.key, None)
         return node
 
-    def add(self, items: list[Any]) -> list[Node]:
+    def add(self, items: list[Any]) -> list[DomNode]:
         """Put nodes in, in whatever order they are told; gives those that found their place."""
-        placed: list[Node] = []
+        placed: list[DomNode] = []
         waiting = [item for item in items if isinstance(item, dict)]
         while waiting:
             later = [item for item in waiting if not self._place(item, placed, strict=True)]
@@ -69,36 +69,39 @@ class Mirror:
             waiting = later
         return placed
 
-    def _place(self, item: dict[str, Any], placed: list[Node], *, strict: bool) -> bool:
+    def _place(self, item: dict[str, Any], placed: list[DomNode], *, strict: bool) -> bool:
         parent = self.nodes.get(item.get("parentId", 0))
         following = item.get("nextId")
-        before = self.nodes.get(following) if type(following) is int else None
-        if parent is None or (strict and type(following) is int and before is None):
+        before = self.nodes.get(following) if isinstance(following, int) else None
+        is_missing = isinstance(following, int) and before is None
+        if parent is None or (strict and is_missing):
             return False
-        known = item.get("node", {}).get("id") if isinstance(item.get("node"), dict) else None
-        if type(known) is int and known in self.nodes:
+        data = item.get("node")
+        known = data.get("id") if isinstance(data, dict) else None
+        if type(known) is int:
             self.remove(known)
-        node = self._build(item.get("node"))
+        node = self._build(data)
         if node is not None:
             parent.append(node, before)
             placed.append(node)
         return True
 
 
-def _node(item: dict[str, Any]) -> Node:
+def _node(item: dict[str, Any]) -> DomNode:
     kind, key = item.get("type"), item["id"]
     if kind == TEXT:
-        return Node("#text", text=str(item.get("textContent") or ""), key=key)
+        return DomNode("#text", text=str(item.get("textContent") or ""), key=key)
     if kind != ELEMENT:
-        return Node("#document" if kind == DOCUMENT else "#other", key=key)
-    found = item.get("attributes")
-    node = Node(str(item.get("tagName") or "").lower(), key=key)
-    for name, value in (found if isinstance(found, dict) else {}).items():
-        set_attribute(node, str(name), value)
+        return DomNode("#document" if kind == DOCUMENT else "#other", key=key)
+    node = DomNode(str(item.get("tagName") or "").lower(), key=key)
+    attributes = item.get("attributes")
+    if isinstance(attributes, dict):
+        for name, value in attributes.items():
+            set_attribute(node, str(name), value)
     return node
 
 
-def set_attribute(node: Node, name: str, value: Any) -> None:
+def set_attribute(node: DomNode, name: str, value: Any) -> None:
     """Set an attribute as a mutation says it: null and false take it away."""
     if value is None or value is False:
         node.attrs.pop(name.lower(), None)
@@ -106,32 +109,30 @@ def set_attribute(node: Node, name: str, value: Any) -> None:
         node.attrs[name.lower()] = "" if value is True else str(value)
 
 
-def frame_of(node: Node) -> tuple[str, Node | None]:
+def frame_of(node: DomNode) -> tuple[str, DomNode | None]:
     """The frame that a node is in: its name, and the iframe that holds its document; the main one
     has none."""
-    for one in (node, *node.ancestors()):
-        if (
-            one.tag == "#document"
-            and one.parent is not None
-            and one.parent.tag in ("iframe", "frame")
-        ):
-            return f"frame-{one.key}", one.parent
+    for above in (node, *node.ancestors()):
+        holder = above.parent
+        if above.tag == "#document" and holder is not None and holder.tag in ("iframe", "frame"):
+            return f"frame-{above.key}", holder
     return MAIN, None
 
 
-def is_hidden(node: Node) -> bool:
+def is_hidden(node: DomNode) -> bool:
     """Whether markup says that nobody sees it; style sheets are not looked at."""
-    for one in (node, *node.ancestors()):
-        style = one.get("style").replace(" ", "").lower()
-        if "hidden" in one.attrs or any(sign in style for sign in _HIDING):
-            return True
-        if one.tag == "dialog" and "open" not in one.attrs:
-            return True
-    return node.is_unseen()
+    return node.is_unseen() or any(map(_hides, (node, *node.ancestors())))
 
 
-def texts(node: Node) -> Iterator[Node]:
+def _hides(node: DomNode) -> bool:
+    """Whether the element's own markup hides it and all below."""
+    style = node.get("style").replace(" ", "").lower()
+    is_closed = node.tag == "dialog" and "open" not in node.attrs
+    return is_closed or "hidden" in node.attrs or any(sign in style for sign in _HIDING)
+
+
+def texts(node: DomNode) -> Iterator[DomNode]:
     """The text nodes below that a person may see."""
-    return (
-        one for one in node.walk() if one.tag == "#text" and one.text.strip() and not is_hidden(one)
-    )
+    for below in node.walk():
+        if below.tag == "#text" and below.text.strip() and not is_hidden(below):
+            yield below

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urljoin
 
 from agentd.sources.cdp.state.masking import Secrets
-from lab.convert.dom import Node
+from lab.convert.dom import DomNode
 from lab.convert.naming import clicked_of, element_of, filled, labels, type_of
-from lab.convert.page_state import MAIN, Pages
+from lab.convert.page_state import MAIN, PageFrames, Telling
 from lab.convert.rrweb_dom import Mirror, frame_of, is_hidden, set_attribute, texts
 from lab.convert.tape import Tape
 
@@ -21,6 +21,11 @@ MUTATION, POINTER, SCROLL, INPUT, SELECTION = 0, 2, 3, 5, 14
 """Sources of rrweb's incremental events; others change nothing that is told here."""
 DOWN, CLICK, MENU, DOUBLE, FOCUS, TOUCH = 1, 2, 3, 4, 5, 7
 """Types of its pointer events."""
+_CLICKS = {
+    CLICK: "element.clicked",
+    MENU: "element.right_clicked",
+    DOUBLE: "element.double_clicked",
+}
 _WRITTEN = ("", "text", "search", "email", "tel", "url", "number", "password", "date", "time")
 
 
@@ -31,14 +36,14 @@ class RrwebPage:
         self._tape = tape
         self._masker = tape.secrets = masker
         self._mirror = Mirror()
-        self._pages = Pages()
+        self._pages = PageFrames()
         self._fresh = True
         self._title = ""
         self._pointed: set[int] = set()
         self._step: tuple[str, int] = ("", 0)
         self._scroll: tuple[int, int, dict[str, Any]] | None = None
-        self._down: Node | None = None
-        self._clicked: Node | None = None
+        self._down: DomNode | None = None
+        self._clicked: DomNode | None = None
         self._sources: dict[Any, Callable[[int, dict[str, Any]], None]] = {
             MUTATION: self._mutated,
             POINTER: self._pointer,
@@ -54,13 +59,12 @@ class RrwebPage:
         self._fresh = True
 
     def at_address(self, at: int, href: str) -> None:
-        """A snapshot's address."""
+        """Report a navigation where a snapshot has another address."""
         url = self._masker.mask_url(href)
         if url == self._pages.url(MAIN):
             return
         within = not self._fresh and bool(self._pages.url(MAIN))
-        for told in self._pages.navigated(at, MAIN, MAIN, url, same_document=within):
-            self._tape.tell(at, told.kind, told.data | self._baseline())
+        self._emit(at, self._pages.navigated(at, MAIN, MAIN, url, same_document=within))
 
     def snapshot(self, at: int, root: Any) -> None:
         """A whole document; one that is only told again is no news."""
@@ -69,26 +73,32 @@ class RrwebPage:
         if not known:
             self._pointed.clear()
             self._appeared(at, [self._mirror.top], self._baseline())
-            for document in [one for one in self._mirror.top.walk() if one.tag == "#document"]:
-                self._framed(at, document)
+            self._report_documents(at, self._mirror.top)
         self._fresh = False
-        self._named(at)
+        self._report_title(at)
 
     def _baseline(self) -> dict[str, bool]:
         return {"baseline": True} if self._tape.step < 0 else {}
 
-    def _framed(self, at: int, document: Node) -> None:
-        frame, holder = frame_of(document)
-        if holder is None:
-            return
-        src = holder.get("src") or holder.get("rr_src")
-        url = self._masker.mask_url(urljoin(self._pages.url(MAIN), src)) if src else "about:blank"
-        for told in self._pages.navigated(at, MAIN, frame, url):
-            self._tape.tell(at, told.kind, told.data | self._baseline())
+    def _emit(self, at: int, tellings: Iterable[Telling]) -> None:
+        for telling in tellings:
+            self._tape.tell(at, telling.kind, telling.data | self._baseline())
 
-    def _named(self, at: int) -> None:
-        titles = [one for one in self._mirror.top.walk() if one.tag == "title"]
-        title = titles[0].content() if titles else ""
+    def _report_documents(self, at: int, top: DomNode) -> None:
+        """Report the documents of the iframes in ``top``."""
+        for document in [node for node in top.walk() if node.tag == "#document"]:
+            frame, holder = frame_of(document)
+            if holder is None:
+                continue
+            src = holder.get("src") or holder.get("rr_src")
+            url = "about:blank"
+            if src:
+                url = self._masker.mask_url(urljoin(self._pages.url(MAIN), src))
+            self._emit(at, self._pages.navigated(at, MAIN, frame, url))
+
+    def _report_title(self, at: int) -> None:
+        element = next((node for node in self._mirror.top.walk() if node.tag == "title"), None)
+        title = element.content() if element is not None else ""
         if title and title != self._title:
             self._title = title
             about = {"tab": MAIN, "title": title[:1000], "url": self._pages.url(MAIN)}
@@ -97,7 +107,7 @@ class RrwebPage:
     # -- changes
 
     def changed(self, at: int, data: dict[str, Any]) -> None:
-        """An incremental event."""
+        """Handle an incremental event; of other sources than the known nothing is reported."""
         tell = self._sources.get(data.get("source"))
         if tell is not None:
             tell(at, data)
@@ -110,64 +120,53 @@ class RrwebPage:
                 self._mirror.remove(item.get("id"))
         added = self._mirror.add(data.get("adds") or [])
         for item in _objects(data.get("attributes")):
-            self._attributes(at, item)
+            self._change_attributes(at, item)
         for item in _objects(data.get("texts")):
             node = self._mirror.nodes.get(item.get("id", 0))
             if node is not None and node.text != item.get("value"):
                 self._disappeared(at, node)
                 node.text = str(item.get("value") or "")
                 added.append(node)
-        tops = {id(node) for node in added}
-        self._appeared(
-            at,
-            [one for one in added if not any(id(above) in tops for above in one.ancestors())],
-            {},
-        )
+        self._appeared(at, _topmost(added), {})
         for node in added:
-            for document in [one for one in node.walk() if one.tag == "#document"]:
-                self._framed(at, document)
-        self._named(at)
+            self._report_documents(at, node)
+        self._report_title(at)
 
-    def _attributes(self, at: int, item: dict[str, Any]) -> None:
+    def _change_attributes(self, at: int, item: dict[str, Any]) -> None:
         node = self._mirror.nodes.get(item.get("id", 0))
         changes = item.get("attributes")
         if node is None or not isinstance(changes, dict):
             return
-        was, was_hidden = "open" in node.attrs, is_hidden(node)
+        was_open, was_hidden = "open" in node.attrs, is_hidden(node)
         for name, value in changes.items():
             set_attribute(node, str(name), value)
-        now = "open" in node.attrs
-        if node.tag in ("dialog", "details") and was != now:
-            users = (
-                self._clicked is not None
-                and node in self._clicked.ancestors()
-                and node.tag == "details"
-            )
-            self._tape.tell(
-                at, "element.toggled", self._describe(node) | {"on": now, "trusted": users}
-            )
+        is_open = "open" in node.attrs
+        if node.tag in ("dialog", "details") and was_open != is_open:
+            clicked = self._clicked is not None and node in self._clicked.ancestors()
+            state = {"on": is_open, "trusted": clicked and node.tag == "details"}
+            self._tape.tell(at, "element.toggled", self._describe(node) | state)
         if was_hidden and not is_hidden(node):
             self._appeared(at, [node], {})
 
-    def _appeared(self, at: int, nodes: list[Node], flags: dict[str, bool]) -> None:
-        """Tell of texts by the element that they are in, as a person reads them."""
-        found: dict[int, Node] = {}
+    def _appeared(self, at: int, nodes: list[DomNode], flags: dict[str, bool]) -> None:
+        """Report texts by the element that they are in, as a person reads them."""
+        holders: dict[int, DomNode] = {}
         for node in nodes:
             for text in texts(node):
                 if text.parent is not None:
-                    found[id(text.parent)] = text.parent
-        for element in list(found.values())[:MAX_TEXTS]:
+                    holders[id(text.parent)] = text.parent
+        for element in list(holders.values())[:MAX_TEXTS]:
             self._text(at, "text.appeared", element, element.content(), flags)
 
-    def _disappeared(self, at: int, node: Node) -> None:
+    def _disappeared(self, at: int, node: DomNode) -> None:
         for text in list(texts(node))[:MAX_TEXTS]:
             self._text(at, "text.disappeared", text, " ".join(text.text.split()), {})
 
-    def _text(self, at: int, kind: str, node: Node, text: str, flags: dict[str, bool]) -> None:
+    def _text(self, at: int, kind: str, node: DomNode, text: str, flags: dict[str, bool]) -> None:
         frame, _ = frame_of(node)
         if text:
-            said = {"tab": MAIN, "frame": frame, "text": text[:MAX_TEXT_LENGTH]}
-            self._tape.tell(at, kind, said | flags)
+            about = {"tab": MAIN, "frame": frame, "text": text[:MAX_TEXT_LENGTH]}
+            self._tape.tell(at, kind, about | flags)
 
     # -- the user
 
@@ -176,79 +175,87 @@ class RrwebPage:
         if node is None:
             return
         if kind in (DOWN, TOUCH):
-            if kind == DOWN or self._step != ("pointer", node.key):
-                self._act(at, "pointer", node, "touch" if kind == TOUCH else "click")
-            self._pointed.add(node.key)
-            self._down = node
+            self._pointer_down(at, node, kind)
         elif kind == FOCUS:
-            self._tape.tell(
-                at, "element.focused", self._describe(node) | {"trusted": node.key in self._pointed}
-            )
+            trusted = {"trusted": node.key in self._pointed}
+            self._tape.tell(at, "element.focused", self._describe(node) | trusted)
             self._pointed.add(node.key)
-        elif kind in (CLICK, MENU, DOUBLE):
-            name = {CLICK: "clicked", MENU: "right_clicked", DOUBLE: "double_clicked"}[kind]
-            trusted = self._is_users(node, kind)
-            self._tape.tell(
-                at, f"element.{name}", self._describe(clicked_of(node)) | {"trusted": trusted}
-            )
+        elif isinstance(kind, int) and kind in _CLICKS:
+            trusted = {"trusted": self._is_users(node, kind)}
+            self._tape.tell(at, _CLICKS[kind], self._describe(clicked_of(node)) | trusted)
             if kind == CLICK:
-                self._clicked, self._down = (node if trusted else None), None
+                self._clicked = node if trusted["trusted"] else None
+                self._down = None
 
-    def _is_users(self, node: Node, kind: int) -> bool:
+    def _pointer_down(self, at: int, node: DomNode, kind: int) -> None:
+        if kind == DOWN:
+            self._act(at, "pointer", node, "click")
+        elif self._step != ("pointer", node.key):
+            self._act(at, "pointer", node, "touch")
+        self._pointed.add(node.key)
+        self._down = node
+
+    def _is_users(self, node: DomNode, kind: int) -> bool:
         """Whether the pointer went down there, or on the label whose click the browser hands on."""
         if self._down is not None:
             return node is self._down or node in self._down.ancestors()
         last = self._clicked
         if last is None or kind == MENU:
             return False
+        if node is last:
+            return kind == DOUBLE
         label = last.closest("label")
-        return (node is last and kind == DOUBLE) or (
-            label is not None and node is not last and labels(label, node)
-        )
+        return label is not None and labels(label, node)
 
     def _input(self, at: int, data: dict[str, Any]) -> None:
-        node, number = self._mirror.nodes.get(data.get("id", 0)), data.get("id", 0)
+        node = self._mirror.nodes.get(data.get("id", 0))
         if node is None:
             return
-        written = node.tag == "textarea" or (node.tag == "input" and type_of(node) in _WRITTEN)
-        same = self._step == ("input", number) or (not written and self._step[0] == "pointer")
-        if not same:
+        if not self._continues_step(node):
             self._act(at, "input", node, "input")
-        checked = bool(data.get("isChecked")) if type_of(node) in ("checkbox", "radio") else None
+        is_choice = type_of(node) in ("checkbox", "radio")
+        checked = bool(data.get("isChecked")) if is_choice else None
         text = str(data.get("text") or "")
-        told = filled(node, text, checked)
+        value = filled(node, text, checked)
         if "data-rr-is-password" in node.attrs or (text and not text.strip("*")):
-            told |= {"value": None, "filled": bool(text)}  # rrweb itself kept it back
+            value |= {"value": None, "filled": bool(text)}  # rrweb itself kept it back
         users = data.get("userTriggered")
-        trusted = (
-            users
-            if isinstance(users, bool)
-            else bool(self._pointed & {number, *(a.key for a in _around(node))})
-        )
-        self._tape.tell(
-            at, "field.filled", {"tab": MAIN, "frame": frame_of(node)[0], "trusted": trusted} | told
-        )
+        if not isinstance(users, bool):
+            around = {node.key, *(near.key for near in _around(node))}
+            users = not self._pointed.isdisjoint(around)
+        where = {"tab": MAIN, "frame": frame_of(node)[0], "trusted": users}
+        self._tape.tell(at, "field.filled", where | value)
 
-    def _act(self, at: int, kind: str, node: Node, what: str) -> None:
+    def _continues_step(self, node: DomNode) -> bool:
+        """Whether an input belongs to the running step: to the field that is written in, or, where
+        nothing is written, to the click before it."""
+        is_text = node.tag == "input" and type_of(node) in _WRITTEN
+        is_written = node.tag == "textarea" or is_text
+        kind, number = self._step
+        if kind == "input":
+            return number == node.key
+        return kind == "pointer" and not is_written
+
+    def _act(self, at: int, kind: str, node: DomNode, what: str) -> None:
         self._tape.end(at)
         self._step = (kind, node.key)
         self._clicked = None
-        found = element_of(clicked_of(node) if kind == "pointer" else node)
-        found |= {
-            name: self._masker.mask_text(found[name]) for name in ("name", "text") if name in found
-        }
-        self._tape.begin(at, {"do": what, "element": found})
+        element = element_of(clicked_of(node) if kind == "pointer" else node)
+        for name in ("name", "text"):
+            if name in element:
+                element[name] = self._masker.mask_text(element[name])
+        self._tape.begin(at, {"do": what, "element": element})
 
     def _selected(self, at: int, data: dict[str, Any]) -> None:
-        for found in _objects(data.get("ranges"))[:1]:
-            first, last = (self._mirror.nodes.get(found.get(name, 0)) for name in ("start", "end"))
+        for selection in _objects(data.get("ranges"))[:1]:
+            first = self._mirror.nodes.get(selection.get("start", 0))
+            last = self._mirror.nodes.get(selection.get("end", 0))
             if first is None or last is None:
                 continue
-            start, end = (int(found.get(name) or 0) for name in ("startOffset", "endOffset"))
+            start = int(selection.get("startOffset") or 0)
+            end = int(selection.get("endOffset") or 0)
             text = _between(self._mirror.top, first, start, last, end)
-            if text:
-                said = {"tab": MAIN, "frame": frame_of(first)[0], "text": text[:MAX_TEXT_LENGTH]}
-                self._tape.tell(at, "text.selected", said)
+            self._text(at, "text.selected", first, text, {})
 
     # -- scrolling
 
@@ -281,7 +288,7 @@ class RrwebPage:
 
     # -- elements
 
-    def _describe(self, node: Node) -> dict[str, Any]:
+    def _describe(self, node: DomNode) -> dict[str, Any]:
         return {"tab": MAIN, "frame": frame_of(node)[0], "element": element_of(node)}
 
 
@@ -289,14 +296,20 @@ def _objects(items: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _around(node: Node) -> list[Node]:
+def _topmost(nodes: list[DomNode]) -> list[DomNode]:
+    """Those of ``nodes`` that are not below another one of them."""
+    known = {id(node) for node in nodes}
+    return [node for node in nodes if known.isdisjoint(id(above) for above in node.ancestors())]
+
+
+def _around(node: DomNode) -> list[DomNode]:
     """What a pointer may meet when a field is meant: the field's label, or an option in it."""
     label = node.closest("label")
     return [*node.walk(), *(label.walk() if label is not None else ())]
 
 
-def _between(top: Node, first: Node, start: int, last: Node, end: int) -> str:
-    """The text from one place to another."""
+def _between(top: DomNode, first: DomNode, start: int, last: DomNode, end: int) -> str:
+    """The text from one place to another, white space folded."""
     parts: list[str] = []
     inside = False
     for node in top.walk():

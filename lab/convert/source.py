@@ -1,7 +1,7 @@
 """A file that is to be converted: unpacked with a bound, and read as far as all formats read it
 alike.
 
-A `Source` holds either one JSON value, or a list of values from JSON lines, or a zip's entries.
+A `SourceFile` holds either one JSON value, or a list of values from JSON lines, or a zip's entries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ MAX_BYTES = 1 << 30
 _CHUNK = 1 << 20
 _FREE = 1 << 25
 _MAX_RATIO = 50
-"""What packed bytes may unpack to beyond the first `_FREE`: a page's JSON comes to ten or twenty times its gzip."""
+"""What packed bytes may unpack to beyond the first `_FREE`: a page's JSON comes to ten or twenty
+times its gzip."""
 
 WANTED = (
     "wanted a HAR, a Playwright trace zip, a log of raw CDP messages, an rrweb stream, an AT-SPI"
@@ -39,7 +40,7 @@ def _most(packed: int) -> int:
     return min(MAX_BYTES, max(_FREE, _MAX_RATIO * packed))
 
 
-class Source:
+class SourceFile:
     """``path`` opened. ``sha256`` and ``bytes`` are those of the file as it lies there.
 
     ``value``: the JSON value, or the list of a JSON-lines file's values (then ``lines`` is true);

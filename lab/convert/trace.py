@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from agentd.sources.cdp.state.masking import Secrets
 from detectors.model.kinds import KINDS
-from lab.convert.exchange import MS, Exchange, exchange, join, secret_fields, tellings
+from lab.convert.exchange import MS, Exchange, join, parse_exchange, secret_fields, tellings
 from lab.convert.page_state import Telling
-from lab.convert.source import Source, Zip
+from lab.convert.source import SourceFile, Zip
 from lab.convert.tape import Tape
-from lab.convert.trace_facts import Facts, Reader
+from lab.convert.trace_facts import SnapshotFacts, SnapshotReader
 from lab.convert.trace_file import Snapshot, TraceFile, load
 from lab.convert.trace_pages import TracePages
 
@@ -32,16 +32,17 @@ _EVENTS = {
     "page": ("tab.opened",),
 }
 _TELLS_EVENTS = 10
-"""The version that is known to tell of every dialog and download; older ones are believed if they tell of one."""
+"""The version that is known to report every dialog and download; older ones are believed if they
+report one."""
 
 
-def fits(source: Source) -> bool:
+def fits(source: SourceFile) -> bool:
     """Whether it is a zip with a trace in it."""
     return source.zip is not None and any(name.endswith(".trace") for name in source.zip.names)
 
 
-def read(source: Source) -> TraceReading:
-    """The trace, checked. Raises `ConvertError`."""
+def read(source: SourceFile) -> TraceReading:
+    """Check the trace's rows and give its reading. Raises `ConvertError`."""
     trace = load(source)
     assert source.zip is not None
     return TraceReading(source, trace, source.zip)
@@ -56,7 +57,7 @@ class TraceSecrets(Secrets):
         self._values = values
 
     def is_secret(self, name: str, value: str) -> bool:
-        """See `Secrets.is_secret`."""
+        """Whether a password field of the trace held the value, or its name is a secret's."""
         return value in self._values or super().is_secret(name, value)
 
 
@@ -68,9 +69,9 @@ class _Moment(NamedTuple):
 
 
 class TraceReading:
-    """A trace that was read: see `lab.convert.formats.Reading`."""
+    """A trace that was read: see `lab.convert.formats.FormatReading`."""
 
-    def __init__(self, source: Source, trace: TraceFile, pack: Zip) -> None:
+    def __init__(self, source: SourceFile, trace: TraceFile, pack: Zip) -> None:
         self._source = source
         self._trace = trace
         self._zip = pack
@@ -80,15 +81,10 @@ class TraceReading:
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Calls, snapshots, requests and events, in the order of their times."""
         trace = self._trace
-        trace.snapshots.sort(key=lambda one: one.at)
-        reader = Reader()
+        trace.snapshots.sort(key=lambda snapshot: snapshot.at)
+        reader = SnapshotReader()
         facts = [reader.facts(snapshot) for snapshot in trace.snapshots]
-        for snapshot, seen in zip(trace.snapshots, facts, strict=True):
-            call = trace.calls.get(snapshot.call)
-            if seen.target is not None and seen.target.secret and call is not None:
-                reader.secrets[1].update(
-                    str(call.params[name]) for name in ("value", "text") if call.params.get(name)
-                )
+        reader.secrets[1].update(_typed_secrets(trace, facts))
         origin = _origin(trace)
         exchanges = list(self._exchanges(origin))
         reader.secrets[0].update(secret_fields(exchanges))
@@ -100,9 +96,9 @@ class TraceReading:
             *_events(trace, pages, origin),
             *self._requests(exchanges, pages, masker),
         ]
-        for moment in sorted(moments, key=lambda one: one.at):
-            for told in moment.tell(moment.at):
-                _put(tape, told)
+        for moment in sorted(moments, key=lambda moment: moment.at):
+            for telling in moment.tell(moment.at):
+                _put(tape, telling)
 
     def _calls(self, pages: TracePages, origin: float) -> Iterator[_Moment]:
         for call in self._trace.calls.values():
@@ -116,22 +112,19 @@ class TraceReading:
                 continue  # the harness asked, not the browser
             at = _ns(float(entry["_monotonicTime"]), origin)
             with self._source.part(f"request {number} of the trace"):
-                yield exchange(
-                    entry, f"trace-{number}", at, str(entry.get("pageref") or ""), self._attached
-                )
+                tab = str(entry.get("pageref") or "")
+                yield parse_exchange(entry, f"trace-{number}", at, tab, self._attached)
 
     def _requests(
         self, exchanges: list[Exchange], pages: TracePages, secrets: Secrets
     ) -> Iterator[_Moment]:
-        for one in exchanges:
-            one.tab = pages.tab_of(one.frame, one.tab)
+        for exchange in exchanges:
+            exchange.tab = pages.tab_of(exchange.frame, exchange.tab)
         for first in join(exchanges):
             frame = pages.name_of(first.tab, first.frame)
-            for told in tellings(first, frame, secrets):
-                yield _Moment(told.at, lambda at, told=told: iter([told]))  # type: ignore[misc]
-            last = first
-            while last.onward is not None:
-                last = last.onward
+            for telling in tellings(first, frame, secrets):
+                yield _Moment(telling.at, lambda at, telling=telling: iter([telling]))  # type: ignore[misc]
+            last = first.last()
             if last.commits:
                 where = (first.tab, frame, secrets.mask_url(last.url))
                 yield _Moment(last.head, lambda at, where=where: pages.committed(at, *where))  # type: ignore[misc]
@@ -140,20 +133,32 @@ class TraceReading:
         return self._zip.read(name if "/" in name else f"resources/{name}")
 
 
-def _put(tape: Tape, told: Telling) -> None:
-    match told.kind:
+def _typed_secrets(trace: TraceFile, facts: list[SnapshotFacts]) -> Iterator[str]:
+    """What calls wrote into fields that are secret."""
+    for snapshot, seen in zip(trace.snapshots, facts, strict=True):
+        call = trace.calls.get(snapshot.call)
+        if call is None or seen.target is None or not seen.target.secret:
+            continue
+        for name in ("value", "text"):
+            if call.params.get(name):
+                yield str(call.params[name])
+
+
+def _put(tape: Tape, telling: Telling) -> None:
+    at, kind, data = telling
+    match kind:
         case "step.began":
-            tape.begin(told.at, told.data)
+            tape.begin(at, data)
         case "step.ended":
-            tape.end(told.at)
+            tape.end(at)
         case "unseen":
-            tape.interrupt(told.at, **told.data)
+            tape.interrupt(at, **data)
         case _:
-            tape.tell(told.at, told.kind, told.data)
+            tape.tell(at, kind, data)
 
 
 def _snapshots(
-    snapshots: list[Snapshot], facts: list[Facts], pages: TracePages, origin: float
+    snapshots: list[Snapshot], facts: list[SnapshotFacts], pages: TracePages, origin: float
 ) -> Iterator[_Moment]:
     for snapshot, seen in zip(snapshots, facts, strict=True):
         what = (snapshot, seen)
@@ -179,10 +184,10 @@ def _ns(at: float, origin: float) -> int:
 
 
 def _shows(trace: TraceFile) -> frozenset[str]:
-    told = {row["method"] for row in trace.events}
+    methods = {row["method"] for row in trace.events}
     shows = {kind for kind in KINDS if kind.startswith("request.")}
     for method, kinds in _EVENTS.items():
-        if method in told or trace.version >= _TELLS_EVENTS:
+        if method in methods or trace.version >= _TELLS_EVENTS:
             shows |= set(kinds)
     if trace.snapshots:
         shows |= set(SNAPSHOTS)

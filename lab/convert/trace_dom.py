@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lab.convert.dom import Node
+from lab.convert.dom import DomNode
 
 MAX_NODES = 200_000
 MAX_DEPTH = 2000
@@ -26,36 +26,40 @@ class FrameHistory:
     def __init__(self) -> None:
         self._nodes: list[list[Any]] = []
 
-    def tree(self, html: Any) -> tuple[Node, bool]:
+    def tree(self, html: Any) -> tuple[DomNode, bool]:
         """The next snapshot as a tree, and whether it shares nodes with the one before: the same
         document then."""
         self._nodes.append(_numbered(html))
-        top = Node("#document")
+        current = len(self._nodes) - 1
+        top = DomNode("#document")
         shares = False
         left = MAX_NODES
-        stack: list[tuple[Any, int, Node, int]] = [(html, len(self._nodes) - 1, top, 0)]
+        stack: list[tuple[Any, int, DomNode, int]] = [(html, current, top, 0)]
         while stack and left > 0:
             item, number, parent, depth = stack.pop()
             left -= 1
             if isinstance(item, str):
-                parent.append(Node("#text", text=item))
+                parent.append(DomNode("#text", text=item))
             elif _is_reference(item):
-                shares = shares or number == len(self._nodes) - 1
-                behind, index = number - item[0][0], item[0][1]
-                if (
-                    depth < MAX_DEPTH
-                    and 0 <= behind < number + 1
-                    and 0 <= index < len(self._nodes[behind])
-                ):
-                    found = self._nodes[behind][index]
-                    if not (behind == number and _is_reference(found)):
-                        stack.append((found, behind, parent, depth + 1))
+                shares = shares or number == current
+                target = self._resolve(number, *item[0]) if depth < MAX_DEPTH else None
+                if target is not None:
+                    stack.append((*target, parent, depth + 1))
             elif _is_element(item):
-                node = Node(item[0].lower(), _attributes(item))
+                node = DomNode(item[0].lower(), _attributes(item))
                 parent.append(node)
                 if depth < MAX_DEPTH:
                     stack.extend((child, number, node, depth + 1) for child in reversed(item[2:]))
         return top, shares
+
+    def _resolve(self, number: int, back: int, index: int) -> tuple[Any, int] | None:
+        """What a reference in snapshot ``number`` points at, and in which snapshot that stands."""
+        behind = number - back
+        if not 0 <= behind <= number or not 0 <= index < len(self._nodes[behind]):
+            return None
+        target = self._nodes[behind][index]
+        points_at_itself = behind == number and _is_reference(target)
+        return None if points_at_itself else (target, behind)
 
 
 def _is_element(item: Any) -> bool:

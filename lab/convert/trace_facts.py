@@ -3,10 +3,11 @@ acts on."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lab.convert.dom import Node
+from lab.convert.dom import DomNode
 from lab.convert.naming import (
     clicked_of,
     element_of,
@@ -28,18 +29,18 @@ class Field(NamedTuple):
     """A field as it stands: ``state`` is its value and mark in clear, ``data`` what may be told of
     it."""
 
-    state: tuple[Any, bool | None]
+    state: tuple[str | list[str], bool | None]
     data: dict[str, Any]
     secret: bool
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody filled it in."""
+        """Whether the field is as if nobody had filled it in."""
         value, checked = self.state
         return not checked if checked is not None else not value
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call acts on: ``clicked`` as a person would say, ``own`` itself, ``keys`` of the
     fields that it is or labels. ``pressed``: the keys that click it; ``submits``: Enter in it may
     click a button of its form."""
@@ -53,89 +54,102 @@ class Target(NamedTuple):
 
 
 @dataclass(slots=True)
-class Facts:
+class SnapshotFacts:
     """``same``: the document is the one of the frame's snapshot before."""
 
     title: str | None
     fields: dict[str, Field]
-    target: Target | None
+    target: CallTarget | None
     same: bool
 
 
 @dataclass(slots=True)
-class Reader:
+class SnapshotReader:
     """Reads a trace's snapshots in their order. ``secrets``: names and values of all fields that
     are secret."""
 
     secrets: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
     _frames: dict[str, FrameHistory] = field(default_factory=dict)
 
-    def facts(self, snapshot: Snapshot) -> Facts:
-        """The next snapshot's facts."""
+    def facts(self, snapshot: Snapshot) -> SnapshotFacts:
+        """Read the next snapshot, in the order of the trace."""
         tree, same = self._frames.setdefault(snapshot.frame, FrameHistory()).tree(snapshot.html)
         tree.found = {}
-        titles = [one.content() for one in tree.all("title")[:1]]
+        titles = [title.content() for title in tree.all("title")[:1]]
         fields: dict[str, Field] = {}
-        marked: Node | None = None
+        marked: DomNode | None = None
         for node in tree.walk():
             if node.attrs.get(TARGET) in ("", snapshot.call):
                 marked = node
             if is_field(node) and len(fields) < MAX_FIELDS:
                 self._field(fields, node)
-        return Facts(titles[0] if titles else None, fields, _target(marked), same)
+        return SnapshotFacts(titles[0] if titles else None, fields, _target(marked), same)
 
-    def _field(self, fields: dict[str, Field], node: Node) -> None:
+    def _field(self, fields: dict[str, Field], node: DomNode) -> None:
         checked = node.get(CHECKED) == "true" if CHECKED in node.attrs else _checked(node)
         value = _value(node)
         names, values = self.secrets
-        secret = is_secret(node) or bool(names & {node.get("name"), node.get("id")})
+        own_names = {name for name in (node.get("name"), node.get("id")) if name}
+        secret = is_secret(node) or not names.isdisjoint(own_names)
         data = filled(node, value, checked)
         if secret:
             data |= {"value": None, "filled": bool(value)}
             data.pop("checked", None)
-            names.update(name for name in (node.get("name"), node.get("id")) if name)
+            names |= own_names
             if value and isinstance(value, str):
                 values.add(value)
-        key = data["field"]
-        number = 2
-        while key in fields:
-            key, number = f"{data['field']}~{number}", number + 1
-        fields[key] = Field((value, checked), data | {"field": key}, secret)
+        data["field"] = _free_key(fields, data["field"])
+        fields[data["field"]] = Field((value, checked), data, secret)
 
 
-def _checked(node: Node) -> bool | None:
+def _free_key(fields: Collection[str], key: str) -> str:
+    """``key``, with a number behind it where an earlier field has it."""
+    free, number = key, 2
+    while free in fields:
+        free, number = f"{key}~{number}", number + 1
+    return free
+
+
+def _checked(node: DomNode) -> bool | None:
     return "checked" in node.attrs if type_of(node) in ("checkbox", "radio") else None
 
 
-def _value(node: Node) -> Any:
+def _value(node: DomNode) -> str | list[str]:
+    """What a field holds: a text, or of a list with several choices a list of texts."""
     if node.tag == "select":
-        chosen = [
-            option
-            for option in node.walk()
-            if option.tag == "option" and option.get(SELECTED) == "true"
+        options = (option for option in node.walk() if option.tag == "option")
+        values = [
+            option.attrs.get("value", option.content())
+            for option in options
+            if option.get(SELECTED) == "true"
         ]
-        values = [option.attrs.get("value", option.content()) for option in chosen]
-        return values if "multiple" in node.attrs else (values[-1] if values else "")
+        if "multiple" in node.attrs:
+            return values
+        return values[-1] if values else ""
     if VALUE in node.attrs:
         return node.get(VALUE)
     return node.get("value") if node.tag == "input" else node.content()
 
 
-def _target(marked: Node | None) -> Target | None:
+def _target(marked: DomNode | None) -> CallTarget | None:
     if marked is None:
         return None
     keys = {field_key(marked)} if is_field(marked) else set()
     label = marked.closest("label")
     if label is not None:
-        near = [one for tag in ("input", "select", "textarea") for one in marked.all(tag)]
-        keys |= {field_key(one) for one in near if is_field(one) and labels(label, one)}
-    clicked, own = element_of(clicked_of(marked)), element_of(marked)
-    return Target(
-        clicked, own, frozenset(keys), is_secret(marked), _pressed(marked), _submits(marked)
+        fields = filter(is_field, marked.all_of("input", "select", "textarea"))
+        keys |= {field_key(field) for field in fields if labels(label, field)}
+    return CallTarget(
+        clicked=element_of(clicked_of(marked)),
+        own=element_of(marked),
+        keys=frozenset(keys),
+        secret=is_secret(marked),
+        pressed=_pressed(marked),
+        submits=_submits(marked),
     )
 
 
-def _pressed(node: Node) -> frozenset[str]:
+def _pressed(node: DomNode) -> frozenset[str]:
     """The keys with which a browser clicks the element that has the focus."""
     if "disabled" in node.attrs:
         return frozenset()
@@ -146,7 +160,7 @@ def _pressed(node: Node) -> frozenset[str]:
     return frozenset(("Space",)) if type_of(node) in ("checkbox", "radio") else frozenset()
 
 
-def _submits(node: Node) -> bool:
+def _submits(node: DomNode) -> bool:
     """Whether Enter in the field may send its form, for which browsers click the form's first
     button."""
     if node.tag != "input" or type_of(node) in _BUTTONS:
@@ -154,10 +168,9 @@ def _submits(node: Node) -> bool:
     form = node.closest("form")
     if form is None:
         return "form" in node.attrs
-    near = [
-        one
-        for tag in ("button", "input")
-        for one in node.all(tag)
-        if type_of(one) in ("submit", "image")
-    ]
-    return any(form in one.ancestors() or one.get("form") for one in near)
+    buttons = (
+        button
+        for button in node.all_of("button", "input")
+        if type_of(button) in ("submit", "image")
+    )
+    return any(button.get("form") or form in button.ancestors() for button in buttons)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lab.convert.errors import format_value
-from lab.convert.source import Source, Zip
+from lab.convert.source import SourceFile, Zip
 
 OLDEST, NEWEST = 4, 10
 _PHASES = {"before": "before", "input": "action", "after": "after"}
@@ -64,7 +64,7 @@ class TraceFile:
     entries: list[dict[str, Any]] = field(default_factory=list)
 
 
-def load(source: Source) -> TraceFile:
+def load(source: SourceFile) -> TraceFile:
     """Read all that the zip holds of browser contexts. Raises `ConvertError`."""
     pack = source.zip
     names = [name for name in pack.names if name.endswith(".trace")] if pack is not None else []
@@ -81,38 +81,31 @@ def load(source: Source) -> TraceFile:
     return trace
 
 
-def _load(source: Source, pack: Zip, name: str, trace: TraceFile) -> None:
+def _load(source: SourceFile, pack: Zip, name: str, trace: TraceFile) -> None:
     rows = pack.rows(name)
     options = next((row for row in rows if row.get("type") == "context-options"), None)
-    if options is None or options.get("origin") == "testRunner":
-        if options is None and not any(row.get("class") in _RUNNERS for row in rows):
-            raise source.wrong(
-                name, "no context-options", "wanted a Playwright trace, which begins with them"
-            )
+    if options is None:
+        if not any(row.get("class") in _RUNNERS for row in rows):
+            wanted = "wanted a Playwright trace, which begins with them"
+            raise source.wrong(name, "no context-options", wanted)
+        return
+    if options.get("origin") == "testRunner":
         return
     version = options.get("version")
     if type(version) is not int or not OLDEST <= version <= NEWEST:
-        wanted = f"wanted a trace of version {OLDEST} to {NEWEST}"
-        raise source.wrong(
-            name,
-            f"is a Playwright trace of version {format_value(version)}, which is not known",
-            wanted,
-        )
+        what = f"is a Playwright trace of version {format_value(version)}, which is not known"
+        raise source.wrong(name, what, f"wanted a trace of version {OLDEST} to {NEWEST}")
     trace.version = max(trace.version, version)
     stem = name.removesuffix(".trace")
     for number, row in enumerate([*rows, *pack.rows(f"{stem}.network")], 1):
         try:
-            _take(trace, row)
+            _add_row(trace, row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            where = f"{name}: row {number}"
-            raise source.wrong(
-                where,
-                f"{type(error).__name__} {str(error)[:200]} in {format_value(row)}",
-                "wanted a trace's",
-            ) from None
+            what = f"{type(error).__name__} {str(error)[:200]} in {format_value(row)}"
+            raise source.wrong(f"{name}: row {number}", what, "wanted a trace's") from None
 
 
-def _take(trace: TraceFile, row: dict[str, Any]) -> None:
+def _add_row(trace: TraceFile, row: dict[str, Any]) -> None:
     match row.get("type"):
         case "before" | "action" if row["class"] not in _RUNNERS:
             call = _call(row)
@@ -124,23 +117,29 @@ def _take(trace: TraceFile, row: dict[str, Any]) -> None:
         case "after" if row["callId"] in trace.calls:
             _finish_call(trace.calls[row["callId"]], row)
         case "event":
-            trace.events.append(
-                {"time": float(row["time"]), **{key: row[key] for key in ("class", "method")}}
-            )
-            trace.events[-1] |= {
-                "params": row.get("params") or {},
-                "page": str(row.get("pageId") or ""),
-            }
+            trace.events.append(_event(row))
         case "frame-snapshot":
             trace.snapshots.append(_snapshot(row["snapshot"]))
         case "resource-snapshot" if isinstance(row["snapshot"].get("request"), dict):
-            entry = row["snapshot"]
-            (
-                float(entry["_monotonicTime"]),
-                str(entry["request"]["method"]),
-                entry["request"]["url"].strip(),
-            )
-            trace.entries.append(entry)
+            _check_entry(row["snapshot"])
+            trace.entries.append(row["snapshot"])
+
+
+def _event(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "time": float(row["time"]),
+        "class": row["class"],
+        "method": row["method"],
+        "params": row.get("params") or {},
+        "page": str(row.get("pageId") or ""),
+    }
+
+
+def _check_entry(entry: dict[str, Any]) -> None:
+    """Raise what reading the entry's time, method or address raises, where they are not sound."""
+    float(entry["_monotonicTime"])
+    str(entry["request"]["method"])
+    entry["request"]["url"].strip()
 
 
 def _call(row: dict[str, Any]) -> ApiCall:

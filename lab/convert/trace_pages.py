@@ -8,17 +8,17 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from agentd.masking import MASK, Masker
-from lab.convert.page_state import Pages, Telling
-from lab.convert.trace_facts import Facts, Field, Target
+from lab.convert.page_state import PageFrames, Telling
+from lab.convert.trace_facts import CallTarget, Field, SnapshotFacts
 from lab.convert.trace_file import ApiCall, Snapshot, TraceFile
 
 _CLICKS = frozenset(("click", "tap", "dblclick", "check", "uncheck", "setChecked"))
 _TYPES = frozenset(("fill", "type", "press", "pressSequentially"))
+_ACTS = _CLICKS | _TYPES | {"selectOption"}
+"""Calls that act on the element which the snapshot marks."""
 _BLIND = frozenset(
-    (
-        "dragAndDrop setInputFiles mouseClick mouseDown mouseUp mouseMove mouseWheel touchscreenTap"
-        " keyboardDown keyboardUp keyboardPress keyboardType keyboardInsertText drop"
-    ).split()
+    "dragAndDrop setInputFiles mouseClick mouseDown mouseUp mouseMove mouseWheel touchscreenTap"
+    " keyboardDown keyboardUp keyboardPress keyboardType keyboardInsertText drop".split()
 )
 """Calls whose effect on elements a trace does not say: their steps are a gap in elements."""
 _GOES = frozenset(("goto", "reload", "goBack", "goForward"))
@@ -26,32 +26,20 @@ _ONE_FIELD = frozenset(
     ("keyboardPress", "keyboardType", "keyboardInsertText", "mouseClick", "touchscreenTap")
 )
 """Of these, those that may be taken for the user's where exactly one field changed."""
-_KEPT = (
-    "url",
-    "selector",
-    "value",
-    "text",
-    "key",
-    "options",
-    "x",
-    "y",
-    "button",
-    "clickCount",
-    "promptText",
-    "name",
-)
+_KEPT = "url selector value text key options x y button clickCount promptText name".split()
 """Parameters of a call that stand in its action."""
+_NO_FIELD = Field(("", None), {}, False)
 MAX_CHARACTERS = 1000
 
 
 class TracePages:
     """``facts`` are those of ``trace.snapshots``, one by one."""
 
-    def __init__(self, trace: TraceFile, facts: list[Facts], masker: Masker) -> None:
+    def __init__(self, trace: TraceFile, facts: list[SnapshotFacts], masker: Masker) -> None:
         self._masker = masker
-        self._pages = Pages()
+        self._pages = PageFrames()
         self._calls = trace.calls
-        self._targets: dict[str, Target] = {}
+        self._targets: dict[str, CallTarget] = {}
         self._mains: dict[str, str] = {}
         self._tabs: dict[str, str] = {}
         self._titles: dict[str, str] = {}
@@ -80,51 +68,50 @@ class TracePages:
     # -- calls
 
     def began(self, at: int, call: ApiCall) -> Iterator[Telling]:
-        """A call begins a step."""
+        """Begin a step with a call; a gap where its effect is not in the trace."""
         if self._dialog is not None and call.cls != "Dialog":
-            yield from self._unseen(
-                at, "dialog.closed", "the trace does not say who answered a dialog"
-            )
+            reason = "the trace does not say who answered a dialog"
+            yield from self._unseen(at, reason, "dialog.closed")
             self._dialog = None
         self._current = call.id
         yield Telling(at, "step.began", self._action(call))
-        acts = (
-            call.method in _CLICKS | _TYPES | {"selectOption"}
-            and call.cls != "Dialog"
-            and not _is_trial(call)
-        )
-        if call.end is None and (acts or call.method in _BLIND or call.method in _GOES):
-            for part in ("element", "field", "page", "request"):
-                yield from self._unseen(at, part, f"the trace ends before {call.title} came back")
-        elif call.method in _BLIND or (acts and call.failed and call.reached):
-            yield from self._unseen(at, "element", f"what {call.title} met is not in the trace")
-        elif acts and not call.failed and call.id not in self._targets:
-            for part in ("element", "field"):
-                yield from self._unseen(at, part, f"no snapshot shows what {call.title} met")
+        reason, parts = self._blindness(call)
+        yield from self._unseen(at, reason, *parts)
+
+    def _blindness(self, call: ApiCall) -> tuple[str, tuple[str, ...]]:
+        """Which parts of the browser a call may have changed without the trace showing it, and
+        why."""
+        acts = _acts(call)
+        is_blind = call.method in _BLIND
+        if not acts and not is_blind and call.method not in _GOES:
+            return "", ()
+        if call.end is None:
+            why = f"the trace ends before {call.title} came back"
+            return why, ("element", "field", "page", "request")
+        if is_blind or (acts and call.failed and call.reached):
+            return f"what {call.title} met is not in the trace", ("element",)
+        is_unmarked = not call.failed and call.id not in self._targets
+        parts = ("element", "field") if acts and is_unmarked else ()
+        return f"no snapshot shows what {call.title} met", parts
 
     def ended(self, at: int, call: ApiCall) -> Iterator[Telling]:
-        """A call came back."""
-        if (
-            call.cls == "Dialog"
-            and call.method in ("accept", "dismiss")
-            and self._dialog is not None
-        ):
-            told = {
-                "accepted": call.method == "accept",
-                "input": str(call.params.get("promptText") or ""),
-            }
-            yield Telling(at, "dialog.closed", self._dialog | told)
-            self._dialog = None
-        if (
-            call.cls == "Page"
-            and call.method == "close"
-            and not call.failed
-            and call.page in self._opened
-        ):
-            self._opened.discard(call.page)
-            yield Telling(at, "tab.closed", {"tab": call.page})
+        """End the call's step; a dialog that it answered, or a page, is closed."""
+        if call.cls == "Dialog" and call.method in ("accept", "dismiss"):
+            yield from self._answered_dialog(at, call)
+        if call.cls == "Page" and call.method == "close" and not call.failed:
+            yield from self._close(at, call.page)
         if call.id == self._current:
             yield Telling(at, "step.ended", {})
+
+    def _answered_dialog(self, at: int, call: ApiCall) -> Iterator[Telling]:
+        if self._dialog is None:
+            return
+        answer = {
+            "accepted": call.method == "accept",
+            "input": str(call.params.get("promptText") or ""),
+        }
+        yield Telling(at, "dialog.closed", self._dialog | answer)
+        self._dialog = None
 
     def _action(self, call: ApiCall) -> dict[str, Any]:
         """What stands in the step: the call and its telling parameters, without secrets."""
@@ -149,20 +136,21 @@ class TracePages:
             return MASK
         return self._masker.mask_text(value)
 
-    def _unseen(self, at: int, part: str, reason: str) -> Iterator[Telling]:
-        """A gap as long as the moment: it blinds the running step alone."""
-        yield Telling(at, "gap.began", {"source": "cdp", "of": part, "reason": reason})
-        yield Telling(at, "gap.ended", {"source": "cdp", "of": part})
+    def _unseen(self, at: int, reason: str, *parts: str) -> Iterator[Telling]:
+        """Gaps as long as the moment: they blind the running step alone."""
+        for part in parts:
+            yield Telling(at, "gap.began", {"source": "cdp", "of": part, "reason": reason})
+            yield Telling(at, "gap.ended", {"source": "cdp", "of": part})
 
     # -- documents
 
     def committed(self, at: int, tab: str, frame: str, url: str) -> Iterator[Telling]:
-        """A document's answer came in."""
+        """A frame's document came in from ``url``."""
         yield from self._open(at, tab, url)
         self._fields.pop(frame, None)
         yield from self._pages.navigated(at, tab, frame, url)
 
-    def saw(self, at: int, snapshot: Snapshot, seen: Facts) -> Iterator[Telling]:
+    def saw(self, at: int, snapshot: Snapshot, seen: SnapshotFacts) -> Iterator[Telling]:
         """A snapshot: address, title and fields as they are now; the click, where it stands right
         before it."""
         tab, frame = snapshot.page, self.name_of(snapshot.page, snapshot.frame)
@@ -182,7 +170,7 @@ class TracePages:
             yield from self._click(at, tab, frame, self._calls.get(snapshot.call), seen.target)
 
     def _click(
-        self, at: int, tab: str, frame: str, call: ApiCall | None, target: Target
+        self, at: int, tab: str, frame: str, call: ApiCall | None, target: CallTarget
     ) -> Iterator[Telling]:
         if call is None or call.failed or _is_trial(call) or call.id in self._clicked:
             return
@@ -190,35 +178,26 @@ class TracePages:
         if call.method in _TYPES:
             self._clicked.add(call.id)
             yield from self._pressed(at, call, target, data)
-        if call.method not in _CLICKS:
-            return
-        self._clicked.add(call.id)
-        if call.params.get("button") == "right":
-            yield Telling(at, "element.right_clicked", data)
-            return
-        count = 2 if call.method == "dblclick" else call.params.get("clickCount", 1)
-        for _ in range(min(count, 3) if type(count) is int else 1):
-            yield Telling(at, "element.clicked", data)
-        if count == 2:
-            yield Telling(at, "element.double_clicked", data)
+        elif call.method in _CLICKS:
+            self._clicked.add(call.id)
+            for kind in _click_kinds(call):
+                yield Telling(at, kind, data)
 
     def _pressed(
-        self, at: int, call: ApiCall, target: Target, data: dict[str, Any]
+        self, at: int, call: ApiCall, target: CallTarget, data: dict[str, Any]
     ) -> Iterator[Telling]:
         """The click that a key is for the element that has the focus; a gap where it is not known
         which that is."""
         keys = _keys(call)
+        clicking = target.pressed | {"Enter"} if target.submits else target.pressed
         if call.method == "press" and len(keys) == 1 and keys <= target.pressed:
             yield Telling(at, "element.clicked", data)
-        elif {key.rpartition("+")[2] for key in keys} & (
-            target.pressed | ({"Enter"} if target.submits else set())
-        ):
-            yield from self._unseen(
-                at, "element", f"what {call.title} clicked by a key is not in the trace"
-            )
+        elif clicking & {key.rpartition("+")[2] for key in keys}:
+            reason = f"what {call.title} clicked by a key is not in the trace"
+            yield from self._unseen(at, reason, "element")
 
     def _changes(
-        self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: Facts
+        self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: SnapshotFacts
     ) -> Iterator[Telling]:
         before = self._fields.get(frame)
         self._fields[frame] = seen.fields
@@ -228,65 +207,87 @@ class TracePages:
                 if not field.is_empty:
                     yield Telling(at, "field.filled", where | field.data | {"baseline": True})
             return
-        empty = Field(("", None), {}, False)
-        changed = [
-            key for key, field in seen.fields.items() if field.state != before.get(key, empty).state
-        ]
-        for key in changed:
-            field = seen.fields[key]
-            if key not in before and field.is_empty:
-                continue
-            trusted = self._is_users(snapshot, key, changed)
-            yield Telling(at, "field.filled", where | field.data | {"trusted": trusted})
+        changed = {
+            key: field
+            for key, field in seen.fields.items()
+            if field.state != before.get(key, _NO_FIELD).state
+        }
+        for key, field in changed.items():
+            if key in before or not field.is_empty:
+                trusted = self._is_users(snapshot, key, len(changed))
+                yield Telling(at, "field.filled", where | field.data | {"trusted": trusted})
 
-    def _is_users(self, snapshot: Snapshot, key: str, changed: list[str]) -> bool:
-        """Whether a change was the call's own doing, as a browser tells trusted input from a
-        script's."""
+    def _is_users(self, snapshot: Snapshot, key: str, changes: int) -> bool:
+        """Whether a change, one of so many, was the call's own doing, as a browser tells trusted
+        input from a script's."""
         call = self._calls.get(snapshot.call)
         if call is None or call.failed or snapshot.phase != "after":
             return False
         if call.method in _ONE_FIELD:
-            return len(changed) == 1
+            return changes == 1
         target = self._targets.get(call.id)
         if target is None or call.method not in _CLICKS | _TYPES:
             return False
         # A radio button that loses its mark is the other side of the same click.
-        return key in target.keys or any(_same_group(key, one) for one in target.keys)
+        return any(key == own or _same_group(key, own) for own in target.keys)
 
     # -- events
 
     def handle(self, at: int, row: dict[str, Any]) -> Iterator[Telling]:
-        """What the trace tells by itself: pages, dialogs, downloads, and in older versions
-        navigations."""
-        params, method = row["params"], row["method"]
+        """What the trace reports by itself: pages, dialogs, downloads."""
+        params = row["params"]
         page = params.get("page")
         named = page.get("guid") if isinstance(page, dict) else page
         tab = str(params.get("pageId") or named or row["page"])
-        if method == "page" and tab:
-            yield from self._open(at, tab, "about:blank")
-        elif method == "pageClosed" and tab in self._opened:
-            self._opened.discard(tab)
-            yield Telling(at, "tab.closed", {"tab": tab})
-        elif method == "dialog" and isinstance(params.get("type"), str):
-            self._dialog = {
-                "tab": tab,
-                "type": params["type"],
-                "message": str(params.get("message") or ""),
-            }
-            yield Telling(at, "dialog.opened", self._dialog | {"url": self._pages.url(tab)})
-        elif method == "download" and isinstance(params.get("url"), str):
-            self._downloads += 1
-            told = {
-                "url": self._masker.mask_url(params["url"]),
-                "name": str(params.get("suggestedFilename") or ""),
-            }
-            where = {"tab": tab, "frame": tab, "download": f"trace-{self._downloads}"}
-            yield Telling(at, "download.began", where | told)
+        match row["method"]:
+            case "page" if tab:
+                yield from self._open(at, tab, "about:blank")
+            case "pageClosed":
+                yield from self._close(at, tab)
+            case "dialog" if isinstance(params.get("type"), str):
+                message = str(params.get("message") or "")
+                self._dialog = {"tab": tab, "type": params["type"], "message": message}
+                yield Telling(at, "dialog.opened", self._dialog | {"url": self._pages.url(tab)})
+            case "download" if isinstance(params.get("url"), str):
+                yield self._download(at, tab, params)
+
+    def _download(self, at: int, tab: str, params: dict[str, Any]) -> Telling:
+        self._downloads += 1
+        data = {
+            "tab": tab,
+            "frame": tab,
+            "download": f"trace-{self._downloads}",
+            "url": self._masker.mask_url(params["url"]),
+            "name": str(params.get("suggestedFilename") or ""),
+        }
+        return Telling(at, "download.began", data)
 
     def _open(self, at: int, tab: str, url: str) -> Iterator[Telling]:
         if tab not in self._opened:
             self._opened.add(tab)
             yield Telling(at, "tab.opened", {"tab": tab, "url": url})
+
+    def _close(self, at: int, tab: str) -> Iterator[Telling]:
+        if tab in self._opened:
+            self._opened.discard(tab)
+            yield Telling(at, "tab.closed", {"tab": tab})
+
+
+def _click_kinds(call: ApiCall) -> Iterator[str]:
+    """The events that a call's click is for the browser."""
+    if call.params.get("button") == "right":
+        yield "element.right_clicked"
+        return
+    count = 2 if call.method == "dblclick" else call.params.get("clickCount", 1)
+    for _ in range(min(count, 3) if type(count) is int else 1):
+        yield "element.clicked"
+    if count == 2:
+        yield "element.double_clicked"
+
+
+def _acts(call: ApiCall) -> bool:
+    """Whether the call did something to the element that it names."""
+    return call.method in _ACTS and call.cls != "Dialog" and not _is_trial(call)
 
 
 def _is_trial(call: ApiCall) -> bool:
@@ -296,11 +297,13 @@ def _is_trial(call: ApiCall) -> bool:
 
 def _keys(call: ApiCall) -> set[str]:
     """Of the keys that a call pressed, those that may click."""
-    if call.method != "press":
-        text = str(call.params.get("text") or "") if call.method != "fill" else ""
-        return {name for letter, name in ((" ", "Space"), ("\n", "Enter")) if letter in text}
-    key = str(call.params.get("key") or "")
-    return {"Space"} if key == " " else {key.replace("NumpadEnter", "Enter")}
+    if call.method == "fill":
+        return set()
+    if call.method == "press":
+        key = str(call.params.get("key") or "")
+        return {"Space"} if key == " " else {key.replace("NumpadEnter", "Enter")}
+    text = str(call.params.get("text") or "")
+    return {name for letter, name in ((" ", "Space"), ("\n", "Enter")) if letter in text}
 
 
 def _same_group(key: str, other: str) -> bool:

@@ -11,7 +11,8 @@ import sys
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-_NO_BROWSER = """Chromium is missing: none of {names} is on PATH, and MILESTONED_CHROMIUM does not name one.
+_NO_BROWSER = """\
+Chromium is missing: none of {names} is on PATH, and MILESTONED_CHROMIUM does not name one.
   Debian, Ubuntu:  sudo apt-get install chromium      (Ubuntu: chromium-browser)
   Fedora:          sudo dnf install chromium
   macOS:           brew install --cask chromium
@@ -23,7 +24,8 @@ _NO_MODULE = """The Python package {package} is missing.
 # Its Node is linked to libatomic, which a bare Debian lacks; what a loader says of it names the
 # library.
 _NO_DRIVER = """Playwright's driver does not run: {said}
-  if a shared library is missing:  sudo apt-get install libatomic1    (Fedora: sudo dnf install libatomic)
+  if a shared library is missing:  sudo apt-get install libatomic1    \
+(Fedora: sudo dnf install libatomic)
   or name a Node.js of your own:   PLAYWRIGHT_NODEJS_PATH=/path/to/node milestoned demo"""
 
 
@@ -32,7 +34,7 @@ class LackingError(Exception):
 
 
 def find_chromium() -> str:
-    """The browser's path. Raises `LackingError`."""
+    """Find the browser's executable, and give its path. Raises `LackingError`."""
     named = os.environ.get("MILESTONED_CHROMIUM")
     if named is not None:
         if not os.access(named, os.X_OK):

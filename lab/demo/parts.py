@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import httpx
 
-from lab.demo.processes import DemoProcess, Parts, console
+from lab.demo.processes import DemoProcess, DemoProcesses, console
 
 
-class Service(NamedTuple):
+class DemoService(NamedTuple):
     """A running service: its address and the operator's token for it."""
 
     part: DemoProcess
@@ -23,7 +23,7 @@ class Service(NamedTuple):
     token: str
 
 
-class Daemon(NamedTuple):
+class DemoDaemon(NamedTuple):
     """A running daemon and its state folder."""
 
     part: DemoProcess
@@ -50,13 +50,13 @@ def _shop_module() -> str:
 
 
 def start_service(
-    parts: Parts,
+    parts: DemoProcesses,
     folder: Path,
     port: int = 0,
     database: str = "",
     prefix: Sequence[str] = (),
     name: str = "service",
-) -> Service:
+) -> DemoService:
     """`milestoned serve` with its database in ``folder`` unless told, on a free port; returns once
     it is ready.
 
@@ -84,11 +84,11 @@ def start_service(
     part = parts.start(name, command, same_imports())
     url = f"http://127.0.0.1:{part.wait_until('it listened', lambda: _text(port_file))}"
     part.wait_until("it was ready", lambda: _answers(url + "/readyz"))
-    return Service(part, url, part.wait_until("it wrote its token", lambda: _text(token_file)))
+    return DemoService(part, url, part.wait_until("it wrote its token", lambda: _text(token_file)))
 
 
 def start_daemon(
-    parts: Parts,
+    parts: DemoProcesses,
     folder: Path,
     service: str,
     episode: str,
@@ -96,7 +96,7 @@ def start_daemon(
     browser: Sequence[str],
     files: Sequence[Path] = (),
     prefix: Sequence[str] = (),
-) -> Daemon:
+) -> DemoDaemon:
     """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)`` or ``("--cdp", URL)``.
     ``prefix`` as above.
 
@@ -115,10 +115,10 @@ def start_daemon(
         command += ["--files", str(root)]
     part = parts.start("daemon", command, same_imports())
     part.wait_until("all its sources were ready", lambda: _all_ready(folder) or None)
-    return Daemon(part, folder)
+    return DemoDaemon(part, folder)
 
 
-def start_shop(parts: Parts, folder: Path, invoice_after: int) -> str:
+def start_shop(parts: DemoProcesses, folder: Path, invoice_after: int) -> str:
     """The shop on a free port; gives its address. Its access log is ``folder/access.jsonl``."""
     folder.mkdir(parents=True, exist_ok=True)
     port_file = folder / "port"
@@ -132,7 +132,7 @@ def start_shop(parts: Parts, folder: Path, invoice_after: int) -> str:
 
 
 def start_agent(
-    parts: Parts,
+    parts: DemoProcesses,
     folder: Path,
     shop: str,
     chromium: str,

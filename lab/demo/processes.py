@@ -51,7 +51,7 @@ class DemoProcess:
 
     @property
     def running(self) -> bool:
-        """True until it has ended."""
+        """Whether the process has not ended yet."""
         return self.process.poll() is None
 
     def wait_until(self, what: str, found: Callable[[], T | None], at_most_s: float = 60.0) -> T:
@@ -109,7 +109,7 @@ class DemoProcess:
             os.killpg(self.process.pid, number)
 
 
-class Parts:
+class DemoProcesses:
     """All the processes of one run; leaving the context ends them, the last started first."""
 
     def __init__(self, logs: Path) -> None:
@@ -128,7 +128,7 @@ class Parts:
         self._parts.append(part)
         return part
 
-    def __enter__(self) -> Parts:
+    def __enter__(self) -> DemoProcesses:
         return self
 
     def __exit__(

@@ -36,7 +36,7 @@ class Scratch:
         os.close(self._fd)
 
     def remove(self) -> None:
-        """Remove the folder."""
+        """Remove the folder and give up its lock."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._fd)
 

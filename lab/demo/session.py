@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lab.demo.show import Screen, StepTable
+from lab.demo.show import DemoScreen, StepTable
 
 if TYPE_CHECKING:
     from milestoned_client import Episode, StreamItem
 
 
-class Follower(threading.Thread):
+class DemoFollower(threading.Thread):
     """Reads an episode's stream to its end and hands each item on; ``failed`` holds what broke
     it."""
 
@@ -34,11 +34,11 @@ class Follower(threading.Thread):
             self.failed = error
 
 
-class Rows:
+class StepRows:
     """Makes rows of a stream: a step is shown when it is sealed, with the action that it began
     with."""
 
-    def __init__(self, screen: Screen, components: tuple[str, ...]) -> None:
+    def __init__(self, screen: DemoScreen, components: tuple[str, ...]) -> None:
         self.events: dict[int, tuple[str, str, Any]] = {}
         self.steps: list[int] = []
         self._actions: dict[int, str] = {}

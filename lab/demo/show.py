@@ -21,7 +21,7 @@ _ACTION = 38
 _CELL = 7
 
 
-class Screen:
+class DemoScreen:
     """Where lines go; coloured only where a person watches a terminal."""
 
     def __init__(self, out: TextIO = sys.stdout) -> None:
@@ -29,7 +29,7 @@ class Screen:
         self._colour = out.isatty() and "NO_COLOR" not in os.environ
 
     def line(self, text: str = "") -> None:
-        """Write one line at once."""
+        """Write one line, and flush it at once."""
         self._out.write(text + "\n")
         self._out.flush()
 
@@ -42,13 +42,13 @@ class StepTable:
     """Rows of steps. ``components`` are the columns; the total is summed up on the way, and is null
     from the first step on whose reward is."""
 
-    def __init__(self, screen: Screen, components: Sequence[str]) -> None:
+    def __init__(self, screen: DemoScreen, components: Sequence[str]) -> None:
         self._screen = screen
         self._components = components
         self._total: float | None = 0.0
 
     def head(self) -> None:
-        """Write the columns' names."""
+        """Write the line of the columns' names."""
         cells = "".join(f"{name:>{_CELL}}" for name in self._components)
         head = f"{'step':>4}  {'action':<{_ACTION}}{cells}{'reward':>9}{'total':>8}"
         self._screen.line(self._screen.paint(head, "bold"))

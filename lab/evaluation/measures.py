@@ -32,7 +32,7 @@ class ScorerSample:
     group: NDArray[np.int64]
 
     def select(self, places: NDArray[np.int64]) -> ScorerSample:
-        """Those at ``places``."""
+        """The trajectories at ``places``, as a sample of their own."""
         return ScorerSample(
             self.score[places], self.decision[places], self.label[places], self.group[places]
         )
@@ -52,17 +52,17 @@ class Share:
 
 
 def accuracy(s: ScorerSample) -> Share:
-    """Right among those decided."""
+    """The share of right decisions among the decided trajectories."""
     return Share(s.decision == s.label, ~np.isnan(s.decision))
 
 
 def precision(s: ScorerSample) -> Share:
-    """Successes among those called so."""
+    """The share of successes among those called a success."""
     return Share(s.label == 1, s.decision == 1)
 
 
 def npv(s: ScorerSample) -> Share:
-    """Failures among those called so."""
+    """The share of failures among those called a failure (negative predictive value)."""
     return Share(s.label == 0, s.decision == 0)
 
 
@@ -72,7 +72,7 @@ def recall(s: ScorerSample) -> Share:
 
 
 def coverage(s: ScorerSample) -> Share:
-    """Decided among all."""
+    """The share of decided trajectories among all."""
     return Share(~np.isnan(s.decision), np.ones(len(s.decision), dtype=np.bool_))
 
 

@@ -21,11 +21,12 @@ from lab.training.preferences import Pair
 
 TURNS = 60
 PRIOR = (8.0, 2.0)
-"""Pseudo-counts of right and wrong words with which each annotator begins: most people are right."""
+"""Pseudo-counts of right and wrong words with which each annotator begins: most people are
+right."""
 RIDGE = 0.1
 
 
-class Said(NamedTuple):
+class AnnotatorWord(NamedTuple):
     """``who`` said that ``better`` is better than ``worse``."""
 
     who: str
@@ -40,11 +41,11 @@ class Agreed(NamedTuple):
     score: Mapping[str, float]
 
     def chance(self, better: str, worse: str) -> float:
-        """That it is so."""
+        """The probability that ``better`` is better than ``worse``."""
         return float(sigmoid(np.asarray([self.score[better] - self.score[worse]]))[0])
 
 
-def agree(words: Sequence[Said]) -> Agreed:
+def agree(words: Sequence[AnnotatorWord]) -> Agreed:
     """Scores and reliabilities together; at least one word."""
     people, items = (
         sorted({one.who for one in words}),
@@ -95,7 +96,10 @@ def reconciled(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]]:
         by_aspect[pair.aspect].append(pair)
     for some in by_aspect.values():
         agreed = agree(
-            [Said(str(pair.annotator), pair.chosen.key, pair.rejected.key) for pair in some]
+            [
+                AnnotatorWord(str(pair.annotator), pair.chosen.key, pair.rejected.key)
+                for pair in some
+            ]
         )
         reliability |= agreed.reliability
         sides: dict[frozenset[str], Pair] = {}

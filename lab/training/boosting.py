@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from api.stages.model.calibration import sigmoid
 from api.stages.model.schema import SIGNS
 from api.stages.model.trees import Trees, from_lightgbm
-from lab.training.matrices import Problem
+from lab.training.matrices import LearningProblem
 
 Floats = NDArray[np.float64]
 
 
-class Settings(NamedTuple):
+class BoostingSettings(NamedTuple):
     """How a head is boosted. ``seed`` of the columns and rows that each tree sees."""
 
     rounds: int = 250
@@ -34,7 +34,7 @@ class Settings(NamedTuple):
     seed: int = 7
 
 
-def boost(problem: Problem, settings: Settings) -> Trees:
+def boost(problem: LearningProblem, settings: BoostingSettings) -> Trees:
     """Train one head. Raises ValueError where there is no pair."""
     if not len(problem.better):
         raise ValueError(
@@ -62,7 +62,7 @@ def boost(problem: Problem, settings: Settings) -> Trees:
     return from_lightgbm(booster.dump_model())
 
 
-def _bradley_terry(problem: Problem) -> Any:
+def _bradley_terry(problem: LearningProblem) -> Any:
     """Gradient and Hessian's diagonal for LightGBM, of the weighted mean loss over the pairs."""
     count = int(problem.owner.max()) + 1 if len(problem.owner) else 0
     owner, share, better, worse, weight = (

@@ -8,11 +8,12 @@ Pairs are made anew from the outcomes: within a task, each success against each 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from api.stages.model.calibration import gate
 from lab.training.matrices import folds
@@ -40,52 +41,67 @@ def cases_left_out(
     learner: Learner, risk: float, source: str = "env", outer: int = 8
 ) -> list[Case]:
     """Each trajectory's outcome by ``source``, said by a model that saw nothing of its group."""
-    wanted = [
-        one
-        for one in learner.outcomes
-        if one.source == source and one.level == "trajectory" and one.aspect == "success"
+    outcomes = [
+        outcome
+        for outcome in learner.outcomes
+        if (outcome.source, outcome.level, outcome.aspect) == (source, "trajectory", "success")
     ]
-    found: list[Case] = []
-    for left in folds(learner.groups, outer):
-        model = learner.model("left-out", {}, without=left)
+    cases: list[Case] = []
+    for left_out in folds(learner.groups, outer):
+        model = learner.model("left-out", {}, without=left_out)
         calibration = model.calibration.get("trajectory")
         if calibration is None:
             raise ValueError(
-                f"without {', '.join(left)[:200]} there are too few outcomes to calibrate with"
+                f"without {', '.join(left_out)[:200]} there are too few outcomes to calibrate with"
             )
-        door = gate(calibration, risk)
-        chosen = [one for one in wanted if one.trajectory.group in left]
-        for one in learner.score(model.heads["success"], model.known, chosen):
-            said = door.judge(calibration, one.score, one.novelty)
-            side, success = one.outcome.trajectory, one.outcome.success
-            steps, covered = learner.table.length(side), success in said.possible
-            ids = (one.outcome.id, side.group, side.task)
-            found.append(Case(*ids, success, one.score, said.p, steps, said.answers, covered))
-    return found
+        gated = gate(calibration, risk)
+        chosen = [outcome for outcome in outcomes if outcome.trajectory.group in left_out]
+        for scored in learner.score(model.heads["success"], model.known, chosen):
+            verdict = gated.judge(calibration, scored.score, scored.novelty)
+            side, success = scored.outcome.trajectory, scored.outcome.success
+            cases.append(
+                Case(
+                    id=scored.outcome.id,
+                    group=side.group,
+                    task=side.task,
+                    success=success,
+                    score=scored.score,
+                    p=verdict.p,
+                    steps=learner.table.length(side),
+                    answers=verdict.answers,
+                    covered=success in verdict.possible,
+                )
+            )
+    return cases
 
 
 def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
     """All figures as JSON. Each is ``[value, low, high]`` with a 95 % interval by group where one
     is given."""
     truth = np.asarray([case.success for case in cases])
+    return {
+        "cases": len(cases),
+        "successes": int(truth.sum()),
+        "groups": len({case.group for case in cases}),
+        "tasks": len({case.task for case in cases}),
+        **_pair_figures(cases),
+        **_ranking_figures(cases, truth),
+        **_decision_figures(cases, truth, risk),
+        **_risk_figures(cases, truth),
+    }
+
+
+def _pair_figures(cases: Sequence[Case]) -> dict[str, Any]:
+    """How often the model puts a success above a failure of its task, and how often its length
+    alone would."""
     score = np.asarray([case.score for case in cases])
-    p = np.asarray([case.p for case in cases])
-    length = -np.asarray([case.steps for case in cases], np.float64)
-    answered = np.asarray([case.answers is not None for case in cases])
-    right = np.asarray([case.answers == case.success for case in cases])
-    groups = [case.group for case in cases]
+    length = _shortness(cases)
     pairs = _pairs(cases)
     owners = [cases[a].group for a, _ in pairs]
     won = np.asarray([_above(score, a, b) for a, b in pairs])
     by_length = np.asarray([_above(length, a, b) for a, b in pairs])
     alike = np.asarray([cases[a].steps == cases[b].steps for a, b in pairs], bool)
-    sure = np.maximum(p, 1 - p)
-    said = (p >= 0.5) == truth
     return {
-        "cases": len(cases),
-        "successes": int(truth.sum()),
-        "groups": len(set(groups)),
-        "tasks": len({case.task for case in cases}),
         "pairs": len(pairs),
         "pair_accuracy": _resample(owners, lambda at: float(won[at].mean()), len(pairs)),
         "pair_accuracy_length": _resample(
@@ -94,32 +110,59 @@ def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
         "lift": _resample(owners, lambda at: float((won[at] - by_length[at]).mean()), len(pairs)),
         "pair_accuracy_same_length": float(won[alike].mean()) if alike.any() else None,
         "pair_accuracy_task_mean": _task_mean(won, [cases[a].task for a, _ in pairs]),
+    }
+
+
+def _ranking_figures(cases: Sequence[Case], truth: Truth) -> dict[str, Any]:
+    score = np.asarray([case.score for case in cases])
+    groups = [case.group for case in cases]
+    return {
         "auroc": _resample(groups, lambda at: auroc(score[at], truth[at]), len(cases)),
-        "auroc_length": auroc(length, truth),
+        "auroc_length": auroc(_shortness(cases), truth),
         "auroc_task_mean": _auroc_task_mean(cases, score, truth),
-        "accuracy": float(said.mean()),
+    }
+
+
+def _decision_figures(cases: Sequence[Case], truth: Truth, risk: float) -> dict[str, Any]:
+    """What the calibrated probabilities are worth, and the answers at the stated risk."""
+    p = np.asarray([case.p for case in cases])
+    answered = np.asarray([case.answers is not None for case in cases])
+    right = np.asarray([case.answers == case.success for case in cases])
+    called_success = np.asarray([case.answers is True for case in cases])
+    called_failure = np.asarray([case.answers is False for case in cases])
+    groups = [case.group for case in cases]
+    return {
+        "accuracy": float(((p >= 0.5) == truth).mean()),
         "ece": _resample(groups, lambda at: ece(p[at], truth[at]), len(cases)),
         "ece_15": ece(p, truth, 15),
         "conformal_coverage": float(np.mean([case.covered for case in cases])),
         "stated_risk": risk,
         "coverage": _resample(groups, lambda at: float(answered[at].mean()), len(cases)),
         "risk": _resample(groups, lambda at: _share(~right[at], answered[at]), len(cases)),
-        "success_precision": _share(
-            right, answered & np.asarray([case.answers is True for case in cases])
-        ),
-        "failure_precision": _share(
-            right, answered & np.asarray([case.answers is False for case in cases])
-        ),
-        "coverage_at_risk_hindsight": {
-            str(level): coverage_at(sure, said, level) for level in (0.05, 0.1)
-        },
-        "aurc": float(curve(sure, said)[1].mean()),
-        "aurc_length": float(
-            curve(np.abs(length - np.median(length)), (length >= np.median(length)) == truth)[
-                1
-            ].mean()
-        ),
+        "success_precision": _share(right, called_success),
+        "failure_precision": _share(right, called_failure),
     }
+
+
+def _risk_figures(cases: Sequence[Case], truth: Truth) -> dict[str, Any]:
+    """Coverage against risk, by confidence and, for comparison, by length."""
+    p = np.asarray([case.p for case in cases])
+    confidence, is_right = np.maximum(p, 1 - p), (p >= 0.5) == truth
+    length = _shortness(cases)
+    median = np.median(length)
+    by_length = curve(np.abs(length - median), (length >= median) == truth)
+    return {
+        "coverage_at_risk_hindsight": {
+            str(level): coverage_at(confidence, is_right, level) for level in (0.05, 0.1)
+        },
+        "aurc": float(curve(confidence, is_right)[1].mean()),
+        "aurc_length": float(by_length[1].mean()),
+    }
+
+
+def _shortness(cases: Sequence[Case]) -> Floats:
+    """The shorter the higher: what would be guessed of an episode by its length alone."""
+    return -np.asarray([case.steps for case in cases], np.float64)
 
 
 def coverage_curve(cases: Sequence[Case]) -> tuple[Floats, Floats]:
@@ -132,26 +175,35 @@ def coverage_curve(cases: Sequence[Case]) -> tuple[Floats, Floats]:
 def by_task(cases: Sequence[Case]) -> dict[str, tuple[int, float]]:
     """Of each task: how many pairs, and their accuracy."""
     score = np.asarray([case.score for case in cases])
-    found: dict[str, list[float]] = defaultdict(list)
+    won: dict[str, list[float]] = defaultdict(list)
     for a, b in _pairs(cases):
-        found[cases[a].task].append(_above(score, a, b))
-    return {task: (len(values), float(np.mean(values))) for task, values in sorted(found.items())}
+        won[cases[a].task].append(_above(score, a, b))
+    return {task: (len(values), float(np.mean(values))) for task, values in sorted(won.items())}
 
 
 def _pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
-    yes: dict[str, list[int]] = defaultdict(list)
-    no: dict[str, list[int]] = defaultdict(list)
+    """Each success with each failure of its task, by their places in ``cases``."""
+    successes: dict[str, list[int]] = defaultdict(list)
+    failures: dict[str, list[int]] = defaultdict(list)
     for at, case in enumerate(cases):
-        (yes if case.success else no)[case.task].append(at)
-    return [(a, b) for task, some in sorted(yes.items()) for a in some for b in no[task]]
+        (successes if case.success else failures)[case.task].append(at)
+    return [
+        (a, b) for task, places in sorted(successes.items()) for a in places for b in failures[task]
+    ]
 
 
 def _above(values: Floats, a: int, b: int) -> float:
+    """1 where ``values[a]`` is the higher one, 0.5 where both are the same, else 0."""
     return float(values[a] > values[b]) + 0.5 * float(values[a] == values[b])
 
 
-def _resample(groups: Sequence[str], measure: Any, count: int) -> list[float]:
-    return [measure(np.arange(count)), *bootstrap(groups, measure)] if count else [float("nan")] * 3
+def _resample(
+    groups: Sequence[str], measure: Callable[[NDArray[np.intp]], float], count: int
+) -> list[float]:
+    """The measure of all, and its interval by resampling groups; NaN where there is nothing."""
+    if not count:
+        return [float("nan")] * 3
+    return [measure(np.arange(count)), *bootstrap(groups, measure)]
 
 
 def _share(of: Truth, among: Truth) -> float:
@@ -159,18 +211,16 @@ def _share(of: Truth, among: Truth) -> float:
 
 
 def _task_mean(won: Floats, tasks: Sequence[str]) -> float:
-    named = np.asarray(tasks)
-    return (
-        float(np.mean([won[named == task].mean() for task in sorted(set(tasks))]))
-        if tasks
-        else float("nan")
-    )
+    """The mean over tasks of each task's mean; NaN for no task."""
+    if not tasks:
+        return float("nan")
+    of_pair = np.asarray(tasks)
+    return float(np.mean([won[of_pair == task].mean() for task in sorted(set(tasks))]))
 
 
 def _auroc_task_mean(cases: Sequence[Case], score: Floats, truth: Truth) -> float:
-    tasks = np.asarray([case.task for case in cases])
-    values = np.asarray(
-        [auroc(score[tasks == task], truth[tasks == task]) for task in sorted(set(tasks.tolist()))]
-    )
+    of_case = np.asarray([case.task for case in cases])
+    tasks = sorted({case.task for case in cases})
+    values = np.asarray([auroc(score[of_case == task], truth[of_case == task]) for task in tasks])
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from api.stages.model.schema import NAMES
 from api.stages.model.summing import shares
-from lab.training.preferences import Outcome, Pair, Preferences, Side, rows_of
+from lab.training.preferences import LabelledOutcome, Pair, PreferenceSet, Side, rows_of
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.intp]
@@ -38,7 +38,7 @@ class FeatureTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LearningProblem:
     """What a model is trained on: ``better[i]`` and ``worse[i]`` are trajectories, ``weight[i]`` of
     the pair.
 
@@ -54,10 +54,10 @@ class Problem:
     weight: Floats
 
 
-def table(preferences: Preferences) -> FeatureTable:
+def table(preferences: PreferenceSet) -> FeatureTable:
     """Read every side once. Raises `PreferenceError`."""
     sides: dict[str, Side] = {}
-    both: list[Pair | Outcome] = [*preferences.pairs, *preferences.outcomes]
+    both: list[Pair | LabelledOutcome] = [*preferences.pairs, *preferences.outcomes]
     for one in both:
         for side in _sides(one):
             sides.setdefault(side.key, side)
@@ -74,32 +74,40 @@ def table(preferences: Preferences) -> FeatureTable:
     )
 
 
-def problem(known: FeatureTable, pairs: Sequence[Pair], without: Collection[str] = ()) -> Problem:
+def problem(
+    known: FeatureTable, pairs: Sequence[Pair], without: Collection[str] = ()
+) -> LearningProblem:
     """The pairs of which no side is in a group of ``without``."""
-    used = [pair for pair in pairs if not {pair.chosen.group, pair.rejected.group} & set(without)]
-    keys = dict.fromkeys(side.key for pair in used for side in (pair.chosen, pair.rejected))
-    place = {key: at for at, key in enumerate(keys)}
-    parts = [
-        known.rows[known.starts[known.index[key]] : known.starts[known.index[key] + 1]]
-        for key in keys
-    ]
-    rows = np.concatenate(parts) if parts else np.zeros((0, len(NAMES)))
-    owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    share = np.concatenate([shares(len(part)) for part in parts]) if parts else np.zeros(0)
-    better = np.asarray([place[pair.chosen.key] for pair in used], np.intp)
-    worse = np.asarray([place[pair.rejected.key] for pair in used], np.intp)
-    return Problem(rows, owner, share, better, worse, np.asarray([pair.weight for pair in used]))
+    left_out = set(without)
+    used = [pair for pair in pairs if left_out.isdisjoint((pair.chosen.group, pair.rejected.group))]
+    sides = {side.key: side for pair in used for side in _sides(pair)}
+    place = {key: at for at, key in enumerate(sides)}
+    parts = [known.rows_of(side) for side in sides.values()]
+    lengths = [len(part) for part in parts]
+    return LearningProblem(
+        rows=_joined(parts),
+        owner=np.repeat(np.arange(len(parts)), lengths),
+        share=np.concatenate([np.zeros(0), *map(shares, lengths)]),
+        better=np.asarray([place[pair.chosen.key] for pair in used], np.intp),
+        worse=np.asarray([place[pair.rejected.key] for pair in used], np.intp),
+        weight=np.asarray([pair.weight for pair in used]),
+    )
 
 
-def groups_of(items: Iterable[Pair | Outcome]) -> list[str]:
-    """All groups, in order."""
+def _joined(parts: Sequence[Floats]) -> Floats:
+    """Matrices of features one below the other, also of none."""
+    return np.concatenate([np.zeros((0, len(NAMES))), *parts])
+
+
+def groups_of(items: Iterable[Pair | LabelledOutcome]) -> list[str]:
+    """The groups of all sides, sorted and each once."""
     found: set[str] = set()
     for one in items:
         found |= {side.group for side in _sides(one)}
     return sorted(found)
 
 
-def _sides(one: Pair | Outcome) -> tuple[Side, ...]:
+def _sides(one: Pair | LabelledOutcome) -> tuple[Side, ...]:
     return (one.chosen, one.rejected) if isinstance(one, Pair) else (one.trajectory,)
 
 

@@ -4,7 +4,6 @@ beside every one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +57,7 @@ def bootstrap(
     names = sorted(set(groups))
     rows = {name: np.flatnonzero(np.asarray(groups) == name) for name in names}
     draw = np.random.default_rng(seed)
-    values: list[Any] = []
+    values: list[float] = []
     for _ in range(draws):
         chosen = draw.choice(len(names), len(names))
         values.append(measure(np.concatenate([rows[names[at]] for at in chosen])))

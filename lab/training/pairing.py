@@ -32,7 +32,8 @@ LIKELY = 0.5
 FAR = 1.0
 """Of a pair across groups: without them a score means something within its own task alone."""
 STEP = 0.1
-"""Of a pair of steps: they settle which step of a success counts, and must not outvote whole episodes."""
+"""Weight of a pair of steps: they settle which step of a success counts, and must not outvote whole
+episodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class IndexRow:
     milestones: tuple[int, ...]
     """The steps in which the rules found a milestone."""
     unknown: frozenset[int]
-    """The steps whose reward is null: what they earned nobody can say, so they are neither better nor worse."""
+    """The steps whose reward is null: what they earned nobody can say, so they are neither better
+    nor worse."""
 
     def side(self, step: int | None = None, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """As a line of preferences has it."""

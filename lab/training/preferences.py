@@ -66,7 +66,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LabelledOutcome:
     """One trajectory or step that was good, or not."""
 
     id: str
@@ -78,19 +78,19 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Preferences:
+class PreferenceSet:
     """All lines of some files. ``digest``: of the files' content, in order."""
 
     pairs: tuple[Pair, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[LabelledOutcome, ...]
     digest: str
     files: tuple[Path, ...]
 
 
-def read_preferences(files: Iterable[Path]) -> Preferences:
+def read_preferences(files: Iterable[Path]) -> PreferenceSet:
     """Read and check the files. Raises `PreferenceError`, or OSError."""
     pairs: list[Pair] = []
-    outcomes: list[Outcome] = []
+    outcomes: list[LabelledOutcome] = []
     digest = hashlib.sha256()
     files = tuple(files)
     for file in files:
@@ -102,7 +102,7 @@ def read_preferences(files: Iterable[Path]) -> Preferences:
                 pairs.append(one)
             else:
                 outcomes.append(one)
-    return Preferences(tuple(pairs), tuple(outcomes), digest.hexdigest(), files)
+    return PreferenceSet(tuple(pairs), tuple(outcomes), digest.hexdigest(), files)
 
 
 def _lines(file: Path, content: bytes) -> Iterator[dict[str, Any]]:
@@ -132,11 +132,13 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
 
 
-def _parse_line(line: Mapping[str, Any], folder: Path) -> Pair | Outcome:
+def _parse_line(line: Mapping[str, Any], folder: Path) -> Pair | LabelledOutcome:
     level, aspect = line.get("level", "trajectory"), line.get("aspect", "success")
     if line["kind"] == "outcome":
         trajectory = _side(line["trajectory"], folder)
-        return Outcome(line["id"], level, aspect, line["source"], trajectory, line["success"])
+        return LabelledOutcome(
+            line["id"], level, aspect, line["source"], trajectory, line["success"]
+        )
     chosen, rejected = (_side(line[name], folder) for name in ("chosen", "rejected"))
     weight, tie = float(line.get("weight", 1.0)), line.get("tie", False)
     return Pair(

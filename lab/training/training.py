@@ -16,21 +16,21 @@ from api.stages.model.novelty import Known, sample_rows
 from api.stages.model.summing import summed
 from api.stages.model.trees import Trees
 from lab.training.annotators import reconciled
-from lab.training.boosting import Settings, boost
+from lab.training.boosting import BoostingSettings, boost
 from lab.training.matrices import FeatureTable, folds, groups_of, problem, table
-from lab.training.preferences import Level, Outcome, Pair, Preferences
+from lab.training.preferences import LabelledOutcome, Level, Pair, PreferenceSet
 
 INNER = 6
 """Folds of groups for calibration."""
 LEARNT = ("rule", "person", "judge")
-"""Whose outcomes a model is calibrated on: not the spoilt copies, which would change how common failures are, and not
-what the environment paid, which is for measuring alone."""
+"""Whose outcomes a model is calibrated on: not the perturbed copies, which would change how common
+failures are, and not what the environment paid, which is for measuring alone."""
 
 
 class ScoredOutcome(NamedTuple):
     """One outcome as a model says it: summed score, novelty."""
 
-    outcome: Outcome
+    outcome: LabelledOutcome
     score: float
     novelty: float
 
@@ -39,9 +39,12 @@ class Learner:
     """Trains with groups left out, over one reading of the preferences."""
 
     def __init__(
-        self, preferences: Preferences, settings: Settings | None = None, folds: int = INNER
+        self,
+        preferences: PreferenceSet,
+        settings: BoostingSettings | None = None,
+        folds: int = INNER,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or BoostingSettings()
         self.table: FeatureTable = table(preferences)
         self.outcomes = preferences.outcomes
         self.pairs, self.annotators = reconciled(preferences.pairs)
@@ -117,7 +120,9 @@ class Learner:
         made = {level: _calibrated(some) for level, some in cases.items()}
         return {level: one for level, one in made.items() if one is not None}
 
-    def score(self, head: Trees, seen: Known, outcomes: Sequence[Outcome]) -> list[ScoredOutcome]:
+    def score(
+        self, head: Trees, seen: Known, outcomes: Sequence[LabelledOutcome]
+    ) -> list[ScoredOutcome]:
         """What a head says of outcomes of success."""
         found = []
         for one in outcomes:

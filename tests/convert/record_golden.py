@@ -16,7 +16,7 @@ from playwright.async_api import Dialog, async_playwright
 
 from lab.convert.convert import record
 from lab.convert.formats import recognise
-from lab.convert.source import Source
+from lab.convert.source import SourceFile
 from tests.cdp.site import Answer, Site
 from tests.support.chromium import EXECUTABLE
 
@@ -81,7 +81,7 @@ async def accept(dialog: Dialog) -> None:
 
 def events(name: str) -> bytes:
     """The event lines that a golden input becomes."""
-    source = Source(GOLDEN / name)
+    source = SourceFile(GOLDEN / name)
     return b"".join(line + b"\n" for line in record(source, recognise(source)).lines)
 
 

@@ -16,7 +16,7 @@ from detectors.model.rewards import encode_reward
 from detectors.task.ruleset import compile_task
 from lab.convert import Conversion, convert
 from lab.convert.formats import FORMATS, recognise
-from lab.convert.source import Source
+from lab.convert.source import SourceFile
 from tests.convert.hand_made import SECRET, one_of_each
 from tests.convert.making import converted, gaps, of
 
@@ -44,7 +44,7 @@ TASK = {
 
 @every_format
 def test_it_is_recognised_by_its_content(format: str, tmp_path: Path) -> None:
-    assert recognise(Source(one_of_each(tmp_path)[format])).name == format
+    assert recognise(SourceFile(one_of_each(tmp_path)[format])).name == format
 
 
 @every_format
@@ -152,4 +152,4 @@ def test_who_vouches_for_a_part_gets_numbers_for_it(tmp_path: Path) -> None:
 
 def test_every_kind_that_formats_claim_to_show_is_one(tmp_path: Path) -> None:
     for name, path in one_of_each(tmp_path).items():
-        assert FORMATS[name].importer().read(Source(path)).shows <= set(KINDS)  # type: ignore[operator]
+        assert FORMATS[name].importer().read(SourceFile(path)).shows <= set(KINDS)  # type: ignore[operator]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Playwright, sync_playwright
 
-from lab.demo.parts import Service
+from lab.demo.parts import DemoService
 from tests.support.chromium import EXECUTABLE
 from tests.support.shopping import Session
 from tests.support.stack import Stack
@@ -28,14 +28,16 @@ def playwright() -> Iterator[Playwright]:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service | None]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoService | None]:
     """The service of all sessions of a module; None, where a module says so: each has its own."""
     with Stack(tmp_path_factory.mktemp("service")) as running:
         yield running.service
 
 
 @pytest.fixture
-def shopping(service: Service | None, playwright: Playwright, tmp_path: Path) -> Iterator[Session]:
+def shopping(
+    service: DemoService | None, playwright: Playwright, tmp_path: Path
+) -> Iterator[Session]:
     """A session whose CSV invoices come in two page views after the click."""
     if not Path(EXECUTABLE).exists():
         pytest.skip(f"{EXECUTABLE} is missing")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lab.demo.parts import start_agent, start_shop
-from lab.demo.processes import Parts
+from lab.demo.processes import DemoProcesses
 from tests.support.chromium import EXECUTABLE, needs_chromium
 from tests.support.stack import Stack
 
@@ -39,7 +39,7 @@ def _left_behind(folder: Path) -> dict[str, Any]:
 
 
 def _unwatched(folder: Path) -> dict[str, Any]:
-    with Parts(folder / "logs") as parts:
+    with DemoProcesses(folder / "logs") as parts:
         shop = start_shop(parts, folder / "shop", 2)
         agent = start_agent(parts, folder / "sandbox", shop, EXECUTABLE)
         agent.say("go")
@@ -49,7 +49,7 @@ def _unwatched(folder: Path) -> dict[str, Any]:
 
 
 def _watched(folder: Path) -> dict[str, Any]:
-    with Stack(folder) as stack, Parts(folder / "logs") as parts:
+    with Stack(folder) as stack, DemoProcesses(folder / "logs") as parts:
         shop = stack.start_shop(2)
         task = TASK.read_text().replace("http://127.0.0.1:8000", shop.rstrip("/"))
         episode = stack.open(task.replace("settle_ms: 1000", "settle_ms: 10000"))

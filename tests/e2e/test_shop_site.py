@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from lab.demo.parts import start_shop
-from lab.demo.processes import Parts
+from lab.demo.processes import DemoProcesses
 
 FIELDS = {
     "name": "Ada",
@@ -23,7 +23,7 @@ FIELDS = {
 
 @pytest.fixture
 def visitor(tmp_path: Path) -> Iterator[httpx.Client]:
-    with Parts(tmp_path / "logs") as parts:
+    with DemoProcesses(tmp_path / "logs") as parts:
         url = start_shop(parts, tmp_path / "shop", 0)
         with httpx.Client(base_url=url) as client:
             yield client

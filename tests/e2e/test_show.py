@@ -10,8 +10,8 @@ import pytest
 from milestoned_client import Milestone, Reward
 from milestoned_client.results import Status
 
-from lab.demo.processes import PartFailedError, Parts
-from lab.demo.show import Screen, StepTable, clip, describe
+from lab.demo.processes import DemoProcesses, PartFailedError
+from lab.demo.show import DemoScreen, StepTable, clip, describe
 
 EARNED = Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.1, (17,), 2)
 
@@ -39,7 +39,7 @@ def _reward(value: float | None, *milestones: Milestone) -> Reward:
 
 def _shown(*rewards: Reward) -> list[str]:
     out = io.StringIO()
-    table = StepTable(Screen(out), ("goal", "nav"))
+    table = StepTable(DemoScreen(out), ("goal", "nav"))
     table.head()
     events = {
         17: ("cdp", "request.finished", {"method": "POST", "url": "http://x/orders", "status": 200})
@@ -129,7 +129,7 @@ def test_long_and_many_lined_text_stays_on_one_line() -> None:
 
 
 def test_a_part_that_ends_early_is_reported_with_its_last_words(tmp_path: Path) -> None:
-    with Parts(tmp_path) as parts:
+    with DemoProcesses(tmp_path) as parts:
         part = parts.start("broken", ["sh", "-c", "echo out of paper; exit 3"])
         with pytest.raises(
             PartFailedError, match=r"(?s)broken ended with 3 before it printed.*out of paper"
@@ -138,7 +138,7 @@ def test_a_part_that_ends_early_is_reported_with_its_last_words(tmp_path: Path) 
 
 
 def test_leaving_ends_every_part_with_what_it_started(tmp_path: Path) -> None:
-    with Parts(tmp_path) as parts:
+    with DemoProcesses(tmp_path) as parts:
         part = parts.start("parent", ["sh", "-c", "trap '' TERM; sleep 300 & echo $!; wait"])
         child = part.wait_until("its child ran", lambda: part.log.read_text().strip() or None)
         part.kill()

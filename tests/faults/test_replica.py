@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.demo.parts import Service, start_service
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoService, start_service
+from lab.demo.processes import DemoProcesses
 from tests.faults.checks import whole
 from tests.faults.moments import Moments
 from tests.faults.script import run, task
@@ -29,17 +29,17 @@ STEPS = 6
 
 
 @contextlib.contextmanager
-def second(stack: Stack, database: str) -> Iterator[Service]:
+def second(stack: Stack, database: str) -> Iterator[DemoService]:
     """One more replica, with the same first admin."""
     folder = stack.folder / "second"
     (folder / "replica").mkdir(parents=True)
     (folder / "replica" / "admin.token").write_text(stack.service.token)
-    with Parts(folder / "logs") as parts:
+    with DemoProcesses(folder / "logs") as parts:
         yield start_service(parts, folder / "replica", 0, database, SHARED)
 
 
 @contextlib.contextmanager
-def stopped(replica: Service, seconds: float) -> Iterator[None]:
+def stopped(replica: DemoService, seconds: float) -> Iterator[None]:
     """The replica does nothing for so long."""
     os.kill(replica.part.pid, signal.SIGSTOP)
     try:

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from milestoned_client import ControlDir, Episode, Reward, RewardClient
 
-from lab.demo.parts import Daemon, Service, start_daemon, start_service, start_shop
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoDaemon, DemoService, start_daemon, start_service, start_shop
+from lab.demo.processes import DemoProcesses
 
 SEAL_S = 30.0
 """How long a reward may take on a busy machine."""
@@ -39,7 +39,7 @@ class Stack:
         database: str = "",
         serve_with: Sequence[str] = (),
         watch_with: Sequence[str] = (),
-        service: Service | None = None,
+        service: DemoService | None = None,
     ) -> None:
         self.folder = folder
         self.front = ""
@@ -47,11 +47,11 @@ class Stack:
         self.states = folder
         """Where the daemons' state folders are."""
         self._database, self._serve_with, self._watch_with = database, serve_with, watch_with
-        self._parts = Parts(folder / "logs")
+        self._parts = DemoProcesses(folder / "logs")
         self._clients: list[RewardClient] = []
         self._watching: tuple[Sequence[str], Sequence[Path]] = ((), ())
         self._service = service
-        self._daemon: Daemon | None = None
+        self._daemon: DemoDaemon | None = None
         self._episode: Episode | None = None
 
     def __enter__(self) -> Stack:
@@ -75,12 +75,12 @@ class Stack:
         self._parts.__exit__(kind, error, trace)
 
     @property
-    def service(self) -> Service:
+    def service(self) -> DemoService:
         assert self._service is not None, "the service was not started"
         return self._service
 
     @property
-    def daemon(self) -> Daemon:
+    def daemon(self) -> DemoDaemon:
         assert self._daemon is not None, "watch() was not called"
         return self._daemon
 
@@ -89,7 +89,7 @@ class Stack:
         assert self._episode is not None, "open() was not called"
         return self._episode
 
-    def start_service(self) -> Service:
+    def start_service(self) -> DemoService:
         """Start the service; after a kill on the same port, over the same database."""
         port = urlsplit(self._service.url).port or 0 if self._service else 0
         folder = self.folder / "service"
@@ -137,7 +137,7 @@ class Stack:
         handle.opened = self.episode.opened
         return handle
 
-    def start_daemon(self) -> Daemon:
+    def start_daemon(self) -> DemoDaemon:
         """Start the daemon; after a kill again on the same state folder."""
         browser, files = self._watching
         episode = self.episode

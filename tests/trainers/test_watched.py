@@ -15,8 +15,8 @@ from milestoned_client import ControlDir, Episode, RewardClient
 from milestoned_client.adapters import scoring
 from milestoned_client.adapters.gymnasium import RewardServiceWrapper
 
-from lab.demo.parts import Service, start_daemon, start_service
-from lab.demo.processes import Parts
+from lab.demo.parts import DemoService, start_daemon, start_service
+from lab.demo.processes import DemoProcesses
 from tests.support.stack import PATIENT
 
 TASK: dict[str, Any] = {
@@ -60,14 +60,14 @@ class Desk(gymnasium.Env[Any, Any]):
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> Iterator[Parts]:
-    with Parts(tmp_path / "logs") as found:
+def parts(tmp_path: Path) -> Iterator[DemoProcesses]:
+    with DemoProcesses(tmp_path / "logs") as found:
         yield found
     scoring.close_now()
 
 
 @pytest.fixture
-def service(parts: Parts, tmp_path: Path) -> Service:
+def service(parts: DemoProcesses, tmp_path: Path) -> DemoService:
     found = start_service(parts, tmp_path / "service")
     with RewardClient(found.url, found.token) as client:
         client.register_task(TASK)
@@ -75,7 +75,7 @@ def service(parts: Parts, tmp_path: Path) -> Service:
 
 
 def test_the_last_turn_of_a_dialect_is_paid_for_what_it_set_in_motion(
-    parts: Parts, service: Service, tmp_path: Path
+    parts: DemoProcesses, service: DemoService, tmp_path: Path
 ) -> None:
     """A close seals at once: the file that the last turn wrote must be in before."""
     folder = tmp_path / "watched"
@@ -102,7 +102,7 @@ def test_the_last_turn_of_a_dialect_is_paid_for_what_it_set_in_motion(
 
 
 def test_steps_are_paid_for_what_a_daemon_saw(
-    parts: Parts, service: Service, tmp_path: Path
+    parts: DemoProcesses, service: DemoService, tmp_path: Path
 ) -> None:
     folder = tmp_path / "watched"
     folder.mkdir()

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from api.stages.model.calibration import sigmoid
-from lab.training.annotators import Said, agree, reconciled
+from lab.training.annotators import AnnotatorWord, agree, reconciled
 from lab.training.preferences import Pair, Side
 
 RELIABLE = {"ada": 0.97, "bob": 0.9, "cy": 0.75, "guess": 0.5, "contrary": 0.1}
 
 
-def words(seed: int, each: int = 250) -> list[Said]:
+def words(seed: int, each: int = 250) -> list[AnnotatorWord]:
     """Each annotator's words on pairs of 25 items whose worth is their number."""
     draw, said = random.Random(seed), []
     for who, eta in RELIABLE.items():
@@ -25,7 +25,9 @@ def words(seed: int, each: int = 250) -> list[Said]:
             if draw.random() > eta:
                 so = not so
             said.append(
-                Said(who, f"i{a:02}", f"i{b:02}") if so else Said(who, f"i{b:02}", f"i{a:02}")
+                AnnotatorWord(who, f"i{a:02}", f"i{b:02}")
+                if so
+                else AnnotatorWord(who, f"i{b:02}", f"i{a:02}")
             )
     return said
 

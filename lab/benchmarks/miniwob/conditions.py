@@ -21,7 +21,7 @@ def clicked_at(path: Any) -> Condition:
 
 
 def filled(field: str, value: Any) -> Condition:
-    """The field holds the value."""
+    """The field of that key holds the value."""
     return {"field_filled": {"field": field, "value": value}}
 
 
@@ -31,23 +31,23 @@ def checked(field: str) -> Condition:
 
 
 def text_shown(words: Any) -> Condition:
-    """Text came to be seen."""
+    """Text that contains ``words`` came to be seen."""
     return {"text_visible": {"text": {"contains": words}}}
 
 
 def any_of(parts: Iterable[Condition]) -> Condition:
-    """At least one."""
+    """At least one of the conditions is fulfilled."""
     parts = list(parts)
     return parts[0] if len(parts) == 1 else {"any_of": {"of": parts}}
 
 
 def together(*parts: Condition) -> Condition:
-    """All at the same time."""
+    """All of the conditions hold at the same time."""
     return parts[0] if len(parts) == 1 else {"all_of": {"of": list(parts), "holding": True}}
 
 
 def none(*parts: Condition) -> Condition:
-    """None of them now."""
+    """None of the conditions holds at the moment."""
     return {"none_of": {"of": list(parts)}}
 
 

@@ -19,7 +19,7 @@ class UnobservableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PagePlan:
     """``steps``: (id, condition) of what is right on the way. ``goal``: the condition that the page
     pays for, or several as (what it has paid for by then, condition), the last of them 1. ``once``:
     the press that ends the round, of which only the first counts. ``probes``: expressions that read
@@ -32,7 +32,7 @@ class Plan:
     probes: Mapping[str, str] = field(default_factory=dict)
 
 
-def document(plan: Plan, instance: Instance) -> dict[str, Any]:
+def document(plan: PagePlan, instance: Instance) -> dict[str, Any]:
     """The task: its steps are worth 0.4, its goal 0.6; all of it is the goal's where there are no
     steps."""
     milestones: list[dict[str, Any]] = [

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lab.benchmarks.miniwob.instance import Instance
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 
-Generator = Callable[[Instance], Plan]
-"""Raises `BadSourceError` for an instance that is not of its page, `UnobservableError` for one nobody can judge."""
+Generator = Callable[[Instance], PagePlan]
+"""Raises `BadSourceError` for an instance that is not of its page, `UnobservableError` for one
+that nobody can judge."""
 
 GENERATORS: dict[str, Generator] = {}
 UNOBSERVABLE: dict[str, str] = {}

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.benchmarks.miniwob.conditions import SUBMIT, Condition
-from lab.benchmarks.miniwob.plan import NEARLY, Plan
+from lab.benchmarks.miniwob.plan import NEARLY, PagePlan
 
 PROBE = "page"
 _EXPRESSION = """(() => {
@@ -32,7 +32,8 @@ return { state, ended: over ? state.score : null };
 })()"""
 FULL = ((1.0, 1.0),)
 TWENTIETHS = tuple((n / 20, n / 20 - 0.025) for n in range(1, 21))
-"""Tiers of a page that pays any part of 1: (credit, from which score on), to the nearest twentieth."""
+"""Tiers of a page that pays any part of 1, to the nearest twentieth: (credit, from which score
+on)."""
 
 
 def expression(body: str, given: Mapping[str, Any]) -> str:
@@ -58,9 +59,9 @@ def state_plan(
     press: Condition = SUBMIT,
     tiers: Sequence[tuple[float, float]] = FULL,
     before: Sequence[tuple[str, Condition]] = (),
-) -> Plan:
+) -> PagePlan:
     """The plan of such a page. ``steps``: names of facts in the state that are true on the way.
     ``tiers``: (credit, least score)."""
     goal = [(credit, scored(press, least)) for credit, least in tiers]
     on_the_way = [*before, *((name, reads(f"state.{name}")) for name in steps)]
-    return Plan(goal, on_the_way, press, {PROBE: expression(body, given)})
+    return PagePlan(goal, on_the_way, press, {PROBE: expression(body, given)})

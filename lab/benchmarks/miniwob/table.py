@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab.benchmarks.base import CoverageTable
 from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
 
 NEAR = 0.026
-"""How far the goal's credit may be from the page's reward: half a twentieth, for pages that pay any part of 1."""
+"""How far the goal's credit may be from the page's reward: half a twentieth, for pages that pay any
+part of 1."""
 WHOLE = 1 - 1e-6
 
 Line = Mapping[str, Any]
@@ -58,11 +59,11 @@ def table(lines: Sequence[Line]) -> CoverageTable:
         (seed, sum(_whole([found[seed]]) for found in own.values() if seed in found))
         for seed in seeds
     ]
+    counts = ", ".join(f"{count} of seed {seed}" for seed, count in by_seed)
+    not_run = len(names) - len(own) - len(UNOBSERVABLE)
     note = (
-        f"{len(rows)} pages: {whole} agree on every run of every instance ("
-        + ", ".join(f"{count} of seed {seed}" for seed, count in by_seed)
-        + f"), {len(UNOBSERVABLE)} are unobservable, {len(names) - len(own) - len(UNOBSERVABLE)}"
-        " were not run."
+        f"{len(rows)} pages: {whole} agree on every run of every instance ({counts}),"
+        f" {len(UNOBSERVABLE)} are unobservable, {not_run} were not run."
     )
     return CoverageTable(
         "MiniWoB++", ("page", "runs that agree", "steps before the goal", "why not"), rows, (note,)
@@ -78,12 +79,17 @@ def _row(name: str, lines: Sequence[Line]) -> tuple[object, ...]:
         return name, "unobservable", "", UNOBSERVABLE[name]
     runs = [run for line in lines for run in line.get("runs", [])]
     counts = sorted({len(line["steps"]) for line in lines if "steps" in line})
-    off = [f"seed {line.get('seed')}, {run['way']}: page {run['raw']:.2f}, goal {run['credit']}" for line in lines
-           for run in line.get("runs", []) if not agrees(run)]  # fmt: skip
-    said = f"{sum(map(agrees, runs))} of {len(runs)}" if runs else "not run"
-    return (
-        name,
-        said,
-        " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "",
-        "; ".join(off),
-    )
+    agreeing = f"{sum(map(agrees, runs))} of {len(runs)}" if runs else "not run"
+    steps = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else ""
+    return name, agreeing, steps, "; ".join(_differences(lines))
+
+
+def _differences(lines: Sequence[Line]) -> Iterator[str]:
+    """Say of each run on which goal and page don't agree what both paid."""
+    for line in lines:
+        for run in line.get("runs", []):
+            if not agrees(run):
+                yield (
+                    f"seed {line.get('seed')}, {run['way']}: page {run['raw']:.2f},"
+                    f" goal {run['credit']}"
+                )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ READ_OPTIONS = {
     **{function: set(files.TEXT_OPTIONS) for function in files.TEXTS},
 }
 """Options that a function here reads; of others a task says that they do not count."""
+_MISSING_ARGUMENT = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What reading an evaluator raises that lacks an argument, or has another one than upstream's."""
 POSTCONFIG = "the harness must do the evaluator's postconfig before it closes the episode"
 START = "what is so at the start pays nothing here; the original pays it"
 
@@ -52,56 +55,50 @@ def coverage(source: Path) -> CoverageTable:
     what is there."""
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     missing: Counter[str] = Counter()
-    for one in tasks(source, {}):
-        counts = counted[one.name.rpartition("/")[0] or "."]
-        counts[one.kind] += 1
-        counts["ready"] += one.spec is not None
-        missing.update(one.remarks[-1:] if one.kind == "external" else ())
+    for task in tasks(source, {}):
+        counts = counted[task.name.rpartition("/")[0] or "."]
+        counts[task.kind] += 1
+        counts["ready"] += task.spec is not None
+        if task.kind == "external":
+            missing.update(task.remarks[-1:])
     total = sum(counted.values(), Counter[str]())
     rows = [(group, *_row(counts)) for group, counts in [*sorted(counted.items()), ("all", total)]]
-    notes = [
-        f"External: {why}, {many} task{'s' * (many > 1)}." for why, many in sorted(missing.items())
-    ]
+    notes = []
+    for why, many in sorted(missing.items()):
+        plural = "s" if many > 1 else ""
+        notes.append(f"External: {why}, {many} task{plural}.")
     return CoverageTable("OSWorld", ("group", "tasks", *KINDS, "ready"), rows, notes)
 
 
 def _row(counts: Counter[str]) -> tuple[int, ...]:
-    return sum(counts[kind] for kind in KINDS), *(counts[kind] for kind in KINDS), counts["ready"]
+    of_kinds = [counts[kind] for kind in KINDS]
+    return sum(of_kinds), *of_kinds, counts["ready"]
 
 
 def _paths(source: Path) -> list[Path]:
     if not source.is_dir():
         raise BadSourceError("wanted a folder of <group>/<id>.json")
-    found = [
-        path
-        for path in sorted(source.rglob("*.json"))
-        if "gold" not in path.relative_to(source).parts
-    ]
-    if not found:
+    every = sorted(source.rglob("*.json"))
+    paths = [path for path in every if "gold" not in path.relative_to(source).parts]
+    if not paths:
         raise BadSourceError("no *.json in it; wanted <group>/<id>.json")
-    return found
+    return paths
 
 
 def _task(
     source: Path, path: Path, name: str, instruction: str, evaluator: Mapping[str, Any]
 ) -> Imported:
     place = str(path.relative_to(source).with_suffix(""))
-    remarks = [START] + ([POSTCONFIG] if evaluator.get("postconfig") else [])
+    remarks = [START]
+    if evaluator.get("postconfig"):
+        remarks.append(POSTCONFIG)
     try:
         parts = _parts(source, name, evaluator)
         spec = _spec(name, instruction, evaluator, parts)
         check_task(spec)
     except NeedsGoldError as needed:
         return Imported(place, None, "file", (*remarks, str(needed)))
-    except (
-        ExternalError,
-        BadTaskError,
-        AttributeError,
-        IndexError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (ExternalError, BadTaskError, *_MISSING_ARGUMENT) as error:
         return Imported(place, None, "external", (*remarks, _refusal_reason(error)))
     kinds = {part.kind for _, part in parts}
     kind = next(kind for kind in reversed(KINDS) if kind in kinds)
@@ -114,58 +111,56 @@ def _refusal_reason(error: Exception) -> str:
     if isinstance(error, BadTaskError):
         problem = error.problems[0]
         return f"what it asks for is refused: got {problem.value}, wanted {problem.wanted}"
-    return (
-        str(error)
-        if isinstance(error, ExternalError)
-        else f"an argument that is not there: {error!r}"
-    )
+    if isinstance(error, ExternalError):
+        return str(error)
+    return f"an argument that is not there: {error!r}"
 
 
 def _parts(
     source: Path, name: str, evaluator: Mapping[str, Any]
 ) -> list[tuple[str, EvaluatorPart]]:
+    """Each function of an evaluator, with the name of its probe."""
     functions = _many(evaluator["func"])
     sides = {key: _many(evaluator.get(key) or {}) for key in ("result", "expected", "options")}
-
-    def gold(file: str) -> Mapping[str, Any] | None:
-        path = source / "gold" / name / f"{file}.json"
-        if ".." in Path(file).parts or not path.is_file():
-            return None
-        try:
-            return _whole(orjson.loads(read_regular(path)), path.relative_to(source))
-        except orjson.JSONDecodeError as error:
-            raise NeedsGoldError(f"{path.relative_to(source)}: no JSON: {error}") from None
-
+    gold = partial(_gold, source, name)
     parts = []
     for n, function in enumerate(functions):
         if function not in FUNCTIONS:
             raise ExternalError(f"the function {function}")
-        at = {key: (side[n] if n < len(side) else {}) or {} for key, side in sides.items()}
-        if wrong := next((key for key, side in at.items() if not isinstance(side, Mapping)), None):
-            raise ExternalError(f"{wrong} that is {type(at[wrong]).__name__} and no object")
-        call = EvaluatorCall(
-            function, at["result"], at["expected"], at["options"], f"asked-{n}", gold
-        )
+        arguments = {key: (side[n] if n < len(side) else {}) or {} for key, side in sides.items()}
+        for key, argument in arguments.items():
+            if not isinstance(argument, Mapping):
+                raise ExternalError(f"{key} that is {type(argument).__name__} and no object")
+        call = EvaluatorCall(function, **arguments, probe=f"asked-{n}", gold=gold)
         part = FUNCTIONS[function](call)
-        if ignored := sorted(set(call.options) - READ_OPTIONS.get(function, set())):
-            part = replace(
-                part,
-                remarks=(
-                    *part.remarks,
-                    f"options of {function} that do not count: {', '.join(ignored)}",
-                ),
-            )
+        ignored = sorted(set(call.options) - READ_OPTIONS.get(function, set()))
+        if ignored:
+            remark = f"options of {function} that do not count: {', '.join(ignored)}"
+            part = replace(part, remarks=(*part.remarks, remark))
         parts.append((call.probe, part))
     return parts
+
+
+def _gold(source: Path, name: str, file: str) -> Mapping[str, Any] | None:
+    """The facts of a task's expected file; None where there is none. Raises `NeedsGoldError`."""
+    path = source / "gold" / name / f"{file}.json"
+    if ".." in Path(file).parts or not path.is_file():
+        return None
+    place = path.relative_to(source)
+    try:
+        return _whole(orjson.loads(read_regular(path)), place)
+    except orjson.JSONDecodeError as error:
+        raise NeedsGoldError(f"{place}: no JSON: {error}") from None
 
 
 def _whole(answer: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     """The facts of an expected file. Raises `NeedsGoldError` where it was not read, or not to its
     end."""
-    if answer.get("status") != "read" or answer.get("cut") is True:
-        said = "cut" if answer.get("cut") is True else f"status: {answer.get('status')}"
+    is_cut = answer.get("cut") is True
+    if is_cut or answer.get("status") != "read":
+        state = "cut" if is_cut else f"status: {answer.get('status')}"
         raise NeedsGoldError(
-            f"{path}: {said}; wanted an expected file that `agentd read` reads whole"
+            f"{path}: {state}; wanted an expected file that `agentd read` reads whole"
         )
     facts: Mapping[str, Any] = answer["facts"]
     return facts
@@ -186,13 +181,10 @@ def _spec(
     conditions = [dict(part.when) for _, part in parts]
     if len(conditions) == 1:
         when = conditions[0]
+    elif evaluator.get("conj", "and") == "or":
+        when = {"any_of": conditions}
     else:
-        alternatives = evaluator.get("conj", "and") == "or"
-        when = (
-            {"any_of": conditions}
-            if alternatives
-            else {"all_of": {"holding": True, "of": conditions}}
-        )
+        when = {"all_of": {"holding": True, "of": conditions}}
     probes = [{"id": probe, **part.probe} for probe, part in parts if part.probe is not None]
     spec: dict[str, Any] = {
         "id": f"osworld/{name}",

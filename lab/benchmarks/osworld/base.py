@@ -11,7 +11,8 @@ from typing import Any
 HOME = "/home/user/"
 """The agent's home in OSWorld's machine; ours is the watched folder with the label ``home``."""
 KINDS = ("event", "file", "probe", "external")
-"""What decides: what the sources see anyway, the readers of files, a probe of the task, or nothing here."""
+"""What decides: what the sources see anyway, the readers of files, a probe of the task, or nothing
+here."""
 BUDGET_MS = 5000
 
 

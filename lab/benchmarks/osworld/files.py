@@ -49,7 +49,7 @@ def _file(when: Mapping[str, Any], *remarks: str) -> EvaluatorPart:
 
 
 def vlc_setting(call: EvaluatorCall) -> EvaluatorPart:
-    """One value of vlcrc."""
+    """One value of VLC's configuration file, vlcrc."""
     call.require_getter("vlc_config")
     section, key, default = VLC[call.function]
     wanted = str(next(iter(call.rules.values())))
@@ -82,7 +82,7 @@ def vlc_colours(call: EvaluatorCall) -> EvaluatorPart:
 
 
 def gimp_setting(call: EvaluatorCall) -> EvaluatorPart:
-    """One entry of gimprc."""
+    """One entry of GIMP's configuration file, gimprc."""
     call.require_getter("gimp_config_file")
     name = str(call.result.get("file_name"))
     key, wanted = call.rules.get("key"), str(call.rules.get("value")).strip('"')
@@ -172,7 +172,7 @@ def _scalar(value: Any) -> Any:
 
 
 def prefs(call: EvaluatorCall) -> EvaluatorPart:
-    """Thunderbird's preferences."""
+    """Values that Thunderbird's preferences have, and have not."""
     path, rules = call.file(), call.rules
 
     def value(name: str, spec: Any) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def _cell(path: str, sql: str, wanted: Any) -> dict[str, Any]:
 
 
 def picture_size(call: EvaluatorCall) -> EvaluatorPart:
-    """A picture's width and height."""
+    """The width and height of a picture, in pixels."""
     wanted = {
         name: call.rules[name]
         for name in ("width", "height")
@@ -256,7 +256,7 @@ _PREFERENCES: dict[str, list[str]] = {
 
 
 def preference(call: EvaluatorCall) -> EvaluatorPart:
-    """One value of Chrome's Preferences."""
+    """One value of the JSON in Chrome's Preferences."""
     call.require_getter(*_PREFERENCES)
     rules = call.rules
     wanted: Any = rules.get("expected", rules.get("value"))

@@ -108,14 +108,14 @@ def playing(call: EvaluatorCall) -> EvaluatorPart:
     """What VLC plays, by its own interface."""
     call.require_getter("vlc_playing_info")
     rules = call.rules
-    said = str(
-        rules.get("file_name") if rules.get("type") == "file_name" else rules.get("url", "")
-    ).rpartition("/")[2]
+    key = "file_name" if rules.get("type") == "file_name" else "url"
+    name = str(rules.get(key, "")).rpartition("/")[2]
     probe = {"get": {"url": STATUS}, "when": ["step", "close"], "budget_ms": BUDGET_MS}
-    values = ("<state>playing</state>", html.escape(said, quote=False))
+    values = ("<state>playing</state>", html.escape(name, quote=False))
     parts = [
-        {"probe_answers": {"probe": call.probe, "path": "body", "value": {"contains": one}}} for one in values
-    ]  # fmt: skip
+        {"probe_answers": {"probe": call.probe, "path": "body", "value": {"contains": value}}}
+        for value in values
+    ]
     return EvaluatorPart("probe", all_of(parts), probe)
 
 

@@ -19,7 +19,7 @@ from lab.benchmarks import verified
 from lab.benchmarks.verified import SITES
 from lab.convert.convert import record
 from lab.convert.formats import FORMATS
-from lab.convert.source import Source
+from lab.convert.source import SourceFile
 from tests.importing.webarena.hars import Case
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -75,7 +75,7 @@ def written(case: Case, folder: Path) -> Path:
 def lines(case: Case, har: Path) -> list[bytes]:
     """The HAR as our converter has it, with the answer before the close."""
     said = case.answer if isinstance(case.answer, str | None) else json.dumps(case.answer)
-    return record(Source(har), FORMATS["har"], answer=said, cookies=COOKIES).lines
+    return record(SourceFile(har), FORMATS["har"], answer=said, cookies=COOKIES).lines
 
 
 def events(case: Case, folder: Path) -> list[Event]:

@@ -7,7 +7,7 @@ import re
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.miniwob.conditions import Condition, any_of, clicked, clicked_at, then
 from lab.benchmarks.miniwob.instance import Instance, attribute, inside, path, text
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 
 WIDGETS: dict[str, dict[str, str]] = {
@@ -20,45 +20,45 @@ WIDGETS: dict[str, dict[str, str]] = {
 FIGURES = {"rect": "Rectangle", "circle": "Circle", "polygon": "Triangle"}
 
 
-def button(name: str) -> Plan:
-    """One button of several."""
-    return Plan(clicked(role="button", name=name), once=clicked(role="button"))
+def button(name: str) -> PagePlan:
+    """Clicking the named button, one of several."""
+    return PagePlan(clicked(role="button", name=name), once=clicked(role="button"))
 
 
 @page("click-test-2")
-def one_of_two(instance: Instance) -> Plan:
+def one_of_two(instance: Instance) -> PagePlan:
     """One button and not the other."""
     return button(*instance.find(r"button (\w+)\.?$"))
 
 
 @page("unicode-test")
-def unicode_name(instance: Instance) -> Plan:
+def unicode_name(instance: Instance) -> PagePlan:
     """Buttons with names in many scripts."""
     return button(instance.quoted[0])
 
 
 @page("click-dialog")
-def close_dialog(instance: Instance) -> Plan:
+def close_dialog(instance: Instance) -> PagePlan:
     """A dialog is closed by its x."""
     return button("Close")
 
 
 @page("click-dialog-2")
-def dialog_button(instance: Instance) -> Plan:
+def dialog_button(instance: Instance) -> PagePlan:
     """One of a dialog's three buttons."""
     return button({"x": "Close"}.get(instance.quoted[0], instance.quoted[0]))
 
 
 @page("click-button-sequence")
-def two_buttons(instance: Instance) -> Plan:
+def two_buttons(instance: Instance) -> PagePlan:
     """Two buttons in an order; the second alone ends the round."""
     one, two = clicked(role="button", name="ONE"), clicked(role="button", name="TWO")
     right = then(one, two)
-    return Plan(right, [("one", one), ("two", right)], once=two)
+    return PagePlan(right, [("one", one), ("two", right)], once=two)
 
 
 @page("button-delay")
-def delayed(instance: Instance) -> Plan:
+def delayed(instance: Instance) -> PagePlan:
     """A button, a wait of some seconds, another button: the page pays less the farther off the wait
     is."""
     seconds = int(instance.find(r"wait (\d+) seconds")[0])
@@ -68,7 +68,7 @@ def delayed(instance: Instance) -> Plan:
         for credit, off in ((0.35, 0.65), (0.6, 0.4), (1.0, 0.15))
     ]
     waited: Condition = {"hold": {"window": {"seconds": seconds * 0.85}, "of": [one]}}
-    return Plan(tiers, [("one", one), ("waited", waited)], once=two)
+    return PagePlan(tiers, [("one", one), ("waited", waited)], once=two)
 
 
 def _between(one: Condition, two: Condition, seconds: int, off: float) -> Condition:
@@ -79,40 +79,40 @@ def _between(one: Condition, two: Condition, seconds: int, off: float) -> Condit
 
 
 @page("click-widget")
-def widget(instance: Instance) -> Plan:
+def widget(instance: Instance) -> PagePlan:
     """Any widget of the kind that is asked for."""
     wanted = WIDGETS.get(instance.quoted[0])
     if wanted is None:
         raise BadSourceError(
             f"utterance: no widget {instance.quoted[0]!r}, wanted one of {', '.join(WIDGETS)}"
         )
-    return Plan(clicked(**wanted), once=any_of(clicked(**one) for one in WIDGETS.values()))
+    return PagePlan(clicked(**wanted), once=any_of(clicked(**one) for one in WIDGETS.values()))
 
 
 @page("identify-shape")
-def figure(instance: Instance) -> Plan:
+def figure(instance: Instance) -> PagePlan:
     """A button names the kind of figure that is drawn."""
     drawn = instance.first("#area_svg > *")
     return button(FIGURES.get(drawn.tag or "") or ("Number" if text(drawn).isdigit() else "Letter"))
 
 
 @page("click-color")
-def box_of_color(instance: Instance) -> Plan:
+def box_of_color(instance: Instance) -> PagePlan:
     """A coloured box; nothing but its place tells it from the others."""
     (color,) = instance.find(r"Click on the (.+) colored box")
     boxes = {attribute(node, "data-color"): path(node) for node in instance.all("#area .color")}
     if color not in boxes:
         raise BadSourceError(f"html: no box is {color!r}, there are {', '.join(boxes)}")
-    return Plan(clicked_at(boxes[color]), once=any_of(map(clicked_at, boxes.values())))
+    return PagePlan(clicked_at(boxes[color]), once=any_of(map(clicked_at, boxes.values())))
 
 
 @page("focus-text", "focus-text-2")
-def focused(instance: Instance) -> Plan:
+def focused(instance: Instance) -> PagePlan:
     """A text field is clicked into, or reached by the keyboard."""
     found = re.search(r"(\d)(?:st|nd|rd)", instance.utterance)
     wanted = f"tt{found[1]}" if found else "tt"
     others = [attribute(node, "id") for node in instance.all("#area input")]
-    return Plan(_focus(wanted), once=any_of(map(_focus, others)))
+    return PagePlan(_focus(wanted), once=any_of(map(_focus, others)))
 
 
 def _focus(field: str) -> Condition:
@@ -120,7 +120,7 @@ def _focus(field: str) -> Condition:
 
 
 @page("buy-ticket")
-def ticket(instance: Instance) -> Plan:
+def ticket(instance: Instance) -> PagePlan:
     """Of four flights the cheapest, dearest, shortest or longest is booked."""
     asked = instance.utterance
     by = (

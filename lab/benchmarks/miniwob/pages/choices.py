@@ -9,13 +9,13 @@ import re
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.miniwob.conditions import clicked
 from lab.benchmarks.miniwob.instance import Instance, attribute, inside, text
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import state_plan
 
 
 @page("click-shades")
-def shades(instance: Instance) -> Plan:
+def shades(instance: Instance) -> PagePlan:
     """All shades of a colour and no other."""
     (color,) = instance.find(r"all the shades of (\w+)")
     wanted = [attribute(node, "data-color") == color for node in instance.all("#area span")]
@@ -30,7 +30,7 @@ return { score: every && !bad ? 1 : -1, begun: good > 0 && !bad, every: every &&
 
 
 @page("click-checkboxes-large")
-def boxes(instance: Instance) -> Plan:
+def boxes(instance: Instance) -> PagePlan:
     """Just these boxes; the page pays for each that stands as it should and takes off for each
     other."""
     asked = instance.find(r"^Select (.+) and click Submit\.$")[0].split(", ")
@@ -50,7 +50,7 @@ return { score: (2 * good - boxes.length) / boxes.length, begun: own > 0 && !bad
 
 
 @page("odd-or-even")
-def parity(instance: Instance) -> Plan:
+def parity(instance: Instance) -> PagePlan:
     """Three numbers are marked as odd or even; the page pays for the right ones and takes off for
     the others."""
     body = """
@@ -67,7 +67,7 @@ return { score: (2 * good - right.length) / right.length, one: good >= 1, two: g
 
 
 @page("number-checkboxes")
-def drawn_number(instance: Instance) -> Plan:
+def drawn_number(instance: Instance) -> PagePlan:
     """A digit is drawn in a grid of boxes, after the page's own pattern."""
     digit = int(instance.quoted[0])
     patterns = re.sub(r"//[^\n]*", "", instance.source("PATTERNS", "["))
@@ -85,7 +85,7 @@ return { score: every ? 1 : -1, some, half: some && good * 2 >= most, every };
 
 
 @page("order-food")
-def food(instance: Instance) -> Plan:
+def food(instance: Instance) -> PagePlan:
     """One of each named item, or so many of a kind; how many of each are ordered stands beside
     it."""
     items = instance.all("#area .food-item")
@@ -111,7 +111,7 @@ return { score: every ? 1 : -1, begun: !bad && good > 0, every };
 
 
 @page("generate-number")
-def generated(instance: Instance) -> Plan:
+def generated(instance: Instance) -> PagePlan:
     """A number is drawn anew until it is as wanted. Of a page that shows none yet nothing is right,
     though the page itself takes that for an even one."""
     asked = instance.utterance
@@ -133,7 +133,7 @@ return { score: right ? 1 : -1, drawn, right };
 
 
 @page("find-greatest")
-def greatest(instance: Instance) -> Plan:
+def greatest(instance: Instance) -> PagePlan:
     """The card with the greatest of three hidden numbers; the page pays a tenth for any card."""
     body = """
 const cards = all("#cardholder .card"), open = cards.filter((card) => !has(card, "hidden"));

@@ -7,7 +7,7 @@ import re
 
 from lab.benchmarks.miniwob.conditions import clicked
 from lab.benchmarks.miniwob.instance import Instance, attribute, text
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import TWENTIETHS, state_plan
 
@@ -34,7 +34,7 @@ TAGS = {"rectangles": "rect", "circles": "circle", "triangles": "polygon"}
 
 
 @page("drag-box")
-def box(instance: Instance) -> Plan:
+def box(instance: Instance) -> PagePlan:
     """A small box is put into a large one."""
     body = """
 const place = (css) => [parseInt(getComputedStyle(one(css)).left), parseInt(getComputedStyle(one(css)).top)];
@@ -50,7 +50,7 @@ return { score: inside ? 1 : -1, moved, inside };
 
 
 @page("drag-cube")
-def cube(instance: Instance) -> Plan:
+def cube(instance: Instance) -> PagePlan:
     """A cube is turned until a side faces the user; the page marks that side."""
     body = """
 const active = text(one("#area .active")), facing = active === given.wanted;
@@ -61,14 +61,16 @@ return { score: facing ? 1 : -1, turned: active !== given.start, facing };
 
 
 @page("drag-items-grid")
-def grid(instance: Instance) -> Plan:
+def grid(instance: Instance) -> PagePlan:
     """One of nine names is put into another place: one drag decides, by where it ends."""
     name, where = instance.find(r"^Drag (.+?) ((?:to the |up |down |left |right ).+)\.$")
     names = [text(node) for node in instance.all("#sortable li")]
     start = names.index(name)
     by_one = {"up by one": -3, "down by one": 3, "left by one": -1, "right by one": 1}
-    places = ("top left", "top center", "top right", "center left", "center", "center right", "bottom left",
-              "bottom center", "bottom right")  # fmt: skip
+    places = (
+        "top left", "top center", "top right", "center left", "center", "center right",
+        "bottom left", "bottom center", "bottom right",
+    )  # fmt: skip
     target = (
         start + by_one[where] if where in by_one else places.index(where.removeprefix("to the "))
     )
@@ -83,7 +85,7 @@ return { score: names.join() === given.wanted.join() ? 1 : -1 };
 
 
 @page("drag-sort-numbers")
-def sorted_numbers(instance: Instance) -> Plan:
+def sorted_numbers(instance: Instance) -> PagePlan:
     """Four numbers are put in order."""
     body = """
 const numbers = all("#sortable li div").map((node) => Number(text(node)));
@@ -95,7 +97,7 @@ return { score: right(4) ? 1 : -1, first: right(1), second: right(2), sorted: ri
 
 
 @page("drag-single-shape")
-def single_shape(instance: Instance) -> Plan:
+def single_shape(instance: Instance) -> PagePlan:
     """A shape is moved up, down, left or right."""
     (way,) = instance.find(r"Drag the item (\w+) then press Submit")
     body = (
@@ -110,7 +112,7 @@ return { score: went ? 1 : -1, moved: x !== 0 || y !== 0, went };
 
 
 @page("drag-shapes")
-def shapes_into_box(instance: Instance) -> Plan:
+def shapes_into_box(instance: Instance) -> PagePlan:
     """All shapes of a kind are put into a box, and no other."""
     (kind,) = instance.find(r"Drag all (\w+) into the black box")
     body = (
@@ -130,7 +132,7 @@ return { score: every && clean ? 1 : -1, one: inside.length > 0 && clean, every:
 
 
 @page("drag-shapes-2")
-def shapes_into_boxes(instance: Instance) -> Plan:
+def shapes_into_boxes(instance: Instance) -> PagePlan:
     """Shapes are parted into two boxes, by kind or by colour; the page pays by how many are
     right."""
     (wanted,) = instance.find(r"Drag all (\w+)(?: shapes)? into the left box")
@@ -156,7 +158,7 @@ return { score, one: good >= 1, three: good >= 3, every: good === shapes.length 
 
 
 @page("resize-textarea")
-def resized(instance: Instance) -> Plan:
+def resized(instance: Instance) -> PagePlan:
     """A text area is made wider, narrower, higher or lower than it was."""
     side, way = instance.find(r"so that the (\w+) is (\w+) than")
     sizes = dict(re.findall(r"(height|width): (\d+)px", attribute(instance.first("#tt"), "style")))
@@ -170,7 +172,7 @@ return { score: went ? 1 : -1, moved: Math.abs(now - given.start) >= 1, went };
 
 
 @page("bisect-angle")
-def bisected(instance: Instance) -> Plan:
+def bisected(instance: Instance) -> PagePlan:
     """A line through an angle's vertex halves it; the page pays by how nearly."""
     body = (
         _AT
@@ -191,7 +193,7 @@ return { score, drawn: true, between: larger <= whole, near: score > 0.5 };
 
 
 @page("daily-calendar")
-def event(instance: Instance) -> Plan:
+def event(instance: Instance) -> PagePlan:
     """An event of some length is drawn into a day's hours and named."""
     length, unit, name, start, end = instance.find(
         r'^Create a ([\d.]+) (hours?|mins) event named "(.+)", between (\w+) and (\w+)\.$'

@@ -16,32 +16,32 @@ from lab.benchmarks.miniwob.conditions import (
     together,
 )
 from lab.benchmarks.miniwob.instance import Instance, text
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 
 
-def one_field(field: str, value: str, begun: str = "") -> Plan:
+def one_field(field: str, value: str, begun: str = "") -> PagePlan:
     """One text field and Submit; its beginning is a step of its own."""
     right = filled(field, value)
     steps = [("begun", filled(field, {"starts_with": begun or value[:1]})), ("filled", right)]
-    return Plan(then(right, SUBMIT), steps, once=SUBMIT)
+    return PagePlan(then(right, SUBMIT), steps, once=SUBMIT)
 
 
 @page("enter-text", "enter-text-dynamic")
-def given_text(instance: Instance) -> Plan:
-    """A given text."""
+def given_text(instance: Instance) -> PagePlan:
+    """The field holds the text that the utterance quotes."""
     return one_field("tt", instance.quoted[0])
 
 
 @page("enter-text-2")
-def text_in_case(instance: Instance) -> Plan:
+def text_in_case(instance: Instance) -> PagePlan:
     """A text in the other case than it is written."""
     given = instance.quoted[0]
     return one_field("tt", given.upper() if "upper case" in instance.utterance else given.lower())
 
 
 @page("read-table")
-def table(instance: Instance) -> Plan:
+def table(instance: Instance) -> PagePlan:
     """The value that stands beside a key."""
     key = text(instance.first("#query .bold"))
     rows = [[text(cell) for cell in row.css("td")] for row in instance.all("#tab tr")]
@@ -49,16 +49,16 @@ def table(instance: Instance) -> Plan:
 
 
 @page("simple-arithmetic")
-def arithmetic(instance: Instance) -> Plan:
-    """Two digits and an operation."""
+def arithmetic(instance: Instance) -> PagePlan:
+    """The field holds the result of two numbers and an operation."""
     left, sign, right = text(instance.first("#math-problem")).split()[:3]
     a, b = int(left), int(right)
     return one_field("math-answer", str({"+": a + b, "-": a - b, "x": a * b}[sign]))
 
 
 @page("simple-algebra")
-def algebra(instance: Instance) -> Plan:
-    """An equation with one unknown."""
+def algebra(instance: Instance) -> PagePlan:
+    """The field holds the solution of an equation with one unknown."""
     left, sign, right, _, total = text(instance.first("#math-problem")).split()[:5]
     known = int(right if left == "x" else left)
     answer = (
@@ -70,42 +70,42 @@ def algebra(instance: Instance) -> Plan:
 
 
 @page("enter-date")
-def date(instance: Instance) -> Plan:
+def date(instance: Instance) -> PagePlan:
     """A date field; the browser holds it as year, month, day."""
     month, day, year = instance.find(r"(\d+)/(\d+)/(\d+)")
     return one_field("tt", f"{year}-{month}-{day}", begun=year)
 
 
 @page("enter-time")
-def time_of_day(instance: Instance) -> Plan:
-    """A time field."""
+def time_of_day(instance: Instance) -> PagePlan:
+    """The time field holds the time that the utterance gives."""
     found = " ".join(instance.find(r"(\d+:\d+)\s([AP]M)"))
     return one_field("tt", datetime.strptime(found, "%I:%M %p").strftime("%H:%M"))
 
 
 @page("click-option")
-def option(instance: Instance) -> Plan:
-    """One radio of several."""
+def option(instance: Instance) -> PagePlan:
+    """The named radio button is checked, one of several."""
     (wanted,) = instance.find(r"^Select (.+) and click Submit\.$")
     right = then(checked(wanted), SUBMIT)
-    return Plan(right, [("option", checked(wanted)), ("pressed", right)], once=SUBMIT)
+    return PagePlan(right, [("option", checked(wanted)), ("pressed", right)], once=SUBMIT)
 
 
 @page("click-scroll-list")
-def scroll_list(instance: Instance) -> Plan:
+def scroll_list(instance: Instance) -> PagePlan:
     """One or more options of a list that allows many."""
     asked = instance.find(r"^Select (.+) from the scroll list")[0].split(", ")
     others = [name for name in map(text, instance.all("#options option")) if name not in asked]
     chosen = [filled("options", name) for name in asked]
     press = clicked(role="button", name="Submit")
     right = then(together(*chosen, none(filled("options", {"one_of": others}))), press)
-    return Plan(
+    return PagePlan(
         right, [("one", {"any_of": {"of": chosen}}), ("all", together(*chosen))], once=press
     )
 
 
 @page("form-sequence-2")
-def radio_and_number(instance: Instance) -> Plan:
+def radio_and_number(instance: Instance) -> PagePlan:
     """A radio, and one of three text fields holds a number, the others nothing. The page takes any
     radio for the right one."""
     _, nth = instance.find(r"Check the (\d)\w\w radio .+ into the (\d)\w\w textbox")
@@ -113,11 +113,11 @@ def radio_and_number(instance: Instance) -> Plan:
     empty = [none(filled(f"input-{n}", {"glob": "?*"})) for n in "123" if n != nth]
     right = filled(f"input-{nth}", number)
     goal = then(together(checked("radio"), right, *empty), SUBMIT)
-    return Plan(goal, [("radio", checked("radio")), ("number", right)], once=SUBMIT)
+    return PagePlan(goal, [("radio", checked("radio")), ("number", right)], once=SUBMIT)
 
 
 @page("form-sequence-3")
-def dropdown(instance: Instance) -> Plan:
+def dropdown(instance: Instance) -> PagePlan:
     """A list that is drawn by script, then one of three buttons."""
     (item,) = instance.find(r"Choose (.+) from the dropdown")
     chosen = clicked(tag="li", text=item)
@@ -126,11 +126,13 @@ def dropdown(instance: Instance) -> Plan:
     last = then({"none_of": {"of": [clicked(tag="li", text={"one_of": others})]}}, chosen)
     buttons = [text(node) for node in instance.all("#buttons button")]
     once = clicked(role="button", name={"one_of": buttons})
-    return Plan(then(last, press), [("item", chosen), ("pressed", then(chosen, press))], once=once)
+    return PagePlan(
+        then(last, press), [("item", chosen), ("pressed", then(chosen, press))], once=once
+    )
 
 
 @page("use-autocomplete")
-def autocomplete(instance: Instance) -> Plan:
+def autocomplete(instance: Instance) -> PagePlan:
     """An item with a given start and, sometimes, a given end."""
     start, *ends = instance.quoted
     right = [
@@ -138,11 +140,11 @@ def autocomplete(instance: Instance) -> Plan:
         *(filled("Tags:", {"ends_with": end}) for end in ends),
     ]
     steps = [("begun", right[0]), ("filled", together(*right))]
-    return Plan(then(together(*right), SUBMIT), steps, once=SUBMIT)
+    return PagePlan(then(together(*right), SUBMIT), steps, once=SUBMIT)
 
 
 @page("guess-number")
-def guess(instance: Instance) -> Plan:
+def guess(instance: Instance) -> PagePlan:
     """A number is guessed with the page's help; only its own word tells that it was found."""
     hint: list[Condition] = [
         {"text_visible": {"text": {"contains": f"The number is {way} than"}}}
@@ -153,14 +155,14 @@ def guess(instance: Instance) -> Plan:
         ("hint", {"any_of": {"of": hint}}),
     ]
     told: Condition = {"text_visible": {"text": {"contains": "Correct!"}}}
-    return Plan({"all_of": {"of": [SUBMIT, told], "holding": True}}, steps)
+    return PagePlan({"all_of": {"of": [SUBMIT, told], "holding": True}}, steps)
 
 
 @page("search-engine")
-def search(instance: Instance) -> Plan:
+def search(instance: Instance) -> PagePlan:
     """A search, then the nth of its results."""
     wanted = instance.quoted[0]
     typed, press = filled("search-text", wanted), clicked(role="button", name="Search")
     searched = then(typed, press)
     right = then(typed, press, clicked(role="link", name=wanted))
-    return Plan(right, [("typed", typed), ("searched", searched)])
+    return PagePlan(right, [("typed", typed), ("searched", searched)])

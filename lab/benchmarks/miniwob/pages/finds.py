@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lab.benchmarks.miniwob.conditions import clicked
 from lab.benchmarks.miniwob.instance import Instance
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import PROBE, expression, reads, scored, state_plan
 
@@ -13,7 +13,7 @@ KINDS = {"phone": r"\d+-\d+-\d+", "email": r"\S+@\S+", "address": r"\d+ .+"}
 
 
 @page("phone-book")
-def phone_book(instance: Instance) -> Plan:
+def phone_book(instance: Instance) -> PagePlan:
     """The phone, mail or address of a contact who stands on some page; the page pays 0.4 for the
     right contact."""
     name, kind = instance.find(r"^Find (.+) in the contact book and click on their (\w+)")
@@ -25,7 +25,7 @@ return { score: found ? 1 : -1, found };
     link = clicked(tag="a", text={"regex": KINDS[kind]})
     steps = [("found", reads("state.found")), ("link", scored(link, 1.0))]
     goal = [(0.4, scored(any_link, 1.0)), (1.0, scored(link, 1.0))]
-    return Plan(goal, steps, any_link, {PROBE: expression(body, {"name": name})})
+    return PagePlan(goal, steps, any_link, {PROBE: expression(body, {"name": name})})
 
 
 _FLIGHTS = """
@@ -42,7 +42,7 @@ const best = flights.filter((flight) => worth(flight) === least).map((flight) =>
 
 
 @page("book-flight", "book-flight-nodelay")
-def flight(instance: Instance) -> Plan:
+def flight(instance: Instance) -> PagePlan:
     """A search for flights, of which the cheapest or the shortest is booked."""
     by, origin, to, date = instance.find(
         r"^Book the (\w+) one-way flight from: (.+) to: (.+) on (\d+/\d+/\d+)\.$"

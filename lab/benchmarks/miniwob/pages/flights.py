@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.miniwob.conditions import Condition
 from lab.benchmarks.miniwob.instance import Instance
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 
 CITIES = (
@@ -15,12 +15,13 @@ CITIES = (
     "SearchFields.ArrivalCity",
 )
 DATES = (
-    "segments[0].travelDate", "segments[1].travelDate", "SearchFields.DepartureDate", "SearchFields.ReturnDate",
+    "segments[0].travelDate", "segments[1].travelDate", "SearchFields.DepartureDate",
+    "SearchFields.ReturnDate",
 )  # fmt: skip
 
 
 @page("flight.AA", "flight.Alaska", "flight.Alaska-auto", "flight.Alaska-auto-medium")
-def search(instance: Instance) -> Plan:
+def search(instance: Instance) -> PagePlan:
     """The page pays for each field of its request that is right, if none of those that it needs is
     empty. The request is the environment's (`fields`): the utterance names cities, the form wants
     their airports' codes."""
@@ -44,7 +45,7 @@ def search(instance: Instance) -> Plan:
         for n, name in enumerate((*CITIES, *DATES), 1)
         if name in request
     ]
-    return Plan(tiers, steps, sent)
+    return PagePlan(tiers, steps, sent)
 
 
 def _field_holds(name: str, value: str) -> Condition:

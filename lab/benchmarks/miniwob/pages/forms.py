@@ -7,7 +7,7 @@ import re
 
 from lab.benchmarks.miniwob.conditions import any_of, clicked
 from lab.benchmarks.miniwob.instance import Instance
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import state_plan
 
@@ -18,21 +18,21 @@ return { score: every ? 1 : -1, some, every };
 """
 
 
-def values(wanted: dict[str, str]) -> Plan:
+def values(wanted: dict[str, str]) -> PagePlan:
     """Each field holds what it should as the button is pressed. The comparing is done in the page:
     what a password field holds never leaves it."""
     return state_plan(_VALUES, {"values": wanted}, ["some", "every"])
 
 
 @page("enter-password")
-def password_twice(instance: Instance) -> Plan:
-    """A password and its repetition."""
+def password_twice(instance: Instance) -> PagePlan:
+    """Both fields hold the password that the utterance quotes."""
     wanted = instance.quoted[0]
     return values({"#password": wanted, "#verify": wanted})
 
 
 @page("login-user-popup")
-def login(instance: Instance) -> Plan:
+def login(instance: Instance) -> PagePlan:
     """User, password, and a popup that asks to leave: who agrees never comes to press the
     button."""
     user, password = instance.quoted
@@ -40,7 +40,7 @@ def login(instance: Instance) -> Plan:
 
 
 @page("copy-paste-2")
-def copied(instance: Instance) -> Plan:
+def copied(instance: Instance) -> PagePlan:
     """One of three texts is copied into a field."""
     (nth,) = instance.find(r"(\d)(?:st|nd|rd)")
     body = """
@@ -52,7 +52,7 @@ return { score: right ? 1 : -1, begun: value !== "" && source.startsWith(value.s
 
 
 @page("choose-date", "choose-date-easy", "choose-date-nodelay")
-def day(instance: Instance) -> Plan:
+def day(instance: Instance) -> PagePlan:
     """A day in a calendar that script draws; months have to be turned on some of these pages."""
     wanted = "/".join(instance.find(r"(\d+)/(\d+)/(\d+)"))
     body = """
@@ -70,13 +70,13 @@ return { score: right ? 1 : -1, open, month, right };
 
 
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
 )  # fmt: skip
 
 
 @page("multi-layouts")
-def movie(instance: Instance) -> Plan:
+def movie(instance: Instance) -> PagePlan:
     """Three fields whose labels stand before, above, beside or below them; the button has several
     names."""
     genre, director, year = instance.find(
@@ -104,7 +104,7 @@ return { score: genre && director && year ? 1 : -1, genre, director, year };
 
 
 @page("form-sequence")
-def slider_and_box(instance: Instance) -> Plan:
+def slider_and_box(instance: Instance) -> PagePlan:
     """A slider at a number and one of three boxes."""
     number, nth = instance.find(r"Select (-?\d+) with the slider, click the (\d)")
     body = """
@@ -116,7 +116,7 @@ return { score: slid && boxed ? 1 : -1, slid, boxed };
 
 
 @page("use-slider")
-def slider(instance: Instance) -> Plan:
+def slider(instance: Instance) -> PagePlan:
     """A slider at a number; half of the way there is a step."""
     (number,) = instance.find(r"Select (-?\d+) with the slider")
     start = instance.first("#val").text().strip()
@@ -129,8 +129,8 @@ return { score: right ? 1 : -1, near, right };
 
 
 @page("use-slider-2")
-def sliders(instance: Instance) -> Plan:
-    """Three sliders at three numbers."""
+def sliders(instance: Instance) -> PagePlan:
+    """Three sliders stand at the numbers that the utterance lists."""
     numbers = re.findall(r"\d+", instance.find(r"combination \[(.+)\]")[0])
     body = """
 const [first, second, third] = given.map((number, n) => text(one("#val-" + (n + 1))) === number);
@@ -140,7 +140,7 @@ return { score: first && second && third ? 1 : -1, first, second, third };
 
 
 @page("use-spinner")
-def spinner(instance: Instance) -> Plan:
+def spinner(instance: Instance) -> PagePlan:
     """A number that goes up and down by two arrows."""
     (number,) = instance.find(r"Select (-?\d+) with the spinner")
     body = """

@@ -6,7 +6,7 @@ from selectolax.lexbor import LexborNode
 
 from lab.benchmarks.miniwob.conditions import SUBMIT, Condition, any_of, clicked, then
 from lab.benchmarks.miniwob.instance import Instance, attribute, text
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import reads, state_plan
 
@@ -14,13 +14,13 @@ LINK = "#area span.alink"
 
 
 @page("click-link", "click-tab-2-easy")
-def link(instance: Instance) -> Plan:
+def link(instance: Instance) -> PagePlan:
     """Words of a text are links; one of them is asked for."""
-    return Plan(clicked(text=instance.quoted[0], tag="span"), once=clicked(tag="span"))
+    return PagePlan(clicked(text=instance.quoted[0], tag="span"), once=clicked(tag="span"))
 
 
 @page("click-tab-2-hard", "click-collapsible-2", "click-collapsible-2-nodelay")
-def link_in_section(instance: Instance) -> Plan:
+def link_in_section(instance: Instance) -> PagePlan:
     """The link stands in one of several tabs or sections, of which one has to be opened."""
     wanted = instance.quoted[0]
     panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
@@ -33,7 +33,7 @@ def link_in_section(instance: Instance) -> Plan:
             if panel is not None
         )
         steps = [("section", opened), ("link", then(opened, take))]
-    return Plan(take, steps, once=clicked(tag="span"))
+    return PagePlan(take, steps, once=clicked(tag="span"))
 
 
 def _panel(node: LexborNode) -> LexborNode | None:
@@ -48,29 +48,29 @@ def _label(instance: Instance, panel: LexborNode) -> str:
 
 
 @page("click-tab-2-medium")
-def link_or_tab(instance: Instance) -> Plan:
+def link_or_tab(instance: Instance) -> PagePlan:
     """The link stands in the first tab; else the second tab is what to click."""
     wanted = instance.quoted[0]
     panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
     if any(panel is None or attribute(panel, "aria-hidden") != "true" for panel in panels):
-        return Plan(
+        return PagePlan(
             clicked(text=wanted, tag="span"),
             once=any_of([clicked(tag="span"), clicked(role="tab")]),
         )
-    return Plan(
+    return PagePlan(
         clicked(role="tab", name="Tab #2"), once=any_of([clicked(tag="span"), clicked(role="tab")])
     )
 
 
 @page("click-tab")
-def tab(instance: Instance) -> Plan:
-    """One of three tabs."""
+def tab(instance: Instance) -> PagePlan:
+    """Clicking the named one of three tabs."""
     (name,) = instance.find(r"Click on (Tab #\d)")
-    return Plan(clicked(role="tab", name=name), once=clicked(role="tab"))
+    return PagePlan(clicked(role="tab", name=name), once=clicked(role="tab"))
 
 
 @page("click-collapsible-nodelay")
-def section(instance: Instance) -> Plan:
+def section(instance: Instance) -> PagePlan:
     """A section is to be open as the button is pressed."""
     body = """
 const panels = all("#area .ui-accordion-content");
@@ -80,17 +80,17 @@ return { score: open ? 1 : -1, open };
     opened = clicked(role="tab", name=text(instance.first("#area h3")))
     plan = state_plan(body, {}, ["open"], before=[("section", opened)])
     # The press itself closes the section again: how it stood before is what counts.
-    return Plan(then(reads("state.open"), SUBMIT), plan.steps, SUBMIT, plan.probes)
+    return PagePlan(then(reads("state.open"), SUBMIT), plan.steps, SUBMIT, plan.probes)
 
 
 @page("click-menu")
-def menu(instance: Instance) -> Plan:
+def menu(instance: Instance) -> PagePlan:
     """A leaf of a nested menu that opens under the mouse."""
     (path,) = instance.find(r"Select (.+)$")
     *parents, leaf = path.split(">")
     take = clicked(role="menuitem", name=leaf)
     steps = [(f"menu-{n}", _pointed(name)) for n, name in enumerate(parents, 1)]
-    return Plan(take, [*steps, ("item", take)] if steps else [], once=clicked(role="menuitem"))
+    return PagePlan(take, [*steps, ("item", take)] if steps else [], once=clicked(role="menuitem"))
 
 
 def _pointed(name: str) -> Condition:
@@ -104,14 +104,14 @@ def _pointed(name: str) -> Condition:
 
 
 @page("click-menu-2")
-def menu_button(instance: Instance) -> Plan:
+def menu_button(instance: Instance) -> PagePlan:
     """A button opens a menu; one of its items is asked for by its label or its icon."""
     opened = clicked(role="button", name="Menu")
     label = instance.quoted[1] if len(instance.quoted) > 1 else _by_icon(instance)
     inner = [node for node in instance.all("#menu ul li") if text(node) == label]
     right = then(opened, clicked(role="menuitem", name=label))
     deeper = [("submenu", _pointed("Playback"))] if inner else []
-    return Plan(
+    return PagePlan(
         right,
         [("menu", opened), *deeper, ("item", right)],
         once=clicked(role="menuitem", name=_leaves(instance)),
@@ -137,7 +137,7 @@ def _by_icon(instance: Instance) -> str:
 
 
 @page("navigate-tree")
-def tree(instance: Instance) -> Plan:
+def tree(instance: Instance) -> PagePlan:
     """A file or folder in a tree whose folders open by a click."""
     wanted = instance.quoted[0]
     found = [node for node in instance.all("#tree li > span") if text(node) == wanted]
@@ -146,7 +146,7 @@ def tree(instance: Instance) -> Plan:
     steps = [(f"folder-{n}", clicked(tag="span", text=name)) for n, name in enumerate(parents, 1)]
     files = [text(node) for node in instance.all("#tree li > span.file")]
     ends = any_of([take, clicked(tag="span", text={"one_of": files})]) if files else take
-    return Plan(take, [*steps, ("item", take)] if steps else [], once=ends)
+    return PagePlan(take, [*steps, ("item", take)] if steps else [], once=ends)
 
 
 def _folders(node: LexborNode) -> list[str]:

@@ -8,14 +8,14 @@ from typing import NamedTuple
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.miniwob.conditions import any_of, clicked, clicked_at, then
 from lab.benchmarks.miniwob.instance import Instance, inside, path, text
-from lab.benchmarks.miniwob.plan import Plan, UnobservableError
+from lab.benchmarks.miniwob.plan import PagePlan, UnobservableError
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import reads, state_plan
 
 ICON = {"delete": 1, "star": 2}
 
 
-class Asked(NamedTuple):
+class MailRequest(NamedTuple):
     """What is asked for: reply, forward, star or delete; with the mail by whom, to whom, by which
     words."""
 
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     "email-inbox-reply",
     "email-inbox-star-reply",
 )
-def mail(instance: Instance) -> Plan:
+def mail(instance: Instance) -> PagePlan:
     """What is asked for is said in the environment's fields, else in the utterance."""
     asked = _parse_request(instance)
     own = [
@@ -50,20 +50,20 @@ def mail(instance: Instance) -> Plan:
     return _icon(instance, asked) if asked.task in ICON else _sent(asked)
 
 
-def _parse_request(instance: Instance) -> Asked:
+def _parse_request(instance: Instance) -> MailRequest:
     own = {str(name): str(value) for name, value in instance.fields.items()}
     if "by" in own:
-        return Asked(
+        return MailRequest(
             own.get("task", "forward"), own["by"], own.get("to", ""), own.get("message", "")
         )
     if found := re.search(
         r'email by (.+) and reply to them with the text "(.*)"', instance.utterance
     ):
-        return Asked("reply", found[1], words=found[2])
+        return MailRequest("reply", found[1], words=found[2])
     if found := re.search(r"email by (.+) and forward that email to (.+)\.$", instance.utterance):
-        return Asked("forward", found[1], to=found[2])
+        return MailRequest("forward", found[1], to=found[2])
     if found := re.search(r"email by (.+) and click the (star|trash) icon", instance.utterance):
-        return Asked({"trash": "delete"}.get(found[2], "star"), found[1])
+        return MailRequest({"trash": "delete"}.get(found[2], "star"), found[1])
     raise BadSourceError(
         f"utterance: got {instance.utterance!r:.200}; in free words it needs the environment's"
         " fields"
@@ -75,7 +75,7 @@ const sender = text(one("#email .email-sender")), open = !!one("#email") && send
 """
 
 
-def _sent(asked: Asked) -> Plan:
+def _sent(asked: MailRequest) -> PagePlan:
     """An answer or a forwarded mail counts as it is sent: to whom, and with which words."""
     given = {"by": asked.by, "to": asked.to, "words": asked.words}
     if asked.task == "reply":
@@ -100,7 +100,7 @@ return { score: addressed ? 1 : -1, open, forwarding, addressed };
     return state_plan(body, given, ["open", "forwarding", "addressed"], clicked(id="send-forward"))
 
 
-def _icon(instance: Instance, asked: Asked) -> Plan:
+def _icon(instance: Instance, asked: MailRequest) -> PagePlan:
     """A star or a bin: in the list beside the mail, or at the head of the opened one."""
     icon = ICON[asked.task]
     css = f".email-actions span:nth-of-type({icon})"
@@ -112,4 +112,4 @@ def _icon(instance: Instance, asked: Asked) -> Plan:
     opened = reads("state.open")
     plan = state_plan(_OPEN + "return { score: 0, open };", {"by": asked.by}, [])
     right = any_of([clicked_at({"one_of": places}), then(opened, head)])
-    return Plan(right, once=any_of([clicked_at({"one_of": every}), head]), probes=plan.probes)
+    return PagePlan(right, once=any_of([clicked_at({"one_of": every}), head]), probes=plan.probes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lab.benchmarks.miniwob.conditions import any_of, clicked, clicked_at
 from lab.benchmarks.miniwob.instance import Instance, inside, path, text
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import scored, state_plan
 
@@ -12,7 +12,7 @@ ICONS = ("Reply", "Retweet", "Like")
 
 
 @page("social-media")
-def one_post(instance: Instance) -> Plan:
+def one_post(instance: Instance) -> PagePlan:
     """An icon, or an item of the menu that opens at a post."""
     user, action = instance.find(r'^For the user (\S+), click on the "(.+)" button')
     posts = instance.all("#area .media")
@@ -27,7 +27,7 @@ def one_post(instance: Instance) -> Plan:
             for name in ICONS
             if (found := inside(post, f".{name.lower()}")) is not None
         ]
-        return Plan(
+        return PagePlan(
             clicked_at({"one_of": places}),
             once=any_of([clicked(tag="li"), clicked_at({"one_of": ends})]),
         )
@@ -39,13 +39,13 @@ return { score: own ? 1 : -1, open: own };
     words = f"{action} {user}" if action in ("Mute", "Block") else action
     press = clicked(tag="li", text=words)
     plan = state_plan(body, {"user": user}, ["open"], press)
-    return Plan(
+    return PagePlan(
         plan.goal, [*plan.steps, ("chosen", scored(press, 1.0))], clicked(tag="li"), plan.probes
     )
 
 
 @page("social-media-all", "social-media-some")
-def posts_of_user(instance: Instance) -> Plan:
+def posts_of_user(instance: Instance) -> PagePlan:
     """An icon at all posts of a user, or at so many of them, and nothing else."""
     action, many, user = instance.find(
         r'^Click the "(\w+)" button on (all|\d+) posts? by (\S+) and'

@@ -9,7 +9,7 @@ from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.miniwob.conditions import any_of, clicked, clicked_at
 from lab.benchmarks.miniwob.instance import Instance, attribute, path, text
 from lab.benchmarks.miniwob.pages.buttons import button
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import state_plan
 
@@ -48,14 +48,14 @@ def _size(node: LexborNode) -> float:
 
 
 @page("click-shape")
-def shape(instance: Instance) -> Plan:
+def shape(instance: Instance) -> PagePlan:
     """Any drawn element that fits a description."""
     words = instance.find(r"^Click on an? (.+?)\.?$")[0].split()
     drawn = instance.all("#area_svg > *")
     right = [path(node) for node in drawn if _matches(node, words)]
     if not right:
         raise BadSourceError(f"html: nothing that is drawn is a {' '.join(words)!r}")
-    return Plan(
+    return PagePlan(
         clicked_at({"one_of": right}),
         once=any_of(
             [clicked_at({"one_of": [path(node) for node in drawn]}), clicked(id="area_svg")]
@@ -64,14 +64,14 @@ def shape(instance: Instance) -> Plan:
 
 
 @page("count-shape")
-def count(instance: Instance) -> Plan:
+def count(instance: Instance) -> PagePlan:
     """How many drawn elements fit a description; buttons name numbers."""
     words = instance.find(r"How many (.+)s are there")[0].split()
     return button(str(sum(_matches(node, words) for node in instance.all("#area_svg > *"))))
 
 
 @page("ascending-numbers")
-def ascending(instance: Instance) -> Plan:
+def ascending(instance: Instance) -> PagePlan:
     """Five numbers in their order; they hide after the first. The page pays a fifth for each before
     a wrong one."""
     body = """
@@ -84,4 +84,4 @@ return { score, first: hidden, third: hidden && left <= 2 };
     }
     tiers = [(n / 5, n / 5) for n in (1, 2, 3, 5)]
     plan = state_plan(body, {}, ["first", "third"], press, tiers)
-    return Plan(plan.goal, plan.steps, None, plan.probes)
+    return PagePlan(plan.goal, plan.steps, None, plan.probes)

@@ -8,7 +8,7 @@ import re
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.miniwob.conditions import Condition
 from lab.benchmarks.miniwob.instance import Instance, attribute
-from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
 from lab.benchmarks.miniwob.state import TWENTIETHS, scored, state_plan
 
@@ -21,16 +21,16 @@ const nearer = off.reduce((sum, part) => sum + part, 0) < start;
 return { score, nearer, near: nearer && score >= 0.9 };
 """
 NAMED = {
-    "black": "000000", "white": "ffffff", "aqua": "00ffff", "blue": "0000ff", "gray": "808080", "green": "008000",
-    "lime": "00ff00", "maroon": "800000", "navy": "000080", "olive": "808000", "purple": "800080", "red": "ff0000",
-    "silver": "c0c0c0", "teal": "008080", "yellow": "ffff00", "pink": "ffc0cb", "magenta": "ff00ff",
-    "gold": "ffd700", "orange": "ffa500",
+    "black": "000000", "white": "ffffff", "aqua": "00ffff", "blue": "0000ff", "gray": "808080",
+    "green": "008000", "lime": "00ff00", "maroon": "800000", "navy": "000080", "olive": "808000",
+    "purple": "800080", "red": "ff0000", "silver": "c0c0c0", "teal": "008080", "yellow": "ffff00",
+    "pink": "ffc0cb", "magenta": "ff00ff", "gold": "ffd700", "orange": "ffa500",
 }  # fmt: skip
 """CSS Color Module Level 4, section 6.1."""
 
 
 @page("use-colorwheel", "use-colorwheel-2")
-def wheel(instance: Instance) -> Plan:
+def wheel(instance: Instance) -> PagePlan:
     """A colour is set on a wheel; the page pays by how near it comes, whatever is chosen."""
     sample = instance.all("#query .cc")
     if sample:
@@ -55,7 +55,7 @@ def _rgb(color: str) -> list[int]:
 
 
 @page("highlight-text")
-def highlighted(instance: Instance) -> Plan:
+def highlighted(instance: Instance) -> PagePlan:
     """A whole paragraph is selected, and stays so as the button is pressed."""
     wanted = "".join(instance.first("#randomText").text().split())
     body = """
@@ -93,7 +93,7 @@ return { score: styled && (others || !given.word) ? 1 : -1, begun, styled };
 
 
 @page("text-editor")
-def edited(instance: Instance) -> Plan:
+def edited(instance: Instance) -> PagePlan:
     """A word, or all, of a text is given a style or a colour."""
     found = instance.find(
         r"(?:give|make) (?:the text )?(.+?)(?: the (style|color)) (\w+) *(?:and press Submit)?\.?$"
@@ -114,7 +114,7 @@ def edited(instance: Instance) -> Plan:
 
 
 @page("terminal")
-def terminal(instance: Instance) -> Plan:
+def terminal(instance: Instance) -> PagePlan:
     """A file with a given ending is deleted by a typed command; the terminal shows every line."""
     found = re.search(r"with the extension \.(.+)$", instance.utterance)
     ending = found[1] if found else ""
@@ -137,4 +137,4 @@ return { score: removed && ends ? 1 : -1, listed, tried };
     plan = state_plan(body, {"ending": ending}, ["listed", "tried"], press)
     # Enter leaves no trace in the field: what was typed in the step before is the user's part in
     # it.
-    return Plan(scored(press, 1.0, steps=1), plan.steps, None, plan.probes)
+    return PagePlan(scored(press, 1.0, steps=1), plan.steps, None, plan.probes)
