@@ -27,7 +27,7 @@ class AsyncConnections:
         return self._sockets[path], url
 
     async def aclose(self) -> None:
-        """Close every pool."""
+        """Close the pools of all addresses, sockets included."""
         for http in (self.http, *self._sockets.values()):
             await http.aclose()
 
@@ -51,6 +51,6 @@ class Connections:
             return self._sockets[path], url
 
     def close(self) -> None:
-        """Close every pool."""
+        """Close the pools of all addresses, sockets included."""
         for http in (self.http, *self._sockets.values()):
             http.close()

@@ -160,8 +160,7 @@ def mended(log: list[CdpMessage]) -> Iterator[CdpMessage]:
             answer = _object(params, "response")
             if _is_hop_again(answer, hops.get(request)):
                 continue
-            if _came_now(answer):
-                message.params = params | {"response": answer | {"fromDiskCache": False}}
+            message.params = _without_push(params, answer)
         elif message.method == "Page.frameNavigated":
             if _main(message, set()) is not None:
                 documents[message.session] = params["frame"]
@@ -196,10 +195,13 @@ def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _came_now(answer: dict[str, Any]) -> bool:
-    """Whether an answer went through the cache only because the server sent it before it was asked
-    for."""
+def _without_push(params: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that went through the cache only because the server sent it before it was asked for
+    did not come from there."""
     if not answer.get("fromDiskCache"):
-        return False
+        return params
     timing = answer.get("timing")
-    return bool(answer.get("fromEarlyHints")) or timing is None or timing.get("pushStart", 0) > 0
+    is_pushed = timing is None or timing.get("pushStart", 0) > 0
+    if is_pushed or answer.get("fromEarlyHints"):
+        return params | {"response": answer | {"fromDiskCache": False}}
+    return params

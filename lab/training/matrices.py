@@ -28,7 +28,7 @@ class FeatureTable:
     index: dict[str, int]
 
     def rows_of(self, side: Side) -> Floats:
-        """The side's rows."""
+        """The rows of features of one side, [steps, features]."""
         at = self.index[side.key]
         return self.rows[self.starts[at] : self.starts[at + 1]]
 
