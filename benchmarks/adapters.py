@@ -80,8 +80,8 @@ def _runs(service: DemoService, client: RewardClient) -> dict[str, Callable[[], 
     )
     return {
         **posts,
-        RESET: lambda: _told(socket, f'{{"type": "reset", "data": {{"task_id": "{LABEL}"}}}}'),
-        STEP: lambda: _told(socket, '{"type": "step", "data": {"action": {"answer": "42"}}}'),
+        RESET: lambda: _send(socket, f'{{"type": "reset", "data": {{"task_id": "{LABEL}"}}}}'),
+        STEP: lambda: _send(socket, '{"type": "step", "data": {"action": {"answer": "42"}}}'),
         "Python client, score": lambda: client.score(sample),
         "Python adapters, score_now": lambda: scoring.score_now(sample, settings),
     }
@@ -91,7 +91,7 @@ def _post(bare: httpx.Client, path: str, body: dict[str, Any]) -> Callable[[], A
     return lambda: bare.post(path, json=body).raise_for_status()
 
 
-def _told(socket: Any, message: str) -> None:
+def _send(socket: Any, message: str) -> None:
     socket.send(message)
     answer = socket.recv()
     if '"observation"' not in answer:

@@ -33,7 +33,7 @@ PAGE = """<title>Clicks</title><h1>Clicks</h1><label>Name <input id=name></label
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with bench() as on:
         overhead(on)
         latency(on)

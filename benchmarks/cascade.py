@@ -28,7 +28,7 @@ AT_ONCE, THINKS_MS = 16, 100
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with tempfile.TemporaryDirectory() as name, Endpoint(Path(name)) as endpoint:
         asyncio.run(_sealing(Path(name), endpoint))
         asyncio.run(_draining(Path(name), endpoint))
@@ -71,7 +71,7 @@ async def _draining(folder: Path, endpoint: Endpoint) -> None:
     async with running(store, stages=stages(endpoint.url, "judge")) as service:
         for n in range(QUEUED // STEPS):
             id, token = await service.open(spec)
-            await service.tell(id, token, *_told(n))
+            await service.tell(id, token, *_episode_events(n))
     bare = await _bare(endpoint, spec)
     came = endpoint.calls()["came"]
     settings = StageSettings(at_once=AT_ONCE)
@@ -90,7 +90,7 @@ async def _draining(folder: Path, endpoint: Endpoint) -> None:
 
 
 async def until_empty(service: Service) -> None:
-    """Return once nothing waits."""
+    """Return once no question waits in the queue."""
     waits = text(
         "SELECT 1 FROM escalations LIMIT 1"
     )  # to count them all would be work beside the queue's
@@ -98,7 +98,7 @@ async def until_empty(service: Service) -> None:
         await asyncio.sleep(0.2)
 
 
-def _told(n: int) -> list[Said]:
+def _episode_events(n: int) -> list[Said]:
     """What the ``n``-th episode shows: a place a step, two events each with its beginning."""
     return episode(*([went(f"/{n}/{page}")] for page in range(STEPS)))
 
@@ -108,7 +108,7 @@ async def _bare(endpoint: Endpoint, spec: dict[str, Any]) -> float:
     same events."""
     endpoint.say(ms=THINKS_MS, hold=False)
     stage = HttpStage("judge", endpoint.url)
-    seen = [events(f"bare{n}", *_told(-n - 1)) for n in range(QUEUED // STEPS)]
+    seen = [events(f"bare{n}", *_episode_events(-n - 1)) for n in range(QUEUED // STEPS)]
     left = ((of, step) for of in seen for step in range(STEPS))
     document = {"task": task_from_json(spec).id}
 

@@ -12,7 +12,7 @@ EVENTS = 100_000
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     texts = workload.segments(workload.events(EVENTS))
     segments = [decode_segment(text) for text in texts]
     ten, thousand = workload.task(10), workload.task(1000)

@@ -84,7 +84,7 @@ async def naive(peer: Peer, model: str, question: Question) -> bool | None:
 
 
 async def with_defence(judge: Judge, question: Question) -> bool | None:
-    """The verdict of the judge."""
+    """The verdict of the judge as it is served, with its defence."""
     score = (await judge.ask(question)).verdict.score
     return None if score is None else score == 1.0
 
@@ -140,7 +140,7 @@ async def compare(url: str, model: str, attacks: Sequence[Attack]) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Print the rates."""
+    """Attack the judge with every text and print the rates."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.injection", description=__doc__)
     parser.add_argument("--url", help="an OpenAI-compatible endpoint, in place of the small model")
     parser.add_argument("--model", default="smollm2", help="its model")

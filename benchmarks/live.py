@@ -26,7 +26,7 @@ CLICKED = "addEventListener('click', () => { (window.at ??= []).push(Date.now())
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with bench() as on:
         on.page.evaluate(CLICKED)
         with watched(on) as episode, _looked_at(on.service, episode.id) as looker:
@@ -34,7 +34,7 @@ def main() -> None:
             for n in range(CLICKS):
                 episode.step({"click": "Go"})
                 on.page.click("#go")
-                seen = looker.asked(f"Go {n}")
+                seen = looker.shown_at(f"Go {n}")
                 took.append(seen - on.page.evaluate("window.at.at(-1)"))
                 episode.end_step(n)
     print(
@@ -55,17 +55,17 @@ class _Looker:
         self._thread = threading.Thread(target=self._run)
 
     def begin(self) -> None:
-        """Returns once it looks."""
+        """Start the browser, and return once it looks."""
         self._thread.start()
         self._take()
 
-    def asked(self, name: str) -> float:
+    def shown_at(self, name: str) -> float:
         """When the line of the click on what had that name stood there, in ms of the clock."""
         self._asks.put(name)
         return self._take()
 
     def end(self) -> None:
-        """Close its browser."""
+        """Close the browser and wait for its thread."""
         self._asks.put(None)
         self._thread.join(PATIENCE_S)
 

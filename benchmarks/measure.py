@@ -47,11 +47,11 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> tuple[float, float, 
 
 
 def beside(over: Sequence[float], under: Sequence[float]) -> str:
-    """What `ratio` says, as text."""
+    """The figure beside its reference, as `ratio` gives it, as text."""
     middle, low, high = ratio(over, under)
     return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def line(name: str, value: str, wanted: str = "") -> None:
-    """Print one figure."""
+    """Print one figure, and beside it what is expected."""
     print(f"  {name:<58} {value:>20}  {wanted}", flush=True)

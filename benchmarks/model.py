@@ -21,7 +21,7 @@ STEPS, SHOWN, LONG = 400, 25, 100
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with tempfile.TemporaryDirectory() as folder:
         models = Path(folder) / "models"
         context = multiprocessing.get_context("spawn")  # training's memory is not serving's

@@ -74,7 +74,7 @@ PLANS: dict[str, Mapping[str, Any]] = {
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with sync_playwright() as playwright:
         flags = [flag for flag in FLAGS if not flag.startswith("--remote-debugging")]
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=flags)

@@ -74,7 +74,7 @@ EMPTY = """async () => { const took = []; let before = performance.now();
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with tempfile.TemporaryDirectory() as name, DemoProcesses(Path(name) / "logs") as parts:
         service = start_service(parts, Path(name) / "service")
         with _client(service) as client, _tab(service) as page:
@@ -148,7 +148,7 @@ def _tell(
     return prev
 
 
-def _went(path: str) -> Said:
+def _navigated(path: str) -> Said:
     data = {
         "tab": "T",
         "frame": "T",
@@ -179,10 +179,12 @@ def _long() -> list[Said]:
             )
         )
         said += [
-            _went(f"/p{step}/{n}") if n % 2 else _clicked(f"Button {n}")
+            _navigated(f"/p{step}/{n}") if n % 2 else _clicked(f"Button {n}")
             for n in range(PER_STEP - 3)
         ]
-        said.append(_went("/cart") if step == 40 else _clicked("Buy" if step == 250 else "Sell"))
+        said.append(
+            _navigated("/cart") if step == 40 else _clicked("Buy" if step == 250 else "Sell")
+        )
         said.append(("steps", "step.sealed", {"step": step, "why": "quiet"}))
     return [*said, ("journal", "episode.closed", {"reason": "done"})]
 

@@ -39,7 +39,7 @@ Row = tuple[str, dict[str, Any]]
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     lines = _lines(_scenes())
     with tempfile.TemporaryDirectory() as folder:
         _record(Path(folder), lines)

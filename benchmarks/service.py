@@ -39,7 +39,7 @@ of its own."""
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with tempfile.TemporaryDirectory() as made, DemoProcesses(Path(made) / "logs") as parts:
         folder = Path(made)
         service = start_service(parts, folder / "service")

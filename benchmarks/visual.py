@@ -35,7 +35,7 @@ setInterval(send, 500) }"""
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     with bench() as on:
         on.page.route("**/rows", lambda route: route.fulfill(content_type="text/html", body=PAGE))
         on.page.route("**/api/ping", _pong)

@@ -33,7 +33,7 @@ PAGES = 100
 
 
 def main() -> None:
-    """Print the figures."""
+    """Take the measurements and print their figures."""
     if not PYTHON.exists():
         print(f"webarena: no {HOME.name} here; `make {HOME.name}/ready` makes it")
         return
@@ -57,8 +57,8 @@ def _run(folder: Path) -> None:
     ):
         for number in range(ROUNDS + 1):
             for case in chosen:
-                paid, seconds = judge.asked(case, folder)
-                earned, taken = own.asked(case, folder)
+                paid, seconds = judge.score(case, folder)
+                earned, taken = own.score(case, folder)
                 began = time.process_time()
                 again = lines(case, folder / f"{case.task}.har")
                 converted = time.process_time() - began
@@ -85,7 +85,7 @@ def _cold(chosen: list[Case], folder: Path) -> None:
     for case in chosen:
         began = time.perf_counter()
         with _Child(*_judge()) as judge:
-            judge.asked(case, folder)
+            judge.score(case, folder)
         theirs.append(time.perf_counter() - began)
         command = [
             sys.executable,
@@ -158,8 +158,8 @@ class _Child:
         )
         return self
 
-    def asked(self, case: Case, folder: Path) -> tuple[float, float]:
-        """Score and seconds."""
+    def score(self, case: Case, folder: Path) -> tuple[float, float]:
+        """Score one case; gives the score and the seconds it took."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         har = str(folder / f"{case.task}.har")

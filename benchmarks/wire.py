@@ -11,7 +11,7 @@ from collections.abc import Sequence
 def request(
     method: str, path: str, token: str = "", body: bytes = b"", kind: str = "application/json"
 ) -> bytes:
-    """The bytes of one request."""
+    """The bytes of one HTTP request as it is sent."""
     head = [
         f"{method} {path} HTTP/1.1",
         "Host: 127.0.0.1",
@@ -23,7 +23,7 @@ def request(
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
-async def _one(port: int, requests: Sequence[bytes]) -> None:
+async def _send_requests(port: int, requests: Sequence[bytes]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for sent in requests:
         writer.write(sent)
@@ -41,7 +41,7 @@ async def _one(port: int, requests: Sequence[bytes]) -> None:
 
 
 async def _all(port: int, connections: Sequence[Sequence[bytes]]) -> None:
-    await asyncio.gather(*(_one(port, requests) for requests in connections))
+    await asyncio.gather(*(_send_requests(port, requests) for requests in connections))
 
 
 def drive(port: int, connections: Sequence[Sequence[bytes]]) -> float:

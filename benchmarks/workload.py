@@ -81,7 +81,7 @@ def _data(rng: random.Random, kind: str, step: int) -> dict[str, Any]:
 
 
 def segments(log: list[Event], size: int = 500) -> list[bytes]:
-    """The log's segment texts, chained."""
+    """The texts of the log's segments, each with its predecessor's digest."""
     texts, prev = [], GENESIS
     for at in range(0, len(log), size):
         text = encode_segment(log[at : at + size], prev)

@@ -19,6 +19,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 
 PACKAGES = ("agentd", "api", "detectors", "client", "lab")
+FOLDERS = (*PACKAGES, "benchmarks", "examples", "tools")
+"""Functions and limits are looked at in all of these, classes and docstrings in `PACKAGES`."""
 
 MAX_SHORT_DOCSTRINGS = {
     "agentd": 76,
@@ -86,15 +88,20 @@ Module = tuple[str, ast.Module]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def parse_packages(root: Path) -> dict[str, list[Module]]:
-    """Parse every Python file of `PACKAGES`, in the order of their paths."""
+def parse_folders(root: Path) -> dict[str, list[Module]]:
+    """Parse every Python file of `FOLDERS`, in the order of their paths."""
     return {
-        package: [
+        folder: [
             (path.relative_to(root).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
-            for path in sorted((root / package).rglob("*.py"))
+            for path in sorted((root / folder).rglob("*.py"))
         ]
-        for package in PACKAGES
+        for folder in FOLDERS
     }
+
+
+def product_modules(folders: Mapping[str, Sequence[Module]]) -> list[Module]:
+    """All modules of `PACKAGES`, package after package."""
+    return [module for package in PACKAGES for module in folders[package]]
 
 
 def find_bare_functions(modules: Sequence[Module]) -> Iterator[Finding]:
@@ -146,14 +153,15 @@ def find_short_docstrings(modules: Sequence[Module]) -> Iterator[Finding]:
 
 
 def check_names(
-    packages: Mapping[str, Sequence[Module]], exceptions: Sequence[Permitted] = EXCEPTIONS
+    folders: Mapping[str, Sequence[Module]], exceptions: Sequence[Permitted] = EXCEPTIONS
 ) -> list[str]:
     """Return a message for each refused name, and for each exception that no name needs."""
     findings: list[Finding] = []
-    for modules in packages.values():
+    for folder, modules in folders.items():
         findings += find_bare_functions(modules)
         findings += find_dialect_limits(modules)
-        findings += find_shared_classes(modules)
+        if folder in PACKAGES:
+            findings += find_shared_classes(modules)
     permitted = {(entry.file, name) for entry in exceptions for name in entry.names}
     needed: set[tuple[str, str]] = set()
     messages = []
@@ -168,21 +176,20 @@ def check_names(
 
 
 def check_ceilings(
-    packages: Mapping[str, Sequence[Module]],
+    folders: Mapping[str, Sequence[Module]],
     max_docstrings: Mapping[str, int] = MAX_SHORT_DOCSTRINGS,
     max_classes: int = MAX_SHARED_CLASSES,
 ) -> list[str]:
     """Return a message for each number that rose above its ceiling."""
     messages = []
     for package, ceiling in max_docstrings.items():
-        count = len(list(find_short_docstrings(packages[package])))
+        count = len(list(find_short_docstrings(folders[package])))
         if count > ceiling:
             messages.append(
                 f"{package}/__init__.py:1: expected at most {ceiling} docstrings of"
                 f" {MAX_SHORT_WORDS} words or fewer in {package}/, got {count} ({LISTING})"
             )
-    every_module = [module for modules in packages.values() for module in modules]
-    shared = list(find_shared_classes(every_module, between_packages=True))
+    shared = list(find_shared_classes(product_modules(folders), between_packages=True))
     if len(shared) > max_classes:
         messages.append(
             f"{shared[-1].file}:{shared[-1].line}: expected at most {max_classes} classes with a"
@@ -204,15 +211,15 @@ def main() -> None:
         "--list", action="store_true", help="list what the ceilings count, and stop"
     )
     options = parser.parse_args()
-    packages = parse_packages(ROOT)
+    folders = parse_folders(ROOT)
     if options.list:
-        every_module = [module for modules in packages.values() for module in modules]
-        for finding in find_short_docstrings(every_module):
+        modules = product_modules(folders)
+        for finding in find_short_docstrings(modules):
             print(finding)
-        for finding in find_shared_classes(every_module, between_packages=True):
+        for finding in find_shared_classes(modules, between_packages=True):
             print(finding)
         return
-    messages = check_names(packages) + check_ceilings(packages)
+    messages = check_names(folders) + check_ceilings(folders)
     for message in messages:
         print(message, file=sys.stderr)
     sys.exit(1 if messages else 0)

@@ -41,7 +41,7 @@ def examples() -> dict[str, dict[str, Any]]:
 
 
 def events_page() -> str:
-    """The page's text."""
+    """The text of docs/events.md, from the kinds and their examples."""
     found = examples()
     out = [INTRO]
     for source in SOURCES:

@@ -101,7 +101,7 @@ def pages() -> dict[str, bytes]:
 
 
 def main() -> int:
-    """Write, or check."""
+    """Write the generated pages, or check that they are up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check

@@ -71,7 +71,7 @@ def main(minutes: float, sandboxes: int, step_s: float) -> None:
             "postgres": [postgres.pid],
             "sandboxes": _sandboxes(parts, folder, replicas, admin, sandboxes),
         }
-        _until(client, replicas[0].url, sandboxes)
+        _wait_until_idle(client, replicas[0].url, sandboxes)
         trainers = _trainers(parts, folder, replicas, admin, sandboxes, step_s)
         roles["trainers"] = [trainers.pid]
         time.sleep(SETTLE_STEPS * step_s)
@@ -145,7 +145,7 @@ def _module(name: str) -> list[str]:
     return [sys.executable, "-m", f"benchmarks.fleet.{name}"]
 
 
-def _until(client: httpx.Client, url: str, sandboxes: int) -> None:
+def _wait_until_idle(client: httpx.Client, url: str, sandboxes: int) -> None:
     """Wait until all of them registered."""
     pattern = re.compile(r'milestoned_sandboxes\{state="idle"\} ([0-9.]+)')
     while True:
@@ -161,12 +161,12 @@ def _watch(minutes: float, roles: dict[str, list[int]], parts: DemoProcesses) ->
     until = time.monotonic() + minutes * 60
     while (left := until - time.monotonic()) > 0:
         for role, pids in roles.items():
-            most[role] = max(most[role], sum(_over(pids, _memory)))
+            most[role] = max(most[role], sum(_measure_processes(pids, _memory)))
         time.sleep(min(5.0, left))
     return most
 
 
-def _over(pids: Iterable[int], ask: Callable[[psutil.Process], float]) -> list[float]:
+def _measure_processes(pids: Iterable[int], ask: Callable[[psutil.Process], float]) -> list[float]:
     """What every process of a role answers: those that were started must live, their children come
     and go."""
     told = []
@@ -191,7 +191,7 @@ def _load(
     client: httpx.Client, replicas: list[Replica], roles: dict[str, list[int]], database: str
 ) -> Load:
     texts = [client.get(f"{one.url}/metrics").text for one in replicas]
-    cpu = {role: sum(_over(pids, _processor_s)) for role, pids in roles.items()}
+    cpu = {role: sum(_measure_processes(pids, _processor_s)) for role, pids in roles.items()}
     return Load(
         time.monotonic(),
         _sum(texts, "milestoned_events_total"),

@@ -35,13 +35,13 @@ class Nothing:
     """Sources of a sandbox whose events come from a tape."""
 
     async def fence(self) -> None:
-        """All is said at once."""
+        """Return at once: all events of a step are emitted together."""
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
-        """No work."""
+        """Do nothing: nothing is left to observe."""
 
     def after_seal(self, step: int) -> None:
-        """No work."""
+        """Do nothing: nothing is left to observe."""
 
 
 class Player:
@@ -58,10 +58,10 @@ class Player:
         self._conductor = Conductor(self._recorder, self._steps, sealer, Nothing())
         self._shipper = Shipper(self._recorder, service)
         self._channel = Channel(service, self._conductor)
-        self._recorder.listen(self._heard)
+        self._recorder.listen(self._on_event)
         self._opened = {"task": plan["task"], "digest": plan["digest"]}
 
-    def _heard(self, _source: str, kind: str) -> None:
+    def _on_event(self, _source: str, kind: str) -> None:
         if kind == "step.began":
             asyncio.get_running_loop().call_soon(self._play)
 
@@ -94,7 +94,7 @@ class Player:
 async def sandbox(
     client: httpx.AsyncClient, token: str, number: int, folder: Path, tape: Tape
 ) -> None:
-    """One sandbox's life."""
+    """Be one sandbox: register, and play every episode that it is leased."""
     membership = Membership(
         client, token, f"instance-of-sandbox-{number:06}", Settings(name=f"sandbox-{number}")
     )
@@ -125,7 +125,7 @@ async def _beat(membership: Membership, episode: str, beat_s: float, player: Pla
 
 
 async def main(service: str, token: str, first: int, count: int, folder: Path) -> None:
-    """Run ``count`` sandboxes until TERM."""
+    """Run ``count`` sandboxes in this process until TERM."""
     set_up_quietly()
     stop = until_signal()
     tape, context = load(), ssl.create_default_context()

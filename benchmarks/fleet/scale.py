@@ -33,7 +33,7 @@ ROWS_A_STEP = 6
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure at each size and print the table."""
     measured: dict[str, Any] = json.loads(MEASURED.read_text())
     steps, step_s = measured["steps"], measured["step_s"]
     service, postgres = (measured["cpu_s"][role] / steps for role in ("service", "postgres"))
@@ -52,9 +52,9 @@ def main() -> None:
         line(f"replicas, a core each, {BUSY:.0%} used", f"{replicas:,}")
         line(f"Postgres, cores {BUSY:.0%} used", f"{math.ceil(rate * postgres / BUSY):,}")
         connections = replicas * (2 * SERVER_POOL + 1)
-        line("connections to Postgres", f"{connections:,}", _over(connections, CONNECTIONS))
+        line("connections to Postgres", f"{connections:,}", _excess(connections, CONNECTIONS))
         files = math.ceil(sandboxes * SOCKETS / replicas)
-        line("open files a replica", f"{files:,}", _over(files, FILES))
+        line("open files a replica", f"{files:,}", _excess(files, FILES))
         limits = Limits()
         line("beats/s", f"{sandboxes * LOOKS / limits.sandbox_lost_s:,.0f}")
         look = min(limits.sandbox_lost_s / LOOKS, MAX_LOOK_S)
@@ -67,5 +67,5 @@ def main() -> None:
         line("disk, GB a day", f"{rate * disk * 86_400 / 1e9:,.0f}")
 
 
-def _over(value: float, most: float) -> str:
+def _excess(value: float, most: float) -> str:
     return f"> {most:,.0f}" if value > most else ""

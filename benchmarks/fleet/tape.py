@@ -32,7 +32,7 @@ class Tape(NamedTuple):
 
 
 def load() -> Tape:
-    """The recording, step by step."""
+    """Read the recording, and give its events step by step."""
     before: list[Seen] = []
     steps: list[list[Seen]] = []
     origin = ""

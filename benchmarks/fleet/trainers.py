@@ -64,7 +64,7 @@ class Trainer:
         return answer.json()
 
     async def episodes_without_end(self, name: str, tape: Tape, start_s: float) -> None:
-        """One episode after the other."""
+        """Run one episode after the other, for ever."""
         await asyncio.sleep(start_s)
         while True:
             try:
@@ -105,7 +105,7 @@ class Trainer:
         self.episodes += 1
 
     async def aclose(self) -> None:
-        """Give the connections back."""
+        """Give the connections back to the system."""
         for client in self._clients:
             await client.aclose()
 

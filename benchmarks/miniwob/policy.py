@@ -34,7 +34,7 @@ def plan(script: Script, draw: random.Random) -> tuple[Way, float, list[Act]]:
     acts: list[Act] = []
     other = script.wrong if way == "right" else script.right
     for at, act in enumerate(script.right if way == "right" else script.wrong):
-        acts += _spoilt(act, other[at % len(other)], draw) if draw.random() < noise else [act]
+        acts += _perturb(act, other[at % len(other)], draw) if draw.random() < noise else [act]
     return way, noise, (acts or [stray(draw)])[:MAX_ACTIONS]
 
 
@@ -43,7 +43,7 @@ def stray(draw: random.Random) -> Act:
     return Act("stray", STRAY, str(draw.randrange(10_000)))
 
 
-def _spoilt(act: Act, other: Act, draw: random.Random) -> list[Act]:
+def _perturb(act: Act, other: Act, draw: random.Random) -> list[Act]:
     match draw.choice(("skip", "stray", "stray", "repeat", "spoil", "other", "loop")):
         case "skip":
             return []

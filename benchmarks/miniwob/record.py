@@ -129,7 +129,7 @@ class Recorder:
             context, out=file, force="yes", also=KINDS, steps="port", task=str(asked)
         ) as watch:
             for act in acts:
-                watch.begin_step(_told(act))
+                watch.begin_step(_action(act))
                 _perform(page, act)
                 watch.end_step()
                 if page.evaluate(DONE):
@@ -158,7 +158,7 @@ def lines(index: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, index.read_text().splitlines())
 
 
-def _told(act: Act) -> dict[str, str]:
+def _action(act: Act) -> dict[str, str]:
     """The act as a harness tells it: what is done with which text; not the selector, which knows
     the answer."""
     if act.verb == "stray":

@@ -67,7 +67,7 @@ class Recording:
         return False
 
     def begin(self, step: int) -> None:
-        """Begin a step."""
+        """Begin a step through the daemon's control port."""
         self._http.post("/v1/steps", json={"step": step}).raise_for_status()
 
     def end(self, step: int) -> None:

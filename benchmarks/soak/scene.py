@@ -117,7 +117,7 @@ class _Answer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Write nothing: requests are no news here."""
 
 
 def _open_calc(desk: Desktop) -> str:

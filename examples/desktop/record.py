@@ -22,14 +22,14 @@ NOTE = b"Meeting moved to 3 PM\n"
 Said = tuple[str, dict[str, Any]]
 
 
-def went(url: str) -> Said:
+def navigated(url: str) -> Said:
     return (
         "page.navigated",
         {"tab": "T", "frame": "T", "main": True, "url": url, "same_document": False},
     )
 
 
-def shown(text: str) -> Said:
+def text_appeared(text: str) -> Said:
     return ("text.appeared", {"tab": "T", "frame": "T", "text": text})
 
 
@@ -105,10 +105,10 @@ def clicked(role: str, name: str) -> Said:
 LIGHT, DARK = "'default'", "'prefer-dark'"
 RECORDINGS: dict[str, tuple[list[Said], list[list[Said]]]] = {
     "navigation": (
-        [went("about:blank")],
+        [navigated("about:blank")],
         [
-            [went(f"{SHOP}/")],
-            [went(f"{SHOP}/products/lamp"), shown("Price: €39.00")],
+            [navigated(f"{SHOP}/")],
+            [navigated(f"{SHOP}/products/lamp"), text_appeared("Price: €39.00")],
             [answered("€39.00")],
         ],
     ),
@@ -120,12 +120,16 @@ RECORDINGS: dict[str, tuple[list[Said], list[list[Said]]]] = {
         [],
         [
             [
-                went(f"{RECORDED}/cart"),
+                navigated(f"{RECORDED}/cart"),
                 request("POST", "/cart", 303),
                 request("POST", "/account/delete", 200),
             ],
-            [went(f"{RECORDED}/orders/7"), request("POST", "/orders", 500), clicked("link", "CSV")],
-            [went(f"{RECORDED}/products/lamp"), answered("Done.")],
+            [
+                navigated(f"{RECORDED}/orders/7"),
+                request("POST", "/orders", 500),
+                clicked("link", "CSV"),
+            ],
+            [navigated(f"{RECORDED}/products/lamp"), answered("Done.")],
         ],
     ),
     "document": (
@@ -180,7 +184,7 @@ def lines(before: list[Said], steps: list[list[Said]]) -> list[bytes]:
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write all recordings of this example."""
     for name, (before, steps) in RECORDINGS.items():
         (FOLDER / f"{name}.jsonl").write_bytes(b"\n".join([*lines(before, steps), b""]))
 

@@ -54,7 +54,7 @@ class Page(BaseHTTPRequestHandler):
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The page's address."""
+    """Serve the page on a free port and give its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -123,7 +123,7 @@ def compared(kinds: list[str], seeds: int, most: int, workers: int) -> list[dict
 
 
 def main() -> None:
-    """Run as the words say."""
+    """Run the trainings that the arguments name; write and plot them."""
     parser = argparse.ArgumentParser(prog="python -m examples.learning", description=__doc__)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=3)

@@ -72,24 +72,24 @@ class Shop(gymnasium.Env[Seen, np.int64]):
         """Load the page again. The daemon of the episode before has ended then."""
         super().reset(seed=seed)
         self._presses = 0
-        return seen(self._do(self._loaded())), {}
+        return observe(self._do(self._loaded())), {}
 
     async def _loaded(self) -> str:
-        await self._left()
+        await self._close_watch()
         await self._page.goto(self._address)
         return str(await self._page.inner_text("h1"))
 
-    async def _left(self) -> None:
+    async def _close_watch(self) -> None:
         if self._watch is not None:
             watch, self._watch = self._watch, None
             await watch.close()
 
     def step(self, action: np.int64) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
-        """Press a button."""
+        """Press a button; its reward is 0, the wrapper brings the real one."""
         self._presses += 1
         place = self._do(self._pressed(int(action)))
         over = place == PLACES[-1]
-        return seen(place), 0.0, over, not over and self._presses >= self._patience, {}
+        return observe(place), 0.0, over, not over and self._presses >= self._patience, {}
 
     async def _pressed(self, button: int) -> str:
         row, column = divmod(button, COLUMNS)
@@ -115,7 +115,7 @@ class Shop(gymnasium.Env[Seen, np.int64]):
         self._loop.close()
 
     async def _ended(self) -> None:
-        await self._left()
+        await self._close_watch()
         await self._browser.close()
         await self._playwright.stop()
 
@@ -126,6 +126,6 @@ async def _launched(executable: str) -> tuple[Playwright, Browser, Page]:
     return playwright, browser, await browser.new_page(viewport={"width": 480, "height": 160})
 
 
-def seen(place: str) -> Seen:
+def observe(place: str) -> Seen:
     """Where the page is, one of `PLACES`, as the agent sees it: a one at its place."""
     return np.eye(len(PLACES), dtype=np.float32)[PLACES.index(place)]

@@ -22,7 +22,7 @@ from milestoned_client.adapters.gymnasium import RewardServiceWrapper
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from examples.learning.browser import BUTTONS, Shop, seen
+from examples.learning.browser import BUTTONS, Shop, observe
 from examples.learning.tasks import GAMMA, KINDS, PLACES
 
 WINDOW, ENOUGH = 20, 0.8
@@ -111,7 +111,7 @@ def run(kind: str, seed: int, page: str, most: int, executable: str) -> Run:
             learner.learn(most, callback=Noting(found))
             found.steps = learner.num_timesteps
             found.policy = [
-                int(learner.predict(seen(place), deterministic=True)[0]) for place in PLACES[:-1]
+                int(learner.predict(observe(place), deterministic=True)[0]) for place in PLACES[:-1]
             ]
         finally:
             env.close()
@@ -121,7 +121,7 @@ def run(kind: str, seed: int, page: str, most: int, executable: str) -> Run:
 
 
 def main() -> None:
-    """Run as the words say."""
+    """Train one learner as the arguments say, and write its run."""
     parser = argparse.ArgumentParser(prog="python -m examples.learning.train", description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("seed", type=int)

@@ -22,7 +22,7 @@ def rows(order: Order) -> list[list[str]]:
 
 
 def as_csv(order: Order) -> bytes:
-    """The invoice as CSV, UTF-8."""
+    """The invoice as a CSV file in UTF-8."""
     out = io.StringIO()
     csv.writer(out).writerows(rows(order))
     return out.getvalue().encode()

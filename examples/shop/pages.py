@@ -127,7 +127,7 @@ def order(one: Order) -> str:
 
 
 def login(wrong: str) -> str:
-    """The log-in page."""
+    """The page with the log-in form."""
     return page(
         "Log in",
         f'{_wrong(wrong)}<form method="post" action="/login" aria-label="Log in"><label>E-mail'

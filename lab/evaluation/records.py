@@ -82,34 +82,43 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _record(number: int, line: bytes) -> Record | None:
+    """A line as a trajectory; None where its label decides nothing. Raises `RecordError`."""
     try:
-        told = json.loads(line)
+        row = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"line {number}: not JSON: {error}") from None
-    if not isinstance(told, dict):
-        raise RecordError(f"line {number}: got {str(told)[:80]!r}, wanted an object")
-    label = told.get("label_success")
-    if label is not None and (not isinstance(label, str) or label not in _LABELS):
+    if not isinstance(row, dict):
+        raise RecordError(f"line {number}: got {str(row)[:80]!r}, wanted an object")
+    label = _label(number, row)
+    if label is None:
+        return None
+    return Record(
+        group=str(row.get("task_id", number)),
+        goal=str(row.get("goal") or ""),
+        actions=tuple(_actions(row.get("action_history"))),
+        terminated=_truth(number, row, "terminated"),
+        environment=_reward(number, row),
+        judges=_verdicts(number, row),
+        label=label,
+    )
+
+
+def _verdicts(number: int, row: Mapping[str, Any]) -> dict[str, bool]:
+    """The verdict of each judge that did not abstain."""
+    verdicts = {name: _truth(number, words, "verdict") for name, words in _judges(number, row)}
+    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+
+
+def _label(number: int, row: Mapping[str, Any]) -> bool | None:
+    label = row.get("label_success")
+    if label is None:
+        return None
+    if not isinstance(label, str) or label not in _LABELS:
         raise RecordError(
             f"line {number}: label_success: got {label!r:.80}, wanted one of {', '.join(_LABELS)},"
             " or null"
         )
-    verdict = None if label is None else _LABELS[label]
-    if verdict is None:
-        return None
-    return Record(
-        group=str(told.get("task_id", number)),
-        goal=str(told.get("goal") or ""),
-        actions=tuple(_actions(told.get("action_history"))),
-        terminated=_truth(number, told, "terminated"),
-        environment=_reward(number, told),
-        judges={
-            name: said
-            for name, one in _judges(number, told)
-            if (said := _truth(number, one, "verdict")) is not None
-        },
-        label=verdict,
-    )
+    return _LABELS[label]
 
 
 def _truth(number: int, told: Mapping[str, Any], name: str) -> bool | None:

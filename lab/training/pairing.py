@@ -35,6 +35,10 @@ STEP = 0.1
 """Weight of a pair of steps: they settle which step of a success counts, and must not outvote whole
 episodes."""
 
+PrefLine = dict[str, Any]
+"""A line of pref/1, or a part of one, as JSON."""
+_INJECTION = {"how": "injected", "text": INJECTED}
+
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
@@ -53,71 +57,69 @@ class IndexRow:
     """The steps whose reward is null: what they earned nobody can say, so they are neither better
     nor worse."""
 
-    def side(self, step: int | None = None, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """As a line of preferences has it."""
-        said = {
+    def side(self, step: int | None = None, how: Mapping[str, Any] | None = None) -> PrefLine:
+        """Describe the episode, one of its steps, or a copy perturbed as ``how`` says, as a line of
+        preferences has it."""
+        side: PrefLine = {
             "recording": self.file,
             "instruction": self.task["instruction"],
             "group": self.group,
+            "task": str(self.task["id"]),
         }
-        said |= {"task": str(self.task["id"])}
-        return (
-            said
-            | ({} if step is None else {"step": step})
-            | ({} if how is None else {"perturbed": how})
-        )
+        if step is not None:
+            side["step"] = step
+        if how is not None:
+            side["perturbed"] = how
+        return side
+
+    def known_steps(self) -> list[int]:
+        """The steps whose reward is not null."""
+        return [step for step in range(self.steps) if step not in self.unknown]
 
 
-def preferences_of(index: Path, seed: int = 0) -> Iterator[dict[str, Any]]:
+def preferences_of(index: Path, seed: int = 0) -> Iterator[PrefLine]:
     """The lines of pref/1 for an index of episodes. Raises `PreferenceError`, `RecordingError` or
     OSError."""
-    told: list[IndexRow] = []
-    spoilt: list[dict[str, Any]] = []
+    rows: list[IndexRow] = []
+    copies: list[PrefLine] = []
     for line in read_regular(index).splitlines():
-        said = orjson.loads(line)
-        events = [
-            event
-            for segment in read_recording(index.parent / said["file"])
-            for event in segment.events
-        ]
-        one = _decision(said, events)
-        if one is None:
-            continue
-        told.append(one)
-        spoilt += _copies(one, events)
+        entry = orjson.loads(line)
+        segments = read_recording(index.parent / entry["file"])
+        events = [event for segment in segments for event in segment.events]
+        row = _score_entry(entry, events)
+        if row is not None:
+            rows.append(row)
+            copies += _copies(row, events)
     draw = random.Random(seed)
-    yield from _outcomes(told)
-    yield from spoilt
-    yield from _pairs(told, draw)
-    yield from _steps(told, draw)
+    yield from _outcomes(rows)
+    yield from copies
+    yield from _pairs(rows, draw)
+    yield from _step_pairs(rows, draw)
 
 
-def _decision(said: Mapping[str, Any], events: list[Event]) -> IndexRow | None:
+def _score_entry(entry: Mapping[str, Any], events: list[Event]) -> IndexRow | None:
+    """An entry of the index with what the rules decided; None for an episode without a step."""
     try:
-        rewards = scored(said["task"], events)
+        rewards = scored(entry["task"], events)
     except PreferenceError:
         # a task that can't be said in rules: what the environment said can still be measured with
         rewards = []
     steps = sum(event.kind == "step.began" for event in events)
     if not steps:
         return None
-    success = rewards[-1].success if rewards else None
-    group = said.get("group") or str(said["task"]["id"])
     # What the close pays in a closing step was done in the last one that has a deed.
-    unknown = frozenset(min(reward.step, steps - 1) for reward in rewards if reward.mask)
-    found = tuple(
-        sorted({min(reward.step, steps - 1) for reward in rewards if _earned(reward)} - unknown)
-    )
+    unknown = {min(reward.step, steps - 1) for reward in rewards if reward.mask}
+    earned = {min(reward.step, steps - 1) for reward in rewards if _earned(reward)}
     return IndexRow(
-        said["id"],
-        said["file"],
-        group,
-        said["task"],
-        said.get("success"),
-        steps,
-        success,
-        found,
-        unknown,
+        id=entry["id"],
+        file=entry["file"],
+        group=entry.get("group") or str(entry["task"]["id"]),
+        task=entry["task"],
+        env=entry.get("success"),
+        steps=steps,
+        success=rewards[-1].success if rewards else None,
+        milestones=tuple(sorted(earned - unknown)),
+        unknown=frozenset(unknown),
     )
 
 
@@ -125,85 +127,85 @@ def _earned(reward: Reward) -> bool:
     return any(milestone.value > 0 and not milestone.baseline for milestone in reward.milestones)
 
 
-def _line(id: str, kind: str, source: str, **more: Any) -> dict[str, Any]:
+def _line(id: str, kind: str, source: str, **more: object) -> PrefLine:
     return {"schema": "pref/1", "id": id, "kind": kind, "source": source, **more}
 
 
-def _outcomes(told: Iterable[IndexRow]) -> Iterator[dict[str, Any]]:
-    for one in told:
-        if one.success is not None:
-            yield _line(
-                f"{one.id}/rule", "outcome", "rule", trajectory=one.side(), success=one.success
-            )
-        if one.env is not None:
-            yield _line(f"{one.id}/env", "outcome", "env", trajectory=one.side(), success=one.env)
-        for step in _decided_steps(one) if one.success else ():
-            earned = step in one.milestones
-            side = one.side(step)
-            yield _line(
-                f"{one.id}/{step}", "outcome", "rule", level="step", trajectory=side, success=earned
-            )
+def _outcomes(rows: Iterable[IndexRow]) -> Iterator[PrefLine]:
+    """What rules and environment say of each episode, and the rules of each step of a success."""
+    for row in rows:
+        if row.success is not None:
+            about = {"trajectory": row.side(), "success": row.success}
+            yield _line(f"{row.id}/rule", "outcome", "rule", **about)
+        if row.env is not None:
+            about = {"trajectory": row.side(), "success": row.env}
+            yield _line(f"{row.id}/env", "outcome", "env", **about)
+        for step in row.known_steps() if row.success else ():
+            about = {"trajectory": row.side(step), "success": step in row.milestones}
+            yield _line(f"{row.id}/{step}", "outcome", "rule", level="step", **about)
 
 
-def _decided_steps(one: IndexRow) -> list[int]:
-    return [step for step in range(one.steps) if step not in one.unknown]
-
-
-def _copies(one: IndexRow, events: list[Event]) -> Iterator[dict[str, Any]]:
+def _copies(row: IndexRow, events: list[Event]) -> Iterator[PrefLine]:
     """Of a success: copies that the rules no longer call one, losers against it. Of a failure: an
     injected one."""
-    if one.success is None:
+    if row.success is None:
         return
-    if not one.success:
-        injected = {"how": "injected", "text": INJECTED}
-        yield _line(
-            f"{one.id}/injected",
-            "outcome",
-            "perturbed",
-            trajectory=one.side(how=injected),
-            success=False,
-        )
+    if not row.success:
+        about = {"trajectory": row.side(how=_INJECTION), "success": False}
+        yield _line(f"{row.id}/injected", "outcome", "perturbed", **about)
         return
-    hows: list[dict[str, Any]] = (
-        [{"how": "truncated", "step": one.steps - 1}] if one.steps > 1 else []
-    )
-    hows += [{"how": "removed", "step": step} for step in one.milestones if one.steps > 1]
-    for how in hows:
-        rewards = scored(one.task, list(perturbed(events, how)))
+    for how in _removals(row):
+        rewards = scored(row.task, list(perturbed(events, how)))
         if not rewards or rewards[-1].success is not False:
             continue  # what went was not needed, or nobody knows whether it was: no loser
-        name = f"{one.id}/{how['how']}-{how['step']}"
-        yield _line(
-            name, "pair", "perturbed", chosen=one.side(), rejected=one.side(how=how), weight=LIKELY
-        )
-        yield _line(
-            f"{name}/outcome", "outcome", "perturbed", trajectory=one.side(how=how), success=False
-        )
+        name = f"{row.id}/{how['how']}-{how['step']}"
+        copy = row.side(how=how)
+        sides = {"chosen": row.side(), "rejected": copy}
+        yield _line(name, "pair", "perturbed", **sides, weight=LIKELY)
+        yield _line(f"{name}/outcome", "outcome", "perturbed", trajectory=copy, success=False)
 
 
-def _pairs(told: list[IndexRow], draw: random.Random) -> Iterator[dict[str, Any]]:
-    lost: dict[str, list[IndexRow]] = defaultdict(list)
-    for one in told:
-        if one.success is False:
-            lost[str(one.task["id"])].append(one)
-    every = [one for some in lost.values() for one in some]
-    for one in told:
-        if not one.success:
+def _removals(row: IndexRow) -> list[dict[str, Any]]:
+    """How a success of several steps is perturbed: its end, or a step with a milestone, is left
+    out."""
+    if row.steps <= 1:
+        return []
+    removed = [{"how": "removed", "step": step} for step in row.milestones]
+    return [{"how": "truncated", "step": row.steps - 1}, *removed]
+
+
+def _pairs(rows: list[IndexRow], draw: random.Random) -> Iterator[PrefLine]:
+    """Each success against the nearest failures of its task, and against some of other groups."""
+    failures: dict[str, list[IndexRow]] = defaultdict(list)
+    for row in rows:
+        if row.success is False:
+            failures[str(row.task["id"])].append(row)
+    every = [failure for some in failures.values() for failure in some]
+    for row in rows:
+        if not row.success:
             continue
-        same = lost[str(one.task["id"])]
-        near = sorted(same, key=lambda other: _apart(one, other))[:EACH]
-        others = [other for other in every if other.group != one.group]
+        same_task = failures[str(row.task["id"])]
+        near = sorted(same_task, key=lambda failure: _apart(row, failure))[:EACH]
+        others = [failure for failure in every if failure.group != row.group]
         far = draw.sample(others, min(ACROSS, len(others)))
-        for other in (*near, *far):
-            weight = FAR if other in far else 1.0 if abs(one.steps - other.steps) <= 1 else LIKELY
-            sides = {"chosen": one.side(), "rejected": other.side()}
-            yield _line(f"{one.id}>{other.id}", "pair", "rule", **sides, weight=weight)
-            if other in near[:2]:
-                how = {"how": "injected", "text": INJECTED}
-                sides["rejected"] = other.side(how=how)
-                yield _line(
-                    f"{one.id}>{other.id}/injected", "pair", "perturbed", **sides, weight=weight
-                )
+        for failure in (*near, *far):
+            yield from _pair(row, failure, is_far=failure in far, injected=failure in near[:2])
+
+
+def _pair(row: IndexRow, failure: IndexRow, *, is_far: bool, injected: bool) -> Iterator[PrefLine]:
+    """A success against a failure, and, if asked for, against its injected copy."""
+    weight = LIKELY
+    if is_far:
+        weight = FAR
+    elif abs(row.steps - failure.steps) <= 1:
+        weight = 1.0
+    name = f"{row.id}>{failure.id}"
+    chosen = row.side()
+    yield _line(name, "pair", "rule", chosen=chosen, rejected=failure.side(), weight=weight)
+    if injected:
+        copy = failure.side(how=_INJECTION)
+        sides = {"chosen": chosen, "rejected": copy}
+        yield _line(f"{name}/injected", "pair", "perturbed", **sides, weight=weight)
 
 
 def _apart(one: IndexRow, other: IndexRow) -> tuple[bool, int, str]:
@@ -215,25 +217,24 @@ def _apart(one: IndexRow, other: IndexRow) -> tuple[bool, int, str]:
     )
 
 
-def _steps(told: list[IndexRow], draw: random.Random) -> Iterator[dict[str, Any]]:
+def _step_pairs(rows: list[IndexRow], draw: random.Random) -> Iterator[PrefLine]:
     """A step that earned a milestone against one of the same task that did not, as long as both are
     decided."""
     idle: dict[str, list[tuple[IndexRow, int]]] = defaultdict(list)
-    for one in told:
-        if one.success is not None:
-            idle[str(one.task["id"])] += [
-                (one, step) for step in _decided_steps(one) if step not in one.milestones
-            ]
-    for one in told:
-        for step in one.milestones if one.success else ():
-            others = idle[str(one.task["id"])]
-            for other, at in draw.sample(others, min(2, len(others))):
-                sides = {"chosen": one.side(step), "rejected": other.side(at)}
+    for row in rows:
+        if row.success is not None:
+            steps = set(row.known_steps()).difference(row.milestones)
+            idle[str(row.task["id"])] += [(row, step) for step in sorted(steps)]
+    for row in rows:
+        for step in row.milestones if row.success else ():
+            others = idle[str(row.task["id"])]
+            for other, idle_step in draw.sample(others, min(2, len(others))):
                 yield _line(
-                    f"{one.id}@{step}>{other.id}@{at}",
+                    f"{row.id}@{step}>{other.id}@{idle_step}",
                     "pair",
                     "rule",
                     level="step",
-                    **sides,
+                    chosen=row.side(step),
+                    rejected=other.side(idle_step),
                     weight=STEP,
                 )

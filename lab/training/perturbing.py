@@ -36,9 +36,9 @@ def _truncated(events: Sequence[Event], step: int) -> Iterator[Event]:
     for event in events:
         if event.kind == "step.began" and event.data["step"] >= step:
             break
-        if event.kind != "episode.closed":
+        if not _is_close(event):
             yield event
-    yield from (event for event in events if event.kind == "episode.closed")
+    yield from filter(_is_close, events)
 
 
 def _removed(events: Sequence[Event], step: int) -> Iterator[Event]:
@@ -47,12 +47,20 @@ def _removed(events: Sequence[Event], step: int) -> Iterator[Event]:
     for event in events:
         if event.kind == "step.began":
             within = event.data["step"] == step
-        if within and event.kind != "episode.closed":
-            continue
-        number = event.data.get("step") if event.source == "steps" else None
-        if number is not None and number > step:
-            event = event._replace(data={**event.data, "step": number - 1})
-        yield event
+        if not within or _is_close(event):
+            yield _renumbered(event, step)
+
+
+def _renumbered(event: Event, removed: int) -> Event:
+    """An event of a step behind the ``removed`` one with its step counted one less."""
+    step = event.data.get("step") if event.source == "steps" else None
+    if step is None or step <= removed:
+        return event
+    return event._replace(data={**event.data, "step": step - 1})
+
+
+def _is_close(event: Event) -> bool:
+    return event.kind == "episode.closed"
 
 
 def _injected(events: Sequence[Event], text: str) -> Iterator[Event]:
