@@ -23,7 +23,7 @@ FOLDERS = (*PACKAGES, "benchmarks", "examples", "tools")
 """Functions and limits are looked at in all of these, classes and docstrings in `PACKAGES`."""
 
 MAX_SHORT_DOCSTRINGS = {
-    "agentd": 76,
+    "agentd": 47,
     "api": 127,
     "detectors": 26,
     "client": 15,
@@ -32,7 +32,7 @@ MAX_SHORT_DOCSTRINGS = {
 """How many functions of a package may have a docstring of `MAX_SHORT_WORDS` words or fewer. Lower a
 number when there are fewer, never raise one."""
 
-MAX_SHARED_CLASSES = 56
+MAX_SHARED_CLASSES = 54
 """How many classes may bear a name that an earlier one of `PACKAGES` has too. Only lower it."""
 
 MAX_SHORT_WORDS = 5
@@ -63,7 +63,6 @@ class Permitted(NamedTuple):
 
 EXCEPTIONS = (
     Permitted("*", ("Args",), "each rule's arguments, one class a rule by the SDK's convention"),
-    Permitted("agentd/sources/files/fold.py", ("seen",), "being renamed"),
     Permitted("api/pages/curve.py", ("_seen",), "being renamed"),
     Permitted("detectors/sdk/cel_cost.py", ("_until",), "being renamed"),
     Permitted("detectors/sdk/cel_plan.py", ("_taken", "_at"), "being renamed"),
