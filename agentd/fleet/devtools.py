@@ -131,7 +131,7 @@ class DevtoolsProxy:
             writer.close()
 
     def close(self) -> None:
-        """End every open connection."""
+        """Cancel every open connection; the server itself is closed by `serve_devtools`."""
         for task in tuple(self._tasks):
             task.cancel()
 

@@ -18,7 +18,7 @@ from agentd.inprocess.thread import DaemonThread, Work
 from agentd.inprocess.watch import AsyncWatch, Attaching, Watch
 from agentd.run.daemon import Opened
 from agentd.run.daemon import run as run_daemon
-from agentd.run.options import OPTIONS, read_settings
+from agentd.run.options import OPTIONS, Option, read_settings
 from agentd.run.record import record
 
 PATIENCE_S = 30.0
@@ -26,6 +26,8 @@ _NAMED = frozenset(
     ("service", "episode", "token_file", "state", "out", "files", "steps", "cdp", "profile")
 )
 """Options that `attach` has as arguments of its own, or sets itself."""
+_Text = str | Sequence[str] | None
+"""An option's value as on the command line; None: it is not given."""
 Folders = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
 
 
@@ -158,14 +160,12 @@ def _library(given: object) -> str:
 
 
 def _must_be_open(given: Any) -> None:
+    name = type(given).__name__
     is_closed = getattr(given, "is_closed", None) or getattr(given, "isClosed", None)
     if is_closed is not None and is_closed():
-        raise UsageError(f"attach: the {type(given).__name__} is closed; wanted an open one")
-    if (
-        type(given).__name__ == "Browser"
-        and hasattr(given, "is_connected")
-        and not given.is_connected()
-    ):
+        raise UsageError(f"attach: the {name} is closed; wanted an open one")
+    is_connected = getattr(given, "is_connected", None)
+    if name == "Browser" and is_connected is not None and not is_connected():
         raise UsageError("attach: the Browser is closed; wanted an open one")
 
 
@@ -185,10 +185,12 @@ _watched: dict[int, list[Harness]] = {}
 
 
 def _enter(harness: Harness) -> Callable[[], None]:
-    """Note that a browser or context is watched; gives what ends that. Raises `UsageError` where it
-    is already."""
+    """Note that a browser or context is watched; returns what ends that.
+
+    Raises `UsageError` where it is watched already.
+    """
     there = _watched.setdefault(id(harness.browser), [])
-    if any(one.scope is None or harness.scope in (None, one.scope) for one in there):
+    if any(other.scope is None or harness.scope in (None, other.scope) for other in there):
         raise UsageError(
             "attach: this browser is watched already; wanted close() on that watch first"
         )
@@ -214,51 +216,66 @@ def _settings(
     files: Folders,
     options: Mapping[str, str],
 ) -> tuple[Settings, Path]:
-    command = "run" if out is None else "record"
+    """Return the settings that the arguments of `attach` mean, and the state folder."""
     if (out is None) == (service is None):
         raise UsageError(
             "attach: wanted either service, episode, token and state, or out (a recording)"
         )
     if service is not None and not token:
         raise UsageError("attach: token is missing; wanted the episode's append token")
-    if out is not None and (episode or token or state):
+    if out is not None and any((episode, token, state)):
         raise UsageError("attach: a recording (out) has no episode, token or state of a service")
-    pairs = files.items() if isinstance(files, Mapping) else ((None, folder) for folder in files)
-    given: dict[str, str | Sequence[str] | None] = {
+    clash = sorted({"cdp", "profile"} & options.keys())
+    if clash:
+        raise UsageError(
+            f"attach: {clash[0]} is the browser that is attached to; wanted no such option"
+        )
+    given: dict[str, _Text] = {
         "service": service,
         "episode": episode,
-        "token_file": None if token is None else "(given as token)",
-        "state": None if state is None else os.fspath(state),
-        "out": None if out is None else os.fspath(out),
-        "files": [
-            os.fspath(folder) if label is None else f"{label}={os.fspath(folder)}"
-            for label, folder in pairs
-        ],
-        "steps": None if out is None else "port",
+        "state": os.fspath(state) if state else None,
+        "files": _folder_texts(files),
     }
-    if clash := {"cdp", "profile"} & options.keys():
-        raise UsageError(
-            f"attach: {sorted(clash)[0]} is the browser that is attached to; wanted no such option"
-        )
+    if token is not None:
+        given["token_file"] = "(given as token)"
+    if out is not None:
+        given |= {"out": os.fspath(out), "steps": "port"}
+    command = "run" if out is None else "record"
     settings = read_settings(command, given | _texts(command, options), environ={})
-    folder = settings.state or Path(f"{settings.out}.state")
-    return settings, folder
+    return settings, settings.state or Path(f"{settings.out}.state")
 
 
-def _texts(command: str, options: Mapping[str, Any]) -> dict[str, str | Sequence[str] | None]:
-    """The further options as the command line would have them. Raises `UsageError` for one that
-    there is not."""
-    known = [one for one in OPTIONS if command in one.commands and one.name not in _NAMED]
-    texts: dict[str, str | Sequence[str] | None] = {}
+def _folder_texts(files: Folders) -> list[str]:
+    """Return folders as values of the option --files."""
+    if isinstance(files, Mapping):
+        return [f"{label}={os.fspath(folder)}" for label, folder in files.items()]
+    return [os.fspath(folder) for folder in files]
+
+
+def _texts(command: str, options: Mapping[str, Any]) -> dict[str, _Text]:
+    """Return the further options as the command line would have them.
+
+    Raises `UsageError` for one that there is not.
+    """
+    known = {
+        option.name: option
+        for option in OPTIONS
+        if command in option.commands and option.name not in _NAMED
+    }
     for name, value in options.items():
-        option = next((one for one in known if one.name == name), None)
-        if option is None:
-            names = ", ".join(sorted(one.name for one in known))
+        if name not in known:
+            names = ", ".join(sorted(known))
             raise UsageError(f"attach: no option {name}={value!r}; there are patience_s, {names}")
-        if isinstance(value, bool) and option.flag:
-            texts[name] = "yes" if value else None
-        elif option.many and isinstance(value, list | tuple):
-            texts[name] = [str(one) for one in value]
-        elif value is not None:
-            texts[name] = str(value)
-    return texts
+    return {
+        name: _option_text(known[name], value)
+        for name, value in options.items()
+        if value is not None
+    }
+
+
+def _option_text(option: Option, value: object) -> _Text:
+    if isinstance(value, bool) and option.flag:
+        return "yes" if value else None
+    if option.many and isinstance(value, list | tuple):
+        return [str(item) for item in value]
+    return str(value)

@@ -61,11 +61,9 @@ class LoopCarrier:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, number: int, method: str, params: Message) -> None:
-        """See `Carrier`."""
         self._begin(lambda: self._reply(number, lambda: self._session.send(method, params)))
 
     def close(self) -> None:
-        """See `Carrier`."""
         self._begin(lambda: self._reply(0, self._session.detach))
 
     def _begin(self, what: Callable[[], Coroutine[Any, Any, None]]) -> None:

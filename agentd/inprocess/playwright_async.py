@@ -43,7 +43,6 @@ class AsyncPlaywright:
         return cls(context.browser, info["browserContextId"])
 
     async def carry(self, inbox: Inbox) -> Carrier:
-        """See `Harness`."""
         session = await on_loop(self._loop, self._open(inbox), (Error,))
         return LoopCarrier(self._loop, session, inbox, (Error,))
 

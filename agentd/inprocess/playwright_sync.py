@@ -48,14 +48,13 @@ class SyncPlaywright:
         return True
 
     def leave(self) -> None:
-        """Give up the session for round trips."""
+        """Detach the session that gives Playwright its turns."""
         try:
             self._ours.detach()
         except Error:
             return  # gone with its browser
 
     async def carry(self, inbox: Inbox) -> Carrier:
-        """See `Harness`."""
         opened: Future[CDPSession] = Future()
 
         def open_it() -> None:
@@ -96,11 +95,9 @@ class GreenletCarrier:
         self._inbox = inbox
 
     def send(self, number: int, method: str, params: Message) -> None:
-        """See `Carrier`."""
         self._later(number, lambda: self._session.send(method, params))
 
     def close(self) -> None:
-        """See `Carrier`."""
         self._later(0, self._session.detach)
 
     def _later(self, number: int, what: Callable[[], Any]) -> None:

@@ -50,7 +50,6 @@ class Pyppeteer:
         return cls(browser, info["browserContextId"])
 
     async def carry(self, inbox: Inbox) -> Carrier:
-        """See `Harness`."""
         session = await on_loop(self._loop, self._open(inbox), ERRORS)
         return LoopCarrier(self._loop, session, inbox, ERRORS)
 

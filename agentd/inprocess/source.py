@@ -48,7 +48,6 @@ class InProcessSource(CdpSource):
         return self._connection
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
-        """See `Source`."""
         self._sink, self._held_up = sink, False
         await super().run(sink, ready)
 
@@ -67,7 +66,7 @@ class InProcessSource(CdpSource):
             await super().before_seal(step, closing=closing)
 
     def after_seal(self, step: int) -> None:
-        """See `StepSource`."""
+        """Do nothing: what the source has to say is in the journal before the seal."""
 
     def _heard_again(self, reply: Reply) -> None:
         if self._held_up and not reply.cancelled() and reply.exception() is None:

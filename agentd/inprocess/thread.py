@@ -15,7 +15,7 @@ from agentd.session.session import Session
 T = TypeVar("T")
 Opened = Callable[[Session], None]
 Work = Callable[[asyncio.Event, Opened], Coroutine[Any, Any, object]]
-"""Runs a session until it is closed or the event is set; tells of the session as soon as it has begun."""
+"""Runs a session until it is closed or the event is set; hands it out as soon as it has begun."""
 
 
 class DaemonThread:
@@ -41,7 +41,7 @@ class DaemonThread:
 
     @property
     def session(self) -> Session | None:
-        """The session once it has begun."""
+        """The session once it has begun, None before."""
         return (
             self._session.result()
             if self._session.done() and not self._session.exception()
@@ -89,7 +89,7 @@ class DaemonThread:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more is answered."""
+        """Whether the session is over, so that nothing more is answered."""
         return self._shut
 
     def end_reason(self) -> AgentdError:
@@ -113,7 +113,7 @@ class DaemonThread:
         await self._work(self._stop, self._session.set_result)
 
     def _close(self) -> None:
-        """Let go of whoever still waits."""
+        """End the waits of all callers with the daemon's error."""
         left = asyncio.all_tasks(self._loop)
         for task in left:
             task.cancel()

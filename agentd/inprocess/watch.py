@@ -69,7 +69,7 @@ class Handle:
         await session.conductor.close(reason)
 
     def _leave_once(self) -> None:
-        """Another watch may have the browser now."""
+        """Let another watch have the browser; a second call does nothing."""
         if not self._left:
             self._left = True
             self._leave()

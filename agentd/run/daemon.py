@@ -46,9 +46,7 @@ async def run(
     assert settings.service is not None
     assert settings.state is not None
     if settings.edge is not None:
-        load_rules(
-            settings.edge
-        )  # what is wrong with it is said now, not once the service has answered
+        load_rules(settings.edge)  # to refuse a wrong one now, not once the service has answered
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:
@@ -80,7 +78,7 @@ def read_token(path: Path | None, wanted: str) -> str:
 
 
 def until_signal() -> asyncio.Event:
-    """An event that TERM and INT set."""
+    """Return an event that the signals TERM and INT set."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -89,7 +87,7 @@ def until_signal() -> asyncio.Event:
 
 
 class Daemon:
-    """Joins a session to the service."""
+    """Joins one session to the service: ships its journal, passes the service's commands on."""
 
     def __init__(
         self, settings: Settings, state: Path, service: Service, opened: Opened | None = None
@@ -163,8 +161,7 @@ class Daemon:
             closed.cancel()
 
     def _weigh(self, task: asyncio.Task[bool] | asyncio.Task[None]) -> None:
-        """A refused log stops shipping only: the journal goes on, so that nothing more is lost than
-        must be."""
+        """Note why shipping ended; the journal goes on, so that no more is lost than must be."""
         try:
             task.result()
         except (LogRefusedError, JournalError) as error:
@@ -206,7 +203,7 @@ class Daemon:
 async def _unless(
     stopped: asyncio.Task[bool], what: Callable[[], Coroutine[None, None, None]]
 ) -> bool:
-    """Await ``what()`` unless ``stopped`` comes first; whether it was awaited to its end."""
+    """Await ``what()`` unless ``stopped`` comes first; returns whether it came to its end."""
     task = asyncio.create_task(what())
     try:
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)

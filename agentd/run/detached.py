@@ -169,7 +169,7 @@ class _Child:
         return (told or lines or ["it said nothing"])[-1][:1_000]
 
     def end(self) -> None:
-        """End the daemon, unless it has ended."""
+        """End the daemon's process, unless it has ended by itself."""
         ends = time.monotonic() + END_S
         number = signal.SIGTERM
         while not self._over:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from detectors.model.kinds import KINDS
 
 
 def _files(text: str) -> tuple[str, Path]:
-    """``LABEL=DIR`` or ``DIR``."""
+    """Parse ``LABEL=DIR`` or ``DIR``, whose label is its name."""
     label, equals, folder = text.partition("=")
     if not equals or "/" in label:
         label, folder = "", text
@@ -149,7 +150,7 @@ class Option(NamedTuple):
 
     @property
     def flag_name(self) -> str:
-        """As the command line has it."""
+        """The option as the command line has it, as in ``--ready-wait``."""
         return self.metavar if self.place else "--" + self.name.strip("_").replace("_", "-")
 
 
@@ -458,6 +459,7 @@ def read_settings(
 
 
 def _check(command: str, values: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for options that do not go together."""
     if command == "devtools" and not values.get("cdp"):
         raise UsageError(
             "--cdp URL is missing: the browser whose DevTools are served, as in"
@@ -467,27 +469,31 @@ def _check(command: str, values: Mapping[str, Any]) -> None:
         raise UsageError(
             "--address-token: expected --address too, the address that the token is for"
         )
-    if values.get("cdp") and values.get("profile"):
-        raise UsageError("--cdp and --profile: wanted one of the two")
-    if values.get("socket") and values.get("port"):
-        raise UsageError("--port and --socket: wanted one of the two")
-    if values.get("screen") == "cdp" and not (values.get("cdp") or values.get("profile")):
+    for first, second in (("cdp", "profile"), ("port", "socket")):
+        if values.get(first) and values.get(second):
+            raise UsageError(f"--{first} and --{second}: wanted one of the two")
+    if values.get("screen") == "cdp" and not values.keys() & {"cdp", "profile"}:
         raise UsageError(
             "--screen cdp: wanted --cdp or --profile too, which say where the browser is"
         )
-    labels = [label for label, _ in values.get("files", ())]
-    if twice := {label for label in labels if labels.count(label) > 1}:
+    _check_folders(values.get("files", ()))
+    if values.get("steps", "auto") not in ("auto", "port"):
+        raise UsageError(f"--steps {values['steps']}: wanted auto or port")
+    if values.get("journal_after", "keep") not in ("keep", "remove"):
+        raise UsageError(f"--journal-after {values['journal_after']}: wanted keep or remove")
+
+
+def _check_folders(folders: Sequence[tuple[str, Path]]) -> None:
+    """Raise `UsageError` where two folders have one label, or one lies in another."""
+    counts = Counter(label for label, _ in folders)
+    twice = sorted(label for label, count in counts.items() if count > 1)
+    if twice:
         raise UsageError(
-            f"--files: the label {sorted(twice)[0]!r} stands for two directories; wanted LABEL=DIR"
+            f"--files: the label {twice[0]!r} stands for two directories; wanted LABEL=DIR"
         )
-    paths = sorted(path for _, path in values.get("files", ()))
-    for outer, inner in itertools.pairwise(paths):
+    for outer, inner in itertools.pairwise(sorted(path for _, path in folders)):
         if inner.is_relative_to(outer):
             raise UsageError(
                 f"--files {inner}: lies in {outer}, which is watched with all that is in it;"
                 " wanted one"
             )
-    if values.get("steps", "auto") not in ("auto", "port"):
-        raise UsageError(f"--steps {values['steps']}: wanted auto or port")
-    if values.get("journal_after", "keep") not in ("keep", "remove"):
-        raise UsageError(f"--journal-after {values['journal_after']}: wanted keep or remove")

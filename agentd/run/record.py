@@ -139,7 +139,7 @@ def _episode(state: Path) -> str:
 
 
 def _texts(journal: Journal) -> Iterator[bytes]:
-    """All segments of ``journal``."""
+    """Yield the texts of all segments of ``journal``, in order."""
     through = 0
     while (cut := journal.next_cut(through)) is not None:
         yield journal.text(cut)

@@ -1,5 +1,4 @@
-"""The control port: where the harness beside the daemon says what it does, one short request a
-word.
+"""The control port: where the harness beside the daemon reports what it does, a request each.
 
 127.0.0.1 only, or a Unix socket that its owner alone may open; and only with the control token,
 which lies in the state directory for the owner alone.
@@ -63,7 +62,7 @@ class Health(NamedTuple):
 
 
 def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
-    """The port's application. Every route but the bare health check wants ``token`` as bearer."""
+    """Make the port's application; every route but the bare health check needs ``token``."""
     routes = _Routes(conductor, token, health)
     return Starlette(
         routes=[
@@ -81,6 +80,8 @@ def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
 
 
 class _Routes:
+    """The handlers of the port's routes."""
+
     def __init__(self, conductor: Conductor, token: str, health: Health) -> None:
         self._conductor = conductor
         self._expected = f"Bearer {token}".encode()
@@ -137,20 +138,16 @@ class _Routes:
     async def close(self, request: Request) -> Response:
         self._authorize(request)
         body = await body_of(request, {"reason": (str,), "truncated": (bool,)})
-        reason, truncated = (
-            body.get("reason", "closed by the harness"),
-            body.get("truncated", False),
-        )
+        reason = body.get("reason", "closed by the harness")
+        truncated = body.get("truncated", False)
         return _as_response(await self._conductor.close(reason, truncated=truncated))
 
     async def ready(self, request: Request) -> Response:
         self._authorize(request)
-        wait = request.query_params.get("wait_ms", "0")
-        if not (wait.isascii() and wait.isdecimal()) or len(wait) > 9 or int(wait) > WAIT_MS:
-            raise field_problem("wait_ms", wait, f"milliseconds from 0 to {WAIT_MS}")
+        wait_ms = _parse_wait(request.query_params.get("wait_ms", "0"))
         sources = self._health.sources
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(int(wait) / 1000):
+            async with asyncio.timeout(wait_ms / 1000):
                 while not (sources.ready or self._conductor.closed.is_set()):
                     await sources.changed.wait()
         return answer(
@@ -162,11 +159,20 @@ class _Routes:
 
 
 def _step_of(request: Request) -> int:
-    """The step that the path names. Not Starlette's ``int``: of any number of digits Python makes
-    no number."""
+    """Return the step that the path names.
+
+    Not by Starlette's ``int``: Python makes no number of any number of digits.
+    """
     text = request.path_params["step"]
     if not (text.isascii() and text.isdecimal() and len(text) <= STEP_DIGITS):
         raise field_problem("step", text, f"a whole number of at most {STEP_DIGITS} digits")
+    return int(text)
+
+
+def _parse_wait(text: str) -> int:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= 9
+    if not is_number or int(text) > WAIT_MS:
+        raise field_problem("wait_ms", text, f"milliseconds from 0 to {WAIT_MS}")
     return int(text)
 
 
@@ -198,8 +204,8 @@ class _Server(uvicorn.Server):
         """Listen with a longer queue than asyncio, which accepts as many at a time as its queue is
         long."""
         await super().startup(sockets)
-        for one in sockets or ():
-            one.listen(QUEUE)
+        for socket_ in sockets or ():
+            socket_.listen(QUEUE)
 
 
 class ControlPort:
@@ -215,20 +221,24 @@ class ControlPort:
         self._socket = _listener(where) if isinstance(where, int) else _unix_listener(where)
         self.where: int | Path = where if isinstance(where, Path) else self._socket.getsockname()[1]
         config = uvicorn.Config(
-            app, http=protocol_for(token, body_s), ws="none", lifespan="off", log_config=None, access_log=False,
-            backlog=BACKLOG, timeout_graceful_shutdown=1,
-        )  # fmt: skip
+            app,
+            http=protocol_for(token, body_s),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=1,
+        )
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
 
     @property
     def address(self) -> str:
-        """Where it listens, for people."""
-        return (
-            f"unix:{self.where}"
-            if isinstance(self.where, Path)
-            else f"http://127.0.0.1:{self.where}"
-        )
+        """Where it listens, for people: an address or a socket's path."""
+        if isinstance(self.where, Path):
+            return f"unix:{self.where}"
+        return f"http://127.0.0.1:{self.where}"
 
     def start(self) -> None:
         """Serve from now on; requests that came before wait in the listening socket."""
@@ -302,8 +312,10 @@ def _remove_left(path: Path) -> None:
 
 
 def control_token(state: Path) -> str:
-    """The token of ``state``'s control port, made on the first start, readable by the owner
-    alone."""
+    """Return the token of ``state``'s control port.
+
+    It is made on the first start, readable by the owner alone.
+    """
     path = state / "control.token"
     if path.exists():
         return path.read_text().strip()
@@ -316,9 +328,12 @@ def control_token(state: Path) -> str:
 
 def announce(state: Path, where: int | Path, episode: str) -> None:
     """Write agentd.json, whole or not at all: {port or socket, pid, episode}."""
+    announced: dict[str, Any] = {}
+    if isinstance(where, int):
+        announced["port"] = where
+    else:
+        announced["socket"] = str(where.absolute())
+    announced |= {"pid": os.getpid(), "episode": episode}
     fresh = state / "agentd.json.new"
-    place: dict[str, Any] = (
-        {"port": where} if isinstance(where, int) else {"socket": str(where.absolute())}
-    )
-    fresh.write_bytes(orjson.dumps({**place, "pid": os.getpid(), "episode": episode}))
+    fresh.write_bytes(orjson.dumps(announced))
     fresh.replace(state / "agentd.json")

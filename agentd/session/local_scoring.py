@@ -1,5 +1,4 @@
-"""What the edge computes: with ``--edge TASK.json`` the daemon scores its own journal and says so
-in it.
+"""Local scoring: with ``--edge TASK.json`` the daemon scores its own journal and records it there.
 
 A hint and nothing more: the service pays what it computed itself, and shows where the two differ.
 Most daemons are not given the rules at all; who gives them lets nobody but the daemon's user read
@@ -36,33 +35,35 @@ MAX_TASK = 16 << 20
 
 
 def load_rules(path: Path, option: str = "--edge") -> Ruleset:
-    """The rules of a task as the service gives it (``GET /v1/tasks/ID``), or of its ``task``.
+    """Load the rules of a task as the service gives it (``GET /v1/tasks/ID``), or of its ``task``.
 
     Raises `UsageError`, which names the ``option`` that the path was given by.
     """
     try:
-        # What rules are made of comes with the extra `api`: a daemon without a task does without.
-        from detectors.sdk.plugins import GROUP, Found, take
-        from detectors.task.ruleset import compile_task
-        from detectors.task.task_json import task_from_json
-
-        # The service may score by rules of others; a hint that is made without them would be
-        # another.
-        take(
-            Found(one.name, one.dist.name, one.dist.version, one.load)
-            for one in entry_points(group=GROUP)
-            if one.dist
-        )
-        said = orjson.loads(read_regular(path, MAX_TASK))
-        return compile_task(
-            task_from_json(said.get("task", said) if isinstance(said, dict) else said)
-        )
+        return _compile(path)
     except ImportError as error:
         raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[api]'") from None
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}; wanted a task as JSON") from None
     except (DetectorError, NotRegularError, orjson.JSONDecodeError) as error:
         raise UsageError(f"{option} {path}: {error}") from None
+
+
+def _compile(path: Path) -> Ruleset:
+    # What rules are made of comes with the extra `api`: a daemon without a task does without.
+    from detectors.sdk.plugins import GROUP, Found, take
+    from detectors.task.ruleset import compile_task
+    from detectors.task.task_json import task_from_json
+
+    # The service may score by rules of others; a hint that is made without them would be another.
+    take(
+        Found(entry.name, entry.dist.name, entry.dist.version, entry.load)
+        for entry in entry_points(group=GROUP)
+        if entry.dist
+    )
+    content = orjson.loads(read_regular(path, MAX_TASK))
+    task = content.get("task", content) if isinstance(content, dict) else content
+    return compile_task(task_from_json(task))
 
 
 class Edge:
@@ -82,7 +83,7 @@ class Edge:
             asyncio.get_running_loop().call_soon(self._compute)
 
     def _compute(self) -> None:
-        """Take in what is on disk, and say what each newly sealed step is worth."""
+        """Feed what is on disk to the engine, and record what each newly sealed step is worth."""
         if self._stopped or not self._recorder.flush():
             return  # on a full disk: with the next seal
         try:

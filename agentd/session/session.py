@@ -1,5 +1,4 @@
-"""One episode as the daemon runs it, with a service or without: the parts, wired, started and
-stopped."""
+"""One episode as the daemon runs it, with a service or without: its parts, started and stopped."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 class Session:
-    """``hears`` None in ``plan`` means every kind disturbs a step's quiet."""
+    """The parts of one episode; ``hears`` None in ``plan``: every kind disturbs a step's quiet."""
 
     def __init__(
         self, settings: Settings, state: Path, episode: str, plan: Mapping[str, Any]
@@ -45,16 +44,18 @@ class Session:
         self.journal = Journal(state / "journal.sqlite3", episode, max_bytes=settings.journal_max)
         _, boot, _ = self.journal.clock_marks()
         self.may_lack = self.journal.last == 0 or not boot or boot != boot_id()
-        """Whether the service may have more than the journal: a new journal, or one from before a boot."""
+        """Whether the service may have more than the journal, as after a boot, or of a new one."""
         self.recorder = Recorder(self.journal)
-        self.edge = (
-            None if settings.edge is None else Edge(self.recorder, load_rules(settings.edge))
-        )
+        self.edge: Edge | None = None
+        if settings.edge is not None:
+            self.edge = Edge(self.recorder, load_rules(settings.edge))
         self.steps = Steps()
         self._seen_step: int | None = None
-        lacking, needed = unwatched(settings, plan), plan.get("hears") is not None
         self.supervisor = Supervisor(
-            sources_of(settings, plan), self.recorder, lacking, needed=needed
+            sources_of(settings, plan),
+            self.recorder,
+            unwatched(settings, plan),
+            needed=plan.get("hears") is not None,
         )
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
@@ -85,8 +86,10 @@ class Session:
             self.supervisor.remind(self.journal.rows)
 
     def adopted(self, lacking: int, step: int | None) -> None:
-        """Told by the shipper that the journal lost its tail: say so, and that every source was
-        blind."""
+        """Record that the journal lost its last events, as the shipper found.
+
+        ``lacking``: how many events; ``step``: the last step that the service has seen.
+        """
         self._seen_step = step
         reason = (
             f"the journal lost its last {lacking} events, which the service has; what followed them"
@@ -111,13 +114,15 @@ class Session:
         log.info("Listening for the harness.", address=self._port.address, state=str(self._state))
 
     async def _keep_ready_file(self) -> None:
-        file, there = self._state / READY, False
+        file = self._state / READY
+        is_shown = False
         while True:
-            changed, ready = self.supervisor.changed, self.supervisor.ready
-            if ready == there:
+            changed = self.supervisor.changed
+            ready = self.supervisor.ready
+            if ready == is_shown:
                 await changed.wait()
             elif self._show_ready(file, ready):
-                there = ready
+                is_shown = ready
             else:
                 await asyncio.sleep(RETRY_S)
 
@@ -139,7 +144,7 @@ class Session:
         return True
 
     def health(self) -> dict[str, Any]:
-        """What /healthz says to who knows the token."""
+        """Return what /healthz answers to who knows the token."""
         return {
             "episode": self.journal.episode,
             "through": self.journal.last,
@@ -149,12 +154,12 @@ class Session:
         }
 
     async def stop_sources(self) -> None:
-        """See nothing more; what was seen goes to disk."""
+        """Stop all sources, and put what they reported on disk."""
         await self.supervisor.stop()
         self.recorder.flush()
 
     async def stop(self) -> None:
-        """Close the port and the journal."""
+        """Stop the sources, close the port and the journal."""
         if self._readiness is not None:
             self._readiness.cancel()
         await self.supervisor.stop()

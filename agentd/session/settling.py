@@ -1,8 +1,8 @@
-"""When a step is complete: its sources are fenced, then nothing heard for ``quiet_ms``, at most
+"""When a step is complete: its sources are fenced, then no event came for ``quiet_ms``, at most
 ``settle_ms``.
 
-One timer, moved on when it finds that something was heard meanwhile; events themselves only note
-the time.
+One timer, moved on when it finds that an event came meanwhile; events themselves only note the
+time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Why = Literal["quiet", "settle_ms"]
 Seal = Callable[[Why], Awaitable[None]]
 
 OWN = ("journal", "steps", "screen", "visual")
-"""Sources whose events are words of the harness and the daemon, or its own doing, not effects of an action."""
+"""Sources whose events come of the harness and the daemon themselves, not of an action."""
 
 
 class Sealer:
@@ -30,14 +30,14 @@ class Sealer:
         self._task: asyncio.Task[None] | None = None
 
     def on_event(self, source: str, kind: str) -> None:
-        """A listener for the recorder."""
+        """Note the time of an event that disturbs the quiet; a listener of the recorder's."""
         if source not in OWN and (self._hears is None or kind in self._hears):
             self._heard_at = asyncio.get_running_loop().time()
 
     def start(
         self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Seal
     ) -> None:
-        """From now on wait for the quiet, then for ``last``, and call ``seal`` once, unless `stop`
+        """Wait for the quiet in a task, then for ``last``, and call ``seal`` once, unless `stop`
         comes first."""
         self.stop()
         self._task = asyncio.create_task(self._settle(fence, last, seal), name="seal")
@@ -45,22 +45,22 @@ class Sealer:
     async def _settle(
         self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Seal
     ) -> None:
-        loop = asyncio.get_running_loop()
-        ended = loop.time()
+        ended = asyncio.get_running_loop().time()
         await fence()
-        if self._quiet_s == 0:
-            await last()
-            await seal("quiet")
-            return
-        while True:
-            quiet_at = max(ended, self._heard_at) + self._quiet_s
-            due = min(quiet_at, ended + self._settle_s)
-            if loop.time() >= due:
-                break
-            await asyncio.sleep(due - loop.time())
-        why: Why = "quiet" if loop.time() >= quiet_at else "settle_ms"
+        why: Why = "quiet" if self._quiet_s == 0 else await self._wait_quiet(ended)
         await last()
         await seal(why)
+
+    async def _wait_quiet(self, ended: float) -> Why:
+        """Wait for the quiet of a step that ended at ``ended``, or for the end of patience."""
+        loop = asyncio.get_running_loop()
+        settled_at = ended + self._settle_s
+        while True:
+            quiet_at = max(ended, self._heard_at) + self._quiet_s
+            due = min(quiet_at, settled_at)
+            if loop.time() >= due:
+                return "quiet" if loop.time() >= quiet_at else "settle_ms"
+            await asyncio.sleep(due - loop.time())
 
     @property
     def waiting(self) -> bool:

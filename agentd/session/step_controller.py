@@ -1,7 +1,7 @@
-"""What the harness says, put in order: one thing at a time, sources fenced first, on disk before it
-is answered.
+"""What the harness reports, in order: one thing at a time, sources fenced first, on disk before the
+answer.
 
-Both the loopback port and the service's channel speak through here.
+Both the loopback port and the service's channel call this.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NotKeptError(Exception):
 
 
 class Said(NamedTuple):
-    """The answer: the step that it belongs to (None before step 0) and the event's number."""
+    """An answer: the step that it belongs to (None before step 0) and the event's number."""
 
     step: int | None
     seq: int
@@ -43,8 +43,10 @@ class Sources(Protocol):
 
 
 class Conductor:
-    """``closed`` is set with ``episode.closed``. What no segment could hold raises
-    `agentd.core.wire_limits.UnfitError`."""
+    """Begins, ends, seals and closes; ``closed`` is set with ``episode.closed``.
+
+    An event that no segment could hold raises `agentd.core.wire_limits.UnfitError`.
+    """
 
     def __init__(self, recorder: Recorder, steps: Steps, sealer: Sealer, sources: Sources) -> None:
         self.recorder = recorder
@@ -70,8 +72,8 @@ class Conductor:
                 self._go_on()
 
     def _go_on(self) -> None:
-        """What is numbered has happened, and what follows from it follows, also where the disk did
-        not take it yet."""
+        """Close or settle as the steps are now, also where the disk did not take them yet: what is
+        numbered has happened."""
         if self.steps.closed:
             self.closed.set()
         elif self.steps.ended and not self.steps.sealed and not self._sealer.waiting:
@@ -85,7 +87,9 @@ class Conductor:
             if not self.steps.begins(step):
                 return self._again("step.began")
             await self._finish("next")
-            data = {"step": self.steps.next} | ({} if action is None else {"action": action})
+            data: dict[str, Any] = {"step": self.steps.next}
+            if action is not None:
+                data["action"] = action
             return self._say("step.began", data, command)
 
     async def end(self, step: int | None = None, command: int | None = None) -> Said:
@@ -117,19 +121,24 @@ class Conductor:
                 self._say("step.ended", {"step": self.steps.current}, None)
             await self._finish(None)
             await self._sources.before_seal(self.steps.current, closing=True)
-            data = {"reason": reason} | ({"truncated": True} if truncated else {})
+            data: dict[str, Any] = {"reason": reason}
+            if truncated:
+                data["truncated"] = True
             return self._say("episode.closed", data, None, source="journal")
 
     async def wait_sealed(self, step: int) -> int | None:
-        """Wait until ``step`` is sealed; its ``step.sealed``'s number, None if the episode went on
-        without one."""
+        """Wait until ``step`` is sealed; returns the number of its ``step.sealed``, None if the
+        episode went on without one."""
         while self.steps.current == step and not self.steps.sealed and not self.steps.closed:
             await self._changed.wait()
         return self.steps.seq_of("step.sealed") if self.steps.current == step else None
 
     async def _finish(self, why: str | None) -> None:
-        """Fence what came before a boundary; where ``why`` is given, the open step ends here: its
-        sources have their say, and it is sealed if it was still settling."""
+        """Fence what came before a boundary.
+
+        Where ``why`` is given, the open step ends here: its sources do their last work, and it is
+        sealed if it was still settling.
+        """
         self._sealer.stop()
         await self._sources.fence()
         if why is None or self.steps.current is None or self.steps.sealed:
@@ -139,7 +148,7 @@ class Conductor:
             self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
 
     async def _last(self) -> None:
-        """What the sources do before a seal; once a step, however often its seal is begun."""
+        """Have the sources do their work before a seal, once a step, however often that begins."""
         if self._ready_for != self.steps.current:
             await self._sources.before_seal(self.steps.current)
             self._ready_for = self.steps.current
@@ -147,18 +156,18 @@ class Conductor:
     async def _seal(self, why: Why) -> None:
         """Journal the seal; where it takes none, try until it does: somebody waits for the
         reward."""
-        told = False
+        is_logged = False
         while not self.steps.sealed:
             try:
                 self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
             except NotKeptError as error:
-                if not told:
+                if not is_logged:
                     log.error(
                         "The step cannot be sealed in the journal yet.",
                         step=self.steps.current,
                         why=str(error),
                     )
-                    told = True
+                    is_logged = True
                 if not self.steps.sealed:
                     await asyncio.sleep(RETRY_S)
 
@@ -167,7 +176,7 @@ class Conductor:
         return self._wait_durable(self.steps.seq_of(kind) or 0)
 
     def _wait_durable(self, seq: int) -> Said:
-        """The answer about event ``seq``, once it is on disk. Raises `NotKeptError`."""
+        """Return the answer about event ``seq``, once it is on disk. Raises `NotKeptError`."""
         if self.recorder.journal.pending and not self.recorder.flush():
             raise NotKeptError(self.recorder.journal.full or "the disk is full")
         return Said(self.steps.current, seq)
@@ -177,7 +186,7 @@ class Conductor:
     ) -> Said:
         if command is not None:
             data["command"] = command
-        line_of(0, source, kind, 0, data)  # refused by its words, rather than counted as lost
+        line_of(0, source, kind, 0, data)  # refused with the reason, rather than counted as lost
         seq = self.recorder.append(source, kind, data)
         if seq is None:
             raise NotKeptError(self.recorder.journal.full or "the journal reached its cap")

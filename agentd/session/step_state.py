@@ -1,7 +1,6 @@
-"""The life of steps as a pure state machine: which number may begin or end next, and what is only
-said twice.
+"""The life of steps as a pure state machine: which number may begin or end next, what is a repeat.
 
-It decides; who asks journals the event and then tells it the number (`Steps.note`). Rebuilt by
+It decides; the caller journals the event and then notes its number (`Steps.note`). Rebuilt by
 noting the journal's events in order, so that a restarted daemon knows where it was.
 """
 
@@ -12,8 +11,8 @@ from typing import Any
 
 
 class StepError(Exception):
-    """A step that cannot begin or end now; ``wanted`` says what could, ``field`` and ``value`` what
-    was said."""
+    """A step that cannot begin or end now; ``wanted``: which could, ``field`` and ``value``: which
+    was asked for."""
 
     def __init__(self, value: int | None, wanted: str, field: str = "step") -> None:
         super().__init__(f"{field} is {value}, wanted {wanted}")
@@ -43,8 +42,8 @@ class Steps:
         """Follow one journalled event of the steps or the journal."""
         self.command = max(self.command, data.get("command") or 0)
         if kind == "step.began":
-            self.current, self.ended, self.sealed = data["step"], False, False
-            self._seqs = {kind: seq}
+            self._set_current(data["step"])
+            self._seqs[kind] = seq
         elif kind in ("step.ended", "step.sealed"):
             self.ended = True
             self.sealed = self.sealed or kind == "step.sealed"
@@ -56,16 +55,16 @@ class Steps:
             self._calls[kind, data["call"]] = seq
 
     def seq_of(self, kind: str) -> int | None:
-        """The number of that event of the current step, if it happened."""
+        """Return the number of that event of the current step, if it happened."""
         return self._seqs.get(kind)
 
     def call_seq(self, kind: str, call: str) -> int | None:
-        """The number of the tool event of that kind and call id, if it happened."""
+        """Return the number of the tool event of that kind and call id, if it happened."""
         return self._calls.get((kind, call))
 
     def begins(self, step: int | None) -> bool:
-        """Whether ``step`` (None: the next) begins now; False: it is the current one, said
-        again."""
+        """Return whether ``step`` (None: the next) begins now; False: it is the current one,
+        reported again. Raises `StepError`."""
         self.must_be_open()
         if step is None or step == self.next:
             return True
@@ -74,7 +73,7 @@ class Steps:
         raise StepError(step, f"{self.next} (the next step)")
 
     def ends(self, step: int | None) -> bool:
-        """Whether ``step`` ends now; False: it has ended before."""
+        """Return whether ``step`` ends now; False: it has ended before. Raises `StepError`."""
         self.must_be_open()
         if self.current is None:
             raise StepError(step, "a step that has begun: none has")
@@ -83,7 +82,7 @@ class Steps:
         raise StepError(step, f"{self.current} (the step that began last)")
 
     def must_be_open(self) -> None:
-        """Raises `StepError` if the episode is closed."""
+        """Raise `StepError` if the episode is closed."""
         if self.closed:
             raise StepError(self.current, "an open episode: this one is closed")
 
@@ -91,4 +90,10 @@ class Steps:
         """Go on from the step that the service saw last; whether it ended is not known, so it has
         not."""
         if step is not None and (self.current is None or step > self.current):
-            self.current, self.ended, self.sealed, self._seqs = step, False, False, {}
+            self._set_current(step)
+
+    def _set_current(self, step: int) -> None:
+        self.current = step
+        self.ended = False
+        self.sealed = False
+        self._seqs = {}

@@ -1,5 +1,4 @@
-"""The supervisor: each source in a task of its own, so that one fails alone, and its blindness is
-on record.
+"""The supervisor: each source in a task of its own, so that one fails alone, with a gap on record.
 
 A source is a gap until it is ready, again from the moment it is lost, and after a restart of the
 daemon. Here stands the one broad ``except`` of the daemon: a source is code at the mercy of a
@@ -24,7 +23,8 @@ from detectors.model.kinds import KINDS
 
 FENCE_S = 0.1
 SEAL_S = 10.0
-"""The longest that all work before one seal may take together, in seconds; each source keeps to its own budget."""
+"""The longest that all work before one seal may take together, in seconds; each source has a budget
+of its own."""
 MAX_RETRY_S = 2.0
 """The longest wait before a lost source is tried again, in seconds; the first is 0.1."""
 
@@ -58,12 +58,9 @@ def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
 
 
 def _own(settings: Settings) -> list[Path]:
-    """What the daemon itself writes."""
-    own = [
-        path.resolve()
-        for path in (settings.state, settings.token_file, settings.out)
-        if path is not None
-    ]
+    """List what the daemon itself writes."""
+    paths = [settings.state, settings.token_file, settings.out]
+    own = [path.resolve() for path in paths if path is not None]
     if settings.out is not None:
         own.append(settings.out.resolve().with_name(settings.out.name + ".state"))
     return own
@@ -110,14 +107,13 @@ def _probes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
         return None
     from agentd.sources.probes import ProbesSource
 
-    files, allowed, line = dict(settings.files), settings.allow_commands, settings.line
     return ProbesSource(
         plan,
         cdp=settings.cdp,
         profile=settings.profile,
-        files=files,
-        allow_commands=allowed,
-        line=line,
+        files=dict(settings.files),
+        allow_commands=settings.allow_commands,
+        line=settings.line,
     )
 
 
@@ -135,10 +131,14 @@ TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
 
 
 def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
-    """The sources that the settings ask for."""
-    plan = {**plan, "mask": [*(plan.get("mask") or ()), *settings.mask]}
-    plan["visual"] = settings.visual_max if settings.visual else 0
-    return [source for make in TABLE.values() if (source := make(settings, plan)) is not None]
+    """Make the sources that the settings and the task's plan ask for."""
+    plan = {
+        **plan,
+        "mask": [*(plan.get("mask") or ()), *settings.mask],
+        "visual": settings.visual_max if settings.visual else 0,
+    }
+    made = (make(settings, plan) for make in TABLE.values())
+    return [source for source in made if source is not None]
 
 
 _HOW = {
@@ -154,24 +154,12 @@ _HOW = {
 
 
 def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
-    """The sources that the task's rules hear and that nobody told the daemon to watch, with the
-    reason."""
-    by_browser = (settings.cdp, settings.profile, settings.connect)
-    given = {
-        "cdp": any(way is not None for way in by_browser),
-        "files": bool(settings.files),
-        "ax": settings.desktop,
-    }
-    given |= {
-        name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")
-    }
-    given["probe"] = bool(plan.get("probes"))
-    given["reader"] = bool(settings.files and plan.get("file_reads"))
-    heard = plan.get("hears")
-    # A recording made for no task in particular may be scored by any.
-    needed = (
-        set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}
-    )
+    """Return the sources that the task needs and the daemon was not given, each with the reason."""
+    given = _given_sources(settings, plan)
+    kinds = plan.get("hears")
+    needed = set(TABLE)  # a recording made for no task in particular may be scored by any
+    if kinds is not None:
+        needed = {KINDS[kind].source for kind in kinds if kind in KINDS}
     return {
         name: f"not watched: the daemon was given no {_HOW[name]}"
         for name in TABLE
@@ -179,12 +167,27 @@ def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-class Supervisor:
-    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now, each with the
-    reason.
+def _given_sources(settings: Settings, plan: Mapping[str, Any]) -> dict[str, bool]:
+    """Return for each source whether it is watched, as the makers of `TABLE` decide."""
+    by_browser = (settings.cdp, settings.profile, settings.connect)
+    return {
+        "cdp": any(way is not None for way in by_browser),
+        "files": bool(settings.files),
+        "ax": settings.desktop,
+        "processes": settings.processes is not None,
+        "clipboard": settings.clipboard is not None,
+        "screen": settings.screen is not None,
+        "probe": bool(plan.get("probes")),
+        "reader": bool(settings.files and plan.get("file_reads")),
+    }
 
-    ``changed`` is set, and made anew, whenever one of them begins or ends. ``unwatched``: sources
-    that nobody gave, with the reason; ``needed``: a task leans on them (a recording on none).
+
+class Supervisor:
+    """Runs ``sources`` until `stop`.
+
+    ``gaps``: sources that see nothing now, each with the reason; ``changed`` is set, and made anew,
+    whenever a gap begins or ends. ``unwatched``: sources that the daemon was not given, with the
+    reason; ``needed``: whether a task depends on them (a recording on none).
     """
 
     def __init__(
@@ -265,14 +268,14 @@ class Supervisor:
         names = {source.name for source in self._sources}
         alarms: dict[tuple[str, str | None], None] = {}
         for _, kind, data in events:
+            key = (data.get("source", ""), data.get("of"))
             if kind == "alarm.raised":
-                alarms[data["source"], data.get("of")] = None
+                alarms[key] = None
             elif kind == "alarm.ended":
-                alarms.pop((data["source"], data.get("of")), None)
-            if "of" in data:
-                # partial gaps end with their source's own, which follows, and are told anew
-                continue
-            if kind == "gap.began":
+                alarms.pop(key, None)
+            elif "of" in data:
+                continue  # partial gaps end with their source's own, and are reported anew
+            elif kind == "gap.began":
                 self.gaps[data["source"]] = data["reason"]
                 names.add(data["source"])
             elif kind == "gap.ended":
@@ -280,9 +283,8 @@ class Supervisor:
         for name in sorted(names):
             self.began(name, "daemon restarted")
         for name, of in alarms:
-            self._recorder.append(
-                "journal", "alarm.ended", {"source": name} | ({} if of is None else {"of": of})
-            )
+            part = {} if of is None else {"of": of}
+            self._recorder.append("journal", "alarm.ended", {"source": name, **part})
 
     def start(self) -> None:
         """Start every source; each is a gap until it is ready."""
@@ -296,9 +298,8 @@ class Supervisor:
                 )
         for source in self._sources:
             self.began(source.name, "starting")
-            self._tasks.append(
-                asyncio.create_task(self._keep(source), name=f"source {source.name}")
-            )
+            keeping = self._keep(source)
+            self._tasks.append(asyncio.create_task(keeping, name=f"source {source.name}"))
         self._started = True
         self._change()
 
@@ -328,9 +329,8 @@ class Supervisor:
                 )
             log.warning("The source sees nothing; trying again.", source=source.name, why=reason)
             self.began(source.name, reason)
-            self.gaps[source.name] = (
-                reason  # what keeps it from seeing now, and no longer that it starts
-            )
+            # What keeps it from seeing now, and no longer that it starts.
+            self.gaps[source.name] = reason
             await backoff.wait()
 
     async def fence(self) -> None:
@@ -350,50 +350,57 @@ class Supervisor:
                 log.warning("A fence failed.", why=f"{type(failed).__name__}: {failed}")
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
-        """Let the sources that work at the ends of steps do so, at most `SEAL_S`; blind ones are
-        not asked."""
-        sources = [
-            one
-            for one in self._sources
-            if isinstance(one, StepSource) and one.name not in self.gaps
-        ]
-        if not sources:
+        """Let the sources that work at the ends of steps do so, at most `SEAL_S`.
+
+        Those with a gap are not asked. Work that fails or takes too long is a `journal.dropped`.
+        """
+        works = {
+            asyncio.create_task(source.before_seal(step, closing=closing)): name
+            for name, source in self._step_sources()
+        }
+        if not works:
             return
-        works = [
-            asyncio.create_task(source.before_seal(step, closing=closing)) for source in sources
-        ]
         try:
             await asyncio.wait(works, timeout=SEAL_S)
         finally:
             for work in works:
                 work.cancel()
-        for source, work in zip(sources, works, strict=True):
-            failed = work.exception() if work.done() and not work.cancelled() else None
-            if work.done() and failed is None:
-                continue
-            # What it would have said is lost: the step must not count as seen.
-            why = (
-                "overstayed its budget"
-                if failed is None
-                else f"failed: {type(failed).__name__}: {failed}"
-            )
-            lost = {
-                "source": source.name,
-                "count": 1,
-                "reason": f"its work at a step's end {why}"[:500],
-            }
-            self._recorder.append("journal", "journal.dropped", lost)
-            log.warning("Work at a step's end is lost.", source=source.name, why=why)
+        for work, name in works.items():
+            why = _why_lost(work)
+            if why is not None:
+                self._record_lost_work(name, why)
+
+    def _step_sources(self) -> list[tuple[str, StepSource]]:
+        """Return the sources that work at the ends of steps, but those with a gap."""
+        return [
+            (source.name, source)
+            for source in self._sources
+            if isinstance(source, StepSource) and source.name not in self.gaps
+        ]
+
+    def _record_lost_work(self, name: str, why: str) -> None:
+        """Record that a source's report is lost: the step must not count as observed."""
+        reason = f"its work at a step's end {why}"[:500]
+        lost = {"source": name, "count": 1, "reason": reason}
+        self._recorder.append("journal", "journal.dropped", lost)
+        log.warning("Work at a step's end is lost.", source=name, why=why)
 
     def after_seal(self, step: int) -> None:
-        """Tell the sources that work at the ends of steps that this one is sealed."""
-        for source in self._sources:
-            if isinstance(source, StepSource) and source.name not in self.gaps:
-                source.after_seal(step)
+        """Have the sources that work at the ends of steps follow that this one is sealed."""
+        for _, source in self._step_sources():
+            source.after_seal(step)
 
     async def stop(self) -> None:
-        """Stop every source."""
+        """Stop every source and wait for its end."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+
+
+def _why_lost(work: asyncio.Task[None]) -> str | None:
+    """Return what became of work that did not end well; None: it did."""
+    if not work.done() or work.cancelled():
+        return "overstayed its budget"
+    error = work.exception()
+    return None if error is None else f"failed: {type(error).__name__}: {error}"

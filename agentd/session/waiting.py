@@ -17,10 +17,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MAX_WAITING = 256
 """How many connections wait without having shown the token; one more closes the oldest."""
 BACKLOG = 64
-"""How many connections are accepted at a time: a request that comes with its connection is read before
-`MAX_WAITING` others are accepted."""
+"""How many connections are accepted at a time: a request that comes with its connection is read
+before `MAX_WAITING` others are accepted."""
 QUEUE = 1024
-"""How many connections wait to be accepted; for one more, its sender's kernel tries again after a second."""
+"""How many connections wait to be accepted; one more is tried again after a second by its sender's
+kernel."""
 TOKEN_S = 10.0
 """Seconds from a connection's begin to its first request's head with the token."""
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -47,7 +48,7 @@ class WaitingProtocol(H11Protocol):
             next(iter(self.waiting))._leave()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timers of the connection."""
         self._stop_waiting()
         self._stop_body()
         super().connection_lost(exc)
@@ -61,7 +62,7 @@ class WaitingProtocol(H11Protocol):
         self._watch_body()
 
     def on_response_complete(self) -> None:
-        """A request that came with the one before may be there by half."""
+        """Watch the next request, which may be there by half already."""
         super().on_response_complete()
         self._watch_body()
 
@@ -89,9 +90,8 @@ class WaitingProtocol(H11Protocol):
         self.transport.close()
 
     def _is_known(self) -> bool:
-        headers: list[tuple[bytes, bytes]] | None = (
-            self.headers
-        )  # None before a connection's first request
+        # None before a connection's first request.
+        headers: list[tuple[bytes, bytes]] | None = self.headers
         given = [value for name, value in headers or () if name == b"authorization"]
         return len(given) == 1 and hmac.compare_digest(given[0], self.bearer)
 
@@ -106,7 +106,9 @@ class WaitingProtocol(H11Protocol):
 
 
 def protocol_for(token: str, body_s: float) -> type[WaitingProtocol]:
-    """The protocol of a port whose token is ``token`` and whose requests' bodies may take
-    ``body_s`` seconds."""
+    """Make the protocol class of a port.
+
+    ``token``: the port's; ``body_s``: how long a request's body may take, in seconds.
+    """
     members = {"bearer": f"Bearer {token}".encode(), "body_s": body_s, "waiting": {}}
     return type("PortProtocol", (WaitingProtocol,), members)

@@ -25,12 +25,13 @@ from agentd.uplink.http import Service, problem, problem_detail, retry_after, sp
 from detectors.model.codec import GENESIS
 
 FOLLOWED_S = 0.075
-"""How long an event that no step waits for may stay unshipped, in seconds, where somebody follows: a page that does has
-200 ms."""
+"""How long an event that no step waits for may stay unshipped, in seconds, where somebody follows:
+a page that does has 200 ms."""
 LINGER_S = 1.0
-"""The same where nobody does. Each request takes some 2 ms of processor time here and as much at the service."""
+"""The same where nobody does. Each request takes some 2 ms of processor time here and as much at
+the service."""
 FIRST_ANSWER_S = 5.0
-"""How long a daemon that goes on with its journal waits for the service's first answer, in seconds."""
+"""How long a daemon with a journal waits for the service's first answer, in seconds."""
 
 URGENT = frozenset(
     (
@@ -50,10 +51,12 @@ log = structlog.get_logger(__name__)
 
 
 class Shipper:
-    """``run`` ends by an `AgentdError` only. ``adopted`` is told when the service was ahead of the
-    journal: how many events the journal lacked, and the step that the service saw last. That can
-    only be before `run`: what is numbered meanwhile would be lost, and with it what the sources
-    told of how things stand."""
+    """Ships ``recorder``'s journal; `run` ends by an `AgentdError` only.
+
+    ``adopted`` is called when the service was ahead of the journal: with how many events the
+    journal lacked, and the step that the service saw last. That can only be before `run`: what is
+    numbered meanwhile would be lost, and with it what the sources reported of how things stand.
+    """
 
     def __init__(
         self,
@@ -123,7 +126,7 @@ class Shipper:
                 await self._met()
 
     async def _met(self) -> bool:
-        """Ask once; whether the service answered."""
+        """Ask once where the service's log stands; returns whether the service answered."""
         try:
             response = await self._service.get()
             response.raise_for_status()
@@ -196,7 +199,7 @@ class Shipper:
             await self._strange(response)
 
     async def _accept(self, cut: Cut, response: httpx.Response) -> None:
-        """Only the service's own word that it has the segment lets the journal forget it."""
+        """Acknowledge a segment in the journal, if the answer is the service's own."""
         body = problem(response)
         through, head = body.get("through"), body.get("head")
         if type(through) is not int or through < cut.last:
@@ -216,7 +219,7 @@ class Shipper:
         await self._backoff.wait()
 
     async def _pressed_back(self, cut: Cut, response: httpx.Response) -> None:
-        """The service takes less than comes: it says when to come again, and how far it is."""
+        """Wait as long as a service asks that takes less than comes, and see how far it is."""
         through = problem(response).get("through")
         log.info(
             "The service asks to wait; the journal keeps everything.",
@@ -228,8 +231,8 @@ class Shipper:
             await self.meet()  # an answer was lost: what it has is not sent again
 
     async def _refused(self, cut: Cut, response: httpx.Response) -> None:
-        """A gap is answered from where the service stands; anything else that is refused stays
-        refused."""
+        """Go on from where the service stands after a gap; raise `LogRefusedError` for any other
+        refusal."""
         body = problem(response)
         if str(body.get("type")).endswith(":sandbox-lost"):
             raise GivenUpError(
@@ -262,8 +265,7 @@ class Shipper:
 
 
 def _warn_of(response: httpx.Response) -> None:
-    """Something between here and the service answered in its place, such as a network's sign-in
-    page."""
+    """Log that something answered in the service's place, such as a network's sign-in page."""
     log.warning(
         "This is no answer of the service; asking again.",
         status=response.status_code,
