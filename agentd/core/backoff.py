@@ -17,6 +17,7 @@ class Backoff:
         self._longest = longest_s
 
     def reset(self) -> None:
+        """Begin anew with the first wait, after a success."""
         self._next = self._first
 
     async def wait(self, least_s: float = 0.0) -> None:

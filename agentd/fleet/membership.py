@@ -81,8 +81,11 @@ class Membership:
         gaps: Sequence[str] = (),
         wait_s: float = 0.0,
     ) -> HeartbeatAnswer:
-        """Say that it is there; an idle sandbox waits ``wait_s`` for its next episode. Raises as
-        `register`."""
+        """Report that the sandbox is there; an idle one waits ``wait_s`` seconds for an episode.
+
+        ``on``: the episode that it works on, ``done``: one that is closed and acknowledged,
+        ``failed``: one that can't go on, and why. Raises as `register`.
+        """
         body: dict[str, Any] = {"on": on, "done": done, "through": through, "gaps": list(gaps)[:64]}
         if failed is not None:
             body["failed"] = {"episode": failed[0], "why": failed[1][:1_024] or "unknown"}
@@ -93,7 +96,7 @@ class Membership:
         )
 
     async def leave(self) -> None:
-        """Say that the sandbox goes; a service that does not hear it will find out by itself."""
+        """Report that the sandbox goes; a service that is out of reach notices it by itself."""
         try:
             await self._post(f"/{self._sandbox}:leave", {}, wait_s=0.0)
         except httpx.TransportError as error:
@@ -108,11 +111,9 @@ class Membership:
                 log.warning("The fleet's service does not answer; asking again.", why=words(error))
                 await backoff.wait()
                 continue
-            if (
-                response.status_code == 200
-                and {"lease", "beat_s", "given_up"} <= (told := problem(response)).keys()
-            ):
-                return told
+            answer = problem(response)
+            if response.status_code == 200 and answer.keys() >= {"lease", "beat_s", "given_up"}:
+                return answer
             _check(response)
             log.warning(
                 "The fleet's service can't say yet; asking again.", why=problem_detail(response)
@@ -135,8 +136,8 @@ def _address(settings: Settings) -> str | None:
 
 
 def _check(response: httpx.Response) -> None:
-    """Raise what asking again will not change; a name that is taken may come free, and a busy
-    service too."""
+    """Raise the error of a refusal that lasts; a name that is taken may come free, as a busy
+    service."""
     if not spoke(response):
         return
     kind = str(problem(response).get("type", "")).rpartition(":")[2]

@@ -62,9 +62,8 @@ class Member:
         try:
             await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done() and self._session is not None:
-                await asyncio.wait(
-                    {work}
-                )  # the episode's own daemon heard the stop, and ships what it can
+                # The episode's own daemon stops too, and ships what it can.
+                await asyncio.wait({work})
             if work.done():
                 work.result()
         finally:
@@ -81,30 +80,34 @@ class Member:
             log.debug("The service was not told in time that the sandbox goes.")
 
     async def _work(self, stop: asyncio.Event) -> None:
-        told = await self._membership.register()
-        for left in self._unfinished_episodes():
-            if told.lease is None or told.lease.episode != left:
-                self._set_aside(left, (await self._membership.beat(on=left)).given_up)
+        answer = await self._membership.register()
+        for episode in self._unfinished_episodes():
+            if answer.lease is None or answer.lease.episode != episode:
+                lost = await self._membership.beat(on=episode)
+                self._set_aside(episode, lost.given_up)
         done: str | None = None
         failed: tuple[str, str] | None = None
         while not stop.is_set():
-            if told.lease is None or done is not None or failed is not None:
-                told = await self._membership.beat(done=done, failed=failed, wait_s=told.beat_s)
+            if answer.lease is None or done is not None or failed is not None:
+                answer = await self._membership.beat(done=done, failed=failed, wait_s=answer.beat_s)
                 done = failed = None
-            if told.lease is not None:
-                done, failed = await self._episode(told.lease, told.beat_s, stop)
-                told = told._replace(
-                    lease=None
-                )  # the service says what comes next, after a give-up too
-                if self._settings.once and not stop.is_set():
-                    await self._membership.beat(done=done, failed=failed)
-                    return
+            if answer.lease is None:
+                continue
+            done, failed = await self._episode(answer.lease, answer.beat_s, stop)
+            # The service says what comes next, after a give-up too.
+            answer = answer._replace(lease=None)
+            if self._settings.once and not stop.is_set():
+                await self._membership.beat(done=done, failed=failed)
+                return
 
     async def _episode(
         self, lease: Lease, beat_s: float, stop: asyncio.Event
     ) -> tuple[str | None, tuple[str, str] | None]:
-        """Watch one episode: (it, None) once it is closed and acknowledged, (None, why) where it
-        can't go on."""
+        """Watch one episode.
+
+        Returns (episode, None) once it is closed and acknowledged, (None, (episode, why)) where it
+        can't go on, (None, None) where it is given up or the daemon stops.
+        """
         state = self._folder / lease.episode
         log.info("The fleet gave this sandbox an episode.", episode=lease.episode, task=lease.task)
         settings = replace(self._settings, episode=lease.episode, state=state)
@@ -154,27 +157,27 @@ class Member:
         self._session = session
 
     async def _beat(self, episode: str, beat_s: float) -> str:
-        """Say every ``beat_s`` seconds that the sandbox is there, until the episode is given up;
-        the reason."""
+        """Report every ``beat_s`` seconds that the sandbox is there, until the service gives the
+        episode up; returns why it did."""
         while True:
             await asyncio.sleep(beat_s)
             session = self._session
             gaps = () if session is None else sorted(session.supervisor.gaps)
             through = None if session is None else session.journal.last
-            told = await self._membership.beat(on=episode, through=through, gaps=gaps)
-            if told.given_up is not None:
-                return told.given_up
-            if told.lease is None or told.lease.episode != episode:
+            answer = await self._membership.beat(on=episode, through=through, gaps=gaps)
+            if answer.given_up is not None:
+                return answer.given_up
+            if answer.lease is None or answer.lease.episode != episode:
                 return "the service has this sandbox on no such episode any more"
 
     def _unfinished_episodes(self) -> list[str]:
-        """Episodes of before a restart that are not finished."""
+        """List the episodes of before a restart that are not finished."""
         if not self._folder.is_dir():
             return []
         return sorted(path.name for path in self._folder.iterdir() if not path.suffix)
 
     def _set_aside(self, episode: str, why: str | None) -> None:
-        """Keep the journal of an episode that goes on without this sandbox, and say so."""
+        """Keep the journal of an episode that goes on without this sandbox, and log that."""
         state = self._folder / episode
         kept = state.with_name(episode + GIVEN_UP)
         while kept.exists():  # of an earlier life

@@ -50,16 +50,19 @@ def _without_empty(facts: Facts) -> Facts:
 
 def _paragraph(paragraph: Any) -> Facts:
     runs = [run for run in paragraph.runs if run.text.strip()]
-    looks: Facts = {
-        name: True for name in _LOOKS if runs and all(getattr(run, name) for run in runs)
+    facts: Facts = {"text": paragraph.text}
+    for name in _LOOKS:
+        if runs and all(getattr(run, name) for run in runs):
+            facts[name] = True
+    alignment = paragraph.alignment
+    looks = {
+        "style": None if paragraph.style is None else paragraph.style.name,
+        "align": None if alignment is None else alignment.name.lower(),
+        "font": _common(run.font.name for run in runs),
+        "size": _common(_size(run) for run in runs),
+        "color": _common(_color(run) for run in runs),
     }
-    looks["style"] = None if paragraph.style is None else paragraph.style.name
-    looks["align"] = None if paragraph.alignment is None else paragraph.alignment.name.lower()
-    looks["font"] = _common(run.font.name for run in runs)
-    looks["size"] = _common(_size(run) for run in runs)
-    looks["color"] = _common(_color(run) for run in runs)
-    known = {name: value for name, value in looks.items() if value is not None}
-    return {"text": paragraph.text, **known}
+    return facts | {name: value for name, value in looks.items() if value is not None}
 
 
 def _common(values: Iterable[Any]) -> Any:

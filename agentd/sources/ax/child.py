@@ -1,5 +1,4 @@
-"""The child process as the daemon holds it: started on the system's Python, read line by line,
-ended by its id."""
+"""The child process as the daemon holds it: started on the system's Python, read line by line."""
 
 from __future__ import annotations
 
@@ -37,8 +36,10 @@ class Child:
 
     @classmethod
     async def start(cls, environ: Mapping[str, str]) -> Child:
-        """Start it on the desktop that ``environ`` names; raises `SourceLostError` where there is
-        no such Python."""
+        """Start a child on the desktop that ``environ`` names.
+
+        Raises `SourceLostError` where there is no such Python.
+        """
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
@@ -54,13 +55,13 @@ class Child:
         return self._process.pid
 
     def say(self, command: Mapping[str, Any]) -> None:
-        """Send it a command; one that is gone hears nothing."""
+        """Send the child a command; to one that is gone nothing is sent."""
         assert self._process.stdin is not None
         if not self._process.stdin.is_closing():
             self._process.stdin.write(orjson.dumps(command) + b"\n")
 
     async def messages(self) -> AsyncIterator[Message]:
-        """What it says, until it ends."""
+        """Yield the child's messages; raises `SourceLostError`, with the reason, when it ends."""
         assert self._process.stdout is not None
         why = ""
         while line := await self._line(self._process.stdout):
@@ -80,7 +81,7 @@ class Child:
 
     @staticmethod
     async def _line(stream: asyncio.StreamReader) -> bytes:
-        """The next line; what is too long for one can't be read, as little as its end."""
+        """Read the next line; one that is too long can't be read, as little as its end."""
         try:
             return await stream.readline()
         except ValueError:
@@ -95,7 +96,7 @@ class Child:
                 log.debug("The accessibility child says something.", words=word)
 
     async def end(self) -> None:
-        """End it: its input ends first, by which it ends itself."""
+        """End the child: by the end of its input, else by a kill after `END_S`."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:

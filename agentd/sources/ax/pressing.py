@@ -13,7 +13,7 @@ Presses and the tree's events come over two ways, so what had the focus is remem
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -122,13 +122,16 @@ class Pressing:
         click.unknown = node is None or self._model.window_of(node) != click.down.window
 
     def _clicked(self, click: _ObservedPress) -> Found:
+        """Return what a click activates: an item, what was under it, a button that it focused."""
         since = [state for state in self._past if state.at >= click.down.at]
-        item = click.down.item or next((state.item for state in since if state.item), None)
-        if item or click.under or not click.unknown:
-            return item or click.under
-        window = click.down.window
-        gained = (state.button for state in since if state.gained and state.window == window)
-        return next((button for button in gained if button), None)
+        item = _first([click.down.item, *(state.item for state in since)])
+        if item is not None:
+            return item
+        if click.under is not None or not click.unknown:
+            return click.under
+        return _first(
+            state.button for state in since if state.gained and state.window == click.down.window
+        )
 
     def _then(self, at: int) -> _Since:
         return next((state for state in reversed(self._past) if state.at <= at), self._past[0])
@@ -155,8 +158,14 @@ class Pressing:
 
     def _opens(self, node: Node) -> bool:
         """Return whether an item opens a menu, as those of Qt's menu bar."""
+        if "has-popup" in node.states:
+            return True
         above = self._model.nodes.get(node.parent)
-        if "has-popup" in node.states or (above is not None and above.role == "menu bar"):
+        if above is not None and above.role == "menu bar":
             return True
         children = (other for other in self._model.nodes.values() if other.parent == node.id)
         return any(child.role in POPUPS for child in children)
+
+
+def _first(widgets: Iterable[Found]) -> Found:
+    return next((widget for widget in widgets if widget is not None), None)

@@ -29,10 +29,14 @@ class Visibility:
         app = self._model.apps.get(bus)
         if app is None or app.blind == SILENT:
             return
-        windows = [window for window in self._model.windows.values() if window.bus == bus]
+        windows = [
+            window
+            for window in self._model.windows.values()
+            if window.bus == bus and window.nodes is not None
+        ]
         if any(window.nodes for window in windows):
             yield from self._report(bus, "")
-        elif any(window.nodes is not None and window.tries >= EMPTY_TRIES for window in windows):
+        elif any(window.tries >= EMPTY_TRIES for window in windows):
             yield from self._report(bus, EMPTY)
 
     def busy(self, bus: str, on: bool) -> Iterator[AxObservation]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from agentd.core.backoff import Backoff
 from agentd.core.source import Sink, SourceLostError
 from agentd.core.worker_thread import Worker
 from agentd.sources.ax.display import Client, DesktopDisplay, Place
@@ -72,14 +73,15 @@ class DisplayListener:
         self._absent: dict[str, int] = {}
         self._told: set[str] = set()
         self._blind = False
+        self._backoff = Backoff(AGAIN_S, SELDOM_S)
         self._worker: Worker | None = None
         self._task = asyncio.create_task(self._keep(name), name="ax display")
 
     async def _keep(self, name: str | None) -> None:
+        """Watch the display for ever; one that is lost is tried again."""
         if not name:
             self._lose("there is no X display")
             return
-        wait = AGAIN_S
         while True:
             try:
                 self._worker = Worker("ax display", partial(_watch, name), self._take, self._regain)
@@ -94,9 +96,8 @@ class DisplayListener:
                 )
             finally:
                 self._worker = None
-            wait = min(wait * 2, SELDOM_S) if self._blind else AGAIN_S
             self._lose(f"the display {name} can't be watched: {why}"[:500])
-            await asyncio.sleep(wait)
+            await self._backoff.wait()
 
     def _lose(self, why: str) -> None:
         """Drop the clicks under way, and report that no press is heard from now on."""
@@ -111,6 +112,7 @@ class DisplayListener:
                 self._sink(kind, PRESSES | {"reason": f"no presses are heard: {why}"})
 
     def _regain(self) -> None:
+        self._backoff.reset()
         if self._blind:
             self._blind = False
             for kind in ("gap.ended", "alarm.ended"):

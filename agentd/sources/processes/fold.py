@@ -143,14 +143,18 @@ class ProcessFold:
         return above is not None and above.ours
 
     def _inside(self, facts: ProcessFacts, above: _Known | None, before: _Known | None) -> bool:
+        """Return whether a process belongs to whom the source watches.
+
+        ``above``: its parent, ``before``: what was known of it, if anything was.
+        """
         if self._whose == "all":
             return True
         is_inside_above = above is not None and above.inside
-        if self._whose.isdecimal():
-            # One that was left by its parent stays what it was.
-            was_inside = before is not None and before.inside
-            return facts.pid == int(self._whose) or is_inside_above or was_inside
-        return facts.user == self._whose or (facts.user is None and is_inside_above)
+        if not self._whose.isdecimal():
+            return facts.user == self._whose or (facts.user is None and is_inside_above)
+        # One that was left by its parent stays what it was.
+        was_inside = before is not None and before.inside
+        return facts.pid == int(self._whose) or is_inside_above or was_inside
 
     def _data(self, facts: ProcessFacts, parent: int) -> dict[str, Any]:
         data: dict[str, Any] = {"pid": facts.pid}
