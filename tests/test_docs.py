@@ -3,6 +3,7 @@ exist."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -160,6 +161,35 @@ def test_whole_tasks_that_the_docs_show_are_right(page: Path) -> None:
         for text in re.findall(r"<<'TASK'\n(.*?)^TASK$", block, re.S | re.M) or [block]:
             if re.search(r"^id: ", text, re.M) and re.search(r"^milestones:", text, re.M):
                 compile_task(load_task_yaml(text))
+
+
+def test_the_way_of_a_click_names_functions_that_exist() -> None:
+    """docs/architecture.md, hop by hop: each file, and the function or method in it."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    way = text.partition("\n## The way of a click\n")[2].partition("\n## ")[0]
+    hops = re.findall(r"^\| \d+ \| [\w ]+ \| `([\w/.]+)` \| `([\w.]+)` \| (.*) \|$", way, re.M)
+    assert len(hops) >= 12
+    for file, function, sentence in hops:
+        also = re.findall(rf"`({function.partition('.')[0]}\.\w+)`", sentence)
+        for name in (function, *also):
+            assert defines(ROOT / file, name), f"{file} has no {name}"
+
+
+def defines(file: Path, name: str) -> bool:
+    """Whether ``file`` defines the function, or the method as `Class.method`."""
+    if file.suffix == ".js":
+        return f"function {name}(" in file.read_text()
+    scope, _, function = name.rpartition(".")
+    body = ast.parse(file.read_text()).body
+    if scope:
+        body = [
+            node
+            for each in body
+            if isinstance(each, ast.ClassDef) and each.name == scope
+            for node in each.body
+        ]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return any(isinstance(node, functions) and node.name == function for node in body)
 
 
 def test_rules_have_the_versions_that_the_docs_show() -> None:
