@@ -107,16 +107,24 @@ class Visual:
         if isinstance(attributes, dict):
             hides = number in self._hidden or self._hides(attributes)
             if hides and number[1]:
-                self._hidden[number] = None
-                if len(self._hidden) > MAX_SECRETS:
-                    del self._hidden[next(iter(self._hidden))]
-            told = {key for key, one in attributes.items() if isinstance(one, str) and one}
-            secret = {key for key in told if self._secrets.is_secret_name(key)}
-            secret |= told.intersection(_VALUES) if hides else set()
-            node = node | {"attributes": attributes | dict.fromkeys(secret, MASK)}
-        elif number in self._hidden and node.get("text"):
-            node = node | {"text": MASK}
+                self._remember_hidden(number)
+            return node | {"attributes": self._mask_attributes(attributes, hides=hides)}
+        if number in self._hidden and node.get("text"):
+            return node | {"text": MASK}
         return node
+
+    def _remember_hidden(self, number: tuple[str, int]) -> None:
+        self._hidden[number] = None
+        if len(self._hidden) > MAX_SECRETS:
+            del self._hidden[next(iter(self._hidden))]
+
+    def _mask_attributes(self, attributes: dict[str, Any], *, hides: bool) -> dict[str, Any]:
+        """Mask what stands under a telling name; with ``hides`` the element's value too."""
+        texts = {key for key, value in attributes.items() if isinstance(value, str) and value}
+        secret = {key for key in texts if self._secrets.is_secret_name(key)}
+        if hides:
+            secret |= texts.intersection(_VALUES)
+        return attributes | dict.fromkeys(secret, MASK)
 
     def _hides(self, attributes: dict[str, Any]) -> bool:
         names = [str(attributes[key]) for key in ("name", "id", "property") if key in attributes]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.protocol import Headers
@@ -23,6 +24,15 @@ class Hop:
     sent: dict[str, str] = field(default_factory=dict)
     answer: dict[str, str] = field(default_factory=dict)
     due: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """What an event says of them: {headers?, answer?: {headers}}."""
+        fields: dict[str, Any] = {}
+        if self.sent:
+            fields["headers"] = self.sent
+        if self.answer:
+            fields["answer"] = {"headers": self.answer}
+        return fields
 
 
 @dataclass(slots=True)

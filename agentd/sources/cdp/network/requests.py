@@ -133,19 +133,17 @@ class Request:
             yield self._whole(held)
 
     def _whole(self, held: Held) -> CdpObservation:
+        """The observation with the body, the headers and the answer that it waited for."""
+        kind, data = held.seen
         for holder in held.holders:
             if held.carries and self.body is not None:
                 holder["body"] = self.body
             if self.heads is not None:
-                hop = self.heads.hop(held.hop)
-                if hop.sent:
-                    holder["headers"] = hop.sent
-                if hop.answer:
-                    holder["answer"] = {"headers": hop.answer}
-        if held.seen.kind == "request.finished" and self.answer is not None:
-            held.seen.data["answer"] = held.seen.data.get("answer", {}) | {"body": self.answer}
+                holder.update(self.heads.hop(held.hop).fields())
+        if kind == "request.finished" and self.answer is not None:
+            data["answer"] = data.get("answer", {}) | {"body": self.answer}
         if self.secrets is not None and self.secrets.news != self.as_of:
-            return CdpObservation(held.seen.kind, bodies.mask_again(held.seen.data, self.secrets))
+            return CdpObservation(kind, bodies.mask_again(data, self.secrets))
         return held.seen
 
     def unknown(self) -> str:
@@ -176,13 +174,15 @@ class Request:
 
     def answered(self) -> dict[str, Any]:
         """What is known of who answered."""
-        by = (
-            "revalidated"
-            if not self.answered_by and self.wire_status == 304 and self.status != 304
-            else self.answered_by
-        )
-        data: dict[str, Any] = {"cached": True} if by in CACHES else {}
-        return data | ({"answered_by": by} if by else {})
+        by = self.answered_by
+        if not by and self.wire_status == 304 and self.status != 304:
+            by = "revalidated"
+        data: dict[str, Any] = {}
+        if by in CACHES:
+            data["cached"] = True
+        if by:
+            data["answered_by"] = by
+        return data
 
 
 PARTS = frozenset(

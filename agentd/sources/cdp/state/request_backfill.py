@@ -129,27 +129,33 @@ class Arrival:
     def message(self, browser: BrowserState, method: str, params: Params) -> Iterator[Message]:
         """Take one message of the network's domain; gives what the fold is to take instead."""
         number = params.get("requestId", "")
-        one = Message(method, params)
+        message = Message(method, params)
         if method == "Network.requestWillBeSent":
             yield from self._handle_request(params)
         elif method == "Network.requestWillBeSentExtraInfo":
             if len(self._origins) < MAX_REQUESTS:
                 self._origins[number] = _method(params.get("headers", {}))
         elif method == "Network.responseReceived":
-            yield from self._answer(browser, one)
+            yield from self._answer(browser, message)
             return
         elif number in self._unsent:
-            yield from self._goes_on(one)
+            yield from self._goes_on(message)
             return
-        elif method == "Network.loadingFailed" and not self._is_told(browser, number):
-            self._miss("a request failed of which nothing was heard before")
+        elif method == "Network.loadingFailed":
+            if not self._is_told(browser, number):
+                self._miss("a request failed of which nothing was heard before")
         elif method == "Network.loadingFinished":
             self._end(number)
             if not self._is_told(browser, number):
-                self._strays[number] = None  # the document's list will have it, if that is not over
-                if self._is_listed:
-                    self._miss("a request was over of which nothing was heard before")
-        yield one
+                self._note_stray(number)
+        yield message
+
+    def _note_stray(self, number: str) -> None:
+        """A request is over of which nothing was heard: the document's list will have it, if that
+        is not over."""
+        self._strays[number] = None
+        if self._is_listed:
+            self._miss("a request was over of which nothing was heard before")
 
     @property
     def unheard(self) -> bool:
