@@ -293,7 +293,7 @@ class Observed(TypedDict):
     loaderId: str
 
 
-class Listing(TypedDict):
+class ResourceListing(TypedDict):
     """What a document says that it has loaded (`LISTING` in request_backfill.py). ``loaded``: name,
     initiator, status, whether it was redirected."""
 
@@ -310,7 +310,7 @@ class Listed(TypedDict):
     it was complete before."""
 
     loaderId: str
-    listing: Listing
+    listing: ResourceListing
     entries: NotRequired[list[HistoryEntry]]
     currentIndex: NotRequired[int]
     last: NotRequired[bool]

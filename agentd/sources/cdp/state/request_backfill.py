@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp.state.protocol import HistoryEntry, Listed, Listing
+from agentd.sources.cdp.state.protocol import HistoryEntry, Listed, ResourceListing
 from agentd.sources.cdp.state.state import (
     BrowserState,
     CdpObservation,
@@ -323,7 +323,7 @@ class Arrival:
             self._miss("a document was left before its requests could be heard")
 
     def _document(
-        self, loader: str, frame: str, listing: Listing, entry: HistoryEntry | None
+        self, loader: str, frame: str, listing: ResourceListing, entry: HistoryEntry | None
     ) -> Iterator[Message]:
         """The first document itself: fetched by GET from just there, or not known."""
         url = listing["url"]
@@ -348,7 +348,7 @@ class Arrival:
         how = entry.get("transitionType") if entry else None
         return how not in (None, "form_submit", "reload")
 
-    def _ends(self, loader: str, frame: str, listing: Listing) -> Iterator[Message]:
+    def _ends(self, loader: str, frame: str, listing: ResourceListing) -> Iterator[Message]:
         """Its request was told, its end fell into the time when nobody listened."""
         if loader not in self._answered and listing["status"]:
             answer = {
