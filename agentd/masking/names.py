@@ -47,9 +47,13 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-@functools.lru_cache(maxsize=4096)
 def is_telling(name: str) -> bool:
     """Return whether a name by itself says that its value is a secret."""
+    return _is_telling(name[-MAX_NAME_LENGTH:])
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_telling(name: str) -> bool:
     parts = words(name)
     if not parts:
         return False

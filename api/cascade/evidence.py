@@ -8,21 +8,24 @@ the other.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from api.ingest.engine_size import EngineSize
 from api.log.reader import decoded
 from api.stages.base import Criterion, Question
 from api.verdicts.escalations import PendingItem
 from detectors.engine.engine import Engine
+from detectors.model.caches import SizedCache
+from detectors.model.memory import size_of
 from detectors.model.types import Ask, Event, Line, Reward
 from detectors.sdk.tier_rules import is_judged
 from detectors.task.ruleset import Ruleset
 from detectors.task.task_json import task_to_json
 
-KEPT = 32
+KEPT_BYTES = 128 * 1024 * 1024
+"""Bytes of the episodes that are kept as they were read."""
 MOVED = Criterion(
     "c1",
     "This step brought what the task asks for closer to being done, and the recorded facts"
@@ -42,6 +45,14 @@ class EpisodeEvidence:
     rewards: dict[int, Reward] = field(default_factory=dict)
     asks: dict[int, list[Ask]] = field(default_factory=dict)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    read_bytes: int = 0
+    """Bytes of the events, rewards and asks."""
+    size: EngineSize = field(default_factory=EngineSize)
+
+    @property
+    def kept_bytes(self) -> int:
+        """What keeping it takes."""
+        return self.read_bytes + self.size.bytes
 
     def take(self, frame: bytes) -> None:
         """Read on."""
@@ -50,6 +61,9 @@ class EpisodeEvidence:
     def feed(self, events: Sequence[Event]) -> None:
         """The same of events."""
         outcome = self.engine.feed(events)
+        read = size_of([events, outcome.rewards, outcome.asks])
+        self.read_bytes += read
+        self.size.grow(self.engine, read)
         asks = dict(self.asks)
         for ask in outcome.asks:
             asks[ask.step] = [*asks.get(ask.step, ()), ask]
@@ -108,26 +122,25 @@ class Frames(Protocol):
 class Readings:
     """The episodes that were asked about last."""
 
-    def __init__(self, log: Frames, kept: int = KEPT) -> None:
-        self._log, self._most = log, kept
-        self._kept: OrderedDict[str, EpisodeEvidence] = OrderedDict()
+    def __init__(self, log: Frames, max_bytes: int = KEPT_BYTES) -> None:
+        self._log = log
+        self.kept: SizedCache[str, EpisodeEvidence] = SizedCache(max_bytes)
 
     def forget(self) -> None:
         """Forget what was read: an episode was deleted."""
-        self._kept.clear()
+        self.kept.clear()
 
     async def read(self, asked: PendingItem, rules: Callable[[], Ruleset]) -> EpisodeEvidence:
         """The episode, read at least through the seal of the step that is asked about."""
-        seen = self._kept.get(asked.episode)
+        seen = self.kept.get(asked.episode)
         if seen is None:
             found = rules()
             seen = EpisodeEvidence(found, Engine(found, asked.episode), task_to_json(found.task))
-            self._kept[asked.episode] = seen
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(asked.episode)
+            self.kept.put(asked.episode, seen, seen.kept_bytes, found.shared)
         async with seen.lock:
             if asked.step not in seen.rewards:
                 async for frame in self._log.frames(asked.episode, seen.engine.through):
                     await asyncio.to_thread(seen.take, frame)
+                if self.kept.get(asked.episode) is seen:  # it may have been deleted meanwhile
+                    self.kept.put(asked.episode, seen, seen.kept_bytes, seen.rules.shared)
         return seen

@@ -114,6 +114,16 @@ def add(parser: argparse.ArgumentParser) -> None:
             f" most {WORKERS}, none on a machine of one core; here %(default)s)"
         ),
     )
+    parser.add_argument(
+        "--engines-mib",
+        type=_count,
+        default=Limits().engines_bytes >> 20,
+        metavar="N",
+        help=(
+            "memory for the episodes that are kept between two segments, in this process and in"
+            " each worker; others are made again from the log (default: %(default)s)"
+        ),
+    )
     add_exposure(parser)
     add_stages(parser)
     parser.set_defaults(run=run)
@@ -169,7 +179,12 @@ def _settings_of(args: argparse.Namespace) -> Settings:
         keep_days=args.keep,
         tasks_need_tests=args.tasks_need_tests,
         workers=args.workers,
-        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s, body_s=args.body_s),
+        limits=replace(
+            settings.limits,
+            sandbox_lost_s=args.sandbox_lost_s,
+            body_s=args.body_s,
+            engines_bytes=args.engines_mib << 20,
+        ),
         checkpoints=args.checkpoints or settings.checkpoints,
         stages=stage_settings(args),
     )

@@ -30,7 +30,7 @@ def open_frame(frame: bytes, limits: Limits) -> bytes:
     """The text in ``frame``. Raises `TooLargeError` or `MalformedSegmentError`."""
     if len(frame) > limits.frame_bytes:
         raise TooLargeError(f"body: {len(frame)} bytes, wanted at most {limits.frame_bytes}")
-    size = _stated_size(frame)
+    size = stated_size(frame)
     if size > limits.text_bytes:
         raise TooLargeError(
             f"body: the frame holds {size} bytes, wanted at most {limits.text_bytes}"
@@ -120,7 +120,8 @@ def _check(event: Event, last: int) -> None:
             )
 
 
-def _stated_size(frame: bytes) -> int:
+def stated_size(frame: bytes) -> int:
+    """Bytes of the text in ``frame``, as its head says. Raises `MalformedSegmentError`."""
     try:
         parameters = zstandard.get_frame_parameters(frame)
     except zstandard.ZstdError as error:

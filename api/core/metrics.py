@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+
+
+class MeasuredCache(Protocol):
+    """What is reported of a cache."""
+
+    @property
+    def bytes(self) -> int:
+        """What it holds."""
+
+    @property
+    def max_bytes(self) -> int:
+        """What it may hold."""
 
 
 class Metrics:
@@ -92,6 +106,24 @@ class Metrics:
             "milestoned_waiters", "Requests that wait for an episode to move on.", registry=registry
         )
         waiters.set_function(waiting)
+        self._cached = Gauge(
+            "milestoned_cache_bytes",
+            "Bytes that a cache of this replica holds, as measured.",
+            ["cache"],
+            registry=registry,
+        )
+        self._cache_limits = Gauge(
+            "milestoned_cache_max_bytes",
+            "Bytes that a cache of this replica may hold.",
+            ["cache"],
+            registry=registry,
+        )
+
+    def watch_caches(self, caches: Mapping[str, MeasuredCache]) -> None:
+        """Report each of these from now on, under its name."""
+        for name, cache in caches.items():
+            self._cached.labels(name).set_function(partial(getattr, cache, "bytes"))
+            self._cache_limits.labels(name).set(cache.max_bytes)
 
     def appended(self, events: int, sealed: Sequence[str], milestones: int) -> None:
         """Count one segment."""

@@ -24,7 +24,8 @@ class Limits:
     are worked at together; a text of ``apart_bytes`` is large enough for a process beside the
     service (api/ingest/crew.py). Such a process is ended when it takes more than
     ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
-    ``detection_bytes`` of memory. ``lease_ms``: how long who opens an episode waits for an idle
+    ``detection_bytes`` of memory. ``engines_bytes``: of the engines that the service, and each such
+    process, keeps between two segments (docs/scale.md). ``lease_ms``: how long who opens an episode waits for an idle
     sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a request's first
     byte, to the end of the request's head; ``body_idle_s``: within which more of a body comes,
     where the service is ready to take it; ``body_s``: for a whole body.
@@ -42,7 +43,7 @@ class Limits:
     heartbeat_s: float = 15.0
     token_cache_s: float = 2.0
     rewards_cached: int = 50_000
-    engines_cached: int = 2_048
+    engines_bytes: int = 256 * 1024 * 1024
     keys_kept_days: int = 7
     sandbox_lost_s: float = 60.0
     head_s: float = 15.0

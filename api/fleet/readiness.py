@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,10 +12,12 @@ from api.fleet import leases
 from api.fleet.leases import Leases
 from api.log.reader import decoded
 from api.log.segments import StoredSegments
+from detectors.model.caches import SizedCache
+from detectors.model.memory import size_of
 
 _SEGMENTS_A_LOOK = 64
-_REMEMBERED = 1_024
-"""Episodes whose gaps are remembered, to read only what their logs told since."""
+SIGHTS_BYTES = 16 * 1024 * 1024
+"""Bytes of the gaps that are remembered, to read only what the logs told since."""
 _MAX_SOURCES = 64
 _MAX_TEXT = 500
 """Characters of a source's name and of a reason that are told."""
@@ -49,11 +50,11 @@ class Readiness:
             leases,
             notifier,
         )
-        self._seen: OrderedDict[str, Sight] = OrderedDict()
+        self.seen: SizedCache[str, Sight] = SizedCache(SIGHTS_BYTES)
 
     def forget(self) -> None:
         """Episodes were deleted."""
-        self._seen.clear()
+        self.seen.clear()
 
     async def wait_until_ready(self, episode: str, deadline: Deadline) -> dict[str, Any]:
         """Return the answer of the wire once every source sees, the episode is closed, or time is
@@ -90,7 +91,7 @@ class Readiness:
         }
 
     async def _sight(self, episode: str, through: int) -> Sight:
-        sight = self._seen.get(episode, Sight(0, {}))
+        sight = self.seen.get(episode) or Sight(0, {})
         while sight.through < through and (
             rows := await self._segments.list_after(episode, sight.through, _SEGMENTS_A_LOOK)
         ):
@@ -98,10 +99,7 @@ class Readiness:
             sight = Sight(
                 rows[-1].last, await asyncio.to_thread(_apply_gaps, dict(sight.sources), frames)
             )
-        self._seen[episode] = sight
-        self._seen.move_to_end(episode)
-        while len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
+        self.seen.put(episode, sight, size_of([sight]))
         return sight
 
 

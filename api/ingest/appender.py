@@ -28,7 +28,7 @@ from api.core.errors import (
     GapInLogError,
     UnavailableError,
 )
-from api.core.frames import read_appended
+from api.core.frames import read_appended, stated_size
 from api.core.metrics import Metrics
 from api.core.notify import ASKED, Notifier, log_of
 from api.core.settings import Limits
@@ -39,6 +39,7 @@ from api.episodes.tables import closings, episodes
 from api.ingest.advance import STATE_EVERY, Advance, Write, advance
 from api.ingest.crew import Crew, DiedError, Feed, LostError
 from api.ingest.engines import Engines, Live, StoredEngine
+from api.ingest.placeholder_engine import Stranger
 from api.ingest.tables import engine_states
 from api.ingest.wire import SegmentResult
 from api.log.arrivals import arriving
@@ -48,9 +49,12 @@ from api.log.writer import GroupWriter, OutrunError
 from api.rewards.ledger import ESCALATING, TOTAL, Ledger
 from api.rewards.tables import milestones, rewards
 from api.verdicts.escalations import queueing
+from detectors.engine.engine import Engine
 from detectors.model.codec import sha256
 from detectors.model.types import Segment
 
+_INLINE_ENGINE = 1024 * 1024
+"""Bytes of an engine that is measured in the event loop."""
 _INLINE_BYTES = 64 * 1024
 """Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
 
@@ -173,7 +177,9 @@ class Log:
             segment = read_appended(frame, episode, self._limits)
         try:
             async with self._engines.lock(episode):
-                return await self._append_first(episode, frame, partial(self._feed, segment))
+                return await self._append_first(
+                    episode, frame, partial(self._feed, segment, stated_size(frame))
+                )
         except _ApartError:
             pass
         try:
@@ -265,7 +271,7 @@ class Log:
         async with self._engines.lock(episode):
             for _ in range(_MAX_ATTEMPTS):
                 live = await self._engines.stand_in(episode)
-                _, found = await self._feed(segment, live)
+                _, found = await self._feed(segment, stated_size(frame), live)
                 if found is None:
                     raise _refusal(live.at, segment)
                 with suppress(OutrunError):
@@ -274,7 +280,7 @@ class Log:
             f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile"
         )
 
-    async def _feed(self, segment: Segment, live: Live) -> SegmentResult:
+    async def _feed(self, segment: Segment, text_bytes: int, live: Live) -> SegmentResult:
         if not live.at.continued_by(segment):
             return SegmentResult(segment, None)
         if isinstance(live.engine, StoredEngine):
@@ -282,11 +288,11 @@ class Log:
         if isinstance(live.engine, int):
             raise LostError("the engine is in another process")
         try:
-            if segment.count > STATE_EVERY:
-                return SegmentResult(
-                    segment, await asyncio.to_thread(advance, live.engine, live.at, segment, now())
-                )
-            return SegmentResult(segment, advance(live.engine, live.at, segment, now()))
+            if segment.count > STATE_EVERY or live.size.measured > _INLINE_ENGINE:
+                found = await asyncio.to_thread(_advance, live, segment, text_bytes)
+            else:
+                found = _advance(live, segment, text_bytes)
+            return SegmentResult(segment, found)
         except BaseException:
             self._engines.drop(live.episode)
             raise
@@ -314,6 +320,7 @@ class Log:
     def _moved_on(self, live: Live, found: Advance) -> None:
         rows, count = found.rows, found.standing.through - live.at.through
         live.at = found.standing
+        self._engines.resize(live)
         final = [row for row in rows["rewards"] if row["status"] != ESCALATING]
         for row in final:
             self._ledger.remember(live.episode, row["step"], row["body"])
@@ -329,6 +336,14 @@ class Log:
         self._notifier.tell(log_of(live.episode))
         if rows["ask"]:
             self._notifier.tell(ASKED)
+
+
+def _advance(live: Live, segment: Segment, text_bytes: int) -> Advance:
+    assert isinstance(live.engine, Engine | Stranger)
+    found = advance(live.engine, live.at, segment, now())
+    if isinstance(live.engine, Engine):
+        live.size.grow(live.engine, text_bytes)
+    return found
 
 
 def _costly(why: str) -> CostlySegmentError:

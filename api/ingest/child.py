@@ -13,18 +13,18 @@ import resource
 import socket
 import sys
 import time
-from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, BinaryIO
 
 import zstandard
 
 from api.core.errors import ProblemError
-from api.core.frames import read_appended
+from api.core.frames import read_appended, stated_size
 from api.core.gc_tuning import spare
 from api.core.settings import Limits
 from api.episodes.position import Standing
 from api.ingest.advance import advance
+from api.ingest.engine_size import EngineSize
 from api.ingest.wire import (
     LENGTH,
     OUT_OF_MEMORY,
@@ -38,11 +38,9 @@ from api.ingest.wire import (
 from api.rewards.scored_episode import ruleset_of
 from api.tasks.plugins import load_plugins
 from detectors.engine.engine import Engine
+from detectors.model.caches import SizedCache
 from detectors.model.codec import decode_segment
 from detectors.model.errors import DetectorError
-
-ENGINES = 512
-"""Engines that are kept; the one that was not used for longest makes room."""
 
 NICE = 5
 """Whoever waits for a reward waits for the service's own process: that goes first."""
@@ -53,7 +51,9 @@ class Detecting:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._engines: OrderedDict[str, tuple[Engine, str]] = OrderedDict()
+        self._engines: SizedCache[str, tuple[Engine, str, EngineSize]] = SizedCache(
+            limits.engines_bytes
+        )
 
     def answer(self, asked: SegmentRequest) -> Answer:
         """Feed a segment to its episode's engine."""
@@ -64,27 +64,36 @@ class Detecting:
         bare = replace(segment, events=())
         if not asked.at.continued_by(segment):
             return SegmentResult(bare, None)
-        engine = self._restore_engine(asked.episode, asked.at, asked.handed)
+        engine, size = self._restore_engine(asked.episode, asked.at, asked.handed)
         if engine is None:
             return None
         found = advance(engine, asked.at, segment, asked.now)
         if not found.standing.closed:
-            self._engines[asked.episode] = engine, segment.digest
-        if len(self._engines) > ENGINES:
-            self._engines.popitem(last=False)
+            size.grow(engine, stated_size(asked.frame))
+            self._engines.put(
+                asked.episode,
+                (engine, segment.digest, size),
+                size.bytes,
+                engine.ruleset.shared,
+            )
         return SegmentResult(bare, found)
 
-    def _restore_engine(self, episode: str, at: Standing, handed: Handed | None) -> Engine | None:
-        engine, head = self._engines.pop(episode, (None, ""))
+    def _restore_engine(
+        self, episode: str, at: Standing, handed: Handed | None
+    ) -> tuple[Engine | None, EngineSize]:
+        engine, head, size = self._engines.get(episode) or (None, "", EngineSize())
+        self._engines.drop(episode)
         if handed is not None:
             try:
                 engine = _build_engine(episode, handed)
             except (
                 DetectorError
             ):  # other plug-ins than the service has, or a stored state that is of no use
-                return None
-            return engine if engine.through == at.through else None
-        return engine if head == at.head else None  # a segment's digest is of all before it, too
+                return None, EngineSize()
+            return (engine if engine.through == at.through else None), EngineSize()
+        return (
+            engine if head == at.head else None
+        ), size  # a segment's digest is of all before it, too
 
 
 def _build_engine(episode: str, handed: Handed) -> Engine:

@@ -8,9 +8,8 @@ A stored state is a shortcut, never the truth: it is written every so many event
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -23,17 +22,21 @@ from api.core.errors import RulesetChangedError, UnavailableError
 from api.db.database import Database
 from api.episodes.position import Standing
 from api.episodes.store import Episodes
+from api.ingest.engine_size import EngineSize
 from api.ingest.placeholder_engine import Stranger
 from api.ingest.tables import engine_states
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks
 from detectors.engine.engine import Engine
+from detectors.model.caches import Shared, SizedCache
 from detectors.model.codec import decode_segment
 from detectors.model.errors import GapError, StateError
 from detectors.model.rewards import milestone_from_json
 from detectors.task.ruleset import Ruleset
 
+ENTRY_BYTES = 1_024
+"""Bytes that a kept episode takes beside its engine: where it stands, its digests, its name."""
 _LOOKS = 5
 """Tries: another replica may advance an episode between reads of its row, state and segments."""
 
@@ -77,15 +80,32 @@ class Live:
     episode: str
     engine: Engine | Stranger | StoredEngine | int
     at: Standing
+    size: EngineSize = field(default_factory=EngineSize)
+
+    @property
+    def bytes(self) -> int:
+        """What keeping it takes in this process."""
+        if isinstance(self.engine, StoredEngine):
+            return ENTRY_BYTES + len(self.engine.state) + sum(map(len, self.engine.frames))
+        return ENTRY_BYTES + (self.size.bytes if isinstance(self.engine, Engine) else 0)
+
+    @property
+    def shared(self) -> Shared | None:
+        """The rules, which are kept as long as the engine is."""
+        if isinstance(self.engine, Engine | StoredEngine):
+            return self.engine.ruleset.shared
+        return None
 
 
 class Engines:
-    """The engines of one process. Hold the episode's `lock` from `get` until the log is durable."""
+    """The engines of one process, ``max_bytes`` of them in memory. Hold the episode's `lock` from
+    `get` until the log is durable."""
 
-    def __init__(self, database: Database, episodes: Episodes, tasks: Tasks, cached: int) -> None:
+    def __init__(
+        self, database: Database, episodes: Episodes, tasks: Tasks, max_bytes: int
+    ) -> None:
         self._database, self._episodes, self._tasks = database, episodes, tasks
-        self._cached = cached
-        self._live: OrderedDict[str, Live] = OrderedDict()
+        self.kept: SizedCache[str, Live] = SizedCache(max_bytes)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, episode: str) -> asyncio.Lock:
@@ -97,18 +117,21 @@ class Engines:
 
     def cached(self, episode: str) -> Live | None:
         """What is in memory, if anything."""
-        live = self._live.get(episode)
-        if live is not None:
-            self._live.move_to_end(episode)
-        return live
+        return self.kept.get(episode)
+
+    def resize(self, live: Live) -> None:
+        """An engine that is kept moved on: where all of them take too much now, some are let
+        go."""
+        if self.kept.get(live.episode) is live:
+            self.kept.put(live.episode, live, live.bytes, live.shared)
 
     def drop(self, episode: str) -> None:
         """Forget an engine that may be ahead of the log."""
-        self._live.pop(episode, None)
+        self.kept.drop(episode)
 
     def forget(self) -> None:
         """Forget every engine: an episode was deleted."""
-        self._live.clear()
+        self.kept.clear()
 
     async def load(self, episode: str, *, whole: bool = False) -> Live:
         """Rebuild from the database; ``whole``: from the start, whatever state is stored.
@@ -123,9 +146,7 @@ class Engines:
             raise UnavailableError(
                 f"episode: the log of {episode} ends elsewhere than its row says"
             )
-        self._live[episode] = live
-        if len(self._live) > self._cached:
-            self._live.popitem(last=False)
+        self.kept.put(episode, live, live.bytes, live.shared)
         return live
 
     async def stand_in(self, episode: str) -> Live:
@@ -173,7 +194,9 @@ class Engines:
             await self._feed(engine, stored, row)
         if engine.through != row.through:
             return None
-        return Live(row.id, engine, _standing(row, stored))
+        size = EngineSize()
+        await asyncio.to_thread(size.grow, engine, 0)
+        return Live(row.id, engine, _standing(row, stored), size)
 
     async def _resumed(self, rules: Ruleset, state: Any, row: Any) -> Engine | None:
         """The engine from its stored state on; None where that is of no use and all has to be fed

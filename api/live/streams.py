@@ -33,6 +33,8 @@ SOON = frozenset(("event", "milestone"))
 """What may come before its step is sealed: a daemon with a subscriber does not hold it back."""
 KEPT_BYTES = 32 * 1024 * 1024
 """Rendered pieces that are kept for those who come a little later."""
+FRAME_BYTES = 256
+"""Bytes of a piece's frame beside its body."""
 LAGGING_AFTER = 64
 """Segments that a watcher gets one upon the other before it is told how far behind it is."""
 MAX_SEQ = 2**63 - 1
@@ -111,7 +113,7 @@ class Streams:
         self._followers = followers
         self._heartbeat_s = heartbeat_s
         self.pieces: Shared[Piece] = Shared(
-            lambda piece: sum(len(frame.body) for frame in piece.frames), KEPT_BYTES
+            lambda piece: sum(len(frame.body) + FRAME_BYTES for frame in piece.frames), KEPT_BYTES
         )
         self.decided: Shared[Sequence[int]] = Shared(len, 0)  # asked together, never kept
         self.pages: Shared[Sequence[Any]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)

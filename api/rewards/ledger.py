@@ -96,7 +96,7 @@ class Ledger:
         self._database = database
         self._cached = cached
         self._bytes: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-        self.size = 0
+        self.bytes, self.max_bytes = 0, MAX_CACHED_BYTES
         """Bytes that the remembered rewards take, with what each of them costs beside its text."""
 
     def remembered(self, episode: str, step: int) -> bytes | None:
@@ -109,17 +109,17 @@ class Ledger:
         # A copy: what encoded it allocated more than it needed, and the whole allocation would be
         # kept.
         kept = self._bytes[episode, step] = bytes(memoryview(body))
-        self.size += len(kept) + EACH
-        while len(self._bytes) > self._cached or self.size > MAX_CACHED_BYTES:
+        self.bytes += len(kept) + EACH
+        while len(self._bytes) > self._cached or self.bytes > MAX_CACHED_BYTES:
             self._drop(self._bytes.popitem(last=False)[1])
 
     def _drop(self, body: bytes | None) -> None:
-        self.size -= 0 if body is None else len(body) + EACH
+        self.bytes -= 0 if body is None else len(body) + EACH
 
     def forget(self) -> None:
         """Forget what is in memory: an episode was deleted."""
         self._bytes.clear()
-        self.size = 0
+        self.bytes = 0
 
     async def stored(self, episode: str, step: int) -> tuple[bytes | None, bool]:
         """The step's reward as it is stored, and whether it is final; (None, False) before it is

@@ -9,18 +9,20 @@ nothing. The same log under the same ruleset gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from api.verdicts.recorded import Playback
+from detectors.model.caches import cache_by_size
 from detectors.model.codec import canonical
 from detectors.model.rewards import milestone_to_json, reward_to_json
 from detectors.model.types import Milestone, Segment, Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json, task_to_json
 
+RULES_BYTES = 64 * 1024 * 1024
+"""Bytes of the compiled rules that are kept, with their texts."""
 Result = dict[str, Any]
 Said = Sequence[Mapping[str, Any]]
 """The events of a log of verdicts."""
@@ -31,7 +33,7 @@ def task_bytes(task: Task) -> bytes:
     return canonical(task_to_json(task))
 
 
-@lru_cache(maxsize=256)
+@cache_by_size(RULES_BYTES, lambda rules, _: rules.shared.bytes)
 def ruleset_of(task: bytes) -> Ruleset:
     """The compiled rules of a task in its canonical form. Raises `TaskError` if this build does not
     have them."""

@@ -135,7 +135,7 @@ class Parts:
         database = Database(settings.database)
         tasks, episodes = Tasks(database), Episodes(database)
         commands, ledger = Commands(database, notifier), Ledger(database, limits.rewards_cached)
-        engines = Engines(database, episodes, tasks, limits.engines_cached)
+        engines = Engines(database, episodes, tasks, limits.engines_bytes)
         channel = Channel(commands, episodes, notifier)
         rewards = RewardReader(ledger, episodes, notifier)
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
@@ -166,6 +166,17 @@ class Parts:
         readiness = Readiness(segments, episodes, leases, notifier)
         for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
             notifier.on_gone(remembering.forget)
+        metrics.watch_caches(
+            {
+                "engines": engines.kept,
+                "rules": tasks.compiled,
+                "rewards": ledger,
+                "readings": readings.kept,
+                "outlines": outlines.kept,
+                "explanations": outlines.explanations,
+                "sights": readiness.seen,
+            }
+        )
         rescores = Rescores(database)
         return cls(
             settings=settings,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,13 +12,15 @@ from sqlalchemy.exc import IntegrityError
 from api.core.errors import NotFoundError, RulesetChangedError, TaskExistsError
 from api.db.database import Database
 from api.tasks.tables import tasks
+from detectors.model.caches import SizedCache
 from detectors.model.codec import canonical
 from detectors.model.errors import DetectorError
 from detectors.model.types import Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json, task_to_json
 
-_COMPILED = 256
+_RULES_BYTES = 64 * 1024 * 1024
+"""Bytes of the compiled rules that are kept."""
 _ENDINGS = ("outcome", "efficiency", "shaping")
 """Parts of a task that pay, each as a component of its name."""
 _COLUMNS = (
@@ -59,7 +60,7 @@ class Tasks:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._compiled: OrderedDict[int, Ruleset] = OrderedDict()
+        self.compiled: SizedCache[int, Ruleset] = SizedCache(_RULES_BYTES)
 
     async def register(self, tenant: str, task: Task) -> tuple[bool, dict[str, Any]]:
         """Whether the task is new to ``tenant``, and what is answered. Raises `TaskExistsError` for
@@ -144,7 +145,7 @@ class Tasks:
     async def ruleset(self, number: int) -> Ruleset:
         """The compiled rules of a task, by its row's number. Raises `RulesetChangedError` where
         this build can't."""
-        rules = self._compiled.get(number)
+        rules = self.compiled.get(number)
         if rules is None:
             row = await self._database.first(_BODY, {"number": number})
             try:
@@ -153,7 +154,5 @@ class Tasks:
                 raise RulesetChangedError(
                     f"task: this build can't read what another registered: {error}"
                 ) from error
-            self._compiled[number] = rules
-            if len(self._compiled) > _COMPILED:
-                self._compiled.popitem(last=False)
+            self.compiled.put(number, rules, rules.shared.bytes)
         return rules

@@ -4,7 +4,6 @@ what is new of it."""
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
@@ -13,12 +12,14 @@ from api.log.reader import decoded
 from api.log.segments import StoredSegments
 from api.rewards.explaining import Explained
 from api.timeline.timeline import Outline
+from detectors.model.caches import SizedCache
+from detectors.model.memory import size_of
 
 SEGMENTS_A_LOOK = 64
-MAX_SPANS = 200_000
-"""Steps of all outlines that are kept; the one that nobody looked at for longest makes room."""
+OUTLINES_BYTES = 64 * 1024 * 1024
+"""Bytes of the outlines that are kept; the one that nobody looked at for longest makes room."""
 
-MAX_EXPLAINED = 32
+EXPLAINED_BYTES = 16 * 1024 * 1024
 
 
 class Outlines:
@@ -26,43 +27,39 @@ class Outlines:
 
     def __init__(self, segments: StoredSegments) -> None:
         self._segments = segments
-        self._kept: OrderedDict[str, Outline] = OrderedDict()
-        self._explained: OrderedDict[tuple[str, int], list[Explained]] = OrderedDict()
+        self.kept: SizedCache[str, Outline] = SizedCache(OUTLINES_BYTES)
+        self.explanations: SizedCache[tuple[str, int], list[Explained]] = SizedCache(
+            EXPLAINED_BYTES
+        )
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def forget(self) -> None:
         """Keep nothing: an episode was deleted."""
-        self._kept.clear()
-        self._explained.clear()
+        self.kept.clear()
+        self.explanations.clear()
 
     def explained(self, episode: str, through: int) -> list[Explained] | None:
         """What became of each milestone up to event ``through``, where somebody asked before."""
-        return self._explained.get((episode, through))
+        return self.explanations.get((episode, through))
 
     def explain(self, episode: str, through: int, found: list[Explained]) -> None:
         """Keep what became of each milestone."""
-        self._explained[episode, through] = found
-        while len(self._explained) > MAX_EXPLAINED:
-            self._explained.popitem(last=False)
+        self.explanations.put((episode, through), found, size_of(found))
 
     async def load(self, episode: str, through: int) -> Outline:
         """The outline of an episode up to its event ``through`` at least."""
         lock = self._locks.setdefault(episode, asyncio.Lock())
         async with lock:
-            outline = self._kept.pop(episode, None) or Outline()
+            outline = self.kept.get(episode) or Outline()
+            known = outline.through
             while outline.through < through:
                 rows = await self._segments.list_after(episode, outline.through, SEGMENTS_A_LOOK)
                 if not rows:
                     break
                 await asyncio.to_thread(_take, outline, rows)
-            self._keep(episode, outline)
+            if outline.through > known:
+                self.kept.put(episode, outline, outline.bytes)
             return outline
-
-    def _keep(self, episode: str, outline: Outline) -> None:
-        self._kept[episode] = outline
-        spans = sum(len(one.spans) for one in self._kept.values())
-        while spans > MAX_SPANS and len(self._kept) > 1:
-            spans -= len(self._kept.popitem(last=False)[1].spans)
 
 
 def _take(outline: Outline, rows: Sequence[Any]) -> None:

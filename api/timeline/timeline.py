@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any
 
 from api.rewards.event_text import clip, telling
@@ -20,6 +21,9 @@ from detectors.model.types import Event
 LOOKS = "visual"
 """The noun, and the source, of events that hold what was seen: they are shown as that, not as lines."""
 MAX_PICTURES = 20_000
+SPAN_BYTES = 768
+"""What a span takes at most beside the text of its action."""
+PICTURE_BYTES = 288
 
 
 @dataclass(slots=True)
@@ -74,15 +78,17 @@ class Outline:
     sources: Counter[str] = field(default_factory=Counter)
     pictures: dict[str, int] = field(default_factory=dict)
     visual: tuple[int, int] = (0, 0)
+    bytes: int = 8 * SPAN_BYTES
+    """The most that it takes in memory."""
     _before: tuple[str, str, str] | None = None
 
     def take(self, event: Event) -> None:
         """The next event."""
         step = event.data.get("step") if event.kind == "step.began" else None
         if step is not None and step != self.spans[-1].step:
-            self.spans.append(
-                Span(step, event.seq, event.at, action_text(event.data.get("action")))
-            )
+            action = action_text(event.data.get("action"))
+            self.spans.append(Span(step, event.seq, event.at, action))
+            self.bytes += SPAN_BYTES + getsizeof(action)
             self._before = None
         span = self.spans[-1]
         self.through, span.last, span.until = event.seq, event.seq, event.at
@@ -102,13 +108,17 @@ class Outline:
         if event.kind == "visual.recorded":
             self.visual = (self.visual[0] or event.seq, event.seq)
         elif event.kind == "visual.pictured" and len(self.pictures) < MAX_PICTURES:
-            self.pictures.setdefault(str(event.data.get("sha256")), event.seq)
+            digest = str(event.data.get("sha256"))
+            if digest not in self.pictures:
+                self.pictures[digest] = event.seq
+                self.bytes += PICTURE_BYTES + getsizeof(digest)
 
     def _captured(self, event: Event) -> None:
         step = event.data.get("step")
         of = next((span for span in reversed(self.spans[-8:]) if span.step == step), None)
         if of is not None:
-            of.picture = str(event.data.get("sha256"))
+            before, of.picture = of.picture, str(event.data.get("sha256"))
+            self.bytes += getsizeof(of.picture) - (getsizeof(before) if before else 0)
 
     def span_of(self, seq: int) -> Span:
         """The span that holds the event ``seq``."""

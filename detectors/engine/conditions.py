@@ -75,6 +75,10 @@ class Conditions:
         alarms, self._alarms = list(self._alarms), {}
         return alarms
 
+    def memory(self) -> list[object]:
+        """The roots of what is held beside the state; see detectors/engine/footprint.py."""
+        return [self._risen, self._supposed, self._alarms, self._settled, self._held]
+
     def standing(self, node: ConditionNode) -> Standing:
         """How a condition stands; made on first use."""
         standing = self._state.standings.get(node.id)

@@ -33,6 +33,9 @@ class Branch(Protocol):
     def last_reward(self) -> Reward:
         """The reward that was sealed last, in the events that were fed last."""
 
+    def memory(self) -> list[object]:
+        """The roots of what it alone holds."""
+
     def feed(self, events: Iterable[Event]) -> object:
         """Take in the next events of the episode."""
 

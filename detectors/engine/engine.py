@@ -17,6 +17,7 @@ from detectors.engine.episode_rewards import EpisodeRewards
 from detectors.engine.gaps import GapTracker
 from detectors.engine.sealing import Sealer
 from detectors.engine.state import State
+from detectors.model.caches import release_large
 from detectors.model.errors import GapError
 from detectors.model.types import Alarm, Ask, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
@@ -116,6 +117,13 @@ class Engine:
         """Encode the state after the last event."""
         return self.state.dump()
 
+    def memory(self) -> list[object]:
+        """The roots of what this engine alone holds; see detectors/engine/footprint.py."""
+        own: list[object] = [self.state, self.recorded_under, self._result]
+        own += self.conditions.memory()
+        branches = self._counterfactuals.branches
+        return own + [part for branch in branches for part in branch.memory()]
+
     @property
     def through(self) -> int:
         """The seq of the last event taken in."""
@@ -163,6 +171,7 @@ class Engine:
                 handle = handlers.get(event.kind)
                 if handle is not None and not state.closed:
                     handle(event)
+        release_large()
         result.milestones = self._credit.take_reached()
         result.alarms = self.conditions.take_alarms()
         return result

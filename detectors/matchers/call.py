@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import orjson
@@ -17,6 +16,7 @@ from detectors.matchers.location import base_of, query_of
 from detectors.matchers.structure import Nothing, part
 from detectors.matchers.url import MAX_URL
 from detectors.matchers.values import BodyType, Repeated, body_type, counted, form_pairs
+from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
 
 Path = tuple[str | int, ...]
@@ -241,7 +241,7 @@ class ContentMatch:
         return [fact.name for fact in self.facts if fact.name]
 
 
-@lru_cache(maxsize=8)
+@cache_by_size(BODIES_BYTES, lambda _, text, *more: PARSED * len(text), keeps_last=True)
 def documents_of(
     text: str, mime: str, kind: BodyType | None, repeated: Repeated = "last"
 ) -> tuple[Mapping[str, Any], ...]:

@@ -5,18 +5,25 @@ from __future__ import annotations
 
 import base64
 import binascii
+import inspect
 from collections.abc import Mapping
-from functools import lru_cache
-from urllib.parse import parse_qs, unquote, urlsplit
+from sys import getsizeof
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from detectors.model.caches import cache_by_size, cache_short
+from detectors.model.memory import size_of
+
+MAX_SPLIT = 2_048
+"""Characters of an address that the standard library's own cache, of 128, may keep."""
 _PORTS = {"http": ":80", "https": ":443"}
 
 
-@lru_cache(maxsize=4096)
+@cache_short(1024, 512)
+@cache_by_size(16 << 20, lambda base, *_: getsizeof(base))
 def base_of(url: str, encoded: bool = False) -> str:
     """Scheme, host, port and path in one writing; "" for what is no address."""
     try:
-        parts = urlsplit(url)
+        parts = _split(url)
     except ValueError:
         return ""
     if not parts.scheme or not parts.netloc:
@@ -27,11 +34,12 @@ def base_of(url: str, encoded: bool = False) -> str:
     return f"{parts.scheme}://{host}{unquote(path).rstrip('/')}{fragment}".lower()
 
 
-@lru_cache(maxsize=256)
+@cache_short(256, 512)
+@cache_by_size(4 << 20, lambda query, *_: size_of([query]))
 def query_of(url: str, encoded: bool = False) -> Mapping[str, str]:
     """The last value of each parameter, in small letters and without the white space around it."""
     try:
-        parts = urlsplit(url)
+        parts = _split(url)
     except ValueError:
         return {}
     queries = [
@@ -40,6 +48,10 @@ def query_of(url: str, encoded: bool = False) -> Mapping[str, str]:
     # No limit of fields: an address that is looked at has at most MAX_URL characters.
     pairs = parse_qs("&".join([*queries, parts.query]), keep_blank_values=True)
     return {name: values[-1].lower().strip() for name, values in pairs.items()}
+
+
+def _split(url: str) -> SplitResult:
+    return urlsplit(url) if len(url) <= MAX_SPLIT else inspect.unwrap(urlsplit)(url)
 
 
 def _hidden(segment: str) -> str | None:

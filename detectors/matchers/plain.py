@@ -45,7 +45,7 @@ def text_key(text: str) -> str:
     return _text_key(text) if len(text) <= 256 else normal(text).casefold()
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def _text_key(text: str) -> str:
     return normal(text).casefold()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import orjson
@@ -13,6 +12,7 @@ import orjson
 from detectors.matchers import third_party
 from detectors.matchers.faults import answers
 from detectors.matchers.typed_base import json_text
+from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
 
 MAX_FACTS = 256
@@ -85,7 +85,7 @@ class StateMatch:
         return sum(fact.holds(document) for fact in self.facts) / len(self.facts)
 
 
-@lru_cache(maxsize=4)
+@cache_by_size(BODIES_BYTES, lambda _, text: PARSED * len(text), keeps_last=True)
 def _document(text: str) -> Any:
     # A task has many facts of one document; it is read once.
     try:

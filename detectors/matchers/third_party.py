@@ -13,14 +13,16 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from detectors.matchers.json_path_cost import MAX_DESCENTS, Query
 from detectors.matchers.schema_cost import Place, charge, places_of
 from detectors.model.budget import meter
+from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import BudgetError
+from detectors.model.memory import size_of
 
 MAX_REGEX_MEMORY = 1 << 20
 """Bytes that RE2 may use for one pattern."""
@@ -29,6 +31,15 @@ SMALL_PATTERN = 1 << 16
 they are."""
 LARGE_UNITS = 2_700
 """Evaluations that a larger one, of at most `MAX_REGEX_MEMORY`, takes for 32 characters."""
+MAX_PATTERNS_MEMORY = 1 << 24
+"""Bytes of all compiled patterns of one JSON Schema."""
+SCHEMAS_BYTES = 1 << 26
+REGEXES = 128
+"""Patterns that are kept compiled; each takes up to `MAX_REGEX_MEMORY` while it is used."""
+CEL_BYTES = 128
+"""Bytes of a compiled CEL expression for each of its characters, at most."""
+PATH_BYTES = 192
+"""Bytes of a compiled JSON Path for each of its characters, at most."""
 MAX_PATH = 4096
 """Characters of a JSON Path."""
 MAX_NESTING = 16
@@ -77,7 +88,7 @@ def _needed(spec: Any) -> set[str]:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=REGEXES)
 def regex(pattern: str, ignore_case: bool) -> Any:
     """A pattern of the task's author, compiled by RE2: linear time, bounded memory. Raises
     `ValueError`."""
@@ -95,11 +106,35 @@ def regex(pattern: str, ignore_case: bool) -> Any:
         raise ValueError(f"a regular expression as RE2 has them: {error}") from None
 
 
-@lru_cache(maxsize=256)
-def _schema(text: bytes) -> tuple[Any, Place]:
+class _Schema(NamedTuple):
+    """A schema's validator, what it costs to ask it, and the bytes of its patterns."""
+
+    validator: Any
+    root: Place
+    pattern_bytes: int
+
+
+@cache_by_size(
+    SCHEMAS_BYTES,
+    lambda schema, text: 32 * len(text) + 2 * schema.pattern_bytes + size_of([schema.root]),
+)
+def _schema(text: bytes) -> _Schema:
     spec = orjson.loads(text)
-    root = places_of(spec, _pattern_units)
-    return _validator(spec, MAX_REGEX_MEMORY), root
+    pattern_bytes = 0
+
+    def pattern_units(pattern: str) -> int:
+        nonlocal pattern_bytes
+        units, needed = _pattern_cost(pattern)
+        pattern_bytes += needed
+        if pattern_bytes > MAX_PATTERNS_MEMORY:
+            raise ValueError(
+                f"a JSON Schema whose patterns together are at most {MAX_PATTERNS_MEMORY >> 20} MiB"
+                " when compiled"
+            )
+        return units
+
+    root = places_of(spec, pattern_units)
+    return _Schema(_validator(spec, MAX_REGEX_MEMORY), root, pattern_bytes)
 
 
 def _validator(spec: Any, max_pattern: int) -> Any:
@@ -111,7 +146,9 @@ def _validator(spec: Any, max_pattern: int) -> Any:
     )
 
 
-def _pattern_units(pattern: str) -> int:
+def _pattern_cost(pattern: str) -> tuple[int, int]:
+    """Evaluations that the pattern takes for 32 characters, and the most bytes that it is when
+    compiled."""
     import jsonschema_rs
 
     for max_bytes, units in ((SMALL_PATTERN, 24), (MAX_REGEX_MEMORY, LARGE_UNITS)):
@@ -119,7 +156,7 @@ def _pattern_units(pattern: str) -> int:
             _validator({"pattern": pattern}, max_bytes)
         except (ValueError, jsonschema_rs.ValidationError):
             continue
-        return units
+        return units, max_bytes
     raise ValueError(
         f"a JSON Schema whose patterns are of at most {MAX_REGEX_MEMORY >> 20} MiB when compiled:"
         f" {pattern!r}"
@@ -140,15 +177,15 @@ def check_schema(text: bytes) -> None:
 
 def conforms(text: bytes, value: Any) -> bool:
     """Whether ``value`` conforms to the schema ``text``. Raises `BudgetError`."""
-    validator, root = _schema(text)
-    charge(root, value, meter())
+    schema = _schema(text)
+    charge(schema.root, value, meter())
     try:
-        return bool(validator.is_valid(value))
+        return bool(schema.validator.is_valid(value))
     except ValueError:  # a whole number beyond what JSON readers agree on
         return False
 
 
-@lru_cache(maxsize=1024)
+@cache_by_size(16 << 20, lambda _, expression: CEL_BYTES * len(expression))
 def cel(expression: str) -> Any:
     """A CEL expression of the task's author, compiled. Raises `ValueError`."""
     import cel as binding
@@ -172,7 +209,7 @@ def likeness_of_words(one: str, other: str) -> float:
     return round(fuzz.token_sort_ratio(one, other, processor=utils.default_process)) / 100
 
 
-@lru_cache(maxsize=1024)  # a list in any order compares each of its dates with many
+@cache_short(1024, 64)  # a list in any order compares each of its dates with many
 def day(text: str, day_first: bool) -> tuple[int, int, int] | None:
     """(year, month, day) that the whole text says; None for what is no date, or not all of one."""
     import datetime
@@ -223,7 +260,7 @@ def locale_ok(locale: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=1024)
+@cache_short(1024, 16)
 def currency(code: str, locale: str) -> frozenset[str] | None:
     """The ways in which ``locale`` writes the currency (casefolded), its code first; None for no
     currency."""
@@ -235,7 +272,7 @@ def currency(code: str, locale: str) -> frozenset[str] | None:
     return frozenset(word.casefold() for word in (code, get_currency_symbol(code, locale), *names))
 
 
-@lru_cache(maxsize=256)
+@cache_by_size(16 << 20, lambda _, path: PATH_BYTES * len(path))
 def json_path(path: str) -> Callable[[Any], list[Any]]:
     """What stands in a JSON value at the places that a JSON Path (RFC 9535) names; its two
     functions that match patterns are left out. Raises `ValueError`; what it gives raises

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -20,7 +19,9 @@ import orjson
 from detectors.matchers.faults import answers
 from detectors.matchers.plain import glob
 from detectors.matchers.text import TextMatch
+from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import SpecError
+from detectors.model.memory import size_of
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _PLAIN = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]{1,4})?)(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
@@ -48,7 +49,8 @@ def parse_url(text: str) -> Url | None:
     return _parsed(text) if len(text) <= MAX_URL else None
 
 
-@lru_cache(maxsize=256)
+@cache_short(256, 512)
+@cache_by_size(8 << 20, lambda url, _: size_of([url]))
 def _parsed(text: str) -> Url | None:
     # A trailing slash of the path does not count.
     try:
@@ -232,7 +234,7 @@ def writings(text: str) -> tuple[str, ...]:
     return (text,) if path == text[:place] else (text, path + text[place:])
 
 
-@lru_cache(maxsize=256)
+@cache_by_size(8 << 20, lambda _, spec, origin: 32 * len(spec))
 def _compiled(spec: bytes, origin: str | None) -> UrlMatch:
     return UrlMatch.parse(orjson.loads(spec), ("url",), origin)
 

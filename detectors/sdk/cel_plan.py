@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from detectors.matchers import third_party
 from detectors.model.budget import MAX_EVENT, Meter, weight
+from detectors.model.caches import cache_by_size
 from detectors.sdk.cel_cost import Bound, ExpressionReader, Loop, read, value_of
 
 WHAT = "CEL"
@@ -71,7 +71,11 @@ class Plan:
         return third_party.cel(self.text).execute(given)
 
 
-@lru_cache(maxsize=1024)
+PLAN_BYTES = 192
+"""Bytes of a plan for each character of its expression, at most."""
+
+
+@cache_by_size(16 << 20, lambda _, text: PLAN_BYTES * len(text))
 def plan_of(text: str) -> Plan:
     """The plan of an expression. Raises `ValueError`."""
     _, reader = read(text)

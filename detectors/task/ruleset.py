@@ -13,8 +13,10 @@ from typing import Any, Literal
 
 from detectors.matchers import third_party
 from detectors.matchers.facts import dotted
+from detectors.model.caches import Shared
 from detectors.model.codec import canonical, sha256
 from detectors.model.kinds import KINDS
+from detectors.model.memory import size_of
 from detectors.model.types import Condition, Event, MilestoneSpec, Task
 from detectors.sdk.arguments import parse_args
 from detectors.sdk.condition_reads import told_on_request
@@ -116,6 +118,14 @@ class Ruleset:
     final: list[bool]
     metered: bool
     _dependencies: dict[tuple[str, str | None], bool] = field(default_factory=dict)
+    _shared: Shared | None = None
+
+    @property
+    def shared(self) -> Shared:
+        """What this takes in memory, once for all engines that hold it."""
+        if self._shared is None:
+            self._shared = Shared(id(self), size_of([self]))
+        return self._shared
 
     @property
     def hears(self) -> frozenset[str]:

@@ -18,6 +18,8 @@ from api.replay.recordings import RecordingError, read_recording
 from api.stages.model.features import Row, extract
 from api.tasks.task_files import BadTaskError, check_task
 from detectors.engine.engine import Engine
+from detectors.model.caches import cache_by_size
+from detectors.model.memory import size_of
 from detectors.model.types import Event, Reward
 from detectors.task.ruleset import compile_task
 from lab.training.perturbing import perturbed
@@ -177,7 +179,7 @@ def rows_of(side: Side) -> list[Row]:
     return [rows[side.step]]
 
 
-@lru_cache(maxsize=64)
+@cache_by_size(256 << 20, lambda events, _: size_of([events]))
 def _events(recording: Path) -> tuple[Event, ...]:
     return tuple(event for segment in read_recording(recording) for event in segment.events)
 

@@ -19,13 +19,15 @@ import zstandard
 
 from api.core.settings import Limits
 from api.episodes.position import Standing
-from api.ingest import child, crew
+from api.ingest import crew
 from api.ingest.advance import Write
 from api.ingest.appender import KINDS, STATEMENTS
 from api.ingest.child import Detecting
 from api.ingest.wire import Handed, SegmentRequest, SegmentResult
 from api.rewards.scored_episode import task_bytes
 from detectors.engine.engine import Engine
+from detectors.engine.footprint import footprint
+from detectors.model.caches import ENTRY
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
 from detectors.model.rewards import encode_reward
 from detectors.model.types import Segment
@@ -244,11 +246,12 @@ def test_rules_that_this_process_has_not_are_the_services_to_apply() -> None:
     assert Detecting(Limits()).answer(asked(FIRST, START, other)) is None
 
 
-def test_the_engine_that_was_not_used_for_longest_makes_room(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(child, "ENGINES", 2)
-    process = Detecting(Limits())
+def test_the_engine_that_was_not_used_for_longest_makes_room() -> None:
+    fed = Engine(RULES, "A")
+    fed.feed(decode_segment(texts(events("A", *SAID), [20, 20])[0]).events)
+    # Two engines and a half, and the rules that they share.
+    most = 2 * (footprint(fed) + ENTRY) + footprint(fed) // 2 + RULES.shared.bytes
+    process = Detecting(Limits(engines_bytes=most))
     of = {id: [decode_segment(text) for text in texts(events(id, *SAID), [20, 20])] for id in "ABC"}
     after = {}
     for id, (first, *_) in of.items():
@@ -258,9 +261,9 @@ def test_the_engine_that_was_not_used_for_longest_makes_room(
         assert found.advance is not None
         after[id] = found.advance.standing
     kept = [
-        process.answer(asked(of[id][1], after[id])._replace(episode=id)) is not None for id in "ABC"
+        process.answer(asked(of[id][1], after[id])._replace(episode=id)) is not None for id in "AC"
     ]
-    assert kept == [False, True, True]
+    assert kept == [False, True]
 
 
 def test_whatever_is_to_be_written_has_its_statement() -> None:

@@ -99,10 +99,10 @@ async def test_remembered_rewards_are_bounded_in_bytes(service: Service) -> None
     body = b"x" * (1 << 20)
     for step in range(200):
         ledger.remember("ep", step, body)
-    assert ledger.size <= MAX_CACHED_BYTES
+    assert ledger.bytes <= MAX_CACHED_BYTES
     kept = [one for step in range(200) if (one := ledger.remembered("ep", step)) is not None]
     assert len(kept) == MAX_CACHED_BYTES // (len(body) + EACH)
     assert all(one is not body and sys.getsizeof(one) < len(body) + EACH for one in kept)
     ledger.remember("ep", 199, b"")
     ledger.forget()
-    assert ledger.size == 0
+    assert ledger.bytes == 0

@@ -8,9 +8,9 @@ distances, so that a long text costs linear time.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from api.stages.judge.cleaning import views
+from detectors.model.caches import cache_by_size
 
 _WHO = r"(?:judge|grader|evaluators?|annotators?|reviewers?|graders|judges|verifier|reward model|scorer|auditor|qa bot|assessor|llm)"
 _GOOD = r"(?:success\w*|succeeded|pass(?:ed)?|yes|true|met|satisfied|complete[d]?|correct|100 ?%|10 ?/ ?10|1\.0|full marks)"
@@ -62,7 +62,7 @@ STRONG: tuple[str, ...] = ("override", "role", "fence", "demand", "authority")
 _COMPILED = {name: re.compile(pattern, re.DOTALL) for name, pattern in PATTERNS.items()}
 
 
-@lru_cache(maxsize=65_536)
+@cache_by_size(16 << 20, lambda names, *_: 128 + 8 * len(names))
 def flags(text: str, names: tuple[str, ...] = tuple(PATTERNS)) -> tuple[str, ...]:
     """The names of what ``text`` is suspected of, among ``names``."""
     found = dict.fromkeys(

@@ -18,12 +18,14 @@ COLORS: Mapping[str, tuple[int, int, int]] = {
 }  # fmt: skip
 BESIDE = 4
 """Words that stand beside an icon, at most, to be taken for its name."""
+_COLOR = len("#rrggbb")
 _PART = re.compile(r"[A-Z]?[a-z]+|[0-9]+")
 
 
 def looks(click: EventData) -> frozenset[str]:
     """Return the words of the element's class and the names of its colour."""
-    return _looks(str(click.get("class") or "")[:200], str(click.get("color") or ""))
+    color = str(click.get("color") or "")
+    return _looks(str(click.get("class") or "")[:200], color if len(color) == _COLOR else "")
 
 
 @lru_cache(maxsize=1024)

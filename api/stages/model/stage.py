@@ -4,8 +4,8 @@ abstention out."""
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,12 +17,26 @@ from api.stages.model.calibration import gate, sigmoid
 from api.stages.model.features import FeatureReader, Row, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.summing import summed
+from detectors.model.caches import SizedCache
+from detectors.model.memory import size_of
 from detectors.model.types import Event, Verdict
 
 RISK = 0.05
 """Of the answers, how many may be wrong, unless the operator says another share."""
-READERS = 256
-"""Episodes whose folded logs are kept, so that a step costs what is new in it."""
+READERS_BYTES = 64 * 1024 * 1024
+"""Bytes of the folded logs that are kept, so that a step costs what is new in it."""
+MEASURED_AGAIN = 1.125
+"""A folded log is measured again when this many times as many events were read."""
+
+
+@dataclass(slots=True)
+class _Folded:
+    """A log as far as it was read: ``bytes`` of it when it had ``measured`` events."""
+
+    reader: FeatureReader
+    last: Event | None = None
+    bytes: int = 0
+    measured: int = 0
 
 
 class ModelStage:
@@ -40,9 +54,7 @@ class ModelStage:
         self._gates = {
             level: gate(calibration, risk) for level, calibration in model.calibration.items()
         }
-        self._readers: OrderedDict[tuple[str, str], tuple[FeatureReader, Event | None]] = (
-            OrderedDict()
-        )
+        self.readers: SizedCache[tuple[str, str], _Folded] = SizedCache(READERS_BYTES)
 
     @property
     def signature(self) -> str:
@@ -117,16 +129,17 @@ class ModelStage:
         events = question.events
         instruction = str(question.task.get("instruction", ""))
         key = (question.episode, instruction)
-        kept, last = self._readers.pop(key, (None, None))
-        if kept is not None and _is_start(events, kept.seq, last):
-            reader = kept
+        kept = self.readers.get(key)
+        if kept is not None and _is_start(events, kept.reader.seq, kept.last):
+            log = kept
         else:
-            reader = FeatureReader(instruction)
-        reader.feed(events[reader.seq :])
-        self._readers[key] = reader, events[-1] if events else None
-        if len(self._readers) > READERS:
-            self._readers.popitem(last=False)
-        return reader
+            log = _Folded(FeatureReader(instruction))
+        log.reader.feed(events[log.reader.seq :])
+        log.last = events[-1] if events else None
+        if not log.bytes or len(events) >= MEASURED_AGAIN * log.measured:
+            log.bytes, log.measured = size_of([log.reader, log.last]), len(events)
+        self.readers.put(key, log, log.bytes)
+        return log.reader
 
 
 def _is_start(events: Sequence[Event], read: int, last: Event | None) -> bool:

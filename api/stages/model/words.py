@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
+from sys import getsizeof
 from typing import NamedTuple
+
+from detectors.model.caches import cache_by_size, cache_short
+from detectors.model.memory import size_of
 
 MAX_CHARACTERS = 2_000
 """Characters of any one text that are looked at."""
@@ -101,12 +104,13 @@ def plain(text: str) -> str:
     return _plain(text[:MAX_CHARACTERS])
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096, 256)
+@cache_by_size(8 << 20, lambda words, _: getsizeof(words))
 def _plain(text: str) -> str:
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
 
 
-@lru_cache(maxsize=1024)
+@cache_by_size(8 << 20, lambda goal, _: size_of([goal]))
 def read_goal(instruction: str) -> Goal:
     """Read what is asked."""
     text = plain(instruction)
