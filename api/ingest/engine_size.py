@@ -9,10 +9,12 @@ from detectors.engine.footprint import footprint
 
 GROWTH = 4
 """Bytes that an engine may grow by for each byte of text that it takes in, until it is measured."""
+MARGIN = 4_096
+"""Bytes by which a table may grow at a single entry."""
 MIN_FED = 4_096
 """Bytes of text before a small engine is measured again."""
 SHARE = 8
-"""A larger one is measured after this part of its size in text: the walk takes less than reading that did."""
+"""A larger one is measured after this part of its size in text, whose reading takes longer."""
 
 
 @dataclass(slots=True)
@@ -25,7 +27,7 @@ class EngineSize:
     @property
     def bytes(self) -> int:
         """The most that the engine takes, as far as anybody knows."""
-        return self.measured + GROWTH * self.fed
+        return self.measured + GROWTH * self.fed + MARGIN
 
     def grow(self, engine: Engine, text_bytes: int) -> None:
         """The engine took in ``text_bytes`` of a segment's text."""

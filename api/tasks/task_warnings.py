@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from detectors.engine.stakes import goals, outcome_worth
 from detectors.model.rewards import total
@@ -41,9 +41,11 @@ def _warn_of_weights(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
 
 def _warn_of_addresses(task: Task, paying: Sequence[int]) -> Iterator[str]:
     """Warn of each goal that an address alone reaches."""
+    conditions = {m.id: m.when for m in task.milestones}
     for n in paying:
         milestone = task.milestones[n]
-        if milestone.component == "goal" and _is_an_address_alone(milestone.when):
+        is_goal = milestone.component == "goal" or milestone.when.rule == "goal"
+        if is_goal and _is_an_address_alone(milestone.when, conditions):
             yield (
                 f"milestones[{n}]: {milestone.id} rests on an address alone, which script"
                 " in the page can put there by pushState; `loaded: true` asks for a document"
@@ -70,5 +72,16 @@ def _warn_of_goal(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
         )
 
 
-def _is_an_address_alone(when: Condition) -> bool:
-    return when.rule == "url_reached" and not when.args.get("loaded")
+def _is_an_address_alone(when: Condition, milestones: Mapping[str, Condition]) -> bool:
+    """Whether addresses that need no document are enough for it; what a goal requires is looked up
+    in ``milestones``."""
+    if when.rule == "url_reached":
+        return not when.args.get("loaded")
+    parts = [_is_an_address_alone(part, milestones) for part in when.of]
+    if when.rule == "goal":
+        required = when.args.get("requires")
+        names = required if isinstance(required, list | tuple) else ()
+        parts += [_is_an_address_alone(milestones[str(name)], milestones) for name in names]
+    if when.rule == "any_of":
+        return any(parts)
+    return when.rule in ("goal", "all_of", "sequence") and bool(parts) and all(parts)

@@ -1,4 +1,4 @@
-"""Caches that are bounded in bytes; docs/scale.md lists every cache of the product with its bound."""
+"""Caches that are bounded in bytes; docs/scale.md lists each with its bound."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_a_new_task_is_a_good_one_and_overwrites_none(tmp_path: Path) -> None:
     assert (alone.returncode, "an oracle test and an adversarial test" in alone.stderr) == (1, True)
 
 
-A = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
+A = {"id": "a", "when": {"url_reached": {"url": "/a", "loaded": True}}}
 GOAL = {"id": "g", "when": {"goal": {"requires": ["a"]}}}
 TOOLS = {"expected": [{"tool": "search"}]}
 
@@ -113,15 +113,41 @@ def test_pay_that_its_author_may_not_have_meant_is_a_warning(
         ({"url_reached": {"url": "/done", "loaded": True}}, False),
         ({"page_loaded": {"url": "/done"}}, False),
         ({"all_of": [{"url_reached": {"url": "/done"}}, {"page_loaded": {"url": "/done"}}]}, False),
+        ({"all_of": [{"url_reached": {"url": "/done"}}, {"url_reached": {"url": "/b"}}]}, True),
+        ({"any_of": [{"url_reached": {"url": "/done"}}, {"page_loaded": {"url": "/done"}}]}, True),
+        ({"goal": {"requires": ["address"]}}, True),
+        ({"goal": {"requires": ["address", "page"]}}, False),
+        ({"goal": {"requires": ["page"]}}, False),
     ],
-    ids=["an address alone", "of a document", "a page", "an address and more"],
+    ids=[
+        "an address alone",
+        "of a document",
+        "a page",
+        "an address and more",
+        "two addresses",
+        "an address or more",
+        "a goal that requires an address",
+        "a goal that requires an address and more",
+        "a goal that requires a page",
+    ],
 )
 def test_a_goal_that_rests_on_an_address_alone_is_a_warning(
     when: dict[str, Any], warns: bool
 ) -> None:
     """Script in the page can put it there by pushState."""
     found = list(
-        warnings_of(ruleset({"id": "g", "component": "goal", "when": when}, weights={"goal": 1}))
+        warnings_of(
+            ruleset(
+                {
+                    "id": "address",
+                    "component": "nav",
+                    "when": {"url_reached": {"url": "/done"}},
+                },
+                {"id": "page", "component": "nav", "when": {"page_loaded": {"url": "/done"}}},
+                {"id": "g", "component": "goal", "when": when},
+                weights={"goal": 0.8, "nav": 0.2},
+            )
+        )
     )
     assert ["rests on an address alone" in one for one in found] == [True] * warns
 
