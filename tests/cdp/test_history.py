@@ -133,6 +133,11 @@ class Fold:
         listed = [{"id": one, "url": "", "userTypedURL": ""} for one in entries]
         return self.told("Page.getNavigationHistory", entries=listed, currentIndex=at, as_of=as_of)
 
+    def reloads(self) -> None:
+        again = {**THROUGH, "loaderId": "L3", "navigationType": "reload"}
+        assert self.told("Page.frameStartedNavigating", **again) == []
+        self.told("Page.frameNavigated", frame={**THERE, "loaderId": "L3"})
+
     def goes(self) -> None:
         assert self.told("Page.frameStartedNavigating", **THROUGH) == []
         assert self.told("Page.frameNavigated", frame=THERE) == [], "it waits for the answer"
@@ -179,6 +184,19 @@ def test_after_unasked_moves_only_a_step_back_is_sure() -> None:
         fold.told("Page.navigatedWithinDocument", frameId="T", url=HERE["url"] + "#1")
         fold.goes()
         assert fold.answered([9, 10, 12, 13], at, as_of=3) == [("page.navigated", way)]
+
+
+def test_a_page_that_is_loaded_anew_before_the_answer_stands_where_it_stood() -> None:
+    for at, way in ((0, "back"), (2, "forward")):
+        fold = Fold()
+        fold.goes()
+        fold.reloads()
+        answered = fold.answered([9, 10, 11], at, as_of=3)
+        assert [how for kind, how in answered if kind == "page.navigated"] == [way, "reload"]
+        fold = Fold()
+        fold.reloads()
+        fold.goes()
+        assert fold.answered([9, 10, 11], at, as_of=3) == [("page.navigated", way)]
 
 
 def test_a_question_that_is_refused_and_a_tab_that_goes_hold_nothing_back() -> None:

@@ -16,11 +16,13 @@ from agentd.sources.cdp.state.state import CdpObservation, History, SessionState
 MAX_LATE = 2000
 
 
-def moved(session: SessionState, data: dict[str, Any], *, through: bool) -> None:
-    """The page went somewhere, as ``data`` of its ``page.navigated`` says; ``through`` its history:
-    which way, will be known."""
+def moved(session: SessionState, data: dict[str, Any], how: str) -> None:
+    """The page went somewhere, as ``data`` of its ``page.navigated`` says; ``how``: through its
+    "history" (which way, will be known), a "reload", after which it stands where it stood, or ""."""
     past = session.history
-    if not through:
+    if how == "reload":
+        return
+    if how != "history":
         past.gone_on = past.moves
     elif past.entry is not None:
         past.pending.append((past.moves, data))

@@ -276,7 +276,7 @@ def _commit_cause(browser: BrowserState, name: str, loader: str, *, restored: bo
 
 
 def _moved(session: SessionState, data: dict[str, Any], how: str) -> CdpObservation:
-    history.moved(session, data, through=how == "history")
+    history.moved(session, data, how)
     if how == "reload":
         data["how"] = how
     return CdpObservation("page.navigated", data)
