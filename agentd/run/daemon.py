@@ -12,6 +12,7 @@ import structlog
 
 from agentd.core.errors import AgentdError, JournalError, LogRefusedError, UsageError
 from agentd.core.lock import StateLock
+from agentd.core.plain_answers import HEADERS, HOOKS
 from agentd.core.regular_file import NotRegularError, read_regular
 from agentd.core.settings import Settings
 from agentd.session.local_scoring import load_rules
@@ -49,7 +50,9 @@ async def run(
         load_rules(settings.edge)  # to refuse a wrong one now, not once the service has answered
     lock = StateLock(settings.state)
     try:
-        async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:
+        async with httpx.AsyncClient(
+            base_url=settings.service, trust_env=False, headers=HEADERS, event_hooks=HOOKS
+        ) as client:
             daemon = Daemon(settings, settings.state, _service(settings, client, token), opened)
             await daemon.run(stop or until_signal())
     finally:

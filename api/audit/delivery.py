@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from api.core.plain_answers import HEADERS, HOOKS
+
 TIMEOUT_S = 10.0
 
 
@@ -73,7 +75,9 @@ class ToUrl:
         self._url = url
         at = urlsplit(url)  # what is said of it bears no password
         self._said = f"{at.scheme}://{at.hostname}{at.path}"
-        self._client = httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False)
+        self._client = httpx.AsyncClient(
+            timeout=TIMEOUT_S, trust_env=False, headers=HEADERS, event_hooks=HOOKS
+        )
 
     async def send(self, note: str) -> None:
         """POST the note."""

@@ -26,8 +26,8 @@ class Limits:
     ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
     ``detection_bytes`` of memory. ``engines_bytes``: of the engines that the service, and each such
     process, keeps between two segments (docs/scale.md). ``lease_ms``: how long who opens an episode
-    waits for an idle sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a request's first
-    byte, to the end of the request's head; ``body_idle_s``: within which more of a body comes,
+    waits for an idle sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a
+    request's first byte, to the end of the request's head; ``body_idle_s``: within which more of a body comes,
     where the service is ready to take it; ``body_s``: for a whole body.
     """
 

@@ -17,6 +17,8 @@ import httpx
 import orjson
 import structlog
 
+from api.core.plain_answers import HEADERS, HOOKS
+
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Answers that say nothing of the question: the same one may be answered a moment later."""
 MAX_WAIT_S = 5.0
@@ -100,7 +102,10 @@ class Peer:
         self._settings = settings
         self._url = settings.url.rstrip("/")
         self._client = httpx.AsyncClient(
-            headers=headers, timeout=settings.timeout_s, verify=_trusted()
+            headers=headers | HEADERS,
+            timeout=settings.timeout_s,
+            verify=_trusted(),
+            event_hooks=HOOKS,
         )
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_s)
 
@@ -119,7 +124,7 @@ class Peer:
             try:
                 # httpx's timeout is of one read; a peer that drips bytes would hold us for ever.
                 async with asyncio.timeout(self._settings.timeout_s):
-                    answer = await self._client.post(f"{self._url}{path}", json=body)
+                    answer = await self._exchange(path, body)
             except (httpx.RequestError, TimeoutError) as error:
                 why, wait, status = f"{type(error).__name__} {error}".strip(), None, None
             else:
@@ -143,6 +148,16 @@ class Peer:
             f"{self._settings.public_url}{path}: {why}, after {self._settings.retries + 1} tries",
             status,
         )
+
+    async def _exchange(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
+        """One answer, read as far as `_ANSWER_BYTES` and the piece that goes beyond it."""
+        content = bytearray()
+        async with self._client.stream("POST", f"{self._url}{path}", json=body) as answer:
+            async for piece in answer.aiter_raw():
+                content += piece
+                if len(content) > _ANSWER_BYTES:
+                    break
+        return httpx.Response(answer.status_code, headers=answer.headers, content=bytes(content))
 
     def _read(self, answer: httpx.Response) -> Any:
         # A refusal is an answer all the same: the peer is there.

@@ -7,6 +7,7 @@ import threading
 
 import httpx
 
+from milestoned_client.plain_answers import ASYNC_HOOKS, HEADERS, HOOKS
 from milestoned_client.sockets import socket_of
 
 
@@ -14,7 +15,7 @@ class AsyncConnections:
     """The pools of an asyncio client. ``transport`` stands for the network, in tests."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport | None) -> None:
-        self.http = httpx.AsyncClient(transport=transport)
+        self.http = httpx.AsyncClient(transport=transport, headers=HEADERS, event_hooks=ASYNC_HOOKS)
         self._sockets: dict[str, httpx.AsyncClient] = {}
 
     def route(self, url: str) -> tuple[httpx.AsyncClient, str]:
@@ -23,7 +24,11 @@ class AsyncConnections:
         if path is None:
             return self.http, url
         if path not in self._sockets:
-            self._sockets[path] = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=path))
+            self._sockets[path] = httpx.AsyncClient(
+                transport=httpx.AsyncHTTPTransport(uds=path),
+                headers=HEADERS,
+                event_hooks=ASYNC_HOOKS,
+            )
         return self._sockets[path], url
 
     async def aclose(self) -> None:
@@ -36,7 +41,7 @@ class Connections:
     """The pools of a blocking client, for any number of threads."""
 
     def __init__(self, transport: httpx.BaseTransport | None) -> None:
-        self.http = httpx.Client(transport=transport)
+        self.http = httpx.Client(transport=transport, headers=HEADERS, event_hooks=HOOKS)
         self._sockets: dict[str, httpx.Client] = {}
         self._opening = threading.Lock()
 
@@ -47,7 +52,9 @@ class Connections:
             return self.http, url
         with self._opening:
             if path not in self._sockets:
-                self._sockets[path] = httpx.Client(transport=httpx.HTTPTransport(uds=path))
+                self._sockets[path] = httpx.Client(
+                    transport=httpx.HTTPTransport(uds=path), headers=HEADERS, event_hooks=HOOKS
+                )
             return self._sockets[path], url
 
     def close(self) -> None:
