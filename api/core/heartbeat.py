@@ -20,6 +20,13 @@ class Pulse:
         self._looked: float | None = None
         self._seen: dict[str, tuple[int, float]] = {}
 
+    def silent_s(self, sandbox: str) -> float:
+        """How long the sandbox's count had not moved at the last look; 0 for one that was not
+        looked at."""
+        if self._looked is None or sandbox not in self._seen:
+            return 0.0
+        return self._looked - self._seen[sandbox][1]
+
     def look(self, at: float, beats: Mapping[str, int]) -> list[tuple[str, int]]:
         """At the monotonic time ``at`` the sandboxes have these counts: those to give up, each with
         its count."""

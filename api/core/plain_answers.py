@@ -1,4 +1,4 @@
-"""Answers over HTTP are taken as they are sent: unpacking could make gigabytes of a few kilobytes."""
+"""Answers are taken as they are sent: unpacking could make gigabytes of a few kilobytes."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from api.core.notify import Deadline, Notifier, log_of
@@ -26,6 +26,9 @@ NO_DAEMON = (
     " a sandbox"
 )
 QUEUED = "no sandbox of the fleet has taken the episode"
+SILENT = "its sandbox's daemon was not heard of for {} s"
+LOOK_S = 5.0
+"""Silence and its end are no change of the log: how often they are looked for."""
 CLOSED = "the episode is closed"
 
 
@@ -42,8 +45,14 @@ class Readiness:
     comes and goes."""
 
     def __init__(
-        self, segments: StoredSegments, episodes: Episodes, leases: Leases, notifier: Notifier
+        self,
+        segments: StoredSegments,
+        episodes: Episodes,
+        leases: Leases,
+        notifier: Notifier,
+        silent_s: Callable[[str], float],
     ) -> None:
+        self._silent_s = silent_s
         self._segments, self._episodes, self._leases, self._notifier = (
             segments,
             episodes,
@@ -62,10 +71,11 @@ class Readiness:
         while True:
             changed = self._notifier.watch(log_of(episode))
             answer = await self._describe(episode)
-            if answer["ready"] or answer["status"] == "closed":
+            left = deadline.remaining_s()
+            over = left <= 0 or self._notifier.stopped
+            if answer["ready"] or answer["status"] == "closed" or over:
                 return answer
-            if not await self._notifier.wait(changed, deadline.remaining_s()):
-                return answer
+            await self._notifier.wait(changed, min(left, LOOK_S))
 
     async def _describe(self, episode: str) -> dict[str, Any]:
         row = await self._episodes.get(episode)
@@ -73,10 +83,14 @@ class Readiness:
         waiting = {name: why for name, why in sight.sources.items() if why is not None}
         if row.status == "closed":
             waiting = {"episode": CLOSED}
-        elif sight.through == 0:
+        else:
             lease = await self._leases.find(episode)
             queued = lease is not None and leases.describe(lease)["state"] == "queued"
-            waiting = {"sandbox": QUEUED} if queued else {"agentd": NO_DAEMON}
+            silent_s = 0.0 if lease is None else self._silent_s(str(lease.sandbox))
+            if sight.through == 0:
+                waiting = {"sandbox": QUEUED} if queued else {"agentd": NO_DAEMON}
+            if silent_s:
+                waiting |= {"sandbox": SILENT.format(round(silent_s))}
         sources = [
             {"source": name, "sees": why is None, "reason": why}
             for name, why in sorted(sight.sources.items())

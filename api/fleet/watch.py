@@ -70,6 +70,12 @@ class Watch:
         """How often a daemon should beat, in seconds."""
         return self._lost_s / LOOKS
 
+    def silent_s(self, sandbox: str) -> float:
+        """How long nothing was heard of a sandbox; 0 while it may be on its way to be heard: its
+        beats and our looks each take their time."""
+        silent = self._pulse.silent_s(sandbox)
+        return silent if silent > 2 * self.beat_s + self._look_s else 0.0
+
     async def start(self) -> None:
         """Forget who went long ago, and look from now on."""
         await self._sandboxes.forget(self._kept_days)

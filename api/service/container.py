@@ -163,7 +163,16 @@ class Parts:
             Sandboxes(database),
             Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS),
         )
-        readiness = Readiness(segments, episodes, leases, notifier)
+        watch = Watch(
+            sandboxes,
+            leases,
+            Strangers(database, tasks),
+            notifier,
+            partial(end, log, segments, episodes, commands),
+            limits.sandbox_lost_s,
+            limits.keys_kept_days,
+        )
+        readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s)
         for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
             notifier.on_gone(remembering.forget)
         metrics.watch_caches(
@@ -224,15 +233,7 @@ class Parts:
             credits=Credits(ledger, episodes, tasks),
             sandboxes=sandboxes,
             leases=leases,
-            watch=Watch(
-                sandboxes,
-                leases,
-                Strangers(database, tasks),
-                notifier,
-                partial(end, log, segments, episodes, commands),
-                limits.sandbox_lost_s,
-                limits.keys_kept_days,
-            ),
+            watch=watch,
             turns=Turns(scorer, commands, channel, episodes, tasks),
             rescores=rescores,
             rescorer=Rescorer(database, rescores),

@@ -444,3 +444,37 @@ async def test_a_remote_trainer_s_steps_reach_the_journal_of_the_sandbox(service
     assert (await service.post(f"/v1/episodes/{episode}:close")).json()["status"] == "closed"
     await runs
     assert (await one.beat(done=episode))["lease"] is None
+
+
+async def test_a_silent_daemon_is_not_ready_long_before_it_is_lost(service: Service) -> None:
+    one = await joined(service)
+    episode = await opened(service)
+    id, token = episode["episode"], episode["token"]
+    assert (await one.beat())["lease"]["episode"] == id
+    started: Any = ("gap.began", {"source": "cdp", "reason": "starting"})
+    await service.tell(
+        id,
+        token,
+        ("episode.opened", {"task": TASK["id"], "digest": "d"}),
+        started,
+        ("gap.ended", {"source": "cdp"}),
+    )
+    watch = service.app.state.parts.watch
+    await watch.stop()
+
+    async def ready(wait_ms: int = 0) -> Any:
+        return (await service.get(f"/v1/episodes/{id}/ready", params={"wait_ms": wait_ms})).json()
+
+    for n in range(6):
+        await watch.look(n * LOOK_S)
+        assert (await ready())["ready"]
+    await watch.look(6 * LOOK_S)
+    told = await ready(10)
+    assert (told["ready"], told["waiting"]) == (
+        False,
+        {"sandbox": "its sandbox's daemon was not heard of for 30 s"},
+    )
+    assert (await held(service, episode))["state"] == "held"
+    await one.beat(on=id)
+    await watch.look(7 * LOOK_S)
+    assert (await ready())["ready"]
