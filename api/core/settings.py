@@ -27,8 +27,8 @@ class Limits:
     ``detection_bytes`` of memory. ``engines_bytes``: of the engines that the service, and each such
     process, keeps between two segments (docs/scale.md). ``lease_ms``: how long who opens an episode
     waits for an idle sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a
-    request's first byte, to the end of the request's head; ``body_idle_s``: within which more of a body comes,
-    where the service is ready to take it; ``body_s``: for a whole body.
+    request's first byte, to the end of the request's head; ``body_idle_s``: within which more of a
+    body comes, where the service is ready to take it; ``body_s``: for a whole body.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
