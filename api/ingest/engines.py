@@ -29,7 +29,7 @@ from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks
 from detectors.engine.engine import Engine
-from detectors.model.caches import Shared, SizedCache
+from detectors.model.caches import SharedPart, SizedCache
 from detectors.model.codec import decode_segment
 from detectors.model.errors import GapError, StateError
 from detectors.model.rewards import milestone_from_json
@@ -90,7 +90,7 @@ class Live:
         return ENTRY_BYTES + (self.size.bytes if isinstance(self.engine, Engine) else 0)
 
     @property
-    def shared(self) -> Shared | None:
+    def shared(self) -> SharedPart | None:
         """The rules, which are kept as long as the engine is."""
         if isinstance(self.engine, Engine | StoredEngine):
             return self.engine.ruleset.shared

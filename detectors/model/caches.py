@@ -22,7 +22,7 @@ ENTRY = 256
 """Bytes that an entry costs beside its key and value: its places in the tables of a cache."""
 
 
-class Shared(NamedTuple):
+class SharedPart(NamedTuple):
     """What several values hold together, such as the rules of several engines; counted once."""
 
     key: Hashable
@@ -32,7 +32,7 @@ class Shared(NamedTuple):
 class _Entry(NamedTuple, Generic[V]):
     value: V
     bytes: int
-    shared: Shared | None
+    shared: SharedPart | None
 
 
 class SizedCache(Generic[K, V]):
@@ -59,7 +59,7 @@ class SizedCache(Generic[K, V]):
         self._kept.move_to_end(key)
         return found.value
 
-    def put(self, key: K, value: V, size: int, shared: Shared | None = None) -> None:
+    def put(self, key: K, value: V, size: int, shared: SharedPart | None = None) -> None:
         """Keep ``value``, of ``size`` bytes and those of ``shared``, in place of what stood under
         the key."""
         self.drop(key)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from detectors.matchers import third_party
 from detectors.matchers.facts import dotted
-from detectors.model.caches import Shared
+from detectors.model.caches import SharedPart
 from detectors.model.codec import canonical, sha256
 from detectors.model.kinds import KINDS
 from detectors.model.memory import size_of
@@ -118,13 +118,13 @@ class Ruleset:
     final: list[bool]
     metered: bool
     _dependencies: dict[tuple[str, str | None], bool] = field(default_factory=dict)
-    _shared: Shared | None = None
+    _shared: SharedPart | None = None
 
     @property
-    def shared(self) -> Shared:
+    def shared(self) -> SharedPart:
         """What this takes in memory, once for all engines that hold it."""
         if self._shared is None:
-            self._shared = Shared(id(self), size_of([self]))
+            self._shared = SharedPart(id(self), size_of([self]))
         return self._shared
 
     @property

@@ -22,7 +22,7 @@ from detectors.engine.footprint import footprint
 from detectors.matchers import call, location, state, third_party, url
 from detectors.matchers.plain import text_key
 from detectors.model import caches
-from detectors.model.caches import ENTRY, Shared, SizedCache, cache_by_size, release_large
+from detectors.model.caches import ENTRY, SharedPart, SizedCache, cache_by_size, release_large
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
 from detectors.sdk.cel_plan import plan_of
 from detectors.task.ruleset import compile_task
@@ -160,8 +160,8 @@ def test_a_sized_cache_never_holds_more_than_it_may() -> None:
     for _ in range(60):
         most = drawn.randrange(1, 40_000)
         cache: SizedCache[int, int] = SizedCache(most)
-        kept: dict[int, tuple[int, Shared | None]] = {}
-        rules = [Shared(k, drawn.randrange(5_000)) for k in range(3)]
+        kept: dict[int, tuple[int, SharedPart | None]] = {}
+        rules = [SharedPart(k, drawn.randrange(5_000)) for k in range(3)]
         for _ in range(200):
             key = drawn.randrange(30)
             if drawn.random() < 0.2:
