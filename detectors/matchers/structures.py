@@ -72,7 +72,7 @@ def _row(wanted: Sequence[Any], found: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing(Form):
+class ListingForm(Form):
     """A list: a JSON array, or texts between separators or on lines of their own."""
 
     items: tuple[Any, ...]
@@ -98,10 +98,10 @@ class Listing(Form):
         return len(found) <= MAX_ITEMS and _same(self.items, found, self.ordered, _cell)
 
 
-def listing(value: Any, options: Mapping[str, Any], path: Path) -> Listing:
+def listing(value: Any, options: Mapping[str, Any], path: Path) -> ListingForm:
     """``{list: [a, b], ordered: false, separator: ","}``: the items are texts or typed forms."""
     items = _texts(value, path, "a list of texts or their matchers")
-    return Listing(items, _separator(options, path), flag(options, "ordered", path))
+    return ListingForm(items, _separator(options, path), flag(options, "ordered", path))
 
 
 @dataclass(frozen=True, slots=True)
