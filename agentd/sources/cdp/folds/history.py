@@ -18,7 +18,8 @@ MAX_LATE = 2000
 
 def moved(session: SessionState, data: dict[str, Any], how: str) -> None:
     """The page went somewhere, as ``data`` of its ``page.navigated`` says; ``how``: through its
-    "history" (which way, will be known), a "reload", after which it stands where it stood, or ""."""
+    "history" (which way, will be known), a "reload", after which it stands where it stood, or
+    ""."""
     past = session.history
     if how == "reload":
         return
