@@ -58,7 +58,7 @@ def stages_of(settings: StageSettings, env: Mapping[str, str] = os.environ) -> S
 def _model(named: str, env: Mapping[str, str]) -> Stage:
     # Extras are imported where they are asked for: the base service starts without them.
     if named.startswith(("http://", "https://")):
-        scorer: Stage = import_module("api.stages.remote").remote(named, env)
+        scorer: Stage = import_module("api.stages.remote").remote_scorer(named, env)
         return scorer
     folder = Path(named)
     if not folder.is_dir():

@@ -1,12 +1,12 @@
-"""What a stage is asked and what it answers. The cascade knows nothing else of any stage."""
+"""What a stage is asked and what it answers; the cascade knows nothing else of any stage."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
-from detectors.model.types import Event, Reward, Verdict
+from detectors.model.types import Event, Json, Reward, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +32,27 @@ class Question:
     step: int
     about: Literal["step", "goal"]
     terminal: bool
-    task: Mapping[str, Any]
+    task: Mapping[str, Json]
     criteria: tuple[Criterion, ...]
     events: Sequence[Event]
     rewards: Sequence[Reward]
     graded: Literal["all", "share"] = "all"
-    """Whether the score is 1 where all that is required is met and else 0, or the share of criteria that are met."""
+    """``all``: the score is 1 where all that is required is met, else 0; ``share``: it is the share
+    of criteria that are met."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A stage's word, and how it came to it.
+    """A stage's verdict, and how it came to it.
 
     ``verdict.score`` is in [0, 1], or None where the stage abstains (``verdict.why`` says why).
     ``record`` is JSON for the audit: model, prompt digest, evidence, votes, flags, tokens.
-    ``again`` says that asking later may help (the endpoint is down), so that this is no answer yet.
+    ``again``: this is no answer yet, asking later may help (the endpoint is down).
     ``verdict.cost`` is in the operator's currency.
     """
 
     verdict: Verdict
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Json] = field(default_factory=dict)
     again: bool = False
 
 
@@ -61,7 +62,7 @@ class Stage(Protocol):
     name: Literal["model", "judge"]
 
     def digest(self, question: Question) -> str:
-        """Of all that the answer depends on: equal digests are asked once, for ever."""
+        """Hash all that the answer depends on: equal digests are asked once, for ever."""
 
     async def ask(self, question: Question) -> Opinion:
-        """One opinion. Raises nothing that a peer's failure can cause: that is ``again``."""
+        """Return one opinion. Raises nothing for a peer's failure: that is ``again``."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,6 +18,7 @@ import orjson
 import structlog
 
 from api.core.plain_answers import HEADERS, HOOKS
+from detectors.model.types import Json
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Answers that say nothing of the question: the same one may be answered a moment later."""
@@ -41,8 +42,9 @@ class RefusedError(Exception):
     the peer's, for the operator: the message goes where readers of an episode see it."""
 
     def __init__(self, status: int, text: str, why: str = "") -> None:
-        super().__init__(f"it answered {status}{why and ': '}{why}")
-        self.status, self.text = status, text
+        super().__init__(f"it answered {status}: {why}" if why else f"it answered {status}")
+        self.status = status
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class PeerSettings:
 
     @property
     def public_url(self) -> str:
-        """The address without what may be secret in it: user, password, query."""
+        """Return the address without what may be secret in it: user, password, query."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -74,13 +76,15 @@ class Breaker:
     def __init__(
         self, failures: int, period_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._most, self._period_s, self._clock = failures, period_s, clock
+        self._max_failures = failures
+        self._period_s = period_s
+        self._clock = clock
         self._failures = 0
         self._next_try = 0.0
 
     def allows(self) -> bool:
-        """Whether to call now. In a period of an open breaker only the first to ask is told yes."""
-        if self._failures < self._most:
+        """Whether to call now: in a period of an open breaker only the first caller may."""
+        if self._failures < self._max_failures:
             return True
         if self._clock() < self._next_try:
             return False
@@ -88,14 +92,22 @@ class Breaker:
         return True
 
     def record(self, well: bool) -> None:
-        """How a call went."""
+        """Count how a call went."""
         self._failures = 0 if well else self._failures + 1
-        if self._failures >= self._most:
+        if self._failures >= self._max_failures:
             self._next_try = self._clock() + self._period_s
 
 
+class Failure(NamedTuple):
+    """A call without an answer of use. ``retry_after_s``: when the peer wants to be asked again."""
+
+    why: str
+    status: int | None = None
+    retry_after_s: float | None = None
+
+
 class Peer:
-    """Posts JSON and takes JSON. Its connections are kept; `close` lets them go."""
+    """Posts JSON and reads JSON. Its connections are kept until `close`."""
 
     def __init__(self, settings: PeerSettings) -> None:
         headers = {"authorization": f"Bearer {settings.key}"} if settings.key else {}
@@ -110,46 +122,31 @@ class Peer:
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_s)
 
     async def close(self) -> None:
-        """Let go of its connections."""
+        """Close the connections that are kept."""
         await self._client.aclose()
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The decoded answer to ``body``. Raises `UnreachableError` and `RefusedError`."""
+    async def post(self, path: str, body: Mapping[str, Json]) -> Json:
+        """Return the decoded answer to ``body``. Raises `UnreachableError` and `RefusedError`."""
+        settings = self._settings
         if not self.breaker.allows():
             raise UnreachableError(
-                f"{self._settings.public_url} failed too often lately and is left alone for a while"
+                f"{settings.public_url} failed too often lately and is left alone for a while"
             )
-        status = None
-        for tries_left in range(self._settings.retries, -1, -1):
-            try:
-                # httpx's timeout is of one read; a peer that drips bytes would hold us for ever.
-                async with asyncio.timeout(self._settings.timeout_s):
-                    answer = await self._exchange(path, body)
-            except (httpx.RequestError, TimeoutError) as error:
-                why, wait, status = f"{type(error).__name__} {error}".strip(), None, None
-            else:
-                if answer.status_code not in RETRIED:
-                    return self._read(answer)
-                why, wait, status = (
-                    f"status {answer.status_code}",
-                    _retry_after(answer),
-                    answer.status_code,
-                )
-                log.warning(
-                    "A peer failed.",
-                    url=self._settings.public_url,
-                    status=status,
-                    text=_text(answer)[:200],
-                )
+        failure = Failure("not asked")
+        for tries_left in range(settings.retries, -1, -1):
+            outcome = await self._try(path, body)
+            if isinstance(outcome, httpx.Response):
+                return self._read(outcome)
+            failure = outcome
             if tries_left:
-                await asyncio.sleep(self._pause(tries_left, wait))
+                await asyncio.sleep(self._pause(tries_left, failure.retry_after_s))
         self.breaker.record(False)
         raise UnreachableError(
-            f"{self._settings.public_url}{path}: {why}, after {self._settings.retries + 1} tries",
-            status,
+            f"{settings.public_url}{path}: {failure.why}, after {settings.retries + 1} tries",
+            failure.status,
         )
 
-    async def _exchange(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
+    async def _exchange(self, path: str, body: Mapping[str, Json]) -> httpx.Response:
         """One answer, read as far as `_ANSWER_BYTES` and the piece that goes beyond it."""
         content = bytearray()
         async with self._client.stream("POST", f"{self._url}{path}", json=body) as answer:
@@ -159,25 +156,43 @@ class Peer:
                     break
         return httpx.Response(answer.status_code, headers=answer.headers, content=bytes(content))
 
-    def _read(self, answer: httpx.Response) -> Any:
+    async def _try(self, path: str, body: Mapping[str, Json]) -> httpx.Response | Failure:
+        """Post once; a failure is what may go better the next time."""
+        try:
+            # httpx's timeout is of one read; a peer that drips bytes would hold us for ever.
+            async with asyncio.timeout(self._settings.timeout_s):
+                answer = await self._exchange(path, body)
+        except (httpx.RequestError, TimeoutError) as error:
+            return Failure(f"{type(error).__name__} {error}".strip())
+        if answer.status_code not in RETRIED:
+            return answer
+        self._log_answer("A peer failed.", answer)
+        status = answer.status_code
+        return Failure(f"status {status}", status, _retry_after(answer))
+
+    def _read(self, answer: httpx.Response) -> Json:
         # A refusal is an answer all the same: the peer is there.
         self.breaker.record(True)
         if answer.is_error or len(answer.content) > _ANSWER_BYTES:
-            log.warning(
-                "A peer refused.",
-                url=self._settings.public_url,
-                status=answer.status_code,
-                text=_text(answer)[:200],
-            )
+            self._log_answer("A peer refused.", answer)
             raise RefusedError(answer.status_code, _text(answer))
         try:
             return orjson.loads(answer.content)
         except orjson.JSONDecodeError:
             raise RefusedError(answer.status_code, _text(answer), "no JSON") from None
 
-    def _pause(self, tries_left: int, wanted_s: float | None) -> float:
-        if wanted_s is not None:
-            return min(wanted_s, MAX_WAIT_S)
+    def _log_answer(self, message: str, answer: httpx.Response) -> None:
+        log.warning(
+            message,
+            url=self._settings.public_url,
+            status=answer.status_code,
+            text=_text(answer)[:200],
+        )
+
+    def _pause(self, tries_left: int, retry_after_s: float | None) -> float:
+        """How many seconds to wait before the next try."""
+        if retry_after_s is not None:
+            return min(retry_after_s, MAX_WAIT_S)
         doubled = self._settings.pause_s * 2 ** (self._settings.retries - tries_left)
         # Spread, so that workers who failed together do not come back together.
         return float(min(doubled, MAX_WAIT_S) * random.uniform(0.5, 1.0))

@@ -12,17 +12,17 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import orjson
 
 from api.stages.base import Opinion, Question
-from api.stages.judge.evidence import Evidence, fitted
+from api.stages.judge.evidence import fit_evidence
 from api.stages.judge.facts import EventFacts, facts_of
 from api.stages.judge.settings import number, peer_settings
 from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
 from detectors.model.codec import canonical, sha256
-from detectors.model.types import Verdict
+from detectors.model.types import Json, Verdict
 
 Form = Literal["classify", "score", "openrlhf"]
 VERSION = "remote/1"
@@ -61,47 +61,52 @@ class Remote:
         self._peer = Peer(settings.peer)
 
     async def close(self) -> None:
-        """Let go of its connections."""
+        """Close the connections to the scorer."""
         await self._peer.close()
 
     def digest(self, question: Question) -> str:
-        """sha256 of the model, how its answer is read, and the two texts that it is sent."""
-        s = self.settings
-        reading = [s.form, s.positive, s.raw, s.slope, s.offset, s.doubt]
-        return sha256(canonical([VERSION, s.model, reading, *self._texts(question)]))
+        """Hash the model, how its answer is read, and the two texts that it is sent."""
+        settings = self.settings
+        reading = [
+            settings.form,
+            settings.positive,
+            settings.raw,
+            settings.slope,
+            settings.offset,
+            settings.doubt,
+        ]
+        return sha256(canonical([VERSION, settings.model, reading, *self._texts(question)]))
 
     async def ask(self, question: Question) -> Opinion:
-        """One opinion: the probability of success, its distance from a half as confidence."""
-        asked, told = self._texts(question)
-        path, body, read = _FORMS[self.settings.form]
-        record: dict[str, Any] = {
+        """Return the probability of success, its distance from a half as confidence."""
+        asked, facts = self._texts(question)
+        form = _FORMS[self.settings.form]
+        record: dict[str, Json] = {
             "model": self.settings.model,
             "form": self.settings.form,
             "version": VERSION,
         }
         try:
-            answer = await self._peer.post(path, body(self.settings.model, asked, told))
-            score = self._probability(read(answer, self.settings.positive))
+            body = form.body(self.settings.model, asked, facts)
+            answer = await self._peer.post(form.path, body)
+            score = self._probability(form.read(answer, self.settings.positive))
         except (UnreachableError, RefusedError) as error:
             return self._opinion(None, f"the scorer can't be asked: {error}", record, again=True)
         except NoScoreError as error:
             return self._opinion(None, f"the scorer's answer can't be read: {error}", record)
         record["probability"] = score
         if abs(score - 0.5) < self.settings.doubt:
-            return self._opinion(
-                None, f"{score:.3f} is within {self.settings.doubt:g} of a half", record
-            )
+            why = f"{score:.3f} is within {self.settings.doubt:g} of a half"
+            return self._opinion(None, why, record)
         return self._opinion(score, f"{score:.3f} by {self.settings.model}", record)
 
     def _texts(self, question: Question) -> tuple[str, str]:
+        """Return what is asked, and the facts that are not flagged, a line each."""
         reader = EventFacts(self.settings.text_chars, "")
-        evidence: Evidence = fitted(facts_of(question, reader), self.settings.evidence_chars)
+        evidence = fit_evidence(facts_of(question, reader), self.settings.evidence_chars)
         criteria = "\n".join(f"- {criterion.text}" for criterion in question.criteria)
-        lines = [
-            f"{fact.kind} {orjson.dumps(fact.data).decode()}"
-            for fact in evidence.facts
-            if not fact.flags
-        ]
+        shown = [fact for fact in evidence.facts if not fact.flags]
+        lines = [f"{fact.kind} {orjson.dumps(fact.data).decode()}" for fact in shown]
         return f"{question.task.get('instruction', '')}\n{criteria}".strip(), "\n".join(lines)
 
     def _probability(self, value: float) -> float:
@@ -118,20 +123,16 @@ class Remote:
         return value
 
     def _opinion(
-        self, score: float | None, why: str, record: dict[str, Any], *, again: bool = False
+        self, score: float | None, why: str, record: dict[str, Json], *, again: bool = False
     ) -> Opinion:
         confidence = 0.0 if score is None else abs(2 * score - 1)
         return Opinion(Verdict("model", score, confidence, why, self.settings.model), record, again)
 
 
-def _classify(answer: Any, positive: str) -> float:
+def _read_classify(answer: Json, positive: str) -> float:
     data = _first(answer, "data")
-    probabilities = data.get("probs")
-    if (
-        not isinstance(probabilities, list)
-        or not probabilities
-        or not all(type(p) in (int, float) for p in probabilities)
-    ):
+    probabilities: Json = data.get("probs")
+    if not _is_list_of_numbers(probabilities):
         raise NoScoreError(f"data[0].probs is {str(probabilities)[:80]}, wanted numbers")
     if positive.isdecimal():
         if int(positive) >= len(probabilities):
@@ -150,59 +151,69 @@ def _classify(answer: Any, positive: str) -> float:
     )
 
 
-def _score(answer: Any, positive: str) -> float:
+def _read_score(answer: Json, positive: str) -> float:
     return _number(_first(answer, "data").get("score"), "data[0].score")
 
 
-def _openrlhf(answer: Any, positive: str) -> float:
+def _read_openrlhf(answer: Json, positive: str) -> float:
     rewards = answer.get("rewards") if isinstance(answer, Mapping) else None
     if isinstance(rewards, list) and len(rewards) == 1:
         return _number(rewards[0], "rewards[0]")
     return _number(rewards, "rewards")
 
 
-def _first(answer: Any, name: str) -> Mapping[str, Any]:
+def _first(answer: Json, name: str) -> Mapping[str, Json]:
+    """Return the one object of the list called ``name``. Raises `NoScoreError`."""
     listed = answer.get(name) if isinstance(answer, Mapping) else None
     if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
         raise NoScoreError(f"{name} is {str(listed)[:80]}, wanted a list of one object")
     return listed[0]
 
 
-def _number(value: Any, where: str) -> float:
+def _is_list_of_numbers(value: Json) -> bool:
+    """Whether it is a list of at least one number."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(type(number) in (int, float) for number in value)
+
+
+def _number(value: Json, where: str) -> float:
     if type(value) not in (int, float):
         raise NoScoreError(f"{where} is {str(value)[:80]!r}, wanted a number")
     return float(value)
 
 
-Body = Callable[[str, str, str], dict[str, Any]]
-_FORMS: dict[Form, tuple[str, Body, Callable[[Any, str], float]]] = {
-    "classify": (
-        "/classify",
-        lambda model, asked, told: {"model": model, "input": f"{asked}\n\n{told}"},
-        _classify,
-    ),
-    "score": (
-        "/score",
-        lambda model, asked, told: {"model": model, "text_1": asked, "text_2": told},
-        _score,
-    ),
-    "openrlhf": (
-        "",
-        lambda model, asked, told: {
-            "query": [f"{asked}\n\n{told}"],
-            "prompts": [asked],
-            "labels": [""],
-        },
-        _openrlhf,
-    ),
+def _classify_body(model: str, asked: str, facts: str) -> dict[str, Json]:
+    return {"model": model, "input": f"{asked}\n\n{facts}"}
+
+
+def _score_body(model: str, asked: str, facts: str) -> dict[str, Json]:
+    return {"model": model, "text_1": asked, "text_2": facts}
+
+
+def _openrlhf_body(model: str, asked: str, facts: str) -> dict[str, Json]:
+    return {"query": [f"{asked}\n\n{facts}"], "prompts": [asked], "labels": [""]}
+
+
+class Wire(NamedTuple):
+    """How one form asks, and how its answer is read."""
+
+    path: str
+    body: Callable[[str, str, str], dict[str, Json]]
+    read: Callable[[Json, str], float]
+
+
+_FORMS: dict[Form, Wire] = {
+    "classify": Wire("/classify", _classify_body, _read_classify),
+    "score": Wire("/score", _score_body, _read_score),
+    "openrlhf": Wire("", _openrlhf_body, _read_openrlhf),
 }
 
 
-def remote(url: str, env: Mapping[str, str] = os.environ) -> Remote:
-    """The scorer at ``url``, its form and the rest from MILESTONED_MODEL_FORM and the others of
-    docs/judge.md.
+def remote_scorer(url: str, env: Mapping[str, str] = os.environ) -> Remote:
+    """Return the scorer at ``url``, as MILESTONED_MODEL_FORM and the others of docs/judge.md say.
 
-    Raises ValueError, which names the variable, its value and what was wanted.
+    Raises ValueError, which names the variable, its value and what was expected.
     """
     form = env.get("MILESTONED_MODEL_FORM", "classify")
     if form not in _FORMS:

@@ -14,7 +14,7 @@ from api.stages.judge.answers import (
     CriterionVote,
     UnreadableError,
     answer_schema,
-    checked,
+    check_proof,
     read_answer,
     score_of,
 )
@@ -32,9 +32,9 @@ def answer(c1: object = "yes", c2: object = "no", **more: object) -> str:
 
 def test_the_asked_shape_is_read() -> None:
     """Alone, in a code fence, with a rationale."""
-    said = read_answer(answer(), CRITERIA).said
+    said = read_answer(answer(), CRITERIA).votes
     assert (said["c1"], said["c2"].met) == (CriterionVote("yes", ("e1-0",)), "no")
-    assert read_answer(f" ```json\n{answer()}\n``` ", CRITERIA).said == said
+    assert read_answer(f" ```json\n{answer()}\n``` ", CRITERIA).votes == said
     assert read_answer(answer(rationale="because"), CRITERIA).rationale == "because"
 
 
@@ -112,7 +112,7 @@ def test_verdicts_of_larger_judges_are_read_in_shape_and_not_in_prose() -> None:
         with pytest.raises(UnreadableError):
             read_answer(one["final"], CRITERIA)
         shaped = answer("yes" if one["verdict"] else "no", rationale=one["final"])
-        said = checked(read_answer(shaped, CRITERIA).said, line)
+        said = check_proof(read_answer(shaped, CRITERIA).votes, line)
         assert score_of(said, CRITERIA, "all") == float(one["verdict"])
 
 
@@ -142,7 +142,7 @@ def test_code_holds_what_is_said_against_the_evidence(
     met: str, evidence: list[str], holds: str
 ) -> None:
     """Proof must exist, be unflagged, and be more than a claim."""
-    assert checked({"c1": CriterionVote(met, tuple(evidence))}, LINES)["c1"].met == holds  # type: ignore[arg-type]
+    assert check_proof({"c1": CriterionVote(met, tuple(evidence))}, LINES)["c1"].met == holds  # type: ignore[arg-type]
 
 
 SCORES = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from api.stages.base import Question
-from api.stages.judge.facts import EventFacts, facts_of, flagged
+from api.stages.judge.facts import EventFacts, facts_of, flag_facts
 from api.stages.judge.judge import Judge
 from tests.judge.attacks import ATTACKS, Attack
 from tests.judge.benign import BENIGN
@@ -35,7 +35,7 @@ async def flips(
 
 def flags_of(question: Question) -> dict[int | None, tuple[str, ...]]:
     """The flags of each event that is shown."""
-    return {fact.seq: fact.flags for fact in flagged(facts_of(question, EventFacts(400, "")))}
+    return {fact.seq: fact.flags for fact in flag_facts(facts_of(question, EventFacts(400, "")))}
 
 
 def test_the_corpus_is_as_large_as_it_is_said_to_be() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from api.stages.base import Criterion
 from api.stages.judge.answers import CriterionVote, score_of
-from api.stages.judge.endpoint import _reply
+from api.stages.judge.endpoint import _read_reply
 from api.stages.judge.judge import Judge
 from api.stages.peer import PeerSettings
 from detectors.model.types import Event
@@ -171,7 +171,7 @@ async def test_whatever_fails_at_the_peer_is_no_answer(
 @pytest.mark.parametrize("usage", [[1], "many", 7, {"prompt_tokens": "1"}, None], ids=str)
 def test_usage_that_is_none_is_estimated(usage: Any) -> None:
     """As where it is not told."""
-    reply = _reply(
+    reply = _read_reply(
         {"choices": [{"message": {"content": "{}"}}], "usage": usage}, [{"content": "x" * 40}]
     )
     assert (reply.tokens_in, reply.counted) == (10, False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from api.stages.judge.facts import Fact
-from api.stages.judge.pictures import parts_of
+from api.stages.judge.pictures import picture_parts
 from api.stages.judge.settings import judge_settings
 from api.stages.peer import Breaker
 
@@ -77,7 +77,7 @@ def test_a_picture_is_what_the_log_says_or_none(tmp_path: Path) -> None:
             Fact(f"e{n}", n, "screen.captured", 0, {}, True, (), one)
             for n, one in enumerate(sha256)
         ]
-        return len(parts_of(facts, names, tmp_path)) // 2
+        return len(picture_parts(facts, names, tmp_path)) // 2
 
     assert shown(right) == 1
     assert shown("0" * 64) == shown("../secret") == shown("1" * 64) == 0

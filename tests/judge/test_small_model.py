@@ -70,7 +70,7 @@ async def test_each_rung_is_served(small: Served) -> None:
     for rung in ("json_schema", "json_object+schema"):
         judge.endpoint.way = type(judge.endpoint.way)(rung)  # type: ignore[arg-type]
         reply = await judge.endpoint.ask(messages, answer_schema(CRITERIA), Bill().add)
-        assert set(read_answer(reply.text, CRITERIA).said) == {"c1", "c2"}, rung
+        assert set(read_answer(reply.text, CRITERIA).votes) == {"c1", "c2"}, rung
     await judge.close()
 
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from api.stages.judge.evidence import Lines
-from api.stages.judge.facts import EventFacts, facts_of, flagged
+from api.stages.judge.facts import EventFacts, facts_of, flag_facts
 from api.stages.judge.settings import JudgeSettings
 from api.stages.judge.tooling import Desk
-from api.stages.judge.tools import ToolError, calculated
+from api.stages.judge.tools import ToolError, calculate
 from api.stages.peer import PeerSettings
 from tests.judge.sessions import session
 
@@ -27,7 +27,7 @@ SUMS = {
 
 @pytest.mark.parametrize(("expression", "value"), SUMS.items(), ids=SUMS.keys())
 def test_sums_are_decimal(expression: str, value: str) -> None:
-    assert calculated(expression) == value
+    assert calculate(expression) == value
 
 
 NO_SUMS = (
@@ -41,14 +41,14 @@ NO_SUMS = (
 def test_nothing_else_is_calculated(expression: str) -> None:
     """Bounded, and never run as code."""
     with pytest.raises(ToolError):
-        calculated(expression)
+        calculate(expression)
 
 
 def desk(*texts: tuple[str, str]) -> tuple[Desk, Lines]:
     """The desk of a session, its first evidence shown."""
     question = session(*texts)
     lines = Lines("")
-    for fact in flagged(facts_of(question, EventFacts(400, ""))):
+    for fact in flag_facts(facts_of(question, EventFacts(400, ""))):
         lines.line(fact)
     return Desk(question, lines, SETTINGS), lines
 

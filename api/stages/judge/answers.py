@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NoReturn
 
 import orjson
 
 from api.stages.base import Criterion
 from api.stages.judge.facts import Fact
+from detectors.model.types import Json
 
 Met = Literal["yes", "no", "unclear"]
+JsonSchema = dict[str, Json]
 OPTIONS: tuple[Met, ...] = ("yes", "no", "unclear")
 SCHEMA = "answer/1"
 """The version of the answer's shape."""
@@ -28,13 +30,13 @@ _FENCED = re.compile(r"\A```(?:json)?\n(.*)\n```\Z", re.DOTALL)
 
 class UnreadableError(ValueError):
     """The answer has not the asked shape; the message names the place, the value and what was
-    wanted."""
+    expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class CriterionVote:
-    """What one vote says of one criterion. ``evidence`` are ids of lines, ``why`` is code's, where
-    it overruled."""
+    """What one vote says of one criterion. ``evidence``: ids of lines; ``why``: the reason of this
+    code, where it overruled the vote."""
 
     met: Met
     evidence: tuple[str, ...]
@@ -45,32 +47,29 @@ class CriterionVote:
 class CriterionAnswer:
     """One answer as it was given. The ``rationale`` is kept for the audit, and decides nothing."""
 
-    said: Mapping[str, CriterionVote]
+    votes: Mapping[str, CriterionVote]
     rationale: str | None = None
 
 
 def answer_schema(
     criteria: Sequence[Criterion], options: Sequence[Met] = OPTIONS, rationale: bool = False
-) -> Any:
-    """The JSON Schema of an answer, in the part of the language that all endpoints know: no
+) -> JsonSchema:
+    """Return the JSON Schema of an answer, in the part of the language that all endpoints know: no
     numbers, no lengths."""
-    said = {
-        "type": "object",
-        "properties": {
+    vote = _object_schema(
+        {
             "evidence": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_CITED},
             "met": {"type": "string", "enum": list(options)},
-        },
-        "required": ["evidence", "met"],
-        "additionalProperties": False,
-    }
-    each = {criterion.id: said for criterion in criteria}
-    properties: dict[str, Any] = {"rationale": {"type": "string"}} if rationale else {}
-    properties["criteria"] = {
-        "type": "object",
-        "properties": each,
-        "required": list(each),
-        "additionalProperties": False,
-    }
+        }
+    )
+    votes = _object_schema({criterion.id: vote for criterion in criteria})
+    if rationale:
+        return _object_schema({"rationale": {"type": "string"}, "criteria": votes})
+    return _object_schema({"criteria": votes})
+
+
+def _object_schema(properties: JsonSchema) -> JsonSchema:
+    """Return the schema of an object that has exactly these properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -79,8 +78,8 @@ def answer_schema(
     }
 
 
-def read_object(text: Any) -> dict[str, Any]:
-    """``text``, whole, as one JSON object (a code fence around all of it is let pass). Raises
+def read_object(text: object) -> dict[str, Json]:
+    """Read ``text``, whole, as one JSON object; a code fence around all of it is let pass. Raises
     `UnreadableError`."""
     if not isinstance(text, str) or not text.strip():
         raise UnreadableError(f"answer: {text!r}, wanted one JSON object")
@@ -88,7 +87,9 @@ def read_object(text: Any) -> dict[str, Any]:
     fenced = _FENCED.match(text)
     try:
         value = json.loads(
-            fenced[1] if fenced else text, object_pairs_hook=_once, parse_constant=_no_constant
+            fenced[1] if fenced else text,
+            object_pairs_hook=_object_of_pairs,
+            parse_constant=_no_constant,
         )
         # What is kept must be writable: half a surrogate pair and numbers beyond 64 bits are no
         # JSON of ours.
@@ -102,27 +103,27 @@ def read_object(text: Any) -> dict[str, Any]:
     return value
 
 
-def read_answer(text: Any, criteria: Sequence[Criterion]) -> CriterionAnswer:
-    """What is said of each criterion, by its id. Raises `UnreadableError`."""
+def read_answer(text: object, criteria: Sequence[Criterion]) -> CriterionAnswer:
+    """Read the vote on each criterion, by its id. Raises `UnreadableError`."""
     value = read_object(text)
-    given = value.get("criteria")
-    wanted = [criterion.id for criterion in criteria]
-    if not isinstance(given, Mapping) or sorted(given) != sorted(wanted):
-        found = sorted(given) if isinstance(given, Mapping) else given
+    votes = value.get("criteria")
+    names = [criterion.id for criterion in criteria]
+    if not isinstance(votes, Mapping) or sorted(votes) != sorted(names):
+        actual = sorted(votes) if isinstance(votes, Mapping) else votes
         raise UnreadableError(
-            f"criteria: {str(found)[:200]}, wanted an object with exactly {', '.join(wanted)}"
+            f"criteria: {str(actual)[:200]}, wanted an object with exactly {', '.join(names)}"
         )
-    if more := sorted(set(value) - {"criteria", "rationale"}):
-        raise UnreadableError(f"answer: has {', '.join(more)}, wanted `criteria` alone")
+    unknown = sorted(set(value) - {"criteria", "rationale"})
+    if unknown:
+        raise UnreadableError(f"answer: has {', '.join(unknown)}, wanted `criteria` alone")
     rationale = value.get("rationale")
     if rationale is not None and not isinstance(rationale, str):
         raise UnreadableError(f"rationale: {str(rationale)[:200]}, wanted a text")
-    return CriterionAnswer(
-        {name: _parse_statement(f"criteria.{name}", given[name]) for name in wanted}, rationale
-    )
+    read = {name: _read_vote(f"criteria.{name}", votes[name]) for name in names}
+    return CriterionAnswer(read, rationale)
 
 
-def _parse_statement(where: str, value: Any) -> CriterionVote:
+def _read_vote(where: str, value: Json) -> CriterionVote:
     if not isinstance(value, Mapping) or set(value) != {"met", "evidence"}:
         raise UnreadableError(
             f"{where}: {str(value)[:200]}, wanted an object of `met` and `evidence`"
@@ -130,64 +131,60 @@ def _parse_statement(where: str, value: Any) -> CriterionVote:
     met, evidence = value["met"], value["evidence"]
     if not isinstance(met, str) or met not in OPTIONS:
         raise UnreadableError(f"{where}.met: {met!r}, wanted one of {', '.join(OPTIONS)}")
-    if (
-        not isinstance(evidence, list)
-        or len(evidence) > MAX_CITED
-        or not all(isinstance(e, str) for e in evidence)
-    ):
+    are_ids = isinstance(evidence, list) and all(isinstance(name, str) for name in evidence)
+    if not are_ids or len(evidence) > MAX_CITED:
         raise UnreadableError(
             f"{where}.evidence: {str(evidence)[:200]}, wanted at most {MAX_CITED} ids"
         )
     return CriterionVote(met, tuple(evidence))
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_of_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise UnreadableError("answer: a key stands twice")
     return value
 
 
-def _no_constant(text: str) -> Any:
+def _no_constant(text: str) -> NoReturn:
     raise UnreadableError(f"answer: {text} is no JSON")
 
 
-def checked(
-    said: Mapping[str, CriterionVote], lines: Mapping[str, Fact]
+def check_proof(
+    votes: Mapping[str, CriterionVote], lines: Mapping[str, Fact]
 ) -> dict[str, CriterionVote]:
-    """What holds of what a vote ``said``: without proof, or with one that is none, a criterion is
-    unclear."""
-    return {name: _checked(one, lines) for name, one in said.items()}
+    """Return the votes as far as they hold: a criterion without valid proof is unclear."""
+    checked = {}
+    for name, vote in votes.items():
+        objection = None if vote.met == "unclear" else _objection(vote, lines)
+        checked[name] = vote if objection is None else replace(vote, met="unclear", why=objection)
+    return checked
 
 
-def _checked(said: CriterionVote, lines: Mapping[str, Fact]) -> CriterionVote:
-    def unclear(why: str) -> CriterionVote:
-        return CriterionVote("unclear", said.evidence, why)
-
-    if said.met == "unclear":
-        return said
-    if strange := [name for name in said.evidence if name not in lines]:
-        return unclear(f"there is no line {strange[0][:40]!r}")
-    if withheld := [name for name in said.evidence if lines[name].flags]:
-        return unclear(f"line {withheld[0]} is withheld: {', '.join(lines[withheld[0]].flags)}")
-    # That something is absent no line shows; that it is there, one does, and not the agent's word
-    # alone.
-    if said.met == "yes" and not said.evidence:
-        return unclear("no line is named as proof")
-    if said.met == "yes" and all(lines[name].claim for name in said.evidence):
-        return unclear("only claims are named as proof")
-    return said
+def _objection(vote: CriterionVote, lines: Mapping[str, Fact]) -> str | None:
+    """Why a vote's proof does not hold; None where it does."""
+    for name in vote.evidence:
+        if name not in lines:
+            return f"there is no line {name[:40]!r}"
+    for name in vote.evidence:
+        if lines[name].flags:
+            return f"line {name} is withheld: {', '.join(lines[name].flags)}"
+    if vote.met == "no":
+        return None  # no line shows that something is absent
+    if not vote.evidence:
+        return "no line is named as proof"
+    if all(lines[name].claim for name in vote.evidence):
+        return "only claims are named as proof"
+    return None
 
 
 def score_of(
-    said: Mapping[str, CriterionVote], criteria: Sequence[Criterion], graded: str
+    votes: Mapping[str, CriterionVote], criteria: Sequence[Criterion], graded: str
 ) -> float | None:
-    """None where anything is unclear; else 1 or 0 (``all``), or the share of criteria that are
-    met."""
-    if any(one.met == "unclear" for one in said.values()):
+    """Return 1 or 0 (``all``), or the share of criteria that are met; None where any is unclear."""
+    met = {name: vote.met == "yes" for name, vote in votes.items()}
+    if any(vote.met == "unclear" for vote in votes.values()):
         return None
     if graded == "all":
-        return float(
-            all(said[criterion.id].met == "yes" for criterion in criteria if criterion.required)
-        )
-    return sum(one.met == "yes" for one in said.values()) / len(criteria)
+        return float(all(met[criterion.id] for criterion in criteria if criterion.required))
+    return sum(met.values()) / len(criteria)

@@ -5,28 +5,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 from api.stages.base import Criterion, Question
 from api.stages.judge.answers import (
     CriterionVote,
+    JsonSchema,
     UnreadableError,
     answer_schema,
-    checked,
+    check_proof,
     read_answer,
 )
-from api.stages.judge.endpoint import Endpoint, Reply
+from api.stages.judge.endpoint import Endpoint, Message, Reply
 from api.stages.judge.evidence import Evidence, Lines
-from api.stages.judge.pictures import parts_of
+from api.stages.judge.pictures import picture_parts
 from api.stages.judge.prompt import order_of, repair_prompt, system_prompt, user_prompt
 from api.stages.judge.settings import JudgeSettings
-from api.stages.judge.tooling import Desk, consult
+from api.stages.judge.tooling import Desk, Turn, consult
+from detectors.model.types import Json
 
 
 @dataclass(slots=True)
 class Bill:
-    """What all calls of one question used; kept by the caller, so that a failure loses none of
-    it."""
+    """What all calls of one question used; the caller keeps it, so that a failure loses nothing."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -34,7 +35,7 @@ class Bill:
     counted: bool = True
 
     def add(self, reply: Reply) -> None:
-        """One call more."""
+        """Count one more call."""
         self.calls += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
@@ -43,31 +44,31 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """``said`` is what holds of it, None where it can't be read (``why``); ``cited`` are keys of
-    facts by criterion."""
+    """One answer to all criteria. ``criteria``: as far as its proof holds, None where the answer
+    can't be read (``why``); ``cited``: keys of facts by criterion."""
 
-    said: Mapping[str, CriterionVote] | None
+    criteria: Mapping[str, CriterionVote] | None
     why: str = ""
     cited: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    trace: Sequence[Mapping[str, Any]] = ()
+    trace: Sequence[Turn] = ()
     repaired: bool = False
     rationale: str | None = None
 
     @property
-    def record(self) -> dict[str, Any]:
-        """For the audit."""
-        told: dict[str, Any] = {"repaired": self.repaired, "why": self.why}
-        if self.said is not None:
-            told["criteria"] = {
-                name: {"met": one.met, "evidence": list(self.cited[name]), "why": one.why}
-                for name, one in self.said.items()
+    def record(self) -> dict[str, Json]:
+        """Return what the audit keeps."""
+        record: dict[str, Json] = {"repaired": self.repaired, "why": self.why}
+        if self.criteria is not None:
+            record["criteria"] = {
+                name: {"met": vote.met, "evidence": list(self.cited[name]), "why": vote.why}
+                for name, vote in self.criteria.items()
             }
         if self.trace:
-            told |= {"trace": list(self.trace), "rationale": self.rationale}
-        return told
+            record |= {"trace": list(self.trace), "rationale": self.rationale}
+        return record
 
 
-async def vote(
+async def cast_vote(
     number: int,
     question: Question,
     criteria: Sequence[Criterion],
@@ -76,20 +77,15 @@ async def vote(
     settings: JudgeSettings,
     bill: Bill,
 ) -> Vote:
-    """Vote ``number`` on ``question``. Raises what `Endpoint.ask` does."""
+    """Cast vote ``number`` on ``question``. Raises what `Endpoint.ask` does."""
     asked, options = order_of(number, criteria)
     lines = Lines(settings.mark)
     text = user_prompt(question, asked, options, lines, evidence)
-    content: Any = text
-    if settings.pictures is not None:
-        names = {fact.key: name for name, fact in lines.facts.items()}
-        if parts := parts_of(evidence.facts, names, settings.pictures):
-            content = [{"type": "text", "text": text}, *parts]
-    messages: list[dict[str, Any]] = [
+    messages: list[Message] = [
         {"role": "system", "content": system_prompt(settings.mark)},
-        {"role": "user", "content": content},
+        {"role": "user", "content": _with_pictures(text, lines, evidence, settings.pictures)},
     ]
-    trace: list[dict[str, Any]] = []
+    trace: list[Turn] = []
     if settings.tools:
         trace = await consult(
             messages, Desk(question, lines, settings), endpoint, settings.turns, bill.add
@@ -98,15 +94,27 @@ async def vote(
     return await _answer(messages, schema, asked, lines, endpoint, bill, trace)
 
 
+def _with_pictures(
+    text: str, lines: Lines, evidence: Evidence, folder: Path | None
+) -> str | list[Json]:
+    """Return a message's content: the text alone where there is no picture."""
+    if folder is None:
+        return text
+    names = {fact.key: name for name, fact in lines.facts.items()}
+    pictures = picture_parts(evidence.facts, names, folder)
+    return [{"type": "text", "text": text}, *pictures] if pictures else text
+
+
 async def _answer(
-    messages: list[dict[str, Any]],
-    schema: Mapping[str, Any],
+    messages: list[Message],
+    schema: JsonSchema,
     criteria: Sequence[Criterion],
     lines: Lines,
     endpoint: Endpoint,
     bill: Bill,
-    trace: list[dict[str, Any]],
+    trace: list[Turn],
 ) -> Vote:
+    """Ask until an answer can be read: once, and once more with what was wrong."""
     why = ""
     for repaired in (False, True):
         reply = await endpoint.ask(messages, schema, bill.add)
@@ -120,10 +128,7 @@ async def _answer(
                 {"role": "user", "content": repair_prompt(why)},
             ]
             continue
-        said = checked(answer.said, lines.facts)
-        cited = {
-            n: [lines.facts[e].key if e in lines.facts else e for e in one.evidence]
-            for n, one in said.items()
-        }
-        return Vote(said, "", cited, trace, repaired, answer.rationale)
+        votes = check_proof(answer.votes, lines.facts)
+        cited = {name: lines.keys_of(vote.evidence) for name, vote in votes.items()}
+        return Vote(votes, "", cited, trace, repaired, answer.rationale)
     return Vote(None, why, trace=trace, repaired=True)

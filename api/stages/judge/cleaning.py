@@ -32,19 +32,23 @@ _PRINTABLE = 0.9
 
 
 def clean(text: str, mark: str = "") -> str:
-    """``text`` as a judge may see it: NFKC, no control, formatting, private or unassigned
+    """Return ``text`` as a judge may see it: NFKC, no control, formatting, private or unassigned
     character, no ``mark``."""
-    folded = unicodedata.normalize("NFKC", text)
-    kept = "".join(c for c in folded if c.isspace() or not unicodedata.category(c).startswith("C"))
-    return _SPACE.sub(" ", kept.replace(mark, "") if mark else kept).strip()
+    kept = "".join(filter(_is_kept, unicodedata.normalize("NFKC", text)))
+    if mark:
+        kept = kept.replace(mark, "")
+    return _SPACE.sub(" ", kept).strip()
+
+
+def _is_kept(character: str) -> bool:
+    return character.isspace() or not unicodedata.category(character).startswith("C")
 
 
 def views(text: str) -> Iterator[str]:
-    """``text`` in the ways in which it could be read, each in lower case with confusables folded to
-    Latin."""
+    """Yield ``text`` in the ways in which it could be read, each in lower case with confusables
+    folded to Latin."""
     shown = clean(text)
-    # Which characters look alike depends on the language: what is told by confusables is read
-    # unfolded too.
+    # Which characters look alike depends on the language, so the text is also read unfolded.
     yield shown.casefold()
     seen = {shown.casefold()}
     for view in (*_spellings(shown), *_decoded(shown), *_turned(shown)):
@@ -93,5 +97,6 @@ def _base64(run: str) -> bytes:
 
 def _readable(data: bytes) -> Iterator[str]:
     text = data.decode("utf-8", errors="replace")
-    if text and sum(c.isprintable() and c != "\ufffd" for c in text) >= _PRINTABLE * len(text):
+    printable = sum(c.isprintable() and c != "\ufffd" for c in text)
+    if text and printable >= _PRINTABLE * len(text):
         yield text

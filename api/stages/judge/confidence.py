@@ -12,8 +12,7 @@ from api.stages.judge.answers import Met
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What one vote says of one criterion. ``cited``: the keys of the facts that it names as
-    proof."""
+    """One vote on one criterion. ``cited``: the keys of the facts that it names as proof."""
 
     met: Met
     cited: frozenset[str] = frozenset()
@@ -40,23 +39,30 @@ class Support:
 
 
 def support_of(votes: Sequence[Mapping[str, Answered]], *, whole: bool) -> Support:
-    """What stands behind ``votes``, each an answer to every criterion. ``whole``: nothing was cut
-    from the record."""
+    """Measure what stands behind ``votes``, each an answer to every criterion. ``whole``: nothing
+    was cut from the record."""
     if not votes or not votes[0]:
         return Support(0.0, 0.0, 0.0)
     by_criterion = [[vote[name] for vote in votes] for name in votes[0]]
-    most = [max(Counter(one.met for one in said).values()) for said in by_criterion]
-    clear = [all(one.met != "unclear" for one in said) for said in by_criterion]
-    grounded = [_grounded(said, whole) for said in by_criterion]
     count = len(by_criterion)
     return Support(
-        agreement=sum((same + 1) / (len(votes) + 2) for same in most) / count,
-        clear=sum(clear) / count,
-        grounded=sum(grounded) / count,
+        agreement=sum(map(_agreement, by_criterion)) / count,
+        clear=sum(map(_is_clear, by_criterion)) / count,
+        grounded=sum(_is_grounded(answers, whole) for answers in by_criterion) / count,
     )
 
 
-def _grounded(said: Sequence[Answered], whole: bool) -> bool:
-    if frozenset.intersection(*(one.cited for one in said)):
+def _agreement(answers: Sequence[Answered]) -> float:
+    """The chance that one more vote would be the most frequent one."""
+    most = max(Counter(answer.met for answer in answers).values())
+    return (most + 1) / (len(answers) + 2)
+
+
+def _is_clear(answers: Sequence[Answered]) -> bool:
+    return all(answer.met != "unclear" for answer in answers)
+
+
+def _is_grounded(answers: Sequence[Answered], whole: bool) -> bool:
+    if frozenset.intersection(*(answer.cited for answer in answers)):
         return True
-    return whole and all(one.met == "no" for one in said)
+    return whole and all(answer.met == "no" for answer in answers)

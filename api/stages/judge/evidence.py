@@ -6,16 +6,20 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import accumulate
 
 import orjson
 
-from api.stages.judge.facts import Fact, flagged
+from api.stages.judge.facts import Fact, flag_facts
+from detectors.model.types import Json
+
+LINE_OVERHEAD = 60
+"""Characters of a line beside its fact's data, about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What fits. ``cut`` facts between ``head`` and ``tail`` did not."""
+    """The facts that fit; ``cut`` facts between ``head`` and ``tail`` did not."""
 
     head: tuple[Fact, ...]
     tail: tuple[Fact, ...] = ()
@@ -23,12 +27,12 @@ class Evidence:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What is shown, in order."""
+        """Return the facts that are shown, in order."""
         return self.head + self.tail
 
     @property
-    def canonical(self) -> list[Any]:
-        """The same for the same evidence, whatever the nonce."""
+    def canonical(self) -> list[Json]:
+        """Return what is equal for equal evidence, whatever the nonce."""
         return [
             [fact.canonical for fact in self.head],
             self.cut,
@@ -36,33 +40,28 @@ class Evidence:
         ]
 
     def only(self, keys: Iterable[str]) -> Evidence:
-        """The facts with these keys alone."""
-        wanted = set(keys)
-        return Evidence(tuple(fact for fact in self.facts if fact.key in wanted))
+        """Return the evidence of the facts with these keys alone."""
+        chosen = set(keys)
+        return Evidence(tuple(fact for fact in self.facts if fact.key in chosen))
 
 
-def fitted(facts: Sequence[Fact], most: int) -> Evidence:
-    """As many ``facts`` as ``most`` characters hold, flagged: a third of them from the head, the
-    rest from the tail."""
-    sizes = [len(orjson.dumps(fact.data)) + 60 for fact in facts]
+def fit_evidence(facts: Sequence[Fact], most: int) -> Evidence:
+    """Flag as many ``facts`` as ``most`` characters hold: a third of them from the head, the rest
+    from the tail."""
+    sizes = [len(orjson.dumps(fact.data)) + LINE_OVERHEAD for fact in facts]
     if sum(sizes) <= most:
-        return Evidence(tuple(flagged(facts)))
-    head = _fill(sizes, most // 3)
-    tail = _fill(sizes[head:][::-1], most - sum(sizes[:head]))
+        return Evidence(tuple(flag_facts(facts)))
+    head = _count_fitting(sizes, most // 3)
+    tail = _count_fitting(sizes[head:][::-1], most - sum(sizes[:head]))
     # Flagged once it is cut: what is left out costs nothing, and what the cut brings together is
     # read together.
-    shown = flagged([*facts[:head], *facts[len(facts) - tail :]])
+    shown = flag_facts([*facts[:head], *facts[len(facts) - tail :]])
     return Evidence(tuple(shown[:head]), tuple(shown[head:]), len(facts) - head - tail)
 
 
-def _fill(sizes: Sequence[int], most: int) -> int:
-    used = count = 0
-    for size in sizes:
-        used += size
-        if used > most:
-            break
-        count += 1
-    return count
+def _count_fitting(sizes: Sequence[int], most: int) -> int:
+    """How many of the first sizes are together at most ``most``."""
+    return sum(total <= most for total in accumulate(sizes))
 
 
 @dataclass(slots=True)
@@ -74,22 +73,27 @@ class Lines:
     facts: dict[str, Fact] = field(default_factory=dict)
 
     def line(self, fact: Fact) -> str:
-        """One line; of a flagged fact not its words, but that they are withheld."""
+        """Return a fact as a line; a flagged one says that its words are withheld."""
         name = f"{fact.key}-{self.nonce}"
-        if (known := self.facts.get(name)) is not None and known.flags:
+        known = self.facts.get(name)
+        if known is not None and known.flags:
             fact = replace(fact, flags=known.flags)
         self.facts[name] = fact
-        line: dict[str, Any] = {"id": name, "kind": fact.kind, "step": fact.step}
+        line: dict[str, Json] = {"id": name, "kind": fact.kind, "step": fact.step}
         if fact.claim:
             line["claim"] = True
         if fact.flags:
             line["withheld"] = "its words speak to whoever judges: it proves nothing"
         else:
-            line["v"] = marked(fact.data, self.mark)
+            line["v"] = mark_spaces(fact.data, self.mark)
         return orjson.dumps(line).decode()
 
+    def keys_of(self, names: Iterable[str]) -> list[str]:
+        """Return the keys of the facts on these lines; of a name that is no line's, the name."""
+        return [self.facts[name].key if name in self.facts else name for name in names]
+
     def block(self, evidence: Evidence) -> str:
-        """All lines of ``evidence``."""
+        """Return all lines of ``evidence``, and between head and tail how many are cut."""
         lines = [self.line(fact) for fact in evidence.head]
         if evidence.cut:
             lines.append(orjson.dumps({"cut": f"{evidence.cut} lines are left out here"}).decode())
@@ -97,15 +101,17 @@ class Lines:
         return "\n".join(lines)
 
 
-def marked(value: Any, mark: str) -> Any:
-    """``value`` with ``mark`` for every space in its texts, so that data looks like data (arXiv
-    2403.14720)."""
+def mark_spaces(value: Json, mark: str) -> Json:
+    """Return ``value`` with ``mark`` for every space in its texts, so that data looks like data
+    (arXiv 2403.14720)."""
     if not mark:
         return value
     if isinstance(value, str):
         return value.replace(" ", mark)
     if isinstance(value, Mapping):
-        return {str(key).replace(" ", mark): marked(inner, mark) for key, inner in value.items()}
+        return {
+            str(key).replace(" ", mark): mark_spaces(inner, mark) for key, inner in value.items()
+        }
     if isinstance(value, list):
-        return [marked(inner, mark) for inner in value]
+        return [mark_spaces(inner, mark) for inner in value]
     return value

@@ -1,21 +1,20 @@
 """What happened, as facts for a judge: which events it is shown, what of them, and whose word each
 is.
 
-Never shown is what the agent thought or said of itself: a step's action is the agent's own text, so
-what it did is told by what was observed. What an agent hands in (an answer, a call's arguments) is
-a claim.
+What the agent thought or said of itself is never shown: a step's action is the agent's own text, so
+only what was observed says what it did. What an agent hands in (an answer, a call's arguments) is a
+claim.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from api.stages.base import Question
 from api.stages.judge.cleaning import clean
 from api.stages.judge.flags import STRONG, flags
-from detectors.model.types import Event, Reward
+from detectors.model.types import Event, Json
 
 UNSHOWN = frozenset(
     "step.began step.ended step.sealed edge.computed alarm.raised alarm.ended tab.activated"
@@ -37,7 +36,11 @@ _SENDING = frozenset({"request.finished", "request.redirected", "request.failed"
 _NEAR = 120
 """Characters of a neighbour that can belong to one instruction."""
 _JOINED = (2, 3)
-"""How many neighbours are read as one text: an instruction can be spread over lines that are shown."""
+"""How many neighbours are read as one text: an instruction can be spread over lines."""
+MAX_ITEMS = 50
+"""Items of one list that are shown."""
+EventInStep = tuple[Event, int]
+"""An event with the step in which it happened, -1 before the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,13 @@ class Fact:
     seq: int | None
     kind: str
     step: int
-    data: Any
+    data: Json
     claim: bool = False
     flags: tuple[str, ...] = ()
     picture: str | None = None
 
     @property
-    def canonical(self) -> list[Any]:
+    def canonical(self) -> list[Json]:
         """All that a judge's answer can depend on, the same in every request."""
         return [
             self.key,
@@ -74,32 +77,41 @@ class EventFacts:
     contain."""
 
     def __init__(self, most: int, mark: str) -> None:
-        self._most, self._mark = most, mark
+        self._most = most
+        self._mark = mark
         self._tabs: dict[str, str] = {}
 
-    def know(self, events: Iterable[Event]) -> None:
-        """Name the tabs in the order of the log, so that each has one name wherever it is told."""
+    def name_tabs(self, events: Iterable[Event]) -> None:
+        """Name the tabs in the order of the log, so that each has one name wherever it is shown."""
         for event in events:
-            if isinstance(tab := event.data.get("tab"), str):
-                self._tabs.setdefault(tab, f"t{len(self._tabs) + 1}")
+            tab = event.data.get("tab")
+            if isinstance(tab, str):
+                self._tab_name(tab)
+
+    def _tab_name(self, tab: str) -> str:
+        return self._tabs.setdefault(tab, f"t{len(self._tabs) + 1}")
 
     def fact(self, event: Event, step: int) -> Fact:
-        """One event as a fact, its texts cleaned and cut."""
+        """Return an event as a fact, its texts cleaned and cut."""
         data = {
             name: self._value(name, value)
             for name, value in event.data.items()
             if name not in _UNSHOWN_FIELDS
         }
-        picture = (
-            event.data.get("sha256")
-            if event.kind == PICTURE and event.data.get("kept") is not False
-            else None
+        is_picture = event.kind == PICTURE
+        has_picture = is_picture and event.data.get("kept") is not False
+        return Fact(
+            key=f"e{event.seq}",
+            seq=event.seq,
+            kind=event.kind,
+            step=step,
+            data=data,
+            claim=is_picture or event.kind in CLAIMS,
+            picture=event.data.get("sha256") if has_picture else None,
         )
-        claim = event.kind in CLAIMS or event.kind == PICTURE
-        return Fact(f"e{event.seq}", event.seq, event.kind, step, data, claim, (), picture)
 
     def text(self, text: str) -> str:
-        """``text`` cleaned, its head and tail kept where it is long, and the cut named."""
+        """Return ``text`` cleaned; of a long one head and tail, with the size of the cut."""
         if len(text) > 100 * self._most:  # before the work that is linear in it
             text = text[: 50 * self._most] + text[-50 * self._most :]
         shown = clean(text, self._mark)
@@ -108,11 +120,10 @@ class EventFacts:
         head, tail = self._most * 2 // 3, self._most // 3
         return f"{shown[:head]} […{len(shown) - head - tail} characters cut…] {shown[-tail:]}"
 
-    def _value(self, name: str, value: Any) -> Any:
-        if name == "tab" and isinstance(value, str):
-            return self._tabs.setdefault(value, f"t{len(self._tabs) + 1}")
+    def _value(self, name: str, value: Json) -> Json:
+        """Return the value of a field called ``name``, its texts cleaned and cut."""
         if isinstance(value, str):
-            return self.text(value)
+            return self._tab_name(value) if name == "tab" else self.text(value)
         if isinstance(value, Mapping):
             return {
                 self.text(str(key)): self._value("", inner)
@@ -120,32 +131,30 @@ class EventFacts:
                 if key != "path"
             }
         if isinstance(value, list | tuple):
-            return [self._value("", inner) for inner in value[:50]]
+            return [self._value("", inner) for inner in value[:MAX_ITEMS]]
         return value
 
 
 def facts_of(question: Question, reader: EventFacts) -> list[Fact]:
-    """What ``question`` is about, in the log's order; of a step also where it began. `flagged` is
-    the caller's."""
-    reader.know(question.events)
-    wanted: list[Fact] = []
-    before: dict[tuple[str, Any], tuple[Event, int]] = {}
-    for event, step in stepped(question.events):
-        if event.kind in UNSHOWN or (event.kind in _SENDING and not _tells(event)):
+    """Return what ``question`` is about, in the log's order; of a step also where it began.
+    `flag_facts` is the caller's."""
+    reader.name_tabs(question.events)
+    facts: list[Fact] = []
+    before: dict[tuple[str, Json], EventInStep] = {}
+    for event, step in with_steps(question.events):
+        if not _is_shown(event):
             continue
         if question.about == "goal" or step == question.step:
-            wanted.append(reader.fact(event, step))
+            facts.append(reader.fact(event, step))
         elif event.kind in _STANDING:
             before[event.kind, event.data.get("tab")] = event, step
-    standing = [
-        reader.fact(event, step)
-        for event, step in sorted(before.values(), key=lambda pair: pair[0].seq)
-    ]
-    return [*standing, *wanted, *_earned(question)]
+    in_order = sorted(before.values(), key=lambda pair: pair[0].seq)
+    standing = [reader.fact(event, step) for event, step in in_order]
+    return [*standing, *facts, *_earned_facts(question)]
 
 
-def stepped(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
-    """Each event with the step in which it happened, -1 before the first."""
+def with_steps(events: Iterable[Event]) -> Iterator[EventInStep]:
+    """Yield each event with the step in which it happened, -1 before the first."""
     step = -1
     for event in events:
         if event.kind == "step.began":
@@ -153,31 +162,38 @@ def stepped(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
         yield event, step
 
 
-def flagged(facts: Sequence[Fact]) -> list[Fact]:
-    """``facts`` with what is suspicious about each, alone and beside its neighbours; what is ours
-    is not looked at."""
-    words = ["" if fact.seq is None else " \n".join(texts(fact.data)) for fact in facts]
-    found = [
-        dict.fromkeys(_own(fact, word)) if word else {}
-        for fact, word in zip(facts, words, strict=True)
+def flag_facts(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts with what is suspicious about each, alone and beside its neighbours; facts
+    of the service's own are not looked at."""
+    joined = ["" if fact.seq is None else " \n".join(texts(fact.data)) for fact in facts]
+    flags_of = [
+        dict.fromkeys(_own_flags(fact, text)) if text else {}
+        for fact, text in zip(facts, joined, strict=True)
     ]
     for width in _JOINED:
-        shown = [i for i, names in enumerate(found) if words[i] and not names]
-        for window in zip(*(shown[start:] for start in range(width)), strict=False):
-            for name in _spread([words[i] for i in window]):
-                for i in window:
-                    found[i][name] = None
-    return [replace(fact, flags=tuple(names)) for fact, names in zip(facts, found, strict=True)]
+        unflagged = [at for at, text in enumerate(joined) if text and not flags_of[at]]
+        for window in _windows(unflagged, width):
+            names = dict.fromkeys(_joint_flags([joined[at] for at in window]))
+            for at in window:
+                flags_of[at] |= names
+    return [replace(fact, flags=tuple(names)) for fact, names in zip(facts, flags_of, strict=True)]
 
 
-def _spread(words: Sequence[str]) -> tuple[str, ...]:
-    if any(len(word) > _NEAR for word in words[1:-1]):
+def _windows(places: Sequence[int], width: int) -> Iterator[tuple[int, ...]]:
+    """Yield every run of ``width`` neighbours."""
+    return zip(*(places[start:] for start in range(width)), strict=False)
+
+
+def _joint_flags(neighbours: Sequence[str]) -> tuple[str, ...]:
+    """Flag the text that neighbours make together: the first one's end to the last one's start."""
+    first, *between, last = neighbours
+    if any(len(text) > _NEAR for text in between):
         return ()
-    return flags(" ".join([words[0][-_NEAR:], *words[1:-1], words[-1][:_NEAR]]), STRONG)
+    return flags(" ".join([first[-_NEAR:], *between, last[:_NEAR]]), STRONG)
 
 
-def texts(data: Any) -> Iterator[str]:
-    """Every text in ``data``, names of fields that came from outside included."""
+def texts(data: Json) -> Iterator[str]:
+    """Yield every text in ``data``, names of fields that came from outside included."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, Mapping):
@@ -190,7 +206,7 @@ def texts(data: Any) -> Iterator[str]:
             yield from texts(value)
 
 
-def _own(fact: Fact, joined: str) -> Iterator[str]:
+def _own_flags(fact: Fact, joined: str) -> Iterator[str]:
     for text in texts(fact.data):
         # A colon alone has earned rewards (arXiv 2507.08794), and proves nothing.
         if text and not any(c.isalnum() for c in text):
@@ -199,20 +215,20 @@ def _own(fact: Fact, joined: str) -> Iterator[str]:
     yield from flags(joined)
 
 
-def _tells(event: Event) -> bool:
-    return (
-        event.data.get("method") != "GET"
-        or event.kind == "request.failed"
-        or "answer" in event.data
-    )
+def _is_shown(event: Event) -> bool:
+    """Whether an event says something of what was reached; of requests only some do."""
+    if event.kind in UNSHOWN:
+        return False
+    if event.kind not in _SENDING or event.kind == "request.failed":
+        return True
+    return event.data.get("method") != "GET" or "answer" in event.data
 
 
-def _earned(question: Question) -> Iterator[Fact]:
-    rewards: Sequence[Reward] = question.rewards
-    about = [
-        reward for reward in rewards if question.about == "goal" or reward.step == question.step
-    ]
-    for reward in about:
+def _earned_facts(question: Question) -> Iterator[Fact]:
+    """Yield the milestones that the rules credited to what is asked about."""
+    for reward in question.rewards:
+        if question.about != "goal" and reward.step != question.step:
+            continue
         for milestone in reward.milestones:
             if not milestone.baseline:
                 key = f"m{reward.step}.{milestone.id}"

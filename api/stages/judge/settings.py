@@ -42,7 +42,7 @@ class JudgeSettings:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """What of this the answer depends on, beside the model."""
+        """Return the settings that the answer depends on, beside the model."""
         return {
             "temperature": self.temperature,
             "seed": self.seed,
@@ -53,15 +53,15 @@ class JudgeSettings:
         }
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost."""
+        """Return what so many tokens cost, in the operator's currency."""
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
 
 
 def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
-    """MILESTONED_JUDGE_URL, _MODEL, _KEY or _KEY_FILE, and the optional others of docs/judge.md;
-    None without _URL.
+    """Read MILESTONED_JUDGE_URL, _MODEL, _KEY or _KEY_FILE, and the optional others of
+    docs/judge.md; None without _URL.
 
-    Raises ValueError, which names the variable, its value and what was wanted.
+    Raises ValueError, which names the variable, its value and what was expected.
     """
     url = env.get("MILESTONED_JUDGE_URL", "")
     if not url:
@@ -79,18 +79,22 @@ def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
         model=model,
         price_in=number(env, "MILESTONED_JUDGE_PRICE_IN", 0.0),
         price_out=number(env, "MILESTONED_JUDGE_PRICE_OUT", 0.0),
-        accuracy=number(env, measured, 0.0, most=1.0)
-        if env.get(measured := "MILESTONED_JUDGE_ACCURACY")
-        else None,
+        accuracy=_accuracy(env),
         evidence_chars=int(number(env, "MILESTONED_JUDGE_EVIDENCE_CHARS", 24_000, least=1_000)),
         pictures=Path(pictures) if pictures else None,
         tools=env.get("MILESTONED_JUDGE_TOOLS", "") == "1",
     )
 
 
+def _accuracy(env: Mapping[str, str]) -> float | None:
+    """The accuracy that was measured; None where none is set."""
+    name = "MILESTONED_JUDGE_ACCURACY"
+    return number(env, name, 0.0, most=1.0) if env.get(name) else None
+
+
 def peer_settings(prefix: str, url: str, env: Mapping[str, str]) -> PeerSettings:
-    """The endpoint at ``url``; its key comes from PREFIX_KEY, or from the file that PREFIX_KEY_FILE
-    names."""
+    """Read the settings of the endpoint at ``url``; its key comes from PREFIX_KEY, or from the file
+    that PREFIX_KEY_FILE names."""
     if not url.startswith(("http://", "https://")):
         raise ValueError(
             f"{prefix}_URL: {url!r}, wanted an address that begins with http:// or https://"
@@ -120,7 +124,8 @@ def number(
     least: float = 0.0,
     most: float = float("inf"),
 ) -> float:
-    """The variable ``name`` as a number within bounds, or ``default``."""
+    """Return the variable ``name`` as a number within bounds, or ``default`` where it is not set.
+    Raises ValueError."""
     text = env.get(name, "")
     if not text:
         return default

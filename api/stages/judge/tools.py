@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
-from typing import Any
+from typing import NamedTuple
 
 from api.stages.base import Question
-from api.stages.judge.facts import stepped
-from detectors.model.types import Event
+from api.stages.judge.facts import EventInStep, with_steps
+from detectors.model.types import Event, Json
 
 MAX_EVENTS = 20
 MAX_DIGITS = 40
+MAX_EXPRESSION = 200
 _MAX_POWER = 64
+Number = Decimal | bool
+"""A value; a comparison gives a bool."""
 _CONTENT = "facts"
 """The field of `file.read` in which a file's content stands."""
-_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
+_OPERATIONS: dict[type[ast.AST], Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -39,86 +42,121 @@ class ToolError(ValueError):
     """A call that can't be answered; the message goes to the judge."""
 
 
-def events_between(question: Question, first: int, last: int) -> list[tuple[Event, int]]:
-    """The events ``first`` to ``last`` with their steps, at most `MAX_EVENTS`."""
+def events_between(question: Question, first: int, last: int) -> list[EventInStep]:
+    """Return the events ``first`` to ``last`` with their steps, at most `MAX_EVENTS`."""
     if not 1 <= first <= last:
         raise ToolError(
             f"events {first} to {last}: wanted numbers from 1, the first not above the last"
         )
     # Their neighbours come along: what is suspicious only beside them would be shown alone.
-    found = [
+    events = [
         (event, step)
-        for event, step in stepped(question.events)
+        for event, step in with_steps(question.events)
         if first - 2 <= event.seq <= last + 2
     ]
-    if not found:
+    if not events:
         raise ToolError(
             f"events {first} to {last}: the log has none; it ends with {question.events[-1].seq}"
         )
-    return found[:MAX_EVENTS]
+    return events[:MAX_EVENTS]
 
 
-def file_events(question: Question, path: str) -> list[tuple[Event, int]]:
-    """What the log says of the file ``path``: its last event, and the last one that has content of
-    it."""
-    last: dict[bool, tuple[Event, int]] = {}
-    for event, step in stepped(question.events):
-        data = event.data
-        if path and path in (data.get("path"), data.get("name")):
-            last[_CONTENT in data] = event, step
-        elif (
-            event.kind == "probe.answered"
-            and path
-            and path == _probed(question.task, data.get("probe"))
-        ):
-            last[True] = event, step
+def file_events(question: Question, path: str) -> list[EventInStep]:
+    """Return what the log says of the file ``path``: its last event, and the last one that has
+    content of it."""
+    last: dict[bool, EventInStep] = {}
+    for event, step in with_steps(question.events):
+        has_content = _has_content(question, event, path)
+        if has_content is not None:
+            last[has_content] = event, step
     if not last:
         raise ToolError(f"file {path!r}: the log has no event of it")
     return sorted(last.values(), key=lambda pair: pair[0].seq)
 
 
-def _probed(task: Mapping[str, Any], probe: Any) -> Any:
-    file = next(
-        (spec.get("file") for spec in task.get("probes", ()) if spec.get("id") == probe), None
-    )
-    return file.get("path") if file else None
+def _has_content(question: Question, event: Event, path: str) -> bool | None:
+    """Whether an event has content of the file; None for an event of something else."""
+    if not path:
+        return None
+    if path in (event.data.get("path"), event.data.get("name")):
+        return _CONTENT in event.data
+    if event.kind != "probe.answered":
+        return None
+    is_of_file = path == _probed_path(question.task, event.data.get("probe"))
+    return True if is_of_file else None
 
 
-def text_at(question: Question, step: int) -> list[tuple[Event, int]]:
-    """The texts that stood on pages when ``step`` was sealed, as the events by which they came."""
-    standing: dict[tuple[Any, Any, Any], tuple[Event, int]] = {}
-    for event, at in stepped(question.events):
-        if at > step:
-            break
+def _probed_path(task: Mapping[str, Json], probe: Json) -> str | None:
+    """The path of the file that a task's probe reads; None where it reads none."""
+    for spec in task.get("probes", ()):
+        if spec.get("id") == probe:
+            file = spec.get("file")
+            return file.get("path") if file else None
+    return None
+
+
+class TextKey(NamedTuple):
+    """What distinguishes a text on a page."""
+
+    tab: str | None
+    frame: str | None
+    text: str | None
+
+
+class Texts:
+    """The texts that stand on pages, each as the event by which it came."""
+
+    def __init__(self) -> None:
+        self._standing: dict[TextKey, EventInStep] = {}
+
+    def fold(self, event: Event, step: int) -> None:
+        """Apply one more event."""
         data = event.data
-        key = (data.get("tab"), data.get("frame"), data.get("text"))
+        key = TextKey(data.get("tab"), data.get("frame"), data.get("text"))
         if event.kind == "text.appeared":
-            standing[key] = event, at
+            self._standing[key] = event, step
         elif event.kind == "text.disappeared":
-            standing.pop(key, None)
-        elif event.kind == "page.navigated" and not data.get("same_document"):
-            for old in [
-                k for k in standing if k[0] == key[0] and (data.get("main") or k[1] == key[1])
-            ]:
-                del standing[old]
+            self._standing.pop(key, None)
         elif event.kind in ("tab.closed", "tab.crashed"):
-            for old in [k for k in standing if k[0] == key[0]]:
-                del standing[old]
-    if not standing:
+            self._remove(key.tab, None)
+        elif event.kind == "page.navigated" and not data.get("same_document"):
+            self._remove(key.tab, None if data.get("main") else key)
+
+    def events(self) -> list[EventInStep]:
+        """Return the events of the texts that stand now."""
+        return list(self._standing.values())
+
+    def _remove(self, tab: str | None, frame_of: TextKey | None) -> None:
+        """Remove the texts of a tab, or those alone of the frame that ``frame_of`` is in."""
+        for key in list(self._standing):
+            if key.tab == tab and (frame_of is None or key.frame == frame_of.frame):
+                del self._standing[key]
+
+
+def text_at(question: Question, step: int) -> list[EventInStep]:
+    """Return the texts that stood on pages when ``step`` was sealed, as the events by which they
+    came."""
+    texts = Texts()
+    for event, event_step in with_steps(question.events):
+        if event_step > step:
+            break
+        texts.fold(event, event_step)
+    events = texts.events()
+    if not events:
         raise ToolError(f"text at step {step}: none was observed")
-    return list(standing.values())
+    return events
 
 
-def calculated(expression: str) -> str:
-    """The value of an arithmetic ``expression`` of numbers, in decimals; a comparison gives true or
-    false."""
-    if len(expression) > 200:
-        raise ToolError("calculate: longer than 200 characters")
+def calculate(expression: str) -> str:
+    """Return the value of an arithmetic ``expression`` of numbers, in decimals; a comparison gives
+    true or false."""
+    if len(expression) > MAX_EXPRESSION:
+        raise ToolError(f"calculate: longer than {MAX_EXPRESSION} characters")
+    source = expression.strip()
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
         with localcontext() as context:
             context.prec = MAX_DIGITS
-            value = _value(tree.body, expression)
+            value = _evaluate(ast.parse(source, mode="eval").body, source)
     except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         raise ToolError(
             f"calculate {expression[:80]!r}: {str(error) or type(error).__name__}"
@@ -126,38 +164,66 @@ def calculated(expression: str) -> str:
     return str(value).lower() if isinstance(value, bool) else format(value.normalize(), "f")
 
 
-def _value(node: ast.AST, source: str) -> Any:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        # From the source, not from the float that Python read: 0.1 is 0.1.
-        return _bounded(
-            Decimal((ast.get_source_segment(source.strip(), node) or "").replace("_", ""))
-        )
-    parts: Iterator[ast.AST]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        base, power = _value(node.left, source), _value(node.right, source)
-        if power != int(power) or abs(power) > _MAX_POWER:
-            raise ToolError(f"calculate: the power {power}, wanted a whole number to {_MAX_POWER}")
-        return _bounded(base**power)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        parts = iter((node.left, node.right))
-    elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
-        parts = iter((node.operand,))
-    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATIONS:
-        return bool(
-            _OPERATIONS[type(node.ops[0])](
-                _value(node.left, source), _value(node.comparators[0], source)
-            )
-        )
-    else:
-        raise ToolError(f"calculate: {type(node).__name__} is not arithmetic of numbers")
-    return _bounded(_OPERATIONS[type(node.op)](*(_value(part, source) for part in parts)))
+def _evaluate(node: ast.AST, source: str) -> Number:
+    """Evaluate one node of an expression; ``source`` is all of it."""
+    evaluate = _EVALUATORS.get(type(node))
+    if evaluate is None:
+        raise _not_arithmetic(node)
+    return evaluate(node, source)
 
 
-def _bounded(value: Any) -> Any:
-    if (
-        not isinstance(value, Decimal)
-        or not value.is_finite()
-        or abs(value.adjusted()) > MAX_DIGITS
-    ):
+def _not_arithmetic(node: ast.AST) -> ToolError:
+    return ToolError(f"calculate: {type(node).__name__} is not arithmetic of numbers")
+
+
+def _evaluate_constant(node: ast.Constant, source: str) -> Decimal:
+    if type(node.value) not in (int, float):
+        raise _not_arithmetic(node)
+    # From the source, not from the float that Python read: 0.1 is 0.1.
+    digits = ast.get_source_segment(source, node) or ""
+    return _check_bounds(Decimal(digits.replace("_", "")))
+
+
+def _evaluate_binary(node: ast.BinOp, source: str) -> Decimal:
+    is_power = isinstance(node.op, ast.Pow)
+    operate = _raise_to if is_power else _OPERATIONS.get(type(node.op))
+    if operate is None:
+        raise _not_arithmetic(node)
+    return _check_bounds(operate(_evaluate(node.left, source), _evaluate(node.right, source)))
+
+
+def _evaluate_unary(node: ast.UnaryOp, source: str) -> Decimal:
+    operate = _OPERATIONS.get(type(node.op))
+    if operate is None:
+        raise _not_arithmetic(node)
+    return _check_bounds(operate(_evaluate(node.operand, source)))
+
+
+def _evaluate_comparison(node: ast.Compare, source: str) -> bool:
+    operate = _OPERATIONS.get(type(node.ops[0])) if len(node.ops) == 1 else None
+    if operate is None:
+        raise _not_arithmetic(node)
+    return bool(operate(_evaluate(node.left, source), _evaluate(node.comparators[0], source)))
+
+
+_EVALUATORS: dict[type[ast.AST], Callable[..., Number]] = {
+    ast.Constant: _evaluate_constant,
+    ast.BinOp: _evaluate_binary,
+    ast.UnaryOp: _evaluate_unary,
+    ast.Compare: _evaluate_comparison,
+}
+
+
+def _raise_to(base: Number, power: Number) -> Number:
+    if power != int(power) or abs(int(power)) > _MAX_POWER:
+        raise ToolError(f"calculate: the power {power}, wanted a whole number to {_MAX_POWER}")
+    return base**power
+
+
+def _check_bounds(value: object) -> Decimal:
+    if not isinstance(value, Decimal) or not value.is_finite():
+        raise ToolError("calculate: the value is out of bounds")
+    exponent: int = value.adjusted()
+    if abs(exponent) > MAX_DIGITS:
         raise ToolError("calculate: the value is out of bounds")
     return value

@@ -10,11 +10,12 @@ from api.stages.model.screen import EventData
 from api.stages.model.words import STOP, Goal, plain
 
 COLORS: Mapping[str, tuple[int, int, int]] = {
-    "black": (0, 0, 0), "white": (255, 255, 255), "red": (255, 0, 0), "lime": (0, 255, 0), "blue": (0, 0, 255),
-    "yellow": (255, 255, 0), "cyan": (0, 255, 255), "aqua": (0, 255, 255), "magenta": (255, 0, 255),
-    "fuchsia": (255, 0, 255), "grey": (128, 128, 128), "gray": (128, 128, 128), "maroon": (128, 0, 0),
-    "olive": (128, 128, 0), "green": (0, 128, 0), "purple": (128, 0, 128), "teal": (0, 128, 128), "navy": (0, 0, 128),
-    "orange": (255, 165, 0), "pink": (255, 192, 203), "violet": (238, 130, 238), "brown": (165, 42, 42),
+    "black": (0, 0, 0), "white": (255, 255, 255), "red": (255, 0, 0), "lime": (0, 255, 0),
+    "blue": (0, 0, 255), "yellow": (255, 255, 0), "cyan": (0, 255, 255), "aqua": (0, 255, 255),
+    "magenta": (255, 0, 255), "fuchsia": (255, 0, 255), "grey": (128, 128, 128),
+    "gray": (128, 128, 128), "maroon": (128, 0, 0), "olive": (128, 128, 0), "green": (0, 128, 0),
+    "purple": (128, 0, 128), "teal": (0, 128, 128), "navy": (0, 0, 128), "orange": (255, 165, 0),
+    "pink": (255, 192, 203), "violet": (238, 130, 238), "brown": (165, 42, 42),
 }  # fmt: skip
 BESIDE = 4
 """Words that stand beside an icon, at most, to be taken for its name."""

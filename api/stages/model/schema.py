@@ -60,7 +60,7 @@ FEATURES = _table("""
 0 click_hint        the goal has a word of its class, or the name of its colour
 0 click_order       its place among those of its kind is one of the goal's ordinals
 - click_off         the goal has ordinals, and its place is none of them
-0 click_around      of the goal's words that tell one place of the page from others, the share in what it stands in
+0 click_around      of the goal's words that tell places of the page apart, the share around it
 - click_missed      how many of them are not
 0 drag_goal         how well the worst of what was dragged agrees with the goal
 0 drag_onto         how well the worst of onto what it was dropped agrees
@@ -68,7 +68,7 @@ FEATURES = _table("""
 0 fill_goal         how well the worst changed value agrees with the goal
 0 fill_line         a changed value is a whole line of the page
 0 fill_near         how near a rare word of the goal stands to a changed value in the page's text
-+ paired            of the fields that hold a value of the goal, the share whose name stands nearest to it there
++ paired            of fields with a value of the goal, the share whose name stands nearest to it
 - crossed           how many of them have another field's name nearer
 0 fields_placed     fields that hold something and stand where an ordinal of the goal says
 - fields_off        and of those it speaks of, how many stand elsewhere
@@ -77,8 +77,8 @@ FEATURES = _table("""
 0 slots             how many slots the goal has, log(1 + n)
 + recall            the share of slots found in fields or clicked so far
 + recall_fields     the share of slots that fields hold now
-+ boxes_recall      of visible boxes that the goal names, the share that is checked; 1 where there are none
-0 precision         of the values that fields hold, the mean agreement with the goal; 1 where there are none
++ boxes_recall      of visible boxes that the goal names, the share that is checked; 1 for none
+0 precision         mean agreement of the fields' values with the goal; 1 where there are none
 - wrong_now         fields that hold what the goal has not, and boxes checked so
 - boxes_wrong       boxes that are checked and that the goal does not name
 - boxes_left        boxes that the goal names and that are not checked
@@ -109,15 +109,15 @@ FEATURES = _table("""
 0 words_goal        rare words of the goal, log(1 + n)
 0 asks_end          the goal itself names the ending (submit, search, send, ...)
 0 click_kind        the goal names the clicked element's role, type or tag
-0 in_view           share of the slots that stood on the page, beside the instruction, when the step began
+0 in_view           share of slots on the page, beside the instruction, when the step began
 - case_off          values that agree with the goal but for upper and lower case
 0 asks_order        ordinals and superlatives in the goal: what can't be told by names
 0 shown_new         the share of slots that are a line of the page now and were none at first
-0 asks_work         words in the goal of what must be worked out: sums, sizes, colours, counts; at most 3
-0 named             all that the goal names: slots, and controls seen so far whose names it has, log(1 + n)
+0 asks_work         words of what must be worked out: sums, sizes, colours, counts; at most 3
+0 named             what the goal names: slots, and names of controls seen so far, log(1 + n)
 + done              of these the share that is clicked, checked or in a field now
 - left              how many are not
-- wrong             values, boxes and clicks so far that the goal does not name, where it names others of their kind
+- wrong             values, boxes and clicks that the goal does not name, but others of their kind
 0 purity            done, as a share of done and wrong
 0 asks_deed         deeds that the goal names: to drag, to paste
 - unended           the goal names an ending (submit, search, send, ...) that was not clicked
@@ -125,7 +125,7 @@ FEATURES = _table("""
 - final_left        left, if this is the last step
 - final_wrong       wrong, if this is the last step
 - final_unended     unended, if this is the last step
-0 told              the log tells text and elements
+0 told              the log reports text and elements
 + paid              what the rules paid in this step; missing where no rule scores
 + paid_so_far       what they paid up to here; missing where no rule scores
 - fined             what they took up to here
