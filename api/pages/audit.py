@@ -57,11 +57,20 @@ async def audit(request: Request) -> Response:
     if said := request.query_params.get("verify", "").strip():
         verified = await _verified(parts, who, said, asked)
     return page(
-        "audit.html", asked=asked, windows=(*WINDOWS, ALL), report=report, key=_key(parts).text(), tree=tree,
-        heads=await _heads(parts, tree), signing=await parts.overview.signing(who.tenant),
-        outside=parts.settings.checkpoints, tokens=await _tokens(parts, who), verified=verified, together=TOGETHER,
+        "audit.html",
+        asked=asked,
+        windows=(*WINDOWS, ALL),
+        report=report,
+        key=_key(parts).text(),
+        tree=tree,
+        heads=await _heads(parts, tree),
+        signing=await parts.overview.signing(who.tenant),
+        outside=parts.settings.checkpoints,
+        tokens=await _tokens(parts, who),
+        verified=verified,
+        together=TOGETHER,
         said=said,
-    )  # fmt: skip
+    )
 
 
 @router.get("/audit/report")

@@ -3,15 +3,19 @@ components as a stacked bar, milestones as flags, what is not known as a hatched
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from api.exporting.returns import returns_to_go
 
-WIDTH, HEIGHT = 960.0, 150.0
+WIDTH = 960.0
+HEIGHT = 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 18.0, 22.0
 _MAX_TICKS = 10
+ScoredStep = Mapping[str, Any]
+"""A sealed reward, as the service answers it."""
 
 
 class Bar(NamedTuple):
@@ -59,65 +63,92 @@ class RewardCurve(NamedTuple):
     left: float
 
 
-def curve(rewards: Sequence[Mapping[str, Any]]) -> RewardCurve | None:
-    """The curve of sealed rewards in the order of their steps; None where there are none."""
+class Scale(NamedTuple):
+    """Where steps and values stand in the picture."""
+
+    low: float
+    high: float
+    slot: float
+
+    def x(self, place: float) -> float:
+        """Where a step stands, by its place from 0; with a fraction, inside its slot."""
+        return round(_LEFT + self.slot * place, 2)
+
+    def y(self, value: float) -> float:
+        """How far from the top a value stands."""
+        part = (self.high - value) / (self.high - self.low)
+        return round(_TOP + part * (HEIGHT - _TOP - _BOTTOM), 2)
+
+
+def curve(rewards: Sequence[ScoredStep]) -> RewardCurve | None:
+    """Return the curve of sealed rewards in the order of their steps; None where there are none."""
     if not rewards:
         return None
-    totals = running_totals([one["reward"] for one in rewards])
-    seen = _seen(rewards)
-    to_go = [
-        one.value for one in returns_to_go([one["reward"] for one in rewards], 1.0, closed=True)
-    ]
-    known = [value for value in to_go if value is not None]
-    low = min(0.0, *seen, *known, *_reach(rewards, -1))
-    high = max(1.0, *seen, *known, *_reach(rewards, 1))
-    slot = (WIDTH - _LEFT - _RIGHT) / len(rewards)
-
-    def x(place: float) -> float:
-        return round(_LEFT + slot * place, 2)
-
-    def y(value: float) -> float:
-        return round(_TOP + (high - value) / (high - low) * (HEIGHT - _TOP - _BOTTOM), 2)
-
-    every = max(1, -(-len(rewards) // _MAX_TICKS))
+    values = [step["reward"] for step in rewards]
+    to_go = [part.value for part in returns_to_go(values, 1.0, closed=True)]
+    heights = _flag_heights(rewards)
+    drawn = [*heights, *(value for value in to_go if value is not None)]
+    scale = Scale(
+        low=min(0.0, *drawn, *_stack_heights(rewards, -1)),
+        high=max(1.0, *drawn, *_stack_heights(rewards, 1)),
+        slot=(WIDTH - _LEFT - _RIGHT) / len(rewards),
+    )
     return RewardCurve(
-        line=_points(totals, x, y),
-        to_go=_points(to_go, x, y),
-        bars=[
-            bar
-            for place, one in enumerate(rewards)
-            for bar in _bars(one, x(place + 0.2), slot * 0.6, y)
+        line=_points(running_totals(values), scale),
+        to_go=_points(to_go, scale),
+        bars=_all_bars(rewards, scale),
+        flags=_flags(rewards, heights, scale),
+        masked=_masked(values, scale),
+        steps=_step_ticks(rewards, scale),
+        levels=[
+            Tick(scale.y(value), f"{value:.1f}")
+            for value in (scale.low, (scale.low + scale.high) / 2, scale.high)
         ],
-        flags=[
-            Flag(one["step"], earned["id"], earned["worth"], x(place + 0.5), y(seen[place]))
-            for place, one in enumerate(rewards)
-            for earned in one["milestones"]
-            if not earned["baseline"]
-        ],
-        masked=[
-            (x(place), round(slot, 2)) for place, one in enumerate(rewards) if one["reward"] is None
-        ],
-        steps=[
-            Tick(x(place + 0.5), str(rewards[place]["step"]))
-            for place in range(0, len(rewards), every)
-        ],
-        levels=[Tick(y(value), f"{value:.1f}") for value in (low, (low + high) / 2, high)],
-        zero=y(0.0),
-        slot=slot,
+        zero=scale.y(0.0),
+        slot=scale.slot,
         left=_LEFT,
     )
 
 
-def _points(
-    values: Sequence[float | None], x: Callable[[float], float], y: Callable[[float], float]
-) -> str:
+def _all_bars(rewards: Sequence[ScoredStep], scale: Scale) -> list[Bar]:
+    bars: list[Bar] = []
+    for place, step in enumerate(rewards):
+        bars += _bars(step, scale.x(place + 0.2), scale.slot * 0.6, scale)
+    return bars
+
+
+def _flags(rewards: Sequence[ScoredStep], heights: Sequence[float], scale: Scale) -> list[Flag]:
+    """A flag for each milestone, but for those that were reached at first."""
+    flags = []
+    for place, step in enumerate(rewards):
+        x, y = scale.x(place + 0.5), scale.y(heights[place])
+        for milestone in step["milestones"]:
+            if not milestone["baseline"]:
+                flags.append(Flag(step["step"], milestone["id"], milestone["worth"], x, y))
+    return flags
+
+
+def _masked(values: Sequence[float | None], scale: Scale) -> list[tuple[float, float]]:
+    width = round(scale.slot, 2)
+    return [(scale.x(place), width) for place, value in enumerate(values) if value is None]
+
+
+def _step_ticks(rewards: Sequence[ScoredStep], scale: Scale) -> list[Tick]:
+    every = max(1, math.ceil(len(rewards) / _MAX_TICKS))
+    places = range(0, len(rewards), every)
+    return [Tick(scale.x(place + 0.5), str(rewards[place]["step"])) for place in places]
+
+
+def _points(values: Sequence[float | None], scale: Scale) -> str:
     return " ".join(
-        f"{x(place + 0.5)},{y(value)}" for place, value in enumerate(values) if value is not None
+        f"{scale.x(place + 0.5)},{scale.y(value)}"
+        for place, value in enumerate(values)
+        if value is not None
     )
 
 
 def running_totals(rewards: Sequence[float | None]) -> list[float | None]:
-    """The running total, step by step; None from the first step on whose reward is not known."""
+    """Return the running total, step by step; None from the first reward on that is not known."""
     return list(accumulate(rewards, _sum))
 
 
@@ -125,26 +156,32 @@ def _sum(before: float | None, reward: float | None) -> float | None:
     return None if before is None or reward is None else before + reward
 
 
-def _seen(rewards: Sequence[Mapping[str, Any]]) -> list[float]:
-    """How high the flag of each step stands: the sum of what is known, which is drawn as no
-    line."""
-    return list(accumulate(one["reward"] or 0.0 for one in rewards))
+def _flag_heights(rewards: Sequence[ScoredStep]) -> list[float]:
+    """How high the flag of each step stands: the sum of what is known, which no line draws."""
+    return list(accumulate(step["reward"] or 0.0 for step in rewards))
 
 
-def _parts(one: Mapping[str, Any]) -> list[tuple[str, float]]:
-    return [(name, value) for name, value in one["components"].items() if value]
+def _parts(step: ScoredStep) -> list[tuple[str, float]]:
+    """The components of a step that are known and not 0."""
+    return [(name, value) for name, value in step["components"].items() if value]
 
 
-def _reach(rewards: Sequence[Mapping[str, Any]], sign: int) -> list[float]:
-    return [sum(value for _, value in _parts(one) if value * sign > 0) for one in rewards]
+def _stack_heights(rewards: Sequence[ScoredStep], sign: int) -> list[float]:
+    """How far each step's stacked components reach up (1) or down (-1)."""
+    return [sum(value for _, value in _parts(step) if value * sign > 0) for step in rewards]
 
 
-def _bars(one: Mapping[str, Any], x: float, width: float, y: Callable[[float], float]) -> list[Bar]:
+def _bars(step: ScoredStep, x: float, width: float, scale: Scale) -> list[Bar]:
+    """Stack a step's components: what is positive up from zero, what is negative down."""
     bars: list[Bar] = []
     up = down = 0.0
-    for component, value in _parts(one):
+    for component, value in _parts(step):
         base = up if value > 0 else down
-        top, bottom = y(max(base, base + value)), y(min(base, base + value))
+        top = scale.y(max(base, base + value))
+        bottom = scale.y(min(base, base + value))
         bars.append(Bar(component, x, top, round(max(width, 1.0), 2), round(bottom - top, 2)))
-        up, down = (up + value, down) if value > 0 else (up, down + value)
+        if value > 0:
+            up += value
+        else:
+            down += value
     return bars

@@ -52,9 +52,15 @@ async def _event(parts: Parts, now: EpisodeView, seq: int) -> dict[str, Any]:
     text = orjson.dumps(event.data, option=orjson.OPT_INDENT_2).decode()
     by = [one["id"] for one in now.reached if seq in one["evidence"]]
     return {
-        "of": "event", "event": event, "telling": telling(event), "evidence": [seq], "by": list(dict.fromkeys(by)),
-        "text": text[:MAX_CHARACTERS], "cut": len(text) > MAX_CHARACTERS, "key": now.outline.span_of(seq).key,
-    }  # fmt: skip
+        "of": "event",
+        "event": event,
+        "telling": telling(event),
+        "evidence": [seq],
+        "by": list(dict.fromkeys(by)),
+        "text": text[:MAX_CHARACTERS],
+        "cut": len(text) > MAX_CHARACTERS,
+        "key": now.outline.span_of(seq).key,
+    }
 
 
 async def _milestone(parts: Parts, now: EpisodeView, id: str) -> dict[str, Any]:
@@ -73,11 +79,19 @@ async def _milestone(parts: Parts, now: EpisodeView, id: str) -> dict[str, Any]:
         (one["step"], paid[one["step"]]["verdicts"]) for one in times if one["step"] in paid
     ]
     return {
-        "of": "milestone", "spec": spec, "times": times, "evidence": evidence, "where": _evidence_steps(now, evidence),
-        "why": why, "worth": ruleset.share[place], "digest": now.row.digest, "verdicts": dict(verdicts),
+        "of": "milestone",
+        "spec": spec,
+        "times": times,
+        "evidence": evidence,
+        "where": _evidence_steps(now, evidence),
+        "why": why,
+        "worth": ruleset.share[place],
+        "digest": now.row.digest,
+        "verdicts": dict(verdicts),
         "version": rule.version if isinstance(rule, Rule) else None,
-        "waits": [*waits_for(spec.when), *terms(spec)], "arguments": _arguments(spec),
-    }  # fmt: skip
+        "waits": [*waits_for(spec.when), *terms(spec)],
+        "arguments": _arguments(spec),
+    }
 
 
 def _arguments(spec: MilestoneSpec) -> str:

@@ -35,8 +35,13 @@ from detectors.task.ruleset import compile_task
 OFFERED, CHOSEN = 20, 5
 """Closed episodes that are offered to try a task on, and how many of them are chosen at first."""
 _PLAIN: Mapping[str, Any] = {
-    "weight": 1.0, "after": [], "before": [], "repeat": 1, "baseline": "never", "must_hold_at_end": False,
-}  # fmt: skip
+    "weight": 1.0,
+    "after": [],
+    "before": [],
+    "repeat": 1,
+    "baseline": "never",
+    "must_hold_at_end": False,
+}
 
 _USUAL: Mapping[str, Any] = {"penalty_floor": -1.0, "settings": {"quiet_ms": 50, "settle_ms": 1000}}
 _FIRST = (

@@ -24,7 +24,7 @@ from api.pages.episode_view import EpisodeView, load_view
 from api.pages.render import HEADERS, page
 from api.pages.viewer import COOKIE, viewer
 from api.service.container import Parts
-from api.timeline.timeline import Line, Span, fits, folded
+from api.timeline.timeline import Line, Span, fits, fold_lines
 from detectors.model.types import Task
 
 MAX_LINES = 400
@@ -111,7 +111,7 @@ async def search(request: Request) -> Response:
     events = await parts_of(request).follower.between(found.row.id, after + 1, after + SEARCHED)
     lines = [
         one
-        for one in folded(events, found.evidence)
+        for one in fold_lines(events, found.evidence)
         if fits(one, query.get("q", "").strip(), sources)
     ]
     at = [found.outline.span_of(line.first).key for line in lines[:MAX_LINES]]
@@ -153,7 +153,7 @@ async def _lines(
 ) -> tuple[list[Line], int | None]:
     """The lines of a step beyond event ``after``, and the event after which there are more."""
     events = await parts.follower.between(now.row.id, max(span.first, after + 1), span.last)
-    lines = folded(events, now.evidence)
+    lines = fold_lines(events, now.evidence)
     return lines[:MAX_LINES], lines[MAX_LINES - 1].last if len(lines) > MAX_LINES else None
 
 

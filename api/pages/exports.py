@@ -32,9 +32,20 @@ MAX_EPISODES = 1_000
 GAMMA = 0.99
 FORMATS = ("csv", "parquet", "recordings")
 _COLUMNS = (
-    "episode", "task", "version", "digest", "seed", "status", "success", "total", "step", "through", "opened_at",
-    "closed_at", "labels",
-)  # fmt: skip
+    "episode",
+    "task",
+    "version",
+    "digest",
+    "seed",
+    "status",
+    "success",
+    "total",
+    "step",
+    "through",
+    "opened_at",
+    "closed_at",
+    "labels",
+)
 _RISKY = ("=", "+", "-", "@", "\t", "\r")
 
 router = APIRouter(include_in_schema=False)

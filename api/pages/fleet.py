@@ -23,7 +23,8 @@ SHOWN = 500
 RATE_S = 300.0
 """Rates are of the last so many seconds."""
 EVERY_S = 2.0
-"""How often the page is told to look again where no log of its tenant moved: heartbeats move no log."""
+"""How often the page is told to look again where no log of its tenant moved: heartbeats move no
+log."""
 
 MIN_INTERVAL_S = 0.1
 """How long the next word of a busy fleet waits."""
@@ -44,9 +45,16 @@ async def fleet(request: Request) -> Response:
     at = datetime.now(UTC)
     shown = [{**one, **_sandbox_view(one, running, at)} for one in sandboxes]
     return page(
-        "fleet.html", sandboxes=sorted(shown, key=_order), states=states, pace=pace, minutes=RATE_S / 60,
-        alarms=alarms(shown, parts.watch.beat_s), latency=latency(parts), most=SHOWN, more=len(rows) == SHOWN,
-    )  # fmt: skip
+        "fleet.html",
+        sandboxes=sorted(shown, key=_order),
+        states=states,
+        pace=pace,
+        minutes=RATE_S / 60,
+        alarms=alarms(shown, parts.watch.beat_s),
+        latency=latency(parts),
+        most=SHOWN,
+        more=len(rows) == SHOWN,
+    )
 
 
 def _sandbox_view(

@@ -54,9 +54,17 @@ async def label(request: Request) -> Response:
     sides = [] if item is None else await _sides(parts, item, who.id)
     said = [word for word in words if word.annotator == who.id]
     return page(
-        "label.html", item=item, sides=sides, task=task, left=len(mine), said=len(said), people=_people(words, who),
-        agreement=_agreement(words), may_say=who.scope in TRAINER, last=said[-1] if said else None,
-    )  # fmt: skip
+        "label.html",
+        item=item,
+        sides=sides,
+        task=task,
+        left=len(mine),
+        said=len(said),
+        people=_people(words, who),
+        agreement=_agreement(words),
+        may_say=who.scope in TRAINER,
+        last=said[-1] if said else None,
+    )
 
 
 @router.post("/label")

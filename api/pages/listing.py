@@ -64,9 +64,16 @@ async def listing(request: Request) -> Response:
             {**asked, "after": following.value, "after_id": following.id}
         )
     return page(
-        "episodes.html", rows=[describe(row) for row in rows], asked=asked, more=more, first=wanted.after is None,
-        statuses=STATUSES, outcomes=OUTCOMES, sorts=SORTS, findings=FINDINGS,
-    )  # fmt: skip
+        "episodes.html",
+        rows=[describe(row) for row in rows],
+        asked=asked,
+        more=more,
+        first=wanted.after is None,
+        statuses=STATUSES,
+        outcomes=OUTCOMES,
+        sorts=SORTS,
+        findings=FINDINGS,
+    )
 
 
 def asked_of(request: Request) -> dict[str, str]:

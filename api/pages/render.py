@@ -44,9 +44,12 @@ _FOREVER = {
 @cache
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("api.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     for filter in (number, signed, seconds, moment, clip, percent, ago, label_text):
         made.filters[filter.__name__] = filter
     made.globals["static"] = static_path

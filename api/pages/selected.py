@@ -11,7 +11,8 @@ from api.auth.store import Principal
 from api.core.errors import InvalidError
 
 WINDOWS = (2_000, 20_000)
-"""How many episodes a page counts, the newest of those selected; the first by default, so that it opens at once."""
+"""How many episodes a page counts, the newest of those selected; the first by default, so that it
+opens at once."""
 ALL = "all"
 _NAMES = ("task", "label", "since", "until")
 

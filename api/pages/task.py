@@ -83,10 +83,20 @@ async def task(request: Request, id: str) -> Response:
     many, known, hits = await parts.overview.first_hits(who.tenant, id, row.version, newest)
     versions = [one.version for one in await parts.tasks.listed(who.tenant) if one.id == id]
     return page(
-        "task.html", task=rules.task, rules=rules, row=row, graph=graph(rules), box=(BOX, TALL), many=many, known=known,
-        over=over, milestones=list(_milestones(rules, known, hits)), versions=versions, windows=(*WINDOWS, ALL),
+        "task.html",
+        task=rules.task,
+        rules=rules,
+        row=row,
+        graph=graph(rules),
+        box=(BOX, TALL),
+        many=many,
+        known=known,
+        over=over,
+        milestones=list(_milestones(rules, known, hits)),
+        versions=versions,
+        windows=(*WINDOWS, ALL),
         may_edit=who.scope in ADMIN,
-    )  # fmt: skip
+    )
 
 
 def _milestones(rules: Ruleset, many: int, rows: Sequence[Any]) -> Iterable[dict[str, Any]]:

@@ -33,9 +33,11 @@ MAX_TEXT = 1 << 30
 MAX_FILE = 1 << 30
 """Bytes of a recording file."""
 MAX_FRAME_TEXT = 5 << 20
-"""Bytes of text that one frame may unpack to, and the window that it may need: what the wire takes of a segment."""
+"""Bytes of text that one frame may unpack to, and the window that it may need: what the wire takes
+of a segment."""
 MAX_RATIO = 1_000
-"""How many times its frame a text may be; what writes frames makes none of more than half of that."""
+"""How many times its frame a text may be; what writes frames makes none of more than half of
+that."""
 _MAX_HEADER_LENGTH = 18
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _REPEATED = 1

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import orjson
 
@@ -34,18 +34,25 @@ from detectors.model.codec import (
     join_segment,
 )
 from detectors.model.rewards import episode_total, total
-from detectors.model.types import Event, Reward
+from detectors.model.types import Event, Json, Reward
 from detectors.task.ruleset import Ruleset
 
-KINDS = ("oracle", "adversarial")
+Kind = Literal["oracle", "adversarial"]
+KINDS: tuple[Kind, ...] = ("oracle", "adversarial")
+LIMITS: dict[Kind, str] = {"oracle": "total", "adversarial": "at_most"}
+"""The member that says what a recording of each kind is to earn."""
+TOLERANCE = 1e-9
+UNENDED = "the recording ends before its episode does"
 EPISODE = "ep_test"
 
 
 class BadTestError(ValueError):
     """A test is not what it should be; ``path``, ``value`` and ``wanted`` say how."""
 
-    def __init__(self, path: str, value: Any, wanted: str) -> None:
-        self.path, self.value, self.wanted = path, value, wanted
+    def __init__(self, path: str, value: Json, wanted: str) -> None:
+        self.path = path
+        self.value = value
+        self.wanted = wanted
         super().__init__(f"{path}: got {str(value)[:120]!r}, wanted {wanted}")
 
 
@@ -68,24 +75,23 @@ class Read(NamedTuple):
     """What a recording holds: its events, and the events of its log of verdicts."""
 
     events: list[Event]
-    said: list[dict[str, Any]]
+    said: list[dict[str, Json]]
 
 
-def read_of(source: Any, beside: Path | None, where: str) -> Read:
-    """A recording: a file beside the task, or inline. Raises `BadTestError`."""
+def read_of(source: Json, beside: Path | None, where: str) -> Read:
+    """Read a recording: a file beside the task, or inline. Raises `BadTestError`."""
     try:
         if isinstance(source, str) and beside is not None:
             path = beside / source
             packed = read_file(path)
-            return (
-                Read(_of_lines(packed), []) if path.suffix == ".jsonl" else _of_frames(packed, path)
-            )
-        if isinstance(source, Mapping) and isinstance(source.get("frames"), str):
-            return _of_frames(
-                base64.b64decode(source["frames"], validate=True), where, MAX_VALUES_BYTES
-            )
-        if isinstance(source, Mapping) and isinstance(source.get("lines"), str):
-            return Read(_of_lines(source["lines"].encode()), [])
+            is_lines = path.suffix == ".jsonl"
+            return Read(_of_lines(packed), []) if is_lines else _of_frames(packed, path)
+        inline = source if isinstance(source, Mapping) else {}
+        if isinstance(inline.get("frames"), str):
+            packed = base64.b64decode(inline["frames"], validate=True)
+            return _of_frames(packed, where, MAX_VALUES_BYTES)
+        if isinstance(inline.get("lines"), str):
+            return Read(_of_lines(inline["lines"].encode()), [])
     except OSError as error:
         raise BadTestError(
             where, source, f"a recording that can be read: {error.strerror}"
@@ -97,7 +103,7 @@ def read_of(source: Any, beside: Path | None, where: str) -> Read:
 
 
 def read_events(path: Path) -> list[Event]:
-    """The events of a .mrec or .jsonl file. Raises `RecordingError`, `CodecError` or `OSError`."""
+    """Read a .mrec or .jsonl file. Raises `RecordingError`, `CodecError` or `OSError`."""
     packed = read_file(path)
     return _of_lines(packed) if path.suffix == ".jsonl" else _of_frames(packed, path).events
 
@@ -123,46 +129,50 @@ def _of_lines(text: bytes) -> list[Event]:
     return events
 
 
-def run_tests(rules: Ruleset, tests: Any, beside: Path | None) -> list[Tested]:
-    """Every test of a task, in order. Raises `BadTestError` for one that is none."""
+def run_tests(rules: Ruleset, tests: Json, beside: Path | None) -> list[Tested]:
+    """Run every test of a task, in order. Raises `BadTestError` for one that is none."""
     if not isinstance(tests, list):
         raise BadTestError("tests", tests, "a list of tests")
     return [_run(rules, test, beside, f"tests[{n}]") for n, test in enumerate(tests)]
 
 
-def _run(rules: Ruleset, test: Any, beside: Path | None, where: str) -> Tested:
-    kinds = [kind for kind in KINDS if isinstance(test, Mapping) and kind in test]
-    limit = {"oracle": "total", "adversarial": "at_most"}.get(kinds[0] if kinds else "", "")
-    if len(kinds) != 1 or set(test) - {kinds[0], limit}:
-        raise BadTestError(
-            where, test, "{oracle: a recording, total?} or {adversarial: a recording, at_most?}"
-        )
-    wanted = test.get(limit)
-    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | float)):
-        raise BadTestError(f"{where}.{limit}", wanted, "a number")
-    kind, source = kinds[0], test[kinds[0]]
+def _run(rules: Ruleset, test: Json, beside: Path | None, where: str) -> Tested:
+    kind = _kind_of(test, where)
+    expected = _read_limit(test, LIMITS[kind], where)
+    source = test[kind]
     events, said = read_of(source, beside, f"{where}.{kind}")
-    playback = Playback(rules, events[0].episode if events else EPISODE, said)
-    ruled = playback.take(events).rewards
-    # Lines hold no verdicts, and what an oracle shows is that the rules pay it.
-    rewards = playback.rewards if said else ruled
-    success = playback.success if said else playback.engine.success
-    came = total(r.reward for r in rewards if r.reward is not None)
-    check = _oracle if kind == "oracle" else _adversarial
-    name = source if isinstance(source, str) else f"{kind} {where}"
-    closed, began = playback.engine.closed, any(event.kind == "step.began" for event in events)
-    known = episode_total(r.reward for r in rewards)
+    score = _score(rules, events, said)
+    check = _check_oracle if kind == "oracle" else _check_adversarial
     return Tested(
-        name,
+        source if isinstance(source, str) else f"{kind} {where}",
         kind,
-        known,
-        success,
-        check(_Came(rules, rewards, came, success, closed, began), wanted),
+        episode_total(reward.reward for reward in score.rewards),
+        score.success,
+        check(score, expected),
     )
 
 
-class _Came(NamedTuple):
-    """What a recording came to under the task's rules."""
+def _kind_of(test: Json, where: str) -> Kind:
+    """Return which kind a test is; it has no members beside its recording and its limit."""
+    kinds = [kind for kind in KINDS if isinstance(test, Mapping) and kind in test]
+    if len(kinds) == 1 and set(test) <= {kinds[0], LIMITS[kinds[0]]}:
+        return kinds[0]
+    raise BadTestError(
+        where, test, "{oracle: a recording, total?} or {adversarial: a recording, at_most?}"
+    )
+
+
+def _read_limit(test: Mapping[str, Json], name: str, where: str) -> float | None:
+    limit = test.get(name)
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, int | float):
+        raise BadTestError(f"{where}.{name}", limit, "a number")
+    return limit
+
+
+class Score(NamedTuple):
+    """What a recording is worth under the task's rules."""
 
     rules: Ruleset
     rewards: list[Reward]
@@ -172,82 +182,98 @@ class _Came(NamedTuple):
     began: bool
 
 
-def _unseen(came: _Came) -> str | None:
-    masked = [r for r in came.rewards if r.mask]
-    return f"step {masked[0].step} is not known: {masked[0].reason}" if masked else None
+def _score(rules: Ruleset, events: Sequence[Event], said: Sequence[Mapping[str, Json]]) -> Score:
+    playback = Playback(rules, events[0].episode if events else EPISODE, said)
+    ruled = playback.take(events).rewards
+    # Lines hold no verdicts, and what an oracle shows is that the rules pay it.
+    rewards = playback.rewards if said else ruled
+    return Score(
+        rules=rules,
+        rewards=rewards,
+        total=total(reward.reward for reward in rewards if reward.reward is not None),
+        success=playback.success if said else playback.engine.success,
+        closed=playback.engine.closed,
+        began=any(event.kind == "step.began" for event in events),
+    )
 
 
-def _oracle(came: _Came, wanted: float | None) -> str | None:
-    if unseen := _unseen(came):
-        return unseen
-    least = came.rules.attainable if wanted is None else wanted
-    if abs(came.total - least) > 1e-9 and not (wanted is None and came.total > least):
-        return f"came to {came.total:g}, wanted {least:g}"
-    if came.rules.has_goal and came.success is not True:
-        return (
-            "reached its total, but not the goal"
-            if came.closed
-            else "the recording ends before its episode does"
-        )
+def _find_unknown(score: Score) -> str | None:
+    """Say which step's reward is not known, and why; None where all are."""
+    for reward in score.rewards:
+        if reward.mask:
+            return f"step {reward.step} is not known: {reward.reason}"
     return None
 
 
-def _adversarial(came: _Came, most: float | None) -> str | None:
-    if came.success is True:
+def _check_oracle(score: Score, expected: float | None) -> str | None:
+    """Say why a recording does not earn what it should; None where it does."""
+    unknown = _find_unknown(score)
+    if unknown:
+        return unknown
+    least = score.rules.attainable if expected is None else expected
+    is_more = expected is None and score.total > least
+    if abs(score.total - least) > TOLERANCE and not is_more:
+        return f"came to {score.total:g}, wanted {least:g}"
+    if not score.rules.has_goal or score.success is True:
+        return None
+    return "reached its total, but not the goal" if score.closed else UNENDED
+
+
+def _check_adversarial(score: Score, most: float | None) -> str | None:
+    """Say how a recording gets what it should not; None where it does not."""
+    if score.success is True:
         return "reached the goal"
     # Of what was not seen, or not to its end, anything may still come: it shows nothing about what
     # the task refuses.
-    if unseen := _unseen(came):
-        return unseen
-    if not came.closed:
-        return "the recording ends before its episode does"
-    if not came.began:
+    unknown = _find_unknown(score)
+    if unknown:
+        return unknown
+    if not score.closed:
+        return UNENDED
+    if not score.began:
         return "has no step: nothing was tried in it"
-    if most is not None and came.total > most + 1e-9:
-        return f"came to {came.total:g}, wanted at most {most:g}"
-    if most is None and came.total >= came.rules.attainable - 1e-9:
-        return f"came to {came.total:g}, all that can be had"
+    if most is None:
+        has_all = score.total >= score.rules.attainable - TOLERANCE
+        return f"came to {score.total:g}, all that can be had" if has_all else None
+    if score.total > most + TOLERANCE:
+        return f"came to {score.total:g}, wanted at most {most:g}"
     return None
 
 
-def bundled(spec: Mapping[str, Any], beside: Path) -> dict[str, Any]:
-    """The task with the recordings of its tests inside it, as the service takes it. Raises
+def bundled(spec: Mapping[str, Json], beside: Path) -> dict[str, Json]:
+    """Return the task with the recordings of its tests inside it, as the service takes it. Raises
     `BadTestError`."""
-    given, tests = spec.get("tests", []), []
-    if not isinstance(given, list):
-        raise BadTestError("tests", given, "a list of tests")
-    for n, test in enumerate(given):
-        kind = next(
-            (
-                kind
-                for kind in KINDS
-                if isinstance(test, Mapping) and isinstance(test.get(kind), str)
-            ),
-            None,
-        )
-        if kind is None:
-            raise BadTestError(f"tests[{n}]", test, "{oracle: a file} or {adversarial: a file}")
-        try:
-            held = read_regular(beside / test[kind], MAX_FILE)
-        except OSError as error:
-            raise BadTestError(
-                f"tests[{n}].{kind}", test[kind], f"a file: {error.strerror}"
-            ) from None
-        lines = test[kind].endswith(".jsonl")
-        try:
-            source = (
-                {"lines": held.decode()} if lines else {"frames": base64.b64encode(held).decode()}
-            )
-        except UnicodeDecodeError as error:
-            raise BadTestError(
-                f"tests[{n}].{kind}", test[kind], f"UTF-8 text, not byte {error.start}"
-            ) from None
-        tests.append({**test, kind: source})
-    return {**spec, "tests": tests}
+    tests = spec.get("tests", [])
+    if not isinstance(tests, list):
+        raise BadTestError("tests", tests, "a list of tests")
+    return {**spec, "tests": [_bundle(test, beside, f"tests[{n}]") for n, test in enumerate(tests)]}
 
 
-def lacking(tests: Any) -> str | None:
-    """What a task's tests lack to show that it can be reached and not be had for nothing."""
+def _bundle(test: Json, beside: Path, where: str) -> dict[str, Json]:
+    """Return a test with its recording in place of the recording's file."""
+    named = [
+        kind for kind in KINDS if isinstance(test, Mapping) and isinstance(test.get(kind), str)
+    ]
+    if not named:
+        raise BadTestError(where, test, "{oracle: a file} or {adversarial: a file}")
+    kind = named[0]
+    file = test[kind]
+    try:
+        content = read_regular(beside / file, MAX_FILE)
+    except OSError as error:
+        raise BadTestError(f"{where}.{kind}", file, f"a file: {error.strerror}") from None
+    if not file.endswith(".jsonl"):
+        return {**test, kind: {"frames": base64.b64encode(content).decode()}}
+    try:
+        return {**test, kind: {"lines": content.decode()}}
+    except UnicodeDecodeError as error:
+        wanted = f"UTF-8 text, not byte {error.start}"
+        raise BadTestError(f"{where}.{kind}", file, wanted) from None
+
+
+def lacking(tests: Json) -> str | None:
+    """Say which tests a task lacks to show that its goal can be reached, and not for nothing; None
+    where it has both."""
     listed = tests if isinstance(tests, list) else []
     missing = [
         kind
@@ -257,6 +283,6 @@ def lacking(tests: Any) -> str | None:
     return f"an {' test and an '.join(missing)} test" if missing else None
 
 
-def as_bytes(spec: Mapping[str, Any]) -> bytes:
-    """A bundled task as JSON."""
+def as_bytes(spec: Mapping[str, Json]) -> bytes:
+    """Encode a bundled task as JSON."""
     return orjson.dumps(spec)

@@ -44,7 +44,8 @@ EPISODES = 16
 AHEAD = 4
 """Questions in work for each call that may run."""
 PATIENCE_S = 60.0
-"""The longest that a stage out of reach is asked again: no trainer waits, and a run over a corpus has to end."""
+"""The longest that a stage out of reach is asked again: no trainer waits, and a run over a corpus
+has to end."""
 FOR_EVER_S = 1e9
 """The lease of a question: whoever asked it before is this run, or gone."""
 

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from api.rewards.scored_episode import Result
 
 Change = Literal["gained", "lost", "changed", "moved"]
-"""A milestone: only the new side has it, only the old, both in this step but not alike, both in different steps."""
+"""A milestone: only the new side has it, only the old, both in this step but not alike, both in
+different steps."""
 
 OF_EPISODE = ("closed", "success", "total", "through")
 OF_STEP = (

@@ -53,4 +53,5 @@ rescored = Table(
     Column("body", LargeBinary),
     Index(None, "episode"),
 )
-"""``status``: NULL while it waits; same, changed, failed. ``digest`` is that of the ruleset it was scored under."""
+"""``status``: NULL while it waits; same, changed, failed. ``digest`` is that of the ruleset it was
+scored under."""

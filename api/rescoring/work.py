@@ -15,7 +15,7 @@ import orjson
 from api.replay.recordings import RecordingError, read_frames, read_said
 from api.rescoring.differences import compare, evidence_of, is_same
 from api.rewards.event_text import line
-from api.rewards.scored_episode import Result, ruleset_of, score_each
+from api.rewards.scored_episode import Result, ScoredPlayback, ruleset_of, score_each
 from api.tasks.plugins import load_plugins
 from detectors.model.codec import canonical, sha256
 from detectors.task.task_json import TaskError
@@ -23,7 +23,9 @@ from detectors.task.task_json import TaskError
 Status = Literal["same", "changed", "scored", "failed"]
 """``scored``: there was nothing to compare with."""
 HEAD = ("ruleset", "task", "version", "total", "success")
-"""What is told of both sides of a comparison."""
+"""What an outcome says of both sides of a comparison."""
+Outcome = dict[str, Any]
+"""What `outcome` returns."""
 
 
 class Material(NamedTuple):
@@ -57,53 +59,62 @@ class EpisodeOutcome(NamedTuple):
 
 
 def work(materials: Sequence[Material]) -> list[EpisodeOutcome]:
-    """An answer for each, in their order; often in a process of its own, which must know others'
-    rules too."""
+    """Return an outcome for each, in their order; often in a process of its own, which must know
+    others' rules too."""
     load_plugins()
-    told = map(outcome, materials)
-    return [EpisodeOutcome(one["status"], canonical(one)) for one in told]
+    outcomes = map(outcome, materials)
+    return [EpisodeOutcome(found["status"], canonical(found)) for found in outcomes]
 
 
-def outcome(material: Material) -> dict[str, Any]:
-    """``{name, content, status, episode, old, new, differences, evidence, error, result}`` of one
-    episode.
+def outcome(material: Material) -> Outcome:
+    """Score one episode and compare it with what it was worth before: ``{name, content, status,
+    episode, old, new, differences, evidence, error, result}``.
 
     ``content`` is the sha256 of the frames; ``old`` and ``new`` are `HEAD` of both sides;
     ``evidence`` shows the events that differing milestones lean on, ``{seq: line}``; what does not
     apply is None. Where it was asked again there is ``said``: the words by which it is scored.
     """
-    told = _failed(material, material.wrong)
     if material.wrong is not None:
-        return told
+        return _failed(material, material.wrong)
     try:
-        said, anew = said_of(material), material.anew
-        sides = [(ruleset_of(material.task), said if anew is None else anew)]
-        sides += [(ruleset_of(material.old_task), said)] if material.old_task is not None else []
-        scored, *before = score_each(read_frames(material.content, material.name), sides)
+        new, old = _score_sides(material)
     except RecordingError as error:
-        return {**told, "error": str(error)}
+        return _failed(material, str(error))
     except TaskError as error:
-        return {**told, "error": f"{material.name}: this build can't score by its task: {error}"}
-    compared = bool(before) or material.old_result is not None
-    result = scored.result() if compared or material.keep else scored.summary()
-    told |= {
+        return _failed(material, f"{material.name}: this build can't score by its task: {error}")
+    is_compared = old is not None
+    result = new.result() if is_compared or material.keep else new.summary()
+    scored = _failed(material, None) | {
+        "status": "scored",
         "episode": result["episode"],
         "new": _head(result),
         "result": result if material.keep else None,
     }
-    if anew is not None:
-        told["said"] = anew
-    if not compared:
-        return {**told, "status": "scored"}
-    old: Result = (
-        before[0].result() if material.old_result is None else orjson.loads(material.old_result)
-    )
-    told["old"] = _head(old)
-    differences = compare(old, result)
+    if material.anew is not None:
+        scored["said"] = material.anew
+    return scored if old is None else scored | _compare_sides(old, result, material)
+
+
+def _score_sides(material: Material) -> tuple[ScoredPlayback, Result | None]:
+    """Score the episode by its task, and return what it was worth before, where that is known.
+    Raises `RecordingError` and `TaskError`."""
+    said = said_of(material)
+    sides = [(ruleset_of(material.task), said if material.anew is None else material.anew)]
+    if material.old_task is not None:
+        sides.append((ruleset_of(material.old_task), said))
+    new, *before = score_each(read_frames(material.content, material.name), sides)
+    if material.old_result is not None:
+        return new, orjson.loads(material.old_result)
+    return new, before[0].result() if before else None
+
+
+def _compare_sides(old: Result, new: Result, material: Material) -> Outcome:
+    """Return the members of an outcome that say how both sides differ."""
+    differences = compare(old, new)
     if is_same(differences):
-        return {**told, "status": "same"}
+        return {"old": _head(old), "status": "same"}
     return {
-        **told,
+        "old": _head(old),
         "status": "changed",
         "differences": differences,
         "evidence": _events_shown(differences, material),
@@ -122,14 +133,14 @@ def broken(material: Material, why: str) -> EpisodeOutcome:
     return EpisodeOutcome("failed", canonical(_failed(material, f"{material.name}: {why}")))
 
 
-def _failed(material: Material, why: str | None) -> dict[str, Any]:
-    told = {
+def _failed(material: Material, why: str | None) -> Outcome:
+    failed = {
         "name": material.name,
         "content": sha256(material.content),
         "status": "failed",
         "error": why,
     }
-    return told | dict.fromkeys(("episode", "old", "new", "differences", "evidence", "result"))
+    return failed | dict.fromkeys(("episode", "old", "new", "differences", "evidence", "result"))
 
 
 def _head(result: Result) -> dict[str, Any]:
@@ -137,6 +148,10 @@ def _head(result: Result) -> dict[str, Any]:
 
 
 def _events_shown(differences: Mapping[str, Any], material: Material) -> dict[str, str]:
-    wanted = set(evidence_of(differences))
-    segments = read_frames(material.content, material.name)
-    return {str(e.seq): line(e) for segment in segments for e in segment.events if e.seq in wanted}
+    numbers = set(evidence_of(differences))
+    shown = {}
+    for segment in read_frames(material.content, material.name):
+        for event in segment.events:
+            if event.seq in numbers:
+                shown[str(event.seq)] = line(event)
+    return shown

@@ -7,12 +7,12 @@ data: it names what to look up, and nothing more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from api.core.errors import InvalidError
 from api.core.frames import MAX_NUMBER
+from detectors.model.types import Json
 
 EPISODE = ("episode_id", "episode")
 TASK = ("task_id", "task")
@@ -28,6 +28,8 @@ NESTED = (
 )
 """Members in which a reference may be carried, one inside the other."""
 MAX_DEPTH = 3
+MAX_TASK = 512
+"""Characters of a task's id."""
 WANTED = "an episode id, a task id, or an object with episode_id (and step) or task_id"
 
 
@@ -44,42 +46,57 @@ class Reference:
         return self.episode is not None or self.task is not None
 
 
-def reference_of(*carried: Any) -> Reference:
-    """The first reference in what was carried. Raises `InvalidError` where there is none."""
-    for one in carried:
-        found = _look(one, MAX_DEPTH)
-        if found:
-            return found
-    shown = ", ".join(repr(one)[:80] for one in carried if one is not None) or "nothing"
+def reference_of(*carried: Json) -> Reference:
+    """Return the first reference in what was carried. Raises `InvalidError` where there is none."""
+    for value in carried:
+        reference = _look(value, MAX_DEPTH)
+        if reference:
+            return reference
+    shown = ", ".join(repr(value)[:80] for value in carried if value is not None) or "nothing"
     raise InvalidError(f"label: got {shown}; wanted {WANTED}")
 
 
-def _look(value: Any, deeper: int) -> Reference:
+def _look(value: Json, deeper: int) -> Reference:
+    """Return the first reference in a value, at most ``deeper`` members deep; an empty one where
+    there is none."""
     if isinstance(value, str):
-        return _text(value.strip(), deeper)
+        return _read_text(value.strip(), deeper)
     if not isinstance(value, dict) or deeper < 0:
         return Reference()
-    episode, task = _first(value, EPISODE), _first(value, TASK)
-    if isinstance(episode, dict):  # NeMo Gym names a rollout and an attempt
-        episode = episode.get("rollout_id")
-    if isinstance(task, dict):
-        task = task.get("task_id")
-    if isinstance(episode, str) or isinstance(task, str):
-        version = _first(value, VERSION)
-        return Reference(
-            episode if isinstance(episode, str) else None,
-            _step(value.get("step")),
-            task if isinstance(task, str) else None,
-            version if isinstance(version, str) else None,
-        )
+    reference = _read_members(value)
+    if reference:
+        return reference
     for name in NESTED:
-        found = _look(value.get(name), deeper - 1)
-        if found:
-            return found
+        nested = _look(value.get(name), deeper - 1)
+        if nested:
+            return nested
     return Reference()
 
 
-def _text(text: str, deeper: int) -> Reference:
+def _read_members(value: dict[str, Json]) -> Reference:
+    """Return the reference that an object's own members make."""
+    episode = _first(value, EPISODE)
+    if isinstance(episode, dict):  # NeMo Gym names a rollout and an attempt
+        episode = episode.get("rollout_id")
+    task = _first(value, TASK)
+    if isinstance(task, dict):
+        task = task.get("task_id")
+    if not isinstance(episode, str) and not isinstance(task, str):
+        return Reference()
+    return Reference(
+        _text_or_none(episode),
+        _step(value.get("step")),
+        _text_or_none(task),
+        _text_or_none(_first(value, VERSION)),
+    )
+
+
+def _text_or_none(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _read_text(text: str, deeper: int) -> Reference:
+    """Return the reference that a text is, or holds as JSON."""
     if text.startswith("{") and deeper > 0:
         try:
             return _look(orjson.loads(text), deeper - 1)
@@ -87,18 +104,15 @@ def _text(text: str, deeper: int) -> Reference:
             return Reference()
     if text.startswith("ep_"):
         return Reference(episode=text)
-    return (
-        Reference(task=text)
-        if text and len(text) <= 512 and not text.startswith("[")
-        else Reference()
-    )
+    is_task = 0 < len(text) <= MAX_TASK and not text.startswith("[")
+    return Reference(task=text) if is_task else Reference()
 
 
-def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _first(value: dict[str, Json], names: tuple[str, ...]) -> Json:
     return next((value[name] for name in names if value.get(name) is not None), None)
 
 
-def _step(value: Any) -> int | None:
+def _step(value: Json) -> int | None:
     if value is None:
         return None
     if isinstance(value, str) and value.isdecimal() and len(value) < 19:

@@ -8,22 +8,25 @@ a step at a time.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from sys import getsizeof
-from typing import Any
 
 from api.rewards.event_text import clip, telling
 from detectors.model.codec import canonical
-from detectors.model.types import Event
+from detectors.model.types import Event, Json
 
 LOOKS = "visual"
-"""The noun, and the source, of events that hold what was seen: they are shown as that, not as lines."""
+"""The source of events that hold what was seen: they are shown as that, not as
+lines."""
 MAX_PICTURES = 20_000
 SPAN_BYTES = 768
 """What a span takes at most beside the text of its action."""
 PICTURE_BYTES = 288
+LATE_SPANS = 8
+"""How many of the last spans a screenshot may still belong to."""
 
 
 @dataclass(slots=True)
@@ -39,6 +42,12 @@ class Line:
     telling: str
     count: int = 1
     marked: bool = False
+
+    def is_like(self, other: Line) -> bool:
+        """Whether both are one line: evidence is like nothing."""
+        if self.marked or other.marked:
+            return False
+        return (self.source, self.kind, self.telling) == (other.source, other.kind, other.telling)
 
 
 @dataclass(slots=True)
@@ -63,7 +72,7 @@ class Span:
 
     @property
     def key(self) -> str:
-        """How an address names it."""
+        """Return how an address names the span."""
         return "opening" if self.step is None else str(self.step)
 
 
@@ -91,7 +100,9 @@ class Outline:
             self.bytes += SPAN_BYTES + getsizeof(action)
             self._before = None
         span = self.spans[-1]
-        self.through, span.last, span.until = event.seq, event.seq, event.at
+        span.last = event.seq
+        span.until = event.at
+        self.through = event.seq
         if event.source == LOOKS:
             self._look(event)
             return
@@ -115,63 +126,67 @@ class Outline:
 
     def _captured(self, event: Event) -> None:
         step = event.data.get("step")
-        of = next((span for span in reversed(self.spans[-8:]) if span.step == step), None)
-        if of is not None:
-            before, of.picture = of.picture, str(event.data.get("sha256"))
-            self.bytes += getsizeof(of.picture) - (getsizeof(before) if before else 0)
+        for span in reversed(self.spans[-LATE_SPANS:]):
+            if span.step == step:
+                before = span.picture
+                span.picture = str(event.data.get("sha256"))
+                self.bytes += getsizeof(span.picture) - (getsizeof(before) if before else 0)
+                return
 
     def span_of(self, seq: int) -> Span:
-        """The span that holds the event ``seq``."""
-        low, high = 0, len(self.spans) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.spans[middle].first <= seq else (low, middle - 1)
-        return self.spans[low]
+        """Return the span that holds the event ``seq``."""
+        place = bisect_right(self.spans, seq, key=lambda span: span.first)
+        return self.spans[max(0, place - 1)]
 
 
-def action_text(action: Any) -> str:
-    """An action as the harness reported it, on one line: the words of a flat one, without the names
-    of its members."""
+def action_text(action: Json) -> str:
+    """Return an action as the harness reported it, on one line: the words of a flat one, without
+    the names of its members."""
     if action is None:
         return ""
-    if (
-        isinstance(action, Mapping)
-        and action
-        and all(isinstance(value, str | int | float) for value in action.values())
-    ):
-        return clip(" ".join(str(value) for value in action.values()))
+    if _is_flat(action):
+        return clip(" ".join(map(str, action.values())))
     return clip(_plain(action))
 
 
-def _plain(value: Any) -> str:
+def _is_flat(action: Json) -> bool:
+    """Whether it is an object of texts and numbers alone."""
+    if not isinstance(action, Mapping) or not action:
+        return False
+    return all(isinstance(value, str | int | float) for value in action.values())
+
+
+def _plain(value: Json) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
 
 
-def folded(events: Iterable[Event], evidence: frozenset[int]) -> list[Line]:
-    """The events as lines: neighbours of one source, kind and telling are one line; evidence stands
-    alone."""
+def fold_lines(events: Iterable[Event], evidence: frozenset[int]) -> list[Line]:
+    """Return the events as lines: neighbours of one source, kind and telling are one line; evidence
+    stands alone."""
     lines: list[Line] = []
     for event in events:
         if event.source == LOOKS:
             continue
-        marked, text = event.seq in evidence, telling(event)
-        last = lines[-1] if lines else None
-        if (
-            last is not None
-            and not marked
-            and not last.marked
-            and (last.source, last.kind, last.telling) == (event.source, event.kind, text)
-        ):
-            last.last, last.count = event.seq, last.count + 1
-            continue
-        lines.append(
-            Line(event.seq, event.seq, event.at, event.source, event.kind, text, marked=marked)
+        marked = event.seq in evidence
+        line = Line(
+            first=event.seq,
+            last=event.seq,
+            at=event.at,
+            source=event.source,
+            kind=event.kind,
+            telling=telling(event),
+            marked=marked,
         )
+        if lines and lines[-1].is_like(line):
+            lines[-1].last = event.seq
+            lines[-1].count += 1
+        else:
+            lines.append(line)
     return lines
 
 
 def fits(line: Line, words: str, sources: frozenset[str]) -> bool:
     """Whether a search for ``words``, in any case, among ``sources`` (none: all) finds the line."""
-    return (
-        not sources or line.source in sources
-    ) and words.lower() in f"{line.kind} {line.telling}".lower()
+    if sources and line.source not in sources:
+        return False
+    return words.lower() in f"{line.kind} {line.telling}".lower()

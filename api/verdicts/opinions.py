@@ -8,7 +8,6 @@ used is charged. Calls are a judge's; money is everybody's.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -48,10 +47,11 @@ _BUDGET = insert(budgets)
 
 
 def _adding(into: Callable[..., Any]) -> Insert:
-    made = into(budgets)
-    sums = {name: budgets.c[name] + made.excluded[name] for name in ("calls", "cost", "held")}
-    added: Insert = made.on_conflict_do_update(index_elements=["scope", "key"], set_=sums)
-    return added
+    """Return the statement that adds to a budget, whether it has a row or not."""
+    row = into(budgets)
+    sums = {name: budgets.c[name] + row.excluded[name] for name in ("calls", "cost", "held")}
+    upsert: Insert = row.on_conflict_do_update(index_elements=["scope", "key"], set_=sums)
+    return upsert
 
 
 _ADD = {"sqlite": _adding(sqlite.insert), "postgresql": _adding(postgresql.insert)}
@@ -146,9 +146,13 @@ class Opinions:
         held, refusal = _room(conn, asking)
         if refusal is not None:
             return refusal
-        values: dict[str, Any] = {"runner": self._runner, "lease_s": lease_s, "body": None}
-        values |= {"stage": asking.stage, "digest": asking.digest, "episode": asking.episode}
-        values |= {
+        values = {
+            "runner": self._runner,
+            "lease_s": lease_s,
+            "body": None,
+            "stage": asking.stage,
+            "digest": asking.digest,
+            "episode": asking.episode,
             "calls": asking.calls,
             "held": held,
             "billed": orjson.dumps(sorted(asking.budgets)),
@@ -163,31 +167,39 @@ def _named(asking: Asking) -> dict[str, str]:
 
 
 def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
-    """What to set aside for the call, or why it may not be made.
+    """Return what to set aside for the call, or why it may not be made.
 
     The next call is taken to cost what the dearest so far did. Before the first has answered nobody
     knows, so that one alone may run where money is limited.
     """
-    rows = conn.execute(_SPENT, {"keys": [key for _, key in asking.budgets] + [asking.stage]})
-    found = {(row.scope, row.key): row for row in rows}
-    known = found.get((STAGE, asking.stage))
-    most = max(UNKNOWN, 0.0 if known is None else known.cost)
+    keys = [key for _, key in asking.budgets] + [asking.stage]
+    rows = {(row.scope, row.key): row for row in conn.execute(_SPENT, {"keys": keys})}
+    dearest = rows.get((STAGE, asking.stage))
+    price = None if dearest is None else max(UNKNOWN, dearest.cost)
     for key, limit in asking.budgets.items():
-        spent = found.get(key)
-        calls, cost, held = (
-            (0, 0.0, 0.0) if spent is None else (spent.calls, spent.cost, spent.held)
-        )
-        if limit.calls is not None and calls + asking.calls > limit.calls:
-            return 0.0, Begun("spent", why=f"the {key[0]}'s budget of {limit.calls} calls is spent")
-        if limit.cost is None:
-            continue
-        if (known is None and held > _NONE) or (cost + held + most > limit.cost and held > _NONE):
-            return 0.0, Begun("busy")
-        if cost + (most if known is not None else 0.0) > limit.cost:
-            return 0.0, Begun(
-                "spent", why=f"the {key[0]}'s budget of {limit.cost:g} is spent: {cost:g} so far"
-            )
-    return most, None
+        row = rows.get(key)
+        spent = Spent(0, 0.0, 0.0) if row is None else Spent(row.calls, row.cost, row.held)
+        refusal = _refuse(key[0], limit, spent, asking.calls, price)
+        if refusal is not None:
+            return 0.0, refusal
+    return UNKNOWN if price is None else price, None
+
+
+def _refuse(
+    scope: str, limit: Budget, spent: Spent, calls: int, price: float | None
+) -> Begun | None:
+    """Say why a budget has no room for so many calls at this price (None: it is not known)."""
+    if limit.calls is not None and spent.calls + calls > limit.calls:
+        return Begun("spent", why=f"the {scope}'s budget of {limit.calls} calls is spent")
+    if limit.cost is None:
+        return None
+    is_held = spent.held > _NONE
+    if is_held and (price is None or spent.cost + spent.held + price > limit.cost):
+        return Begun("busy")
+    if spent.cost + (price or 0.0) > limit.cost:
+        why = f"the {scope}'s budget of {limit.cost:g} is spent: {spent.cost:g} so far"
+        return Begun("spent", why=why)
+    return None
 
 
 class Spent(NamedTuple):
@@ -197,16 +209,21 @@ class Spent(NamedTuple):
     cost: float
     held: float
 
+    def plus(self, other: Spent) -> Spent:
+        """Return the sum of both."""
+        return Spent(self.calls + other.calls, self.cost + other.cost, self.held + other.held)
+
 
 def _spend(conn: Connection, spent: Iterable[tuple[Key, Spent]]) -> None:
-    sums: dict[Key, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
-    for key, one in spent:
-        sums[key] = [a + b for a, b in zip(sums[key], one, strict=True)]
-    if sums:
-        rows = [
-            {"scope": scope, "key": key, "calls": calls, "cost": cost, "held": held}
-            for (scope, key), (calls, cost, held) in sorted(sums.items())
-        ]
+    """Charge budgets, each with the sum of what is said of it."""
+    sums: dict[Key, Spent] = {}
+    for key, charge in spent:
+        sums[key] = sums.get(key, Spent(0, 0.0, 0.0)).plus(charge)
+    rows = [
+        {"scope": scope, "key": key, **charge._asdict()}
+        for (scope, key), charge in sorted(sums.items())
+    ]
+    if rows:
         conn.execute(_ADD[conn.dialect.name], rows)
 
 

@@ -13,7 +13,8 @@ from detectors.model.types import Ask, Event, Reward, Verdict
 from detectors.task.ruleset import Ruleset
 
 GIVEN, DECIDED = "verdict.given", "step.decided"
-"""The kinds of the log's events: a word of a stage or person; the value of a step, sealed by the words before it."""
+"""The kinds of the log's events: a word of a stage or person; the value of a step, sealed by the
+words before it."""
 
 
 def words_of(events: Sequence[Mapping[str, Any]], *, audit: bool = False) -> list[Word]:

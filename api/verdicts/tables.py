@@ -33,8 +33,8 @@ verdicts = Table(
     Column("body", LargeBinary, nullable=False),
     Index(None, "episode", "step"),
 )
-"""The service's own events of an episode, chained: ``digest`` is the sha256 of ``body``, which names ``prev``. Rows are
-added and never changed. ``kind``: verdict.given, step.decided."""
+"""The service's own events of an episode, chained: ``digest`` is the sha256 of ``body``, which
+names ``prev``. Rows are added and never changed. ``kind``: verdict.given, step.decided."""
 
 escalations = Table(
     "escalations",
@@ -49,8 +49,9 @@ escalations = Table(
     Column("runner", String(32)),
     Index(None, "due"),
 )
-"""Items of sealed steps that wait for an answer; a row goes when its item is answered. ``due``: when somebody may take
-it; who takes it moves ``due`` to the end of the lease, so that what a dead worker held comes due by itself."""
+"""Items of sealed steps that wait for an answer; a row goes when its item is answered. ``due``:
+when somebody may take it; who takes it moves ``due`` to the end of the lease, so that what a dead
+worker held comes due by itself."""
 
 opinions = Table(
     "opinions",
@@ -66,10 +67,10 @@ opinions = Table(
     Column("billed", LargeBinary),
     Index(None, "episode"),
 )
-"""One row for each question that was ever put to a stage, by the digest of all that the answer depends on; ``episode``
-paid for it. ``body`` is NULL while it is asked. It is billed when the row is made, so once, whoever asks again: on the
-budgets in ``billed`` (JSON, scope and of whom; NULL once it is answered) ``calls``, and ``held`` of their money is set
-aside."""
+"""One row for each question that was ever put to a stage, by the digest of all that the answer
+depends on; ``episode`` paid for it. ``body`` is NULL while it is asked. It is billed when the row
+is made, so once, whoever asks again: on the budgets in ``billed`` (JSON, scope and of whom; NULL
+once it is answered) ``calls``, and ``held`` of their money is set aside."""
 
 budgets = Table(
     "budgets",
@@ -80,5 +81,5 @@ budgets = Table(
     Column("cost", Float, nullable=False),
     Column("held", Float, nullable=False),
 )
-"""What was spent by episode, task, tenant and day; ``held`` is set aside for calls that run. Of the scope ``stage`` the
-``cost`` is the most that one call of that stage ever cost."""
+"""What was spent by episode, task, tenant and day; ``held`` is set aside for calls that run. Of the
+scope ``stage`` the ``cost`` is the most that one call of that stage ever cost."""

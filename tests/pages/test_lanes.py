@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.timeline.timeline import Line, Outline, action_text, fits, folded
+from api.timeline.timeline import Line, Outline, action_text, fits, fold_lines
 from tests.support.logs import Said, began, log, sealed, went
 
 OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
@@ -42,7 +42,7 @@ def test_the_outline_knows_how_many_lines_a_step_will_have() -> None:
     ]
     assert (
         [span.lines for span in made.spans]
-        == [len(folded(part, frozenset())) for part in parts]
+        == [len(fold_lines(part, frozenset())) for part in parts]
         == [0, 5, 2]
     )
     assert [span.gaps for span in made.spans] == [0, 1, 0]
@@ -101,7 +101,7 @@ def test_an_action_on_one_line(action: Any, text: str) -> None:
 
 
 def test_neighbours_that_say_the_same_are_one_line() -> None:
-    lines = folded(log(went("/a"), went("/a"), went("/a"), went("/b"), went("/a")), frozenset())
+    lines = fold_lines(log(went("/a"), went("/a"), went("/a"), went("/b"), went("/a")), frozenset())
     assert [(line.first, line.last, line.count) for line in lines] == [
         (1, 3, 3),
         (4, 4, 1),
@@ -110,7 +110,7 @@ def test_neighbours_that_say_the_same_are_one_line() -> None:
 
 
 def test_evidence_stands_alone() -> None:
-    lines = folded(log(went("/a"), went("/a"), went("/a"), went("/a")), frozenset((2,)))
+    lines = fold_lines(log(went("/a"), went("/a"), went("/a"), went("/a")), frozenset((2,)))
     assert [(line.first, line.last, line.marked) for line in lines] == [
         (1, 1, False),
         (2, 2, True),
