@@ -63,7 +63,6 @@ class Permitted(NamedTuple):
 
 EXCEPTIONS = (
     Permitted("*", ("Args",), "each rule's arguments, one class a rule by the SDK's convention"),
-    Permitted("api/pages/curve.py", ("_seen",), "being renamed"),
 )
 
 

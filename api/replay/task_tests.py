@@ -171,7 +171,7 @@ def _read_limit(test: Mapping[str, Json], name: str, where: str) -> float | None
     return limit
 
 
-class Score(NamedTuple):
+class RecordingScore(NamedTuple):
     """What a recording is worth under the task's rules."""
 
     rules: Ruleset
@@ -182,12 +182,14 @@ class Score(NamedTuple):
     began: bool
 
 
-def _score(rules: Ruleset, events: Sequence[Event], said: Sequence[Mapping[str, Json]]) -> Score:
+def _score(
+    rules: Ruleset, events: Sequence[Event], said: Sequence[Mapping[str, Json]]
+) -> RecordingScore:
     playback = Playback(rules, events[0].episode if events else EPISODE, said)
     ruled = playback.take(events).rewards
     # Lines hold no verdicts, and what an oracle shows is that the rules pay it.
     rewards = playback.rewards if said else ruled
-    return Score(
+    return RecordingScore(
         rules=rules,
         rewards=rewards,
         total=total(reward.reward for reward in rewards if reward.reward is not None),
@@ -197,7 +199,7 @@ def _score(rules: Ruleset, events: Sequence[Event], said: Sequence[Mapping[str, 
     )
 
 
-def _find_unknown(score: Score) -> str | None:
+def _find_unknown(score: RecordingScore) -> str | None:
     """Say which step's reward is not known, and why; None where all are."""
     for reward in score.rewards:
         if reward.mask:
@@ -205,7 +207,7 @@ def _find_unknown(score: Score) -> str | None:
     return None
 
 
-def _check_oracle(score: Score, expected: float | None) -> str | None:
+def _check_oracle(score: RecordingScore, expected: float | None) -> str | None:
     """Say why a recording does not earn what it should; None where it does."""
     unknown = _find_unknown(score)
     if unknown:
@@ -219,7 +221,7 @@ def _check_oracle(score: Score, expected: float | None) -> str | None:
     return "reached its total, but not the goal" if score.closed else UNENDED
 
 
-def _check_adversarial(score: Score, most: float | None) -> str | None:
+def _check_adversarial(score: RecordingScore, most: float | None) -> str | None:
     """Say how a recording gets what it should not; None where it does not."""
     if score.success is True:
         return "reached the goal"

@@ -19,8 +19,7 @@ from detectors.model.codec import canonical
 from detectors.model.types import Event, Json
 
 LOOKS = "visual"
-"""The source of events that hold what was seen: they are shown as that, not as
-lines."""
+"""The source of events that hold what was seen: they are shown as that, not as lines."""
 MAX_PICTURES = 20_000
 SPAN_BYTES = 768
 """What a span takes at most beside the text of its action."""

@@ -21,7 +21,7 @@ from api.stages.judge.evidence import Evidence, Lines
 from api.stages.judge.pictures import picture_parts
 from api.stages.judge.prompt import order_of, repair_prompt, system_prompt, user_prompt
 from api.stages.judge.settings import JudgeSettings
-from api.stages.judge.tooling import Desk, Turn, consult
+from api.stages.judge.tooling import Desk, JudgeTurn, consult
 from detectors.model.types import Json
 
 
@@ -50,7 +50,7 @@ class Vote:
     criteria: Mapping[str, CriterionVote] | None
     why: str = ""
     cited: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    trace: Sequence[Turn] = ()
+    trace: Sequence[JudgeTurn] = ()
     repaired: bool = False
     rationale: str | None = None
 
@@ -85,7 +85,7 @@ async def cast_vote(
         {"role": "system", "content": system_prompt(settings.mark)},
         {"role": "user", "content": _with_pictures(text, lines, evidence, settings.pictures)},
     ]
-    trace: list[Turn] = []
+    trace: list[JudgeTurn] = []
     if settings.tools:
         trace = await consult(
             messages, Desk(question, lines, settings), endpoint, settings.turns, bill.add
@@ -112,7 +112,7 @@ async def _answer(
     lines: Lines,
     endpoint: Endpoint,
     bill: Bill,
-    trace: list[Turn],
+    trace: list[JudgeTurn],
 ) -> Vote:
     """Ask until an answer can be read: once, and once more with what was wrong."""
     why = ""

@@ -43,7 +43,7 @@ SCHEMA: dict[str, Any] = {
 CLOSE = "Now answer about the criteria, in the form that was given first."
 
 
-class Turn(TypedDict):
+class JudgeTurn(TypedDict):
     """One turn of a judge, as the audit keeps it."""
 
     thought: Json
@@ -93,10 +93,10 @@ class Desk:
 
 async def consult(
     messages: list[Message], desk: Desk, endpoint: Endpoint, turns: int, billed: Billed
-) -> list[Turn]:
+) -> list[JudgeTurn]:
     """Let the judge look things up; what is exchanged is added to ``messages``. Return the trace,
     an entry a turn."""
-    trace: list[Turn] = []
+    trace: list[JudgeTurn] = []
     messages.append({"role": "user", "content": OFFER.format(turns=turns)})
     for _ in range(turns):
         reply = await endpoint.ask(messages, SCHEMA, billed)
@@ -111,7 +111,7 @@ async def consult(
     return trace
 
 
-def _take_turn(text: object, desk: Desk) -> Turn:
+def _take_turn(text: object, desk: Desk) -> JudgeTurn:
     """Do what the judge asks for; a fault of its own is what it observes."""
     try:
         call = read_object(text)
