@@ -28,8 +28,20 @@ def differs(episode: str, what: str, found: Any, wanted: Any) -> Iterable[Differ
         yield Difference(episode, what, format_value(found), format_value(wanted))
 
 
+def field_differences(
+    episode: str, what: str, found: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> list[Difference]:
+    """The differences of ``what``'s fields, each called ``what.field``, in the order of
+    ``wanted``."""
+    return [
+        difference
+        for name, value in wanted.items()
+        for difference in differs(episode, f"{what}.{name}", found[name], value)
+    ]
+
+
 def format_value(value: Any) -> str:
-    """A value for people, cut."""
+    """Render a value for people: bytes as text, cut at `_SHOWN` characters."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
@@ -52,23 +64,18 @@ class RowComparison:
 
     async def against(self, wanted: Sequence[Mapping[str, Any]]) -> AsyncIterator[Difference]:
         """What differs from the next recomputed rows."""
-        for one in wanted:
-            async for extra in self._missing_before(one[self._key]):
+        for row in wanted:
+            key = row[self._key]
+            what = f"{self._what} {key}"
+            async for extra in self._missing_before(key):
                 yield extra
             stored = await self._next()
-            if stored is None or getattr(stored, self._key) != one[self._key]:
-                yield Difference(
-                    self._episode, f"{self._what} {one[self._key]}", "none", "one, by the log"
-                )
+            if stored is None or getattr(stored, self._key) != key:
+                yield Difference(self._episode, what, "none", "one, by the log")
                 continue
             self._rows.pop()
-            for name, value in one.items():
-                found = getattr(stored, name)
-                found = bytes(found) if isinstance(value, bytes) else found
-                for difference in differs(
-                    self._episode, f"{self._what} {one[self._key]}.{name}", found, value
-                ):
-                    yield difference
+            for difference in field_differences(self._episode, what, fields_of(stored, row), row):
+                yield difference
 
     async def remaining(self) -> AsyncIterator[Difference]:
         """Rows that the log does not give."""
@@ -90,3 +97,11 @@ class RowComparison:
             self._last = getattr(page[-1], self._key) if page else self._last
             self._rows = list(reversed(page))
         return self._rows[-1] if self._rows else None
+
+
+def fields_of(stored: Any, like: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a ``stored`` row that ``like`` has too, bytes where that has bytes."""
+    return {
+        name: bytes(getattr(stored, name)) if isinstance(value, bytes) else getattr(stored, name)
+        for name, value in like.items()
+    }

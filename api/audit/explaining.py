@@ -45,9 +45,6 @@ class Explainer:
             )
         reward = orjson.loads(body)
         task = orjson.loads((await self._audits.task(row.task_number)).body)
-        declared = {one["id"]: one for one in task["milestones"]}
-        wanted = {seq for one in reward["milestones"] for seq in one["evidence"]}
-        events = await self._events(episode, wanted)
         place = await self._audits.step(episode, step)
         return {
             "episode": episode,
@@ -59,19 +56,28 @@ class Explainer:
             "began": None if place is None else place.began,
             "ended": None if place is None else place.ended,
             "reward": {name: reward[name] for name in _REWARD},
-            "milestones": [
-                {
-                    **one,
-                    "declared": declared.get(one["id"]),
-                    "events": [events[seq] for seq in one["evidence"] if seq in events],
-                }
-                for one in reward["milestones"]
-            ],
+            "milestones": await self._milestones(episode, reward, task),
             "verdicts": reward["verdicts"],
             "said": await self._recorded_verdicts(episode, step),
             "edge": await self._edge(episode, reward),
             "signed": await self._signed(episode),
         }
+
+    async def _milestones(
+        self, episode: str, reward: dict[str, Any], task: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """The reward's milestones, each as the task declares it and with the events behind it."""
+        declared = {milestone["id"]: milestone for milestone in task["milestones"]}
+        evidence = {seq for paid in reward["milestones"] for seq in paid["evidence"]}
+        events = await self._events(episode, evidence)
+        return [
+            {
+                **paid,
+                "declared": declared.get(paid["id"]),
+                "events": [events[seq] for seq in paid["evidence"] if seq in events],
+            }
+            for paid in reward["milestones"]
+        ]
 
     async def _recorded_verdicts(self, episode: str, step: int) -> list[dict[str, Any]]:
         """What the log of verdicts has of the step: model, prompt, evidence, votes, cost of each
@@ -84,14 +90,11 @@ class Explainer:
         ]
 
     async def _opened(self, row: Any) -> dict[str, Any]:
-        token = None if row.opened_by is None else await self._audits.opener(row.opened_by)
-        known = (
-            None if token is None else {"id": token.id, "label": token.label, "scope": token.scope}
-        )
-        return {
-            "at": row.opened_at,
-            "by": known or ({"id": row.opened_by} if row.opened_by else None),
-        }
+        opener: dict[str, Any] | None = {"id": row.opened_by} if row.opened_by else None
+        token = await self._audits.opener(row.opened_by)
+        if token is not None:
+            opener = {"id": token.id, "label": token.label, "scope": token.scope}
+        return {"at": row.opened_at, "by": opener}
 
     async def _events(self, episode: str, wanted: Iterable[int]) -> dict[int, dict[str, Any]]:
         """These events, each stored segment read once."""
@@ -137,62 +140,68 @@ _REWARD = (
 )
 
 
-def as_text(said: dict[str, Any]) -> str:
-    """The document for people."""
-    reward, opened = said["reward"], said["opened"]
+def as_text(explanation: dict[str, Any]) -> str:
+    """Render `Explainer.explain`'s document as lines for people."""
+    return "\n".join(_lines(explanation))
+
+
+def _lines(explanation: dict[str, Any]) -> Iterable[str]:
+    reward, opened, task = explanation["reward"], explanation["opened"], explanation["task"]
     value = "null" if reward["reward"] is None else f"{reward['reward']:+.3f}"
-    by = opened["by"]
-    who = (
-        "nobody knows whom"
-        if by is None
-        else f"token {by['id']}" + (f" ({by['label']})" if by.get("label") else "")
-    )
-    lines = [
-        (
-            f"{said['episode']} step {said['step']}: {value}, {reward['status']}, "
-            f"decided by {reward['decided_by'] or 'nobody'}"
-        ),
-        f"  {reward['reason']}" if reward["reason"] else "",
-        f"  task {said['task']['id']} version {said['task']['version']}, ruleset {said['ruleset']}",
-        f"  opened {opened['at']} by {who}",
-        f"  events {said['began']} to {reward['through']}",
-        *(line for one in said["milestones"] for line in _milestone(one)),
-        *(
-            f"  {v['stage']}: {_number(v['score'])} ({v['confidence']:g} sure) by {v['by']}:"
-            f" {v['why']}"
-            for v in said["verdicts"]
-        ),
-        *(line for one in said["said"] for line in _said_line(one)),
-        _edge_line(said["edge"]),
-        _signed_line(said["signed"]),
-    ]
-    return "\n".join(line for line in lines if line)
-
-
-def _milestone(one: dict[str, Any]) -> Iterable[str]:
-    cause = "" if one["cause_step"] is None else f", set in motion in step {one['cause_step']}"
     yield (
-        f"  {one['worth']:+.3f} {one['component']} {one['id']} by {one['rule']} version"
-        f" {one['version']}{cause}"
+        f"{explanation['episode']} step {explanation['step']}: {value}, {reward['status']}, "
+        f"decided by {reward['decided_by'] or 'nobody'}"
     )
-    for event in one["events"]:
+    if reward["reason"]:
+        yield f"  {reward['reason']}"
+    yield f"  task {task['id']} version {task['version']}, ruleset {explanation['ruleset']}"
+    yield f"  opened {opened['at']} by {_opener_in_words(opened['by'])}"
+    yield f"  events {explanation['began']} to {reward['through']}"
+    for milestone in explanation["milestones"]:
+        yield from _milestone_lines(milestone)
+    for verdict in explanation["verdicts"]:
+        yield (
+            f"  {verdict['stage']}: {_number(verdict['score'])} ({verdict['confidence']:g} sure)"
+            f" by {verdict['by']}: {verdict['why']}"
+        )
+    for recorded in explanation["said"]:
+        yield from _recorded_lines(recorded)
+    yield _edge_line(explanation["edge"])
+    yield _signed_line(explanation["signed"])
+
+
+def _opener_in_words(opener: dict[str, Any] | None) -> str:
+    if opener is None:
+        return "nobody knows whom"
+    label = f" ({opener['label']})" if opener.get("label") else ""
+    return f"token {opener['id']}{label}"
+
+
+def _milestone_lines(paid: dict[str, Any]) -> Iterable[str]:
+    cause = "" if paid["cause_step"] is None else f", set in motion in step {paid['cause_step']}"
+    yield (
+        f"  {paid['worth']:+.3f} {paid['component']} {paid['id']} by {paid['rule']} version"
+        f" {paid['version']}{cause}"
+    )
+    for event in paid["events"]:
         data = orjson.dumps(event["data"]).decode()[:200]
         yield f"      event {event['seq']} {event['source']} {event['kind']} {data}"
 
 
-def _said_line(one: dict[str, Any]) -> Iterable[str]:
-    verdict, record = one.get("verdict"), one.get("record", {})
+def _recorded_lines(recorded: dict[str, Any]) -> Iterable[str]:
+    verdict, record = recorded.get("verdict"), recorded.get("record", {})
     if verdict is None:
         yield (
-            f"  verdict {one['seq']}: decided by {one['decided_by'] or 'nobody'} of verdicts"
-            f" {one['verdicts']}"
+            f"  verdict {recorded['seq']}: decided by {recorded['decided_by'] or 'nobody'} of"
+            f" verdicts {recorded['verdicts']}"
         )
         return
+    source = "kept from before" if recorded["cached"] else "asked"
+    audit = ", an audit" if recorded["audit"] else ""
     yield (
-        f"  verdict {one['seq']} on {one['item']}: {verdict['stage']} {_number(verdict['score'])}"
-        f" for {verdict['cost']:g}, {'kept from before' if one['cached'] else 'asked'}, prompt"
-        f" {str(record.get('prompt'))[:12]}, evidence"
-        f" {one['evidence']}{', an audit' if one['audit'] else ''}"
+        f"  verdict {recorded['seq']} on {recorded['item']}: {verdict['stage']}"
+        f" {_number(verdict['score'])} for {verdict['cost']:g}, {source}, prompt"
+        f" {str(record.get('prompt'))[:12]}, evidence {recorded['evidence']}{audit}"
     )
     for vote in record.get("votes", ()):
         yield f"      vote {orjson.dumps(vote).decode()[:200]}"
@@ -210,8 +219,6 @@ def _edge_line(edge: dict[str, Any] | None) -> str:
 
 
 def _signed_line(signed: dict[str, Any] | None) -> str:
-    return (
-        "  not signed yet"
-        if signed is None
-        else f"  signed as leaf {signed['leaf']} of the tree over all episodes"
-    )
+    if signed is None:
+        return "  not signed yet"
+    return f"  signed as leaf {signed['leaf']} of the tree over all episodes"

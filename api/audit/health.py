@@ -182,11 +182,11 @@ def _slower(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
 
 
 def _masked(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
-    was, is_now = (
-        _ratio(before.masked_while_acting, before.steps),
-        _ratio(now.masked_while_acting, now.steps),
-    )
-    if was is not None and is_now is not None and is_now - was >= MASK_RISE and is_now >= 2 * was:
+    was = _ratio(before.masked_while_acting, before.steps)
+    is_now = _ratio(now.masked_while_acting, now.steps)
+    if was is None or is_now is None:
+        return
+    if is_now - was >= MASK_RISE and is_now >= 2 * was:
         yield "masks_while_acting_rise", f"{was:.1%} → {is_now:.1%} of the steps"
 
 
@@ -202,11 +202,12 @@ def goal_rises(before: Counts, now: Counts) -> bool:
     return is_now > was and is_now - was >= error
 
 
-def _error_of_mean(one: Counts) -> float:
-    n = one.known_shares
+def _error_of_mean(version: Counts) -> float:
+    """The standard error of the mean share of what can be earned."""
+    n = version.known_shares
     if n < 2:
         return math.inf
-    variance = max(0.0, one.squares - one.shares**2 / n) / (n - 1)
+    variance = max(0.0, version.squares - version.shares**2 / n) / (n - 1)
     return math.sqrt(variance / n)
 
 
@@ -215,9 +216,11 @@ def _error_of_rate(rate: float, n: int) -> float:
 
 
 def _goals(before: Counts, now: Counts) -> str:
-    return " → ".join(
-        "not known" if one.goal_rate is None else f"{one.goal_rate:.1%}" for one in (before, now)
-    )
+    return f"{_rate_in_words(before.goal_rate)} → {_rate_in_words(now.goal_rate)}"
+
+
+def _rate_in_words(rate: float | None) -> str:
+    return "not known" if rate is None else f"{rate:.1%}"
 
 
 def _ratio(part: float, whole: int) -> float | None:
@@ -229,42 +232,51 @@ def in_order(found: Iterable[Counts]) -> list[Counts]:
     return sorted(found, key=lambda one: (one.first_opened, one.version))
 
 
-def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> None:
+def count(version: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> None:
     """Add a closed episode's row with its counts, and the parts of its facts, by what its task
     declares."""
-    one.first_opened = min(one.first_opened or row.opened_at, row.opened_at)
-    one.episodes += 1
-    if row.total is not None and task.attainable > 0:
-        share = row.total / task.attainable
-        one.known_shares, one.shares, one.squares = (
-            one.known_shares + 1,
-            one.shares + share,
-            one.squares + share**2,
-        )
+    version.first_opened = min(version.first_opened or row.opened_at, row.opened_at)
+    version.episodes += 1
+    version.masked_while_acting += _masked_while_acting(row, facts)
+    for name in _SUMMED:
+        setattr(version, name, getattr(version, name) + getattr(row, name))
     if row.success is not None:
-        one.known_goals += 1
-        one.successes += row.success
-        one.steps_of_successes += row.steps if row.success else 0
-    one.masked_while_acting += _masked_while_acting(row, facts)
-    for name in (
-        "steps",
-        "calls",
-        "syntax_errors",
-        "execution_errors",
-        "repeated_calls",
-        "masked",
-        "judged",
-        "cost",
-    ):
-        setattr(one, name, getattr(one, name) + getattr(row, name))
+        version.known_goals += 1
+        version.successes += row.success
+        version.steps_of_successes += row.steps if row.success else 0
     for id in task.again & facts["milestones"].keys():
-        known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0])
-        known[:] = [known[0] + 1, known[1] + facts["milestones"][id][0]]
+        reached = version.milestones.setdefault(f"{row.task}#{id}", [0, 0])
+        reached[0] += 1
+        reached[1] += facts["milestones"][id][0]
     if row.total is not None:
-        one.known_totals, one.totals = one.known_totals + 1, one.totals + row.total
-        for id, (_, _, worth) in facts["milestones"].items():
-            component = task.components.get(id, "")
-            one.components[component] = one.components.get(component, 0.0) + worth
+        _count_total(version, row.total, facts, task)
+
+
+_SUMMED = (
+    "steps",
+    "calls",
+    "syntax_errors",
+    "execution_errors",
+    "repeated_calls",
+    "masked",
+    "judged",
+    "cost",
+)
+"""Columns of an episode's counts that a version sums under the same name."""
+
+
+def _count_total(version: Counts, total: float, facts: Mapping[str, Any], task: Declared) -> None:
+    """Add a known total, as a share of what the task can give, and by component."""
+    version.known_totals += 1
+    version.totals += total
+    if task.attainable > 0:
+        share = total / task.attainable
+        version.known_shares += 1
+        version.shares += share
+        version.squares += share**2
+    for id, (_, _, worth) in facts["milestones"].items():
+        component = task.components.get(id, "")
+        version.components[component] = version.components.get(component, 0.0) + worth
 
 
 def _masked_while_acting(row: Any, facts: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from api.audit.counting import Counting
-from api.audit.difference import Difference, RowComparison, differs
+from api.audit.difference import Difference, RowComparison, differs, field_differences, fields_of
 from api.audit.facts import Facts
 from api.audit.judging import Judged
 from api.audit.store import Audits
@@ -98,10 +98,10 @@ class Replaying:
         self, stored: Any, segment: Segment, comparisons: _Comparisons, state: Any
     ) -> AsyncIterator[Difference]:
         """Compare a segment's row with its frame, and what it earned with what is stored."""
-        for name in ("first", "last", "prev"):
-            what, expected = f"segment {stored.first}.{name}", getattr(segment, name)
-            for difference in differs(self._id, what, getattr(stored, name), expected):
-                yield difference
+        links = {"first": segment.first, "last": segment.last, "prev": segment.prev}
+        what = f"segment {stored.first}"
+        for difference in field_differences(self._id, what, fields_of(stored, links), links):
+            yield difference
         await asyncio.to_thread(self._counting.read, bytes(stored.frame))
         self._reached_state |= state is not None and state.through == segment.last
         if self._engine is not None:
@@ -214,8 +214,9 @@ class Replaying:
 
     def _compare_row(self, state: Any) -> Iterator[Difference]:
         """Compare the episode's row, and the event of its stored engine ``state``."""
-        for name, value in self._expected_row().items():
-            yield from differs(self._id, f"episode.{name}", getattr(self._row, name), value)
+        expected_row = self._expected_row()
+        found = fields_of(self._row, expected_row)
+        yield from field_differences(self._id, "episode", found, expected_row)
         if state is not None and not self._reached_state:
             expected = f"at the last event of a segment, at most {self._through}"
             yield Difference(self._id, "engine state", f"at event {state.through}", expected)

@@ -8,7 +8,7 @@ Episodes pass one by one; what stays is bounded by the number of tasks, versions
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import orjson
@@ -29,60 +29,85 @@ UNNAMED = "-"
 
 
 @dataclass(slots=True)
+class _MilestoneHits:
+    """In how many episodes a milestone was reached, in how many of these the total is known, and
+    what it was worth in all."""
+
+    reached: int = 0
+    of_known: int = 0
+    value: float = 0.0
+    worth: float = 0.0
+
+
+@dataclass(slots=True)
+class _MaskedSteps:
+    """Masked steps of one cause, those among them while the agent acted, and their episodes."""
+
+    steps: int = 0
+    while_acting: int = 0
+    episodes: int = 0
+
+
+@dataclass(slots=True)
 class _Task:
     """One version of a task over its episodes."""
 
     declared: Declared
     episodes: int = 0
     closed: int = 0
-    totals: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    total: float = 0.0
+    known_totals: int = 0
     known_goals: int = 0
     successes: int = 0
     steps: int = 0
     masked: int = 0
-    milestones: dict[str, list[float]] = field(default_factory=dict)
-    """Milestone → [episodes in which it was reached, of these with a known total, value, worth]."""
+    milestones: dict[str, _MilestoneHits] = field(default_factory=dict)
 
     def take(self, row: Any, facts: Mapping[str, Any]) -> None:
         self.closed += 1
         if row.total is not None:
-            self.totals[:] = [self.totals[0] + row.total, self.totals[1] + 1]
+            self.total += row.total
+            self.known_totals += 1
         if row.success is not None:
             self.known_goals += 1
             self.successes += row.success
         self.steps += row.steps
         self.masked += row.masked
         for id, (_, value, worth) in facts["milestones"].items():
-            was, more = (
-                self.milestones.get(id, [0, 0, 0.0, 0.0]),
-                (1, row.total is not None, value, worth),
-            )
-            self.milestones[id] = [a + b for a, b in zip(was, more, strict=True)]
+            hits = self.milestones.setdefault(id, _MilestoneHits())
+            hits.reached += 1
+            hits.of_known += row.total is not None
+            hits.value += value
+            hits.worth += worth
 
     def to_json(self) -> dict[str, Any]:
-        known = self.totals[1]
-        hits = {id: self.milestones.get(id, [0, 0, 0.0, 0.0]) for id in self.declared.milestones}
+        known = self.known_totals
+        hits_by_id = {
+            id: self.milestones.get(id, _MilestoneHits()) for id in self.declared.milestones
+        }
         return {
             "task": self.declared.id,
             "version": self.declared.version,
             "attainable": self.declared.attainable,
             "episodes": self.episodes,
             "closed": self.closed,
-            "mean_total": self.totals[0] / known if known else None,
+            "mean_total": self.total / known if known else None,
             "goal_rate": self.successes / self.known_goals if self.known_goals else None,
             "steps": self.steps,
             "masked_steps": self.masked,
             "milestones": [
                 {
                     "id": id,
-                    "hit_rate": of_known / known if known else None,
-                    "value": value,
-                    "worth": worth,
+                    "hit_rate": hits.of_known / known if known else None,
+                    "value": hits.value,
+                    "worth": hits.worth,
                 }
-                for id, (_, of_known, value, worth) in hits.items()
+                for id, hits in hits_by_id.items()
             ],
-            "never_hit": [id for id, hit in hits.items() if known and not hit[0]],
-            "always_hit": [id for id, hit in hits.items() if known and hit[1] == known],
+            "never_hit": [id for id, hits in hits_by_id.items() if known and not hits.reached],
+            "always_hit": [
+                id for id, hits in hits_by_id.items() if known and hits.of_known == known
+            ],
         }
 
 
@@ -94,7 +119,7 @@ class Reporter:
         self._tasks: dict[int, _Task] = {}
         self._versions: dict[str, Counts] = {}
         self._status: dict[str, int] = {}
-        self._masks: dict[str, list[int]] = {}
+        self._masks: dict[str, _MaskedSteps] = {}
         self._tamper: list[dict[str, Any]] = []
         self._edge: list[dict[str, Any]] = []
         self._numbers = dict.fromkeys(
@@ -115,19 +140,15 @@ class Reporter:
         """The report, as JSON. Raises `InvalidError` for a label of too many values."""
         async for row, labels in self._selection.rows(self._audits):
             await self._take(row, labels)
-        whole = {n: v if n == "cost" else int(v) for n, v in self._numbers.items()}
-        masks = sorted(self._masks.items(), key=lambda item: (-item[1][0], item[0]))
+        totals = {n: v if n == "cost" else int(v) for n, v in self._numbers.items()}
+        masks = sorted(self._masks.items(), key=lambda item: (-item[1].steps, item[0]))
+        tasks = sorted(self._tasks.values(), key=lambda task: task.declared[:2])
         return {
             "selection": self._selection.to_json(),
             "episodes": self._status,
-            "totals": whole,
-            "tasks": [
-                one.to_json() for one in sorted(self._tasks.values(), key=lambda t: t.declared[:2])
-            ],
-            "masks": [
-                {"cause": cause, "steps": steps, "while_acting": acting, "episodes": episodes}
-                for cause, (steps, acting, episodes) in masks
-            ],
+            "totals": totals,
+            "tasks": [task.to_json() for task in tasks],
+            "masks": [{"cause": cause, **asdict(masked)} for cause, masked in masks],
             "tamper": self._tamper,
             "edge": self._edge,
             "health": self._health(),
@@ -141,8 +162,8 @@ class Reporter:
         versions = in_order(self._versions.values())
         return {
             "label": self._label,
-            "versions": [one.to_json() for one in versions],
-            "alarms": [one._asdict() for one in alarms(versions)],
+            "versions": [version.to_json() for version in versions],
+            "alarms": [alarm._asdict() for alarm in alarms(versions)],
         }
 
     async def _take(self, row: Any, labels: Mapping[str, Any]) -> None:
@@ -158,17 +179,16 @@ class Reporter:
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:
         numbers = self._numbers
-        for name, more in (
-            ("steps", row.steps),
-            ("masked_steps", row.masked),
-            ("judged", row.judged),
-        ):
-            numbers[name] += more
+        numbers["steps"] += row.steps
+        numbers["masked_steps"] += row.masked
+        numbers["judged"] += row.judged
         numbers["cost"] += row.cost
-        for cause, (steps, acting) in facts["masks"].items():
+        for cause, (steps, while_acting) in facts["masks"].items():
             name = cause if cause in self._masks or len(self._masks) < CAUSES else "others"
-            of = self._masks.setdefault(name, [0, 0, 0])
-            of[:] = [of[0] + steps, of[1] + acting, of[2] + 1]
+            masked = self._masks.setdefault(name, _MaskedSteps())
+            masked.steps += steps
+            masked.while_acting += while_acting
+            masked.episodes += 1
         for seq, step, url, secret in facts["tamper"]:
             numbers["tamper"] += 1
             numbers["tamper_secret"] += secret
@@ -192,21 +212,18 @@ class Reporter:
             findings.append(finding)
 
     async def _task(self, row: Any) -> _Task:
-        found = self._tasks.get(row.task_number)
-        if found is None:
-            found = self._tasks[row.task_number] = _Task(
-                await declared(self._audits, row.task_number)
-            )
-        return found
+        task = self._tasks.get(row.task_number)
+        if task is None:
+            task = _Task(await declared(self._audits, row.task_number))
+            self._tasks[row.task_number] = task
+        return task
 
     def _version(self, labels: Mapping[str, Any]) -> Counts:
-        name = label_text(labels[self._label])[:256] if self._label in labels else UNNAMED
-        found = self._versions.get(name)
-        if found is None:
-            if len(self._versions) >= VERSIONS:
-                raise InvalidError(
-                    f"by: {self._label!r} has more than {VERSIONS} values here; narrow the"
-                    " selection"
-                )
-            found = self._versions[name] = Counts(name)
-        return found
+        name = UNNAMED
+        if self._label in labels:
+            name = label_text(labels[self._label])[:256]
+        if name not in self._versions and len(self._versions) >= VERSIONS:
+            raise InvalidError(
+                f"by: {self._label!r} has more than {VERSIONS} values here; narrow the selection"
+            )
+        return self._versions.setdefault(name, Counts(name))

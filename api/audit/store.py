@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from sqlalchemy import bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Select, Table, bindparam, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -30,6 +30,15 @@ _SIGNING = 0x6D696C72
 """Advisory lock on Postgres, held by the replica that makes and delivers checkpoints."""
 
 _episode: Any = bindparam("episode")
+
+
+def _page_of(table: Table, key: str) -> Select[Any]:
+    """The next ``count`` rows of an episode whose ``key`` is greater than ``after``."""
+    column = table.c[key]
+    beyond = select(table).where(table.c.episode == _episode, column > bindparam("after"))
+    return beyond.order_by(column).limit(bindparam("count"))
+
+
 _EPISODE = select(episodes).where(episodes.c.id == _episode)
 _ASKED = exists().where(escalations.c.episode == closings.c.episode, escalations.c.audit.is_(False))
 _PENDING = (
@@ -42,34 +51,14 @@ _TASK = select(tasks).where(tasks.c.number == bindparam("number"))
 _OPENER = select(
     tokens.c.id, tokens.c.label, tokens.c.scope, tokens.c.tenant, tokens.c.created_at
 ).where(tokens.c.id == bindparam("id"))
-_SEGMENTS = (
-    select(segments)
-    .where(segments.c.episode == _episode, segments.c.first > bindparam("after"))
-    .order_by(segments.c.first)
-    .limit(bindparam("count"))
-)
+_SEGMENTS = _page_of(segments, "first")
+_MILESTONES = _page_of(milestones, "number")
+_REWARDS = _page_of(rewards, "step")
+_STEPS = _page_of(steps, "step")
 _BEYOND = (
     select(segments.c.frame)
     .where(segments.c.episode == _episode, segments.c.last > bindparam("seq"))
     .order_by(segments.c.first)
-    .limit(bindparam("count"))
-)
-_MILESTONES = (
-    select(milestones)
-    .where(milestones.c.episode == _episode, milestones.c.number > bindparam("after"))
-    .order_by(milestones.c.number)
-    .limit(bindparam("count"))
-)
-_REWARDS = (
-    select(rewards)
-    .where(rewards.c.episode == _episode, rewards.c.step > bindparam("after"))
-    .order_by(rewards.c.step)
-    .limit(bindparam("count"))
-)
-_STEPS = (
-    select(steps)
-    .where(steps.c.episode == _episode, steps.c.step > bindparam("after"))
-    .order_by(steps.c.step)
     .limit(bindparam("count"))
 )
 _VERDICTS = select(verdicts).where(verdicts.c.episode == _episode).order_by(verdicts.c.seq)
@@ -110,7 +99,7 @@ class Audits:
     # -- what verification and explanations read
 
     async def episode(self, episode: str) -> Any:
-        """The episode's row, or None."""
+        """Return the row of the episode with this id, or None."""
         return await self._database.first(_EPISODE, {"episode": episode})
 
     async def episode_rows(
@@ -125,33 +114,14 @@ class Audits:
         as they are, ``since`` and ``until`` (exclusive) of the opening.
         """
         columns = episodes.c
-        base = select(episodes, *_FACTS).outerjoin(
-            episode_facts, episode_facts.c.episode == columns.id
-        )
-        for name in ("task", "status", "tenant"):
-            if wanted.get(name) is not None:
-                base = base.where(columns[name] == wanted[name])
-        if mark is not None:
-            base = base.where(has_mark(mark))
-        if wanted.get("since") is not None:
-            base = base.where(columns.opened_at >= wanted["since"])
-        if wanted.get("until") is not None:
-            base = base.where(columns.opened_at < wanted["until"])
+        selected = _select_episodes(mark, wanted)
         if newest is not None:
-            last = base.order_by(columns.opened_at.desc(), columns.id.desc()).limit(newest)
+            last = selected.order_by(columns.opened_at.desc(), columns.id.desc()).limit(newest)
             for row in await self._database.all(last):
                 yield row
             return
-        page = base.order_by(columns.id).limit(PAGE)
-        rows = await self._database.all(page)
-        while rows:
-            for row in rows:
-                yield row
-            rows = (
-                await self._database.all(page.where(columns.id > rows[-1].id))
-                if len(rows) == PAGE
-                else []
-            )
+        async for row in self._pages(selected, columns.id, "id"):
+            yield row
 
     async def newest(self, count: int) -> Sequence[Any]:
         """The episodes that were signed last, with their facts."""
@@ -162,11 +132,11 @@ class Audits:
         return await tombstones.find(self._database, episode)
 
     async def task(self, number: int) -> Any:
-        """A task's row, or None."""
+        """Return the row of the task version with this number, or None."""
         return await self._database.first(_TASK, {"number": number})
 
     async def tasks(self) -> AsyncIterator[Any]:
-        """Every registered task, in order."""
+        """Every registered task version, in the order of registration."""
         async for row in self._pages(select(tasks), tasks.c.number, "number"):
             yield row
 
@@ -184,26 +154,29 @@ class Audits:
         rows = await self._database.all(_MARKS, {"episode": episode})
         return {(row.key, row.tenant, row.opened_at) for row in rows}
 
-    async def _pages(self, statement: Any, column: Any, name: str) -> AsyncIterator[Any]:
+    async def _pages(self, statement: Select[Any], column: Any, name: str) -> AsyncIterator[Any]:
+        """Every row in the order of ``column``, which rows have as ``name``; `PAGE` in memory."""
         page = statement.order_by(column).limit(PAGE)
         rows = await self._database.all(page)
         while rows:
             for row in rows:
                 yield row
-            rows = (
-                await self._database.all(page.where(column > getattr(rows[-1], name)))
-                if len(rows) == PAGE
-                else []
-            )
+            if len(rows) < PAGE:
+                return
+            rows = await self._database.all(page.where(column > getattr(rows[-1], name)))
 
     async def segments(self, episode: str) -> AsyncIterator[Any]:
         """Every stored segment, in order, one in memory at a time."""
         after = -1
-        while rows := await self._database.all(
-            _SEGMENTS, {"episode": episode, "after": after, "count": 1}
-        ):
+        while rows := await self._page(_SEGMENTS, episode, after, 1):
             after = rows[0].first
             yield rows[0]
+
+    async def _page(
+        self, statement: Select[Any], episode: str, after: int, count: int
+    ) -> Sequence[Any]:
+        names = {"episode": episode, "after": after, "count": count}
+        return await self._database.all(statement, names)
 
     async def frames_beyond(self, episode: str, seq: int, count: int) -> list[bytes]:
         """Frames of the segments that hold what comes after event ``seq``."""
@@ -211,26 +184,20 @@ class Audits:
         return [bytes(row.frame) for row in rows]
 
     async def milestones(self, episode: str, after: int, count: int) -> Sequence[Any]:
-        """Stored milestones beyond number ``after``."""
-        return await self._database.all(
-            _MILESTONES, {"episode": episode, "after": after, "count": count}
-        )
+        """The next ``count`` stored milestones beyond number ``after``."""
+        return await self._page(_MILESTONES, episode, after, count)
 
     async def rewards(self, episode: str, after: int, count: int) -> Sequence[Any]:
-        """Stored rewards of steps beyond ``after``."""
-        return await self._database.all(
-            _REWARDS, {"episode": episode, "after": after, "count": count}
-        )
+        """The next ``count`` stored rewards, of steps beyond ``after``."""
+        return await self._page(_REWARDS, episode, after, count)
 
     async def verdicts(self, episode: str) -> Sequence[Any]:
-        """The stored log of verdicts."""
+        """The episode's stored log of verdicts, in order."""
         return await self._database.all(_VERDICTS, {"episode": episode})
 
     async def steps(self, episode: str, after: int, count: int) -> Sequence[Any]:
-        """Where the steps beyond ``after`` began and ended."""
-        return await self._database.all(
-            _STEPS, {"episode": episode, "after": after, "count": count}
-        )
+        """Where the next ``count`` steps beyond ``after`` began and ended."""
+        return await self._page(_STEPS, episode, after, count)
 
     async def step(self, episode: str, step: int) -> Any:
         """Where one step began and ended, or None."""
@@ -274,7 +241,7 @@ class Audits:
         return await self._database.all(_NOTES, {"origin": origin})
 
     async def all_notes(self) -> AsyncIterator[Any]:
-        """Every checkpoint, the oldest first."""
+        """Every checkpoint of every origin, the oldest first."""
         async for row in self._pages(select(checkpoints), checkpoints.c.number, "number"):
             yield row
 
@@ -330,7 +297,7 @@ class Audits:
         return await self._database.all(_UNDELIVERED, {"count": count})
 
     async def delivered(self, number: int) -> None:
-        """A checkpoint is outside."""
+        """Note that the checkpoint with this number was delivered."""
         async with self._database.write() as conn:
             await conn.execute(
                 update(checkpoints).where(checkpoints.c.number == number).values(delivered_at=now())
@@ -349,7 +316,7 @@ class SigningTransaction:
         return found.rowcount == 1
 
     async def add_leaf(self, number: int, episode: str, body: bytes) -> None:
-        """One more leaf."""
+        """Add the leaf with this number, the statement ``body`` of an episode."""
         await self._conn.execute(
             insert(leaves), {"number": number, "episode": episode, "body": body}
         )
@@ -371,7 +338,7 @@ class SigningTransaction:
         return (await self._conn.execute(_NEWEST_NOTE)).scalar()
 
     async def grown(self, **values: Any) -> None:
-        """How the tree stands now."""
+        """Set columns of the tree's row."""
         await self._conn.execute(
             update(audit_trees).where(audit_trees.c.name == TREE).values(**values)
         )
@@ -389,3 +356,21 @@ _NEWEST = (
     .order_by(leaves.c.number.desc())
     .limit(bindparam("count"))
 )
+
+
+def _select_episodes(mark: str | None, wanted: Mapping[str, str | None]) -> Select[Any]:
+    """Episodes with their facts, by the conditions of `Audits.episode_rows`."""
+    columns = episodes.c
+    statement = select(episodes, *_FACTS).outerjoin(
+        episode_facts, episode_facts.c.episode == columns.id
+    )
+    for name in ("task", "status", "tenant"):
+        if wanted.get(name) is not None:
+            statement = statement.where(columns[name] == wanted[name])
+    if mark is not None:
+        statement = statement.where(has_mark(mark))
+    if wanted.get("since") is not None:
+        statement = statement.where(columns.opened_at >= wanted["since"])
+    if wanted.get("until") is not None:
+        statement = statement.where(columns.opened_at < wanted["until"])
+    return statement

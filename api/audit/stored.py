@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from api.audit.difference import Difference, differs, format_value
+from api.audit.difference import Difference, differs, field_differences, fields_of, format_value
 from api.audit.facts import COUNTS, PARTS, Facts
 from api.audit.note import NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
@@ -41,69 +41,61 @@ async def derived(
 ) -> AsyncIterator[Difference]:
     """What reports count of an episode and what lists find it by, counted again from its log and
     its rewards."""
-    signed = await audits.leaf(row.id) is not None
+    is_signed = await audits.leaf(row.id) is not None
     rewards = [parsed(body) for body in await ledger.all(row.id)]
-    wanted = replaying.facts(rewards) if signed else None
+    wanted = replaying.facts(rewards) if is_signed else None
     stored = await audits.facts(row.id)
-    for one in _facts(row.id, stored, wanted):
-        yield one
+    for difference in _compare_facts(row.id, stored, wanted):
+        yield difference
     labels = label_rows(parsed(row.labels.encode()), row.tenant, row.opened_at, row.id)
-    keys = [one["key"] for one in labels] + [
-        finding_key(one) for one in (wanted.findings() if wanted else ())
-    ]
+    keys = [label["key"] for label in labels]
+    if wanted is not None:
+        keys += [finding_key(finding) for finding in wanted.findings()]
     marks = {(key, row.tenant, row.opened_at) for key in keys}
     found = await audits.marks(row.id)
-    for one in differs(row.id, "marks", sorted(found - marks), []):
-        yield one
-    for one in differs(row.id, "marks", sorted(found & marks), sorted(marks)):
-        yield one
+    for difference in differs(row.id, "marks", sorted(found - marks), []):
+        yield difference
+    for difference in differs(row.id, "marks", sorted(found & marks), sorted(marks)):
+        yield difference
 
 
-def _facts(episode: str, stored: Any, wanted: Facts | None) -> list[Difference]:
+def _compare_facts(episode: str, stored: Any, wanted: Facts | None) -> list[Difference]:
     if stored is None or wanted is None:
-        return list(
-            differs(
-                episode,
-                "facts",
-                "none" if stored is None else "some",
-                "none" if wanted is None else "some",
-            )
-        )
-    said = parsed(bytes(stored.body))
-    again = orjson.loads(wanted.row()["body"])
-    found = [
-        one
-        for name in COUNTS
-        for one in differs(episode, f"facts.{name}", getattr(stored, name), getattr(wanted, name))
+        found_any = "none" if stored is None else "some"
+        wanted_any = "none" if wanted is None else "some"
+        return list(differs(episode, "facts", found_any, wanted_any))
+    stored_counts = {name: getattr(stored, name) for name in COUNTS}
+    counts = {name: getattr(wanted, name) for name in COUNTS}
+    stored_parts = parsed(bytes(stored.body))
+    parts = orjson.loads(wanted.row()["body"])
+    names = sorted({*PARTS, *stored_parts})
+    return [
+        *field_differences(episode, "facts", stored_counts, counts),
+        *field_differences(
+            episode,
+            "facts",
+            {name: stored_parts.get(name) for name in names},
+            {name: parts.get(name) for name in names},
+        ),
     ]
-    for name in sorted({*PARTS, *said}):
-        found += differs(episode, f"facts.{name}", said.get(name), again.get(name))
-    return found
 
 
 async def stored_tree(audits: Audits, key: PublicKey, tree: Tree) -> AsyncIterator[Difference]:
     """The row that says how far the tree has grown, what was signed of it last, and with which
     key."""
-    kept = await audits.tree()
-    if kept is None:
-        for one in differs("", "stored tree", "none", "one" if tree.size else "none"):
-            yield one
+    stored = await audits.tree()
+    if stored is None:
+        if tree.size:
+            yield Difference("", "stored tree", format_value("none"), format_value("one"))
         return
+    wanted = {"size": tree.size, "full": tree.dump(), "signed_size": 0, "signed_day": ""}
     notes = await audits.notes(log_origin(key.name))
-    newest = notes[-1] if notes else None
-    wanted = {
-        "size": tree.size,
-        "full": tree.dump(),
-        "signed_size": 0 if newest is None else newest.size,
-        "signed_day": "" if newest is None else newest.made_at[:10],
-    }
-    for name, value in wanted.items():
-        found = bytes(kept.full) if name == "full" else getattr(kept, name)
-        for one in differs("", f"stored tree.{name}", found, value):
-            yield one
-    if kept.key is not None:  # the next service that starts notes its own
-        for one in differs("", "stored tree.key", kept.key, key.text()):
-            yield one
+    if notes:
+        wanted |= {"signed_size": notes[-1].size, "signed_day": notes[-1].made_at[:10]}
+    if stored.key is not None:  # the next service that starts notes its own
+        wanted["key"] = key.text()
+    for difference in field_differences("", "stored tree", fields_of(stored, wanted), wanted):
+        yield difference
 
 
 async def checkpoints(audits: Audits, key: PublicKey) -> AsyncIterator[Difference]:
@@ -111,37 +103,31 @@ async def checkpoints(audits: Audits, key: PublicKey) -> AsyncIterator[Differenc
     read.)"""
     async for row in audits.all_notes():
         try:
-            found = parse_checkpoint(opened(row.note, key))
+            note = parse_checkpoint(opened(row.note, key))
         except NoteError as error:
             if row.origin != log_origin(key.name) and episode_of(key.name, row.origin) is None:
                 yield Difference("", f"checkpoint {row.number}", str(error), "a note of this key")
             continue
-        for name in ("origin", "size"):
-            for one in differs(
-                "", f"checkpoint {row.number}.{name}", getattr(row, name), getattr(found, name)
-            ):
-                yield one
+        found = {"origin": row.origin, "size": row.size}
+        wanted = {"origin": note.origin, "size": note.size}
+        for difference in field_differences("", f"checkpoint {row.number}", found, wanted):
+            yield difference
 
 
 async def tombstones(audits: Audits, key: PublicKey) -> AsyncIterator[Difference]:
     """Each tombstone is genuine, and its row says what it says."""
     async for row in audits.tombstones():
-        what, said = "tombstone", parsed(bytes(row.body))
-        if not said or not is_genuine(row, key.key):
-            yield Difference(
-                row.episode, what, format_value(bytes(row.body)), "one that this key signed"
-            )
+        statement = parsed(bytes(row.body))
+        if not statement or not is_genuine(row, key.key):
+            body = format_value(bytes(row.body))
+            yield Difference(row.episode, "tombstone", body, "one that this key signed")
             continue
-        for one in differs(
-            row.episode, f"{what}.deleted_at", row.deleted_at, said.get("deleted_at")
-        ):
-            yield one
-        for one in differs(row.episode, f"{what}.key", bytes(row.key), key.key):
-            yield one
+        wanted = {"deleted_at": statement.get("deleted_at"), "key": key.key}
         if row.leaf is not None:
-            tenant = parsed(bytes(row.leaf)).get("tenant")
-            for one in differs(row.episode, f"{what}.tenant", row.tenant, tenant):
-                yield one
+            wanted["tenant"] = parsed(bytes(row.leaf)).get("tenant")
+        found = fields_of(row, wanted)
+        for difference in field_differences(row.episode, "tombstone", found, wanted):
+            yield difference
 
 
 async def tasks(audits: Audits) -> AsyncIterator[Difference]:
@@ -149,15 +135,16 @@ async def tasks(audits: Audits) -> AsyncIterator[Difference]:
     digest and worth: those are in the statements about its episodes."""
     async for row in audits.tasks():
         what, body = f"task {row.number}", bytes(row.body)
-        said = parsed(body)
-        for name in ("id", "version"):
-            for one in differs("", f"{what}.{name}", getattr(row, name), said.get(name)):
-                yield one
+        task = parsed(body)
+        found = {"id": row.id, "version": row.version}
+        wanted = {"id": task.get("id"), "version": task.get("version")}
+        for difference in field_differences("", what, found, wanted):
+            yield difference
         try:
-            rules = compile_task(task_from_json(said, stored=True))
+            rules = compile_task(task_from_json(task, stored=True))
         except (DetectorError, ValueError) as error:
             yield Difference("", f"{what}.body", f"sha256 {sha256(body)}: {error!s:.120}", "a task")
             continue
         if rules.digest == row.digest:
-            for one in differs("", f"{what}.attainable", row.attainable, rules.attainable):
-                yield one
+            for difference in differs("", f"{what}.attainable", row.attainable, rules.attainable):
+                yield difference

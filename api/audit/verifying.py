@@ -90,16 +90,14 @@ class Verifier:
                 yield one
         for origin in self._outside.roots:
             episode = episode_of(self._key.name, origin)
-            # Those that have a leaf were looked for with it.
-            if (
-                episode is not None
-                and await self._audits.leaf(episode) is None
-                and await self._lacks(episode)
-            ):
+            if episode is not None and await self._is_known_outside_alone(episode):
                 async for one in self._verify_tombstone(episode):
                     yield one
 
-    async def _lacks(self, episode: str) -> bool:
+    async def _is_known_outside_alone(self, episode: str) -> bool:
+        """Whether there is neither the episode nor a leaf of it, with which it was looked for."""
+        if await self._audits.leaf(episode) is not None:
+            return False
         return await self._audits.episode(episode) is None
 
     async def episode(self, episode: str) -> AsyncIterator[Difference]:
@@ -127,28 +125,24 @@ class Verifier:
 
     async def _heads(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
         """The signed heads of one episode, in the database and outside."""
-        is_queued = await self._audits.queued(
-            row.id
-        )  # asked first: what is signed meanwhile is no finding
-        signed = [
-            (f"checkpoint {note.number}", note.note)
-            for note in await self._audits.notes(head.origin)
-        ]
-        for what, note in signed:
+        # Asked first: what is signed meanwhile is no finding.
+        is_queued = await self._audits.queued(row.id)
+        notes = await self._audits.notes(head.origin)
+        for note in notes:
+            what = f"checkpoint {note.number}"
             try:
-                found = parse_checkpoint(opened(note, self._key))
+                signed = parse_checkpoint(opened(note.note, self._key))
             except NoteError as error:
                 yield Difference(row.id, what, str(error), "a note of this key")
                 continue
-            for one in differs(row.id, f"log, by {what}", head.text(), found.text()):
-                yield one
+            for difference in differs(row.id, f"log, by {what}", head.text(), signed.text()):
+                yield difference
+        what = "log, by the checkpoint outside"
         for size, root in self._outside.roots.get(head.origin, {}).items():
-            wanted = Checkpoint(head.origin, size, root)
-            for one in differs(
-                row.id, "log, by the checkpoint outside", head.text(), wanted.text()
-            ):
-                yield one
-        if not signed and row.status == "closed" and not is_queued:
+            outside = Checkpoint(head.origin, size, root)
+            for difference in differs(row.id, what, head.text(), outside.text()):
+                yield difference
+        if not notes and row.status == "closed" and not is_queued:
             yield Difference(row.id, "checkpoint", "none", "one: the episode is closed")
 
     async def _statement(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:

@@ -25,6 +25,7 @@ from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
 from api.rewards.ledger import Ledger
 from api.scoring.scorer import Scorer
+from api.scoring.turns import Turns
 from api.tasks.store import Tasks
 
 
@@ -76,6 +77,10 @@ async def _scorer(request: Request) -> Scorer:
     return parts_of(request).scorer
 
 
+async def _turns(request: Request) -> Turns:
+    return parts_of(request).turns
+
+
 async def _audits(request: Request) -> Audits:
     return parts_of(request).audits
 
@@ -100,6 +105,7 @@ LedgerPart = Annotated[Ledger, Depends(_ledger)]
 FollowerPart = Annotated[Follower, Depends(_follower)]
 StreamsPart = Annotated[Streams, Depends(_streams)]
 ScorerPart = Annotated[Scorer, Depends(_scorer)]
+TurnsPart = Annotated[Turns, Depends(_turns)]
 AuditsPart = Annotated[Audits, Depends(_audits)]
 RescoresPart = Annotated[Rescores, Depends(_rescores)]
 RescorerPart = Annotated[Rescorer, Depends(_rescorer)]

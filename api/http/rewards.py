@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import orjson
 from fastapi import APIRouter, Request, Response
@@ -21,7 +22,8 @@ from api.http.support import (
     parts_of,
     read_body,
 )
-from api.service.container import Parts
+from api.rewards.credits import Credits
+from api.rewards.rewards import RewardReader
 
 router = APIRouter(tags=["rewards"])
 
@@ -61,35 +63,36 @@ async def rewards(request: Request) -> Response:
     query = parsed(Query, await read_body(request, parts.settings.limits.body_bytes))
     parts.metrics.reward_reads.inc(len(query.items))
     deadline = Deadline(query.wait_ms)
-    found = await asyncio.gather(
-        *(_reward_bytes(parts, who.tenant, item, deadline) for item in query.items)
+    bodies = await asyncio.gather(
+        *(_read_reward(parts.rewards, who.tenant, item, deadline) for item in query.items)
     )
     if query.credit_to != "as_paid":
-        found = await _credited(parts, query, found)
-    return Response(b'{"rewards":[' + b",".join(found) + b"]}", media_type=JSON)
+        bodies = await _add_credit(parts.credits, query, bodies)
+    return Response(b'{"rewards":[' + b",".join(bodies) + b"]}", media_type=JSON)
 
 
-async def _credited(parts: Parts, query: Query, found: list[bytes]) -> list[bytes]:
-    """The same rewards with the credit of their steps; each episode is read once."""
-    documents = [orjson.loads(body) for body in found]
-    pairs = list(zip(query.items, documents, strict=True))
-    there = dict.fromkeys(item.episode for item, one in pairs if "error" not in one)
-    credit = {
-        episode: await parts.credits.of_episode(episode, query.credit_to) for episode in there
-    }
-    return [
-        body
-        if "error" in one
-        else orjson.dumps({**one, "credit": credit[item.episode].get(item.step)})
-        for (item, one), body in zip(pairs, found, strict=True)
-    ]
+async def _add_credit(credits: Credits, query: Query, bodies: list[bytes]) -> list[bytes]:
+    """Return the same rewards with the credit of their steps; each episode is read once."""
+    credited: list[bytes] = []
+    by_episode: dict[str, Mapping[int, float | None]] = {}
+    for item, body in zip(query.items, bodies, strict=True):
+        reward = orjson.loads(body)
+        if "error" in reward:
+            credited.append(body)
+            continue
+        if item.episode not in by_episode:
+            by_episode[item.episode] = await credits.of_episode(item.episode, query.credit_to)
+        credit = by_episode[item.episode].get(item.step)
+        credited.append(orjson.dumps({**reward, "credit": credit}))
+    return credited
 
 
-async def _reward_bytes(parts: Parts, tenant: str, item: Item, deadline: Deadline) -> bytes:
-    body = parts.rewards.at_once(tenant, item.episode, item.step)
+async def _read_reward(rewards: RewardReader, tenant: str, item: Item, deadline: Deadline) -> bytes:
+    """Read one reward, or the problem document for it, as JSON."""
+    body = rewards.at_once(tenant, item.episode, item.step)
     if body is not None:
         return body
     try:
-        return await parts.rewards.read(tenant, item.episode, item.step, deadline)
+        return await rewards.read(tenant, item.episode, item.step, deadline)
     except ProblemError as problem:
         return orjson.dumps({"error": problem.document()})

@@ -1,4 +1,4 @@
-"""What the daemon calls: append a segment, hear what the harness says."""
+"""Routes for the daemon: it appends segments and waits for commands of the harness."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from api.auth.store import Principal
 from api.core.errors import ConflictError, CostlySegmentError, SandboxLostError, TooManyError
 from api.core.frames import MAX_NUMBER
 from api.fleet.ending import end
+from api.http.dependencies import ChannelPart, EpisodesPart, TasksPart
 from api.http.describe import WAIT, body, problems, query
 from api.http.shapes import AppendedShape, CommandsShape, PlanShape
 from api.http.support import (
@@ -59,20 +60,19 @@ async def append(request: Request) -> Response:
     episode = request.path_params["episode"]
     parts = parts_of(request)
     who = await _appender(request, episode)
-    most = parts.settings.limits.frame_bytes
+    max_size = parts.settings.limits.frame_bytes
     stated = request.headers.get("content-length", "")
+    size = min(int(stated), max_size) if stated.isdigit() else max_size
     backlog = whole_header(request, BEHIND) >= FAR_BEHIND
     try:
         parts.rates.may_append(who)
-        room = parts.gate.room(
-            who.id, min(int(stated), most) if stated.isdigit() else most, backlog
-        )
+        room = parts.gate.room(who.id, size, backlog)
     except TooManyError as refused:
         refused.more["through"] = await parts.log.through(episode)
         raise
     try:
         with room:
-            frame = await read_body(request, most)
+            frame = await read_body(request, max_size)
             parts.rates.appended(who, len(frame))
             async with parts.gate.turn(backlog):
                 through, head = await parts.log.append(episode, frame)
@@ -123,15 +123,12 @@ async def _appender(request: Request, episode: str) -> Principal:
         "parameters": [query("after", "The last command that was journalled.", MAX_NUMBER), WAIT]
     },
 )
-async def commands(request: Request) -> Response:
+async def commands(request: Request, channel: ChannelPart) -> Response:
     """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""
     episode = request.path_params["episode"]
     await caller(request, NOBODY, own=episode)
-    parts = parts_of(request)
-    found = await parts.channel.next_commands(
-        episode, whole_query(request, "after", 0, MAX_NUMBER), deadline_of(request)
-    )
-    return answer({"commands": found})
+    after = whole_query(request, "after", 0, MAX_NUMBER)
+    return answer({"commands": await channel.next_commands(episode, after, deadline_of(request))})
 
 
 @router.get(
@@ -139,10 +136,9 @@ async def commands(request: Request) -> Response:
     summary="What to listen for",
     responses={200: {"model": PlanShape}, **problems(401, 403, 404)},
 )
-async def plan(request: Request) -> Response:
+async def plan(request: Request, episodes: EpisodesPart, tasks: TasksPart) -> Response:
     """What the daemon may know of the task: nothing of what would be right."""
     episode = request.path_params["episode"]
     await caller(request, READ, own=episode)
-    parts = parts_of(request)
-    row = await parts.episodes.get(episode)
-    return answer((await parts.tasks.ruleset(row.task_number)).plan(episode))
+    row = await episodes.get(episode)
+    return answer((await tasks.ruleset(row.task_number)).plan(episode))

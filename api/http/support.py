@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.convertors import Convertor, register_url_convertor
 
-from api.auth.store import Principal
+from api.auth.rates import Rates
+from api.auth.store import Principal, Tokens
 from api.core.errors import (
     ForbiddenError,
     InvalidError,
@@ -77,7 +78,7 @@ register_url_convertor("step", StepConvertor())
 
 
 def parts_of(request: Request) -> Parts:
-    """The service behind this request."""
+    """Return the service behind this request, with all its parts (see api/http/dependencies.py)."""
     parts: Parts = request.app.state.parts
     return parts
 
@@ -89,9 +90,8 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
     Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, `NotFoundError`.
     """
     parts = parts_of(request)
-    principal = allowed(
-        await authenticate(parts, request.headers.get("authorization", "")), scopes, own
-    )
+    known = await authenticate(parts, request.headers.get("authorization", ""))
+    principal = allowed(known, scopes, own)
     episode = request.path_params.get("episode")
     if episode is not None:
         if not episode.isascii() or "\0" in episode:
@@ -100,9 +100,21 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
     return principal
 
 
-async def authenticate(parts: Parts, authorization: str) -> Principal:
-    """Whose token it is that asks for one more thing. Raises `UnauthorizedError`,
-    `TooManyError`."""
+class Authentication(Protocol):
+    """The parts of the service that know tokens and count what is asked with them."""
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of the database."""
+
+    @property
+    def rates(self) -> Rates:
+        """What each token asked for lately."""
+
+
+async def authenticate(parts: Authentication, authorization: str) -> Principal:
+    """Return whose token the header has, and count one more request of it. Raises
+    `UnauthorizedError`, `TooManyError`."""
     principal = await parts.tokens.principal(token_of(authorization))
     parts.rates.request(principal)
     return principal
@@ -111,11 +123,12 @@ async def authenticate(parts: Parts, authorization: str) -> Principal:
 def allowed(principal: Principal, scopes: frozenset[str], own: str | None = None) -> Principal:
     """The same, if its scope is one of ``scopes`` or it belongs to the episode ``own``. Raises
     `ForbiddenError`."""
-    if principal.scope in scopes or (
-        own is not None and principal.scope == "append" and principal.episode == own
-    ):
+    is_own = own is not None and principal.scope == "append" and principal.episode == own
+    if is_own or principal.scope in scopes:
         return principal
-    wanted = sorted(scopes) + ([f"the append token of {own[:80]}"] if own is not None else [])
+    wanted = sorted(scopes)
+    if own is not None:
+        wanted.append(f"the append token of {own[:80]}")
     raise ForbiddenError(
         f"authorization: the token's scope is {principal.scope}, wanted {' or '.join(wanted)}"
     )
@@ -125,12 +138,13 @@ def token_of(authorization: str) -> str:
     """The token in an Authorization header: Bearer, or the password of Basic, which is how an
     address carries one (``http://token:TOKEN@host``) for trainers that take nothing but an address.
     Raises `UnauthorizedError`."""
-    scheme, _, said = authorization.partition(" ")
-    if scheme.lower() == "bearer" and said.strip():
-        return said.strip()
+    scheme, _, credentials = authorization.partition(" ")
+    credentials = credentials.strip()
+    if scheme.lower() == "bearer" and credentials:
+        return credentials
     if scheme.lower() == "basic":
         try:
-            token = base64.b64decode(said.strip(), validate=True).decode().partition(":")[2]
+            token = base64.b64decode(credentials, validate=True).decode().partition(":")[2]
         except ValueError:
             token = ""
         if token:
@@ -140,7 +154,9 @@ def token_of(authorization: str) -> str:
     )
 
 
-async def while_known(parts: Parts, token: str, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def while_known(
+    parts: Authentication, token: str, body: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
     """A stream for as long as its token is in force: one that is revoked or expires ends it at the
     next word."""
     async for sent in body:
@@ -174,19 +190,19 @@ def parsed(model: type[Model], body: bytes) -> Model:
     if nested_beyond(body, DEPTH):
         raise InvalidError(f"body: nested deeper than {DEPTH}")
     try:
-        found = model.model_validate_json(body or b"{}")
+        message = model.model_validate_json(body or b"{}")
     except ValidationError as error:
         raise invalid(error.errors(include_url=False)) from None
     except ValueError as error:  # a number of more digits than Python reads
         raise InvalidError(f"body: {error}") from None
     if _UNUSUAL.search(body) is not None:
-        fault = fault_of(found.model_dump(), DEPTH + 1, MAX_VALUES)
+        fault = fault_of(message.model_dump(), DEPTH + 1, MAX_VALUES)
         if fault is not None:
             problem = {"path": _dotted(fault.path), "value": fault.value, "wanted": fault.wanted}
             raise InvalidError(
                 f"{problem['path']}: got {fault.value}, wanted {fault.wanted}", errors=[problem]
             )
-    return found
+    return message
 
 
 def invalid(errors: Any) -> InvalidError:
@@ -250,5 +266,5 @@ def checked_step(step: int) -> int:
 
 
 def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON answer."""
+    """Answer with ``value`` as JSON."""
     return Response(orjson.dumps(value), status, headers, JSON)

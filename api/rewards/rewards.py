@@ -33,15 +33,16 @@ class RewardReader:
             body, final = await self._ledger.stored(episode, step)
             if body is None:
                 row = await self._episodes.get(episode)
-                if _is_past(row, step):
-                    # The row may be younger than the first look, so one more look decides.
-                    body, final = await self._ledger.stored(episode, step)
-                    if body is None:
-                        raise await self._missing(row, step)
-                    if not final:
+                if not _is_past(row, step):
+                    if await self._notifier.wait(changed, deadline.remaining_s()):
                         continue
-                else:
-                    body = _unsealed(row, step)
+                    return _unsealed(row, step)
+                # The row may be younger than the first look, so one more look decides.
+                body, final = await self._ledger.stored(episode, step)
+                if body is None:
+                    raise await self._missing(row, step)
+                if not final:
+                    continue
             if final or not await self._notifier.wait(changed, deadline.remaining_s()):
                 return body
 

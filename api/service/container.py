@@ -75,7 +75,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that a route may use."""
+    """All parts; a route gets those that it uses from `api.http.dependencies`."""
 
     settings: Settings
     keys: Keys
@@ -142,27 +142,21 @@ class Parts:
         crew = Crew(settings.workers, limits)
         log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
         signer, audits = Signer.load(settings), Audits(database)
-        removal, answers, arrivals = (
-            Removal(database, signer, notifier),
-            Answers(database),
-            Arrivals(database),
-        )
+        removal = Removal(database, signer, notifier)
+        answers, arrivals = Answers(database), Arrivals(database)
         followers = Followers(notifier)
         segments = StoredSegments(database)
         streams = Streams(
             segments, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s
         )
         outlines = Outlines(segments)
-        runner, together = uuid.uuid4().hex, SharedTransaction(database)
-        escalations, verdicts = (
-            Escalations(database, together, runner),
-            Verdicts(database, together),
-        )
-        opinions, readings = Opinions(together, database.embedded, runner), Readings(segments)
-        sandboxes, leases = (
-            Sandboxes(database),
-            Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS),
-        )
+        runner, transaction = uuid.uuid4().hex, SharedTransaction(database)
+        escalations = Escalations(database, transaction, runner)
+        verdicts = Verdicts(database, transaction)
+        opinions = Opinions(transaction, database.embedded, runner)
+        readings = Readings(segments)
+        sandboxes = Sandboxes(database)
+        leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
         watch = Watch(
             sandboxes,
             leases,
@@ -275,7 +269,7 @@ class Parts:
                 "This service signs no checkpoints and deletes nothing.", why=self.owner.foreign
             )
             self.removal.refuse(self.owner.foreign)
-        label = FIRST[0 if self.settings.admin_token else 1]
+        label = FIRST[0] if self.settings.admin_token else FIRST[1]
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)
         await self.arrivals.adopt()
         if self.broadcast is not None:
@@ -288,7 +282,7 @@ class Parts:
         await self.watch.start()
 
     async def stop(self) -> None:
-        """Answer those who wait, then let go of the database."""
+        """Answer those who wait, end the background work, then close the database."""
         self.notifier.stop()
         await self.checkpointer.stop()
         await self.rescorer.stop()

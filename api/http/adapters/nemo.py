@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from api.core.errors import InvalidError, ProblemError, UnavailableError
 from api.http.adapters.sessions import COOKIE, remember, remembered
 from api.http.adapters.shared import asked_of, clean, described, value_of
+from api.http.dependencies import CommandsPart, ScorerPart, TurnsPart
 from api.http.describe import problems
 from api.http.support import READ, TRAINER, answer, caller, parsed, parts_of, read_body
 from api.scoring.reference import Reference, reference_of
@@ -52,12 +53,13 @@ async def _received(request: Request, scopes: frozenset[str] = READ) -> tuple[st
 
 
 def _reference_of(request: Request, body: dict[str, Any]) -> Reference:
-    row = {
-        name: value
-        for name, value in body.items()
-        if name not in ("response", "responses_create_params")
-    }
-    return remembered(request) or reference_of(_ours(row))
+    return remembered(request) or reference_of(_ours(_row_of(body)))
+
+
+def _row_of(body: dict[str, Any]) -> dict[str, Any]:
+    """The data set's row in a body, without what the policy was asked and answered."""
+    others = ("response", "responses_create_params")
+    return {name: value for name, value in body.items() if name not in others}
 
 
 def _ours(row: dict[str, Any]) -> dict[str, Any]:
@@ -70,12 +72,12 @@ def _ours(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @dialect.post("/seed_session", summary="NeMo Gym: begin a rollout", **_POST)
-async def seed_session(request: Request) -> Response:
+async def seed_session(request: Request, turns: TurnsPart) -> Response:
     """Bind the rollout, by a cookie, to the episode or task that its row names; the same again
     changes nothing."""
     tenant, body = await _received(request)
     where = reference_of(_ours(body))
-    await parts_of(request).turns.check_exists(tenant, where)
+    await turns.check_exists(tenant, where)
     session = body.get("resources_session_id")
     response = answer({} if session is None else {"resources_session_id": session})
     remember(request, response, where)
@@ -83,23 +85,23 @@ async def seed_session(request: Request) -> Response:
 
 
 @dialect.post("/verify", summary="NeMo Gym: score a rollout", **_POST)
-async def verify(request: Request) -> Response:
+async def verify(request: Request, scorer: ScorerPart) -> Response:
     """The row and the response again, with `reward`; `mask_sample` and a failure where nobody can
     know it."""
     tenant, body = await _received(request)
-    asked = asked_of(request)
+    options = asked_of(request)
     if body.get("response") is None:
         raise InvalidError("response: got none, wanted an object of OpenAI's Responses")
     try:
         sample = Sample(_reference_of(request, body), clean(response_text(body["response"])))
-        found: Score | ProblemError = await parts_of(request).scorer.score(
-            tenant, sample, asked.folding, asked.deadline
+        outcome: Score | ProblemError = await scorer.score(
+            tenant, sample, options.folding, options.deadline
         )
     except InvalidError:
         raise
     except ProblemError as problem:
-        found = problem
-    return answer({**body, **_verdict(request, found, asked.fallback)})
+        outcome = problem
+    return answer({**body, **_verdict(request, outcome, options.fallback)})
 
 
 def _verdict(
@@ -150,15 +152,11 @@ def _masked(
 
 
 @dialect.post("/reset", summary="NeMo Gym: begin a rollout of steps", **_POST)
-async def reset(request: Request) -> Response:
+async def reset(request: Request, turns: TurnsPart) -> Response:
     """The task's instruction; the first step begins, or the one that runs is taken up."""
     tenant, body = await _received(request, TRAINER)
-    where = reference_of(
-        _ours({k: v for k, v in body.items() if k not in ("response", "responses_create_params")})
-    )
-    instruction, step = await parts_of(request).turns.begin(
-        tenant, where, asked_of(request).deadline
-    )
+    where = reference_of(_ours(_row_of(body)))
+    instruction, step = await turns.begin(tenant, where, asked_of(request).deadline)
     info = {"episode_id": where.episode, "task_id": where.task, "step": step}
     info |= {"supports_step_idempotency": True, "supports_explicit_close": True}
     response = answer({"observation": instruction, "info": info})
@@ -167,43 +165,40 @@ async def reset(request: Request) -> Response:
 
 
 @dialect.post("/step", summary="NeMo Gym: a step's reward", **_POST)
-async def step(request: Request) -> Response:
+async def step(request: Request, turns: TurnsPart) -> Response:
     """The reward of the step that ends with this response. The same request again gives the same
     answer."""
     tenant, body = await _received(request, TRAINER)
-    asked = asked_of(request)
+    options = asked_of(request)
     where = remembered(request)
     if where is None:
         raise InvalidError(f"cookie: got no {COOKIE}; wanted the one that /reset set")
     spoken = body.get("response") or {}
     final = where.episode is None or not calls_tools(spoken)
     text = clean(response_text(spoken)) if final else None
-    turn = await parts_of(request).turns.end(
-        tenant, where, where.step or 0, text, final, asked.deadline
-    )
+    turn = await turns.end(tenant, where, where.step or 0, text, final, options.deadline)
     # This dialect can't leave a step out: what is not known is the configured fall-back, else a
     # 503.
     paid = {
-        "reward": value_of(turn.score, asked),
+        "reward": value_of(turn.score, options),
         "terminated": turn.next_step is None,
         "truncated": False,
     }
     response = answer({"observation": None, **paid, "info": turn.score.document()})
     if turn.next_step is not None:
-        remember(
-            request, response, Reference(where.episode, turn.next_step, where.task, where.version)
-        )
+        following = Reference(where.episode, turn.next_step, where.task, where.version)
+        remember(request, response, following)
     return response
 
 
 @dialect.post("/close", summary="NeMo Gym: end a rollout of steps", **_POST)
-async def close(request: Request) -> Response:
+async def close(request: Request, turns: TurnsPart, commands: CommandsPart) -> Response:
     """Close what /reset opened, if it still is open; closing again changes nothing."""
     tenant, _ = await _received(request, TRAINER)
     where = remembered(request)
     if where is not None and where.episode is not None:
-        await parts_of(request).turns.check_exists(tenant, where)
-        await parts_of(request).commands.close(where.episode, "the rollout ended")
+        await turns.check_exists(tenant, where)
+        await commands.close(where.episode, "the rollout ended")
     response = answer({})
     response.delete_cookie(COOKIE)
     return response

@@ -19,10 +19,11 @@ from api.core.errors import InvalidError, ProblemError, UnavailableError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.adapters.shared import clean
-from api.http.support import TRAINER, allowed, answer, authenticate, invalid
+from api.http.support import TRAINER, Authentication, allowed, answer, authenticate, invalid
 from api.scoring.fold import Folding
 from api.scoring.reference import Reference, reference_of
-from api.scoring.scorer import Sample
+from api.scoring.scorer import Sample, Scorer
+from api.scoring.turns import Turns
 from api.service.container import Parts
 
 router = APIRouter(prefix="/openenv", tags=["adapters"])
@@ -60,8 +61,8 @@ class State(BaseModel):
 class Session:
     """One socket's rollout."""
 
-    def __init__(self, parts: Parts, tenant: str) -> None:
-        self._parts, self._tenant = parts, tenant
+    def __init__(self, turns: Turns, scorer: Scorer, tenant: str) -> None:
+        self._turns, self._scorer, self._tenant = turns, scorer, tenant
         self._where: Reference | None = None
         self._instruction = ""
         self._step: int | None = None
@@ -90,7 +91,7 @@ class Session:
 
     async def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
         self._where = reference_of(data)
-        self._instruction, self._step = await self._parts.turns.begin(
+        self._instruction, self._step = await self._turns.begin(
             self._tenant, self._where, Deadline(WAIT_MS)
         )
         self._steps = 0
@@ -107,14 +108,12 @@ class Session:
                     "action.step: wanted a session that was reset with an episode_id"
                 )
             sample = Sample(Reference(self._where.episode, action.step))
-            score = await self._parts.scorer.score(
-                self._tenant, sample, Folding(), Deadline(WAIT_MS)
-            )
+            score = await self._scorer.score(self._tenant, sample, Folding(), Deadline(WAIT_MS))
         elif self._step is None:
             raise InvalidError("step: the episode is over; wanted reset", code="SESSION_ERROR")
         else:
             text = None if action.answer is None else clean(action.answer)
-            turn = await self._parts.turns.end(
+            turn = await self._turns.end(
                 self._tenant, self._where, self._step, text, text is not None, Deadline(WAIT_MS)
             )
             score, self._step = turn.score, turn.next_step
@@ -156,7 +155,7 @@ async def session(socket: WebSocket) -> None:
     parts: Parts = socket.app.state.parts
     await socket.accept()
     try:
-        rollout = Session(parts, await _trainer(parts, socket))
+        rollout = Session(parts.turns, parts.scorer, await _trainer(parts, socket))
     except ProblemError as problem:
         await _send(socket, _error(problem))
         await socket.close(1008)
@@ -179,12 +178,11 @@ async def session(socket: WebSocket) -> None:
         pass
 
 
-async def _trainer(parts: Parts, socket: WebSocket) -> str:
+async def _trainer(parts: Authentication, socket: WebSocket) -> str:
     """The tenant for whom the socket trains. Raises `UnauthorizedError`, `TooManyError`,
     `ForbiddenError`."""
-    return allowed(
-        await authenticate(parts, socket.headers.get("authorization", "")), TRAINER
-    ).tenant
+    principal = await authenticate(parts, socket.headers.get("authorization", ""))
+    return allowed(principal, TRAINER).tenant
 
 
 async def _receive(socket: WebSocket) -> dict[str, Any] | None:

@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.core.errors import InvalidError
 from api.http.adapters.shared import asked_of, clean, described, sample_of, value_of
+from api.http.dependencies import LimitsPart, ScorerPart
 from api.http.describe import problems
-from api.http.support import READ, answer, caller, parsed, parts_of, read_body
+from api.http.support import READ, answer, caller, parsed, read_body
 from api.scoring.score import Score
 
 router = APIRouter(tags=["adapters"])
@@ -54,12 +55,11 @@ class Scores(BaseModel):
     responses={200: {"model": Scores}, **problems(401, 403, 404, 413, 422)},
     openapi_extra=described(ScoreQuery),
 )
-async def score(request: Request) -> Response:
+async def score(request: Request, limits: LimitsPart, scorer: ScorerPart) -> Response:
     """Score each text by what its label names. What is not known is `?fallback=`, else 503."""
     who = await caller(request, READ)
-    parts = parts_of(request)
     options = asked_of(request)
-    body = parsed(ScoreQuery, await read_body(request, parts.settings.limits.body_bytes))
+    body = parsed(ScoreQuery, await read_body(request, limits.body_bytes))
     if len(body.query) != len(body.labels) or len(body.prompts) not in (0, len(body.query)):
         sizes = f"{len(body.query)} query, {len(body.prompts)} prompts, {len(body.labels)} labels"
         raise InvalidError(f"query: got {sizes}; wanted lists of one length")
@@ -68,7 +68,7 @@ async def score(request: Request) -> Response:
         sample_of(label, _completion_of(text, prompt))
         for text, prompt, label in zip(body.query, prompts, body.labels, strict=True)
     ]
-    outcomes = await parts.scorer.score_all(who.tenant, samples, options.folding, options.deadline)
+    outcomes = await scorer.score_all(who.tenant, samples, options.folding, options.deadline)
     rewards = [value_of(outcome, options) for outcome in outcomes]
     logs = _logs_of([outcome for outcome in outcomes if isinstance(outcome, Score)])
     scores = [min(1.0, max(0.0, reward)) for reward in rewards]

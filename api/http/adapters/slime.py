@@ -9,8 +9,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from api.http.adapters.shared import asked_of, described, sample_of, value_of
+from api.http.dependencies import LimitsPart, ScorerPart
 from api.http.describe import problems
-from api.http.support import READ, answer, caller, parsed, parts_of, read_body
+from api.http.support import READ, answer, caller, parsed, read_body
 from api.scoring.score import Score
 
 router = APIRouter(tags=["adapters"])
@@ -41,16 +42,16 @@ class RmQuery(BaseModel):
     responses={200: {"model": float | Score}, **problems(401, 403, 404, 413, 422)},
     openapi_extra=described(RmQuery, DETAIL),
 )
-async def score(request: Request) -> Response:
+async def score(request: Request, limits: LimitsPart, scorer: ScorerPart) -> Response:
     """The reward as a bare number; with `?detail=1` an object, for `--reward-key reward`."""
     who = await caller(request, READ)
-    parts = parts_of(request)
-    asked = asked_of(request)
-    body = parsed(RmQuery, await read_body(request, parts.settings.limits.body_bytes))
+    options = asked_of(request)
+    body = parsed(RmQuery, await read_body(request, limits.body_bytes))
     samples = [sample_of(body.label, body.response)]
-    found = (await parts.scorer.score_all(who.tenant, samples, asked.folding, asked.deadline))[0]
-    value = value_of(found, asked)
+    outcomes = await scorer.score_all(who.tenant, samples, options.folding, options.deadline)
+    outcome = outcomes[0]
+    value = value_of(outcome, options)
     if request.query_params.get("detail", "0") in ("", "0"):
         return answer(value)
-    assert not isinstance(found, Exception)
-    return answer({**found.document(), "reward": value})
+    assert not isinstance(outcome, Exception)
+    return answer({**outcome.document(), "reward": value})
