@@ -24,12 +24,12 @@ class Counting:
         self._reader: FactReader | None = FactReader()
 
     def read(self, frame: bytes) -> None:
-        """One stored segment. Raises `zstandard.ZstdError`."""
+        """Count a stored segment's frame. Raises `zstandard.ZstdError`."""
         text = zstandard.decompress(frame)
         self._count(lambda reader: reader.read(text))
 
     def finish(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
-        """The facts, or None."""
+        """Return the facts, with these rewards; None where it can't be counted."""
         return self._count(lambda reader: reader.finish(rewards))
 
     def _count(self, work: Callable[[FactReader], Counted]) -> Counted | None:

@@ -27,7 +27,7 @@ class Delivery(Protocol):
     """Where checkpoints go."""
 
     async def send(self, note: str) -> None:
-        """Deliver one note. Raises `DeliveryError`."""
+        """Deliver one note; it is safe once this returns. Raises `DeliveryError`."""
 
     async def close(self) -> None:
         """Let go of what is held."""
@@ -40,14 +40,14 @@ class ToFile:
         self._path = path
 
     async def send(self, note: str) -> None:
-        """Append the note."""
+        """Append the note to the file, flushed to the disk."""
         try:
             await asyncio.to_thread(self._append, f"{note}\n".encode())
         except OSError as error:
             raise DeliveryError(f"{self._path}: {error.strerror}") from error
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no file is open between notes."""
 
     def _append(self, data: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class ToUrl:
         )
 
     async def send(self, note: str) -> None:
-        """POST the note."""
+        """POST the note. Raises `DeliveryError` for any answer but 2xx."""
         headers = {"content-type": "text/plain; charset=utf-8"}
         try:
             answer = await self._client.post(self._url, content=note.encode(), headers=headers)
@@ -90,7 +90,7 @@ class ToUrl:
             raise DeliveryError(f"{self._said}: answered {answer.status_code}, wanted 2xx")
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections that are kept open."""
         await self._client.aclose()
 
 

@@ -49,6 +49,6 @@ class Judged:
         events.append(event)
 
     def unasked_decisions(self) -> Iterable[Difference]:
-        """Decisions about what nobody asked."""
+        """Differences of recorded decisions about steps that nobody asked about."""
         for step in self.recorded.decided:
             yield Difference(self._episode, f"decision of step {step}", "one", "none, by the log")

@@ -51,7 +51,7 @@ class Checkpoint:
     root: bytes
 
     def text(self) -> str:
-        """What is signed."""
+        """Render the text that is signed: origin, size, root."""
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
 
 
@@ -63,7 +63,7 @@ class PublicKey:
     key: bytes
 
     def text(self) -> str:
-        """signed-note's line for it."""
+        """The key as signed-note writes it: name, hash and key."""
         encoded_key = base64.b64encode(_ED25519 + self.key).decode()
         return f"{self.name}+{key_hash(self.name, self.key).hex()}+{encoded_key}"
 

@@ -28,17 +28,17 @@ def _template() -> Template:
 
 
 def part(value: float | None) -> str:
-    """A rate in percent."""
+    """Render a rate from 0 to 1 in percent."""
     return "not known" if value is None else f"{value:.1%}"
 
 
 def number(value: float | None) -> str:
-    """A number, short."""
+    """Render a number with few digits."""
     return "not known" if value is None else f"{value:.4g}"
 
 
 def as_report_text(report: Mapping[str, Any]) -> str:
-    """The same report, plain."""
+    """Render a report as plain text."""
     return "\n".join(_lines(report))
 
 

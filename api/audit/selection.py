@@ -46,7 +46,7 @@ class AuditSelection:
             yield row, orjson.loads(row.labels)
 
     def to_json(self) -> dict[str, str]:
-        """What was asked for."""
+        """Return the conditions that were given, by name."""
         names = ("task", "status", "label", "since", "until")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 

@@ -94,5 +94,5 @@ def statement(
 
 
 def encoded(said: dict[str, Any]) -> bytes:
-    """The leaf's bytes."""
+    """Encode a statement as the canonical bytes of its leaf."""
     return canonical(said)

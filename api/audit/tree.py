@@ -46,7 +46,7 @@ class Tree:
         return b"".join(self.full)
 
     def add(self, data: bytes) -> None:
-        """One more leaf."""
+        """Add a leaf with this content on the right."""
         grown = leaf_hash(data)
         size = self.size
         while size & 1:

@@ -69,7 +69,7 @@ class Rates:
         )
 
     def appended(self, who: Principal, size: int) -> None:
-        """Count ``size`` bytes."""
+        """Count ``size`` bytes that the token appended."""
         if self._limits.bytes_per_s:
             self._bytes.take(who.id, size, self._limits.bytes_per_s)
 

@@ -40,7 +40,7 @@ _SELECTED = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned audit`."""
     commands = parser.add_subparsers(dest="audit_command", required=True, metavar="COMMAND")
     explain = commands.add_parser(
         "explain", help="why a step was worth what it was, down to the events"

@@ -26,7 +26,7 @@ from api.tasks.store import Tasks
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned db`."""
     commands = parser.add_subparsers(dest="db_command", required=True, metavar="COMMAND")
     for name, says in (
         ("upgrade", "apply what is missing"),

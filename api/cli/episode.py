@@ -17,7 +17,7 @@ from api.core.settings import Settings
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned episode`."""
     commands = parser.add_subparsers(dest="episode_command", required=True, metavar="COMMAND")
     opening = commands.add_parser("open", help="open an episode of a registered task")
     opening.add_argument("task", metavar="TASK_ID")

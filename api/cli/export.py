@@ -21,7 +21,7 @@ from detectors.engine.attribution import Credit
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned export`."""
     add_corpus(parser)
     parser.add_argument(
         "--task",

@@ -28,7 +28,7 @@ MAX_NAME = 100
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned recording`."""
     commands = parser.add_subparsers(dest="recording_command", required=True, metavar="COMMAND")
     show = commands.add_parser("show", help="the events as lines, and what they come to")
     show.add_argument(

@@ -25,7 +25,7 @@ PLUGINS_WHEN_ASKED_FOR = True
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned replay`."""
     parser.add_argument("recording", type=Path, metavar="RECORDING")
     parser.add_argument(
         "--task", type=Path, required=True, metavar="FILE", help="the task file to score it by"
@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay and print."""
+    """Replay the recording and print its rewards; return the exit code."""
     try:
         ruleset = _ruleset(args.task, overrides(args.set))
         playback = play(args.recording, ruleset)

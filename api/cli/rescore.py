@@ -43,7 +43,7 @@ _STAGES = ("MILESTONED_MODEL", "MILESTONED_JUDGE")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned rescore`."""
     parser.epilog = (
         "exit codes: 0 nothing changed; 1 something did; 2 something could not be scored, or was"
         " not asked right"

@@ -41,7 +41,7 @@ WORKERS, MAX_WORKERS = 4, 64
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned serve`."""
     add_store(parser)
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: loopback)"

@@ -11,7 +11,7 @@ from detectors.model.types import Budget
 
 
 def add_stages(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Declare the arguments."""
+    """Declare the arguments for reward model and judges."""
     default = StageSettings()
     parser.add_argument(
         "--model",
@@ -57,7 +57,7 @@ def add_stages(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
 
 
 def stage_settings(args: argparse.Namespace) -> StageSettings:
-    """What was said."""
+    """Read the stage settings from the parsed arguments."""
     return StageSettings(
         args.model, tuple(args.judge), args.stage_calls, args.stage_lease_s, together(args.budget)
     )

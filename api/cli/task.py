@@ -30,7 +30,7 @@ TEMPLATE = Path(__file__).with_name("new_task.yaml")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned task`."""
     commands = parser.add_subparsers(dest="task_command", required=True, metavar="COMMAND")
     new = commands.add_parser("new", help="write a task file to begin with")
     new.add_argument("file", type=Path, metavar="FILE", help="one that does not exist yet")

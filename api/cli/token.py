@@ -16,7 +16,7 @@ from api.db.migrate import upgrade
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `milestoned token`."""
     commands = parser.add_subparsers(dest="token_command", required=True, metavar="COMMAND")
     create = commands.add_parser("create", help="print a new token, this once")
     create.add_argument("scope", choices=MADE)

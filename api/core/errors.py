@@ -38,7 +38,7 @@ class ProblemError(Exception):
         return (type(self).__doc__ or "").strip().splitlines()[0].rstrip(".")
 
     def document(self) -> dict[str, Any]:
-        """The problem document."""
+        """The RFC 9457 problem document, extension members included."""
         head = {
             "type": f"urn:milestoned:problem:{self.slug}",
             "title": self.title,
@@ -47,7 +47,7 @@ class ProblemError(Exception):
         return {**head, "detail": self.detail, **self.more}
 
     def body(self) -> bytes:
-        """The problem document, encoded."""
+        """Encode the problem document as JSON bytes."""
         return orjson.dumps(self.document(), default=str)
 
 

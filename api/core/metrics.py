@@ -126,7 +126,7 @@ class Metrics:
             self._cache_limits.labels(name).set(cache.max_bytes)
 
     def appended(self, events: int, sealed: Sequence[str], milestones: int) -> None:
-        """Count one segment."""
+        """Count an appended segment by its events, sealed statuses and milestones."""
         self.segments.inc()
         self.events.inc(events)
         self.milestones.inc(milestones)
@@ -140,5 +140,5 @@ class Metrics:
         self.queued.set(queued)
 
     def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """Render all metrics in Prometheus' text form."""
         return generate_latest(self.registry)

@@ -49,7 +49,7 @@ class Deadline:
         self._at = time.monotonic() + wait_ms / 1000
 
     def remaining_s(self) -> float:
-        """Seconds left, never negative."""
+        """Return the seconds left, 0 once it has passed."""
         return max(0.0, self._at - time.monotonic())
 
 

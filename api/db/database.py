@@ -102,7 +102,7 @@ class Database:
     async def all(
         self, statement: Executable, values: Mapping[str, Any] | None = None
     ) -> Sequence[Any]:
-        """All rows of one SELECT."""
+        """Return all rows of one SELECT, in memory."""
         with translated():
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).all()

@@ -26,12 +26,12 @@ def label_text(value: Any) -> str:
 
 
 def label_key(name: str, value: str) -> str:
-    """The key of a label."""
+    """Digest a label's name and value into its key."""
     return sha256(canonical(["label", name, value]))[:32]
 
 
 def finding_key(finding: Finding) -> str:
-    """The key of a finding."""
+    """Digest a finding's name into its key."""
     return sha256(canonical(["finding", finding]))[:32]
 
 

@@ -45,7 +45,7 @@ def day_of(episode: str) -> date | None:
 
 
 def today() -> date:
-    """The day in UTC."""
+    """Return the date that it is now in UTC."""
     return datetime.now(UTC).date()
 
 

@@ -59,7 +59,7 @@ def body(content: dict[str, Any], required: bool = True) -> dict[str, Any]:
 
 
 def keyed(extra: dict[str, Any]) -> dict[str, Any]:
-    """The same, with Idempotency-Key."""
+    """Add the header Idempotency-Key to a route's OpenAPI members."""
     return {**extra, "parameters": [*extra.get("parameters", []), _KEY]}
 
 

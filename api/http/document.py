@@ -14,7 +14,7 @@ class Documented(FastAPI):
     """An application whose document can be followed."""
 
     def openapi(self) -> dict[str, Any]:
-        """The document, made once."""
+        """Return the OpenAPI document, made at the first call."""
         if self.openapi_schema is None:
             document = super().openapi()
             for item in document["paths"].values():

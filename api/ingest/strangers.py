@@ -32,7 +32,7 @@ class Strangers:
         self._database, self._tasks = database, tasks
 
     async def count(self) -> int:
-        """How many are not closed."""
+        """Count the ones that are not closed yet."""
         return sum(row.many for row in await self._strange(await self._database.all(_NOT_OVER)))
 
     async def closing(self) -> list[str]:

@@ -52,7 +52,7 @@ class Broadcast:
             await asyncio.wait_for(listening.wait(), AGAIN_S)
 
     async def stop(self) -> None:
-        """Listen no more."""
+        """Close the connection and return once it is closed."""
         await background.end(self._task)
 
     def _send(self, topic: Topic) -> None:

@@ -91,7 +91,7 @@ class Follower:
         return await asyncio.to_thread(_last_at, bytes(rows[0].frame)) if rows else None
 
     async def events(self, episode: str) -> AsyncIterator[Event]:
-        """Every event so far."""
+        """Every event that is stored so far, in order."""
         async for frame in self._segments.frames(episode):
             for event in decoded(frame):
                 yield event

@@ -72,7 +72,7 @@ class Changes:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All that each brings."""
+        """The columns that each change gives values for."""
         return (*self.key, *self.sets)
 
 

@@ -48,7 +48,7 @@ def stored_rewards(rules: Ruleset, outcome: EngineResult) -> list[Reward]:
 
 
 def reward_rows(sealed: Iterable[Reward]) -> list[dict[str, Any]]:
-    """Rows of newly sealed rewards."""
+    """Make the ledger's rows of newly sealed rewards."""
     return [
         {
             "episode": r.episode,

@@ -77,13 +77,13 @@ class ScoredPlayback:
         self._baseline: list[Milestone] = []
 
     def take(self, segment: Segment) -> None:
-        """The next segment."""
+        """Play the next segment of the log."""
         outcome = self._playback.take(segment.events)
         self._baseline.extend(m for m in outcome.milestones if m.baseline)
         self._head = segment.digest
 
     def summary(self) -> Result:
-        """The result without its lists."""
+        """Return the result so far without rewards and milestones."""
         engine = self._playback.engine
         rules = engine.ruleset
         return {
@@ -99,7 +99,7 @@ class ScoredPlayback:
         }
 
     def result(self) -> Result:
-        """All of it."""
+        """Return the result so far, rewards and baseline milestones included."""
         return {
             **self.summary(),
             "rewards": [reward_to_json(reward) for reward in self._playback.rewards],

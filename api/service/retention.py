@@ -46,7 +46,7 @@ class Upkeep:
         )
 
     async def once(self) -> None:
-        """Do all of it once."""
+        """Do all upkeep once. Raises `UnavailableError`."""
         await self._partitions.ahead()
         await self._answers.forget(self._keys_kept_days)
         await self._arrivals.trim()

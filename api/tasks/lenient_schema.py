@@ -75,7 +75,7 @@ def addresses() -> Schema:
 
 
 def content() -> Schema:
-    """Facts of a body."""
+    """The schema of a list of facts about a body."""
     text: Schema = {"type": "string"}
     facts = [
         _closed({name: schema, "is": _PART}, name, "is")

@@ -30,7 +30,7 @@ class Problem:
         return f"{where}{self.path}: got {self.value}, wanted {self.wanted}"
 
     def to_json(self) -> dict[str, Any]:
-        """As the wire has it."""
+        """Return the problem as the wire has it."""
         return {"path": self.path, "line": self.line, "value": self.value, "wanted": self.wanted}
 
 
