@@ -15,6 +15,7 @@ from api.audit.facts import of_rules
 from api.audit.statement import episode_origin
 from api.audit.store import Audits
 from api.core.errors import NotFoundError
+from api.episodes.rows import EpisodeRow
 from api.log.reader import decoded, event_to_json
 from api.rewards.ledger import Ledger
 from api.rewards.rendering import number_in_words
@@ -89,7 +90,7 @@ class Explainer:
             if row.step == step
         ]
 
-    async def _opened(self, row: Any) -> dict[str, Any]:
+    async def _opened(self, row: EpisodeRow) -> dict[str, Any]:
         opener: dict[str, Any] | None = {"id": row.opened_by} if row.opened_by else None
         token = await self._audits.opener(row.opened_by)
         if token is not None:

@@ -17,6 +17,7 @@ from api.audit.store import Audits
 from api.core.errors import ProblemError
 from api.core.frames import read_segment
 from api.core.settings import Limits
+from api.episodes.rows import EpisodeRow
 from api.ingest.advance import marks
 from api.rewards.ledger_rows import milestone_rows, reward_rows
 from detectors.engine.engine import Engine
@@ -43,7 +44,7 @@ class _Comparisons(NamedTuple):
 class Replaying:
     """One episode's row, recomputed."""
 
-    def __init__(self, audits: Audits, limits: Limits, row: Any) -> None:
+    def __init__(self, audits: Audits, limits: Limits, row: EpisodeRow) -> None:
         self._audits, self._limits, self._row = audits, limits, row
         self._id = str(row.id)
         self._engine: Engine | None = None

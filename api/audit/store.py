@@ -15,6 +15,7 @@ from api.auth.tables import tokens
 from api.db.database import Database, now
 from api.episodes import tombstones
 from api.episodes.label_index import Finding, has_mark, mark_found
+from api.episodes.rows import EpisodeRow, TombstoneRow
 from api.episodes.tables import closings, episode_marks, episodes
 from api.episodes.tables import tombstones as tombstones_table
 from api.ingest.tables import engine_states
@@ -98,9 +99,10 @@ class Audits:
 
     # -- what verification and explanations read
 
-    async def episode(self, episode: str) -> Any:
+    async def episode(self, episode: str) -> EpisodeRow | None:
         """Return the row of the episode with this id, or None."""
-        return await self._database.first(_EPISODE, {"episode": episode})
+        row: EpisodeRow | None = await self._database.first(_EPISODE, {"episode": episode})
+        return row
 
     async def episode_rows(
         self, mark: str | None = None, newest: int | None = None, **wanted: str | None
@@ -127,7 +129,7 @@ class Audits:
         """The episodes that were signed last, with their facts."""
         return await self._database.all(_NEWEST, {"count": count})
 
-    async def tombstone(self, episode: str) -> Any:
+    async def tombstone(self, episode: str) -> TombstoneRow | None:
         """The tombstone of a deleted episode, or None."""
         return await tombstones.find(self._database, episode)
 

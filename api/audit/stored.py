@@ -19,6 +19,7 @@ from api.audit.statement import episode_of, log_origin
 from api.audit.store import Audits
 from api.audit.tree import Tree
 from api.episodes.label_index import finding_key, label_rows
+from api.episodes.rows import EpisodeRow
 from api.episodes.tombstones import is_genuine
 from api.rewards.ledger import Ledger
 from detectors.model.codec import sha256
@@ -37,7 +38,7 @@ def parsed(body: bytes) -> dict[str, Any]:
 
 
 async def derived(
-    audits: Audits, ledger: Ledger, row: Any, replaying: Replaying
+    audits: Audits, ledger: Ledger, row: EpisodeRow, replaying: Replaying
 ) -> AsyncIterator[Difference]:
     """What reports count of an episode and what lists find it by, counted again from its log and
     its rewards."""

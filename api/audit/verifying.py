@@ -9,7 +9,6 @@ database.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
 
 from api.audit.difference import Difference, differs, format_value
 from api.audit.judging import chain_head
@@ -27,6 +26,7 @@ from api.audit.store import Audits
 from api.audit.stored import checkpoints, derived, parsed, stored_tree, tasks, tombstones
 from api.audit.tree import Tree
 from api.core.settings import Limits
+from api.episodes.rows import EpisodeRow
 from api.episodes.tombstones import is_genuine
 from api.rewards.ledger import Ledger
 
@@ -106,7 +106,7 @@ class Verifier:
         async for one in self._verify_tombstone(episode) if row is None else self.of_row(row):
             yield one
 
-    async def of_row(self, row: Any) -> AsyncIterator[Difference]:
+    async def of_row(self, row: EpisodeRow) -> AsyncIterator[Difference]:
         """One stored episode: recomputed, then against what was signed."""
         replaying = Replaying(self._audits, self._limits, row)
         async for one in replaying.differences():
@@ -123,7 +123,7 @@ class Verifier:
             async for one in derived(self._audits, self._ledger, row, replaying):
                 yield one
 
-    async def _heads(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
+    async def _heads(self, row: EpisodeRow, head: Checkpoint) -> AsyncIterator[Difference]:
         """The signed heads of one episode, in the database and outside."""
         # Asked first: what is signed meanwhile is no finding.
         is_queued = await self._audits.queued(row.id)
@@ -145,7 +145,7 @@ class Verifier:
         if not notes and row.status == "closed" and not is_queued:
             yield Difference(row.id, "checkpoint", "none", "one: the episode is closed")
 
-    async def _statement(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
+    async def _statement(self, row: EpisodeRow, head: Checkpoint) -> AsyncIterator[Difference]:
         """The statement that was signed when the episode was closed."""
         is_queued = await self._audits.queued(row.id)
         leaf = await self._audits.leaf(row.id)

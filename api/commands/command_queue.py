@@ -6,6 +6,7 @@ from typing import Any
 
 from api.commands.store import Commands, Queued
 from api.core.notify import Deadline, Notifier, commands_of, log_of
+from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 
 
@@ -41,7 +42,7 @@ class Channel:
             step = await self._commands.step_at(episode, seq)
         return {"command": queued.number, "step": step, "seq": seq}
 
-    async def closed(self, episode: str, deadline: Deadline) -> Any:
+    async def closed(self, episode: str, deadline: Deadline) -> EpisodeRow:
         """The episode's row once it is closed, or as it is when time is up."""
         while True:
             changed = self._notifier.watch(log_of(episode))

@@ -16,6 +16,7 @@ from api.commands.tables import commands
 from api.core.errors import EpisodeClosedError, KeyReusedError, WrongStepError
 from api.core.notify import Notifier, commands_of
 from api.db.database import Database
+from api.episodes.rows import EpisodeRow
 from api.episodes.store import locked, mark_closing
 from api.log.tables import steps
 from detectors.model.codec import canonical
@@ -169,14 +170,14 @@ class Commands:
         self._notifier.tell(commands_of(episode))
 
 
-def _refuse_closing(row: Any) -> None:
+def _refuse_closing(row: EpisodeRow) -> None:
     if row.status != "open":
         raise EpisodeClosedError(
             f"episode: {row.id} is {row.status}, wanted an open one", through=row.through
         )
 
 
-async def _last_begun(conn: AsyncConnection, row: Any) -> int:
+async def _last_begun(conn: AsyncConnection, row: EpisodeRow) -> int:
     queued = (await conn.execute(_LAST_BEGUN, {"episode": row.id})).scalar()
     return max(-1 if row.step is None else row.step, -1 if queued is None else queued)
 

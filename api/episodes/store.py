@@ -16,6 +16,7 @@ from api.core.keys import Keys
 from api.db.database import Database, now
 from api.episodes.label_index import label_rows
 from api.episodes.partitions import Partitions, today
+from api.episodes.rows import EpisodeRow
 from api.episodes.tables import episode_marks, episodes
 from api.episodes.tombstones import find, gone_error, refuse_deleted
 from api.tasks.store import Opening
@@ -73,7 +74,7 @@ class Episodes:
 
     async def _insert(
         self, row: dict[str, Any], token: dict[str, Any], marks: list[dict[str, str]]
-    ) -> Any:
+    ) -> EpisodeRow | None:
         """Insert all, or give the row that the same intent opened before."""
         async with self._database.write() as conn:
             if row["intent"] is not None:
@@ -110,10 +111,10 @@ class Episodes:
         """Whether it is known without a look that the episode is ``tenant``'s."""
         return self._owners.get(id) == tenant
 
-    async def get(self, id: str) -> Any:
+    async def get(self, id: str) -> EpisodeRow:
         """The row of an episode, whoever's it is: see `owned`. Raises `NotFoundError`,
         `GoneError`."""
-        row = await self._database.first(_ONE, {"id": id})
+        row: EpisodeRow | None = await self._database.first(_ONE, {"id": id})
         if row is None:
             raise await self._absent(None, id)
         return row
@@ -164,7 +165,7 @@ def _row(
     }
 
 
-async def locked(conn: AsyncConnection, id: str) -> Any:
+async def locked(conn: AsyncConnection, id: str) -> EpisodeRow:
     """The row of an episode, nobody else's to change until the transaction ends.
 
     Raises `NotFoundError`, `GoneError`.
@@ -189,7 +190,7 @@ async def mark_closing(conn: AsyncConnection, id: str) -> None:
     )
 
 
-def describe(row: Any) -> dict[str, Any]:
+def describe(row: EpisodeRow) -> dict[str, Any]:
     """An episode as the wire has it."""
     names = (
         "task",

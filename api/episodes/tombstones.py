@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.core.errors import GoneError
 from api.core.signing import Signer, verify
 from api.db.database import Database, now
+from api.episodes.rows import EpisodeRow, TombstoneRow
 from api.episodes.tables import tombstones
 from detectors.model.codec import canonical
 
@@ -29,7 +30,7 @@ _OF_EITHER = select(tombstones).where(
 )
 
 
-def tombstone_row(signer: Signer, episode: Any, reason: str, by: str) -> dict[str, Any]:
+def tombstone_row(signer: Signer, episode: EpisodeRow, reason: str, by: str) -> dict[str, Any]:
     """The tombstone of the episode's row, which ``by`` (a token's id, or a setting) deletes for
     ``reason``."""
     at = now()
@@ -45,7 +46,7 @@ def tombstone_row(signer: Signer, episode: Any, reason: str, by: str) -> dict[st
     return {**kept, "body": body, "signature": signer.sign(PREAMBLE + body), "key": signer.public}
 
 
-def document(row: Any) -> dict[str, Any]:
+def document(row: TombstoneRow) -> dict[str, Any]:
     """A tombstone as the wire has it: the statement, and what proves it."""
     return {
         "tombstone": orjson.loads(row.body),
@@ -54,7 +55,7 @@ def document(row: Any) -> dict[str, Any]:
     }
 
 
-def is_genuine(row: Any, public: bytes) -> bool:
+def is_genuine(row: TombstoneRow, public: bytes) -> bool:
     """Whether the tombstone's statement is about its episode and signed by the key ``public``."""
     body = bytes(row.body)
     return orjson.loads(body).get("episode") == row.episode and verify(
@@ -69,12 +70,13 @@ async def refuse_deleted(conn: AsyncConnection, episode: str, intent: str | None
         raise gone_error(row)
 
 
-async def find(database: Database, episode: str) -> Any:
+async def find(database: Database, episode: str) -> TombstoneRow | None:
     """The tombstone of an episode, or None."""
-    return await database.first(_OF_EPISODE, {"episode": episode})
+    row: TombstoneRow | None = await database.first(_OF_EPISODE, {"episode": episode})
+    return row
 
 
-def gone_error(row: Any) -> GoneError:
+def gone_error(row: TombstoneRow) -> GoneError:
     """The refusal that shows the tombstone."""
     said = document(row)
     statement = said["tombstone"]

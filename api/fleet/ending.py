@@ -19,6 +19,7 @@ import zstandard
 
 from api.commands.store import Commands
 from api.core.errors import ConflictError, CostlySegmentError, RulesetChangedError
+from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.ingest.appender import Log
 from api.log.reader import decoded
@@ -62,13 +63,13 @@ async def end(
                 raise
 
 
-def _frame(row: Any, at: int, said: Sequence[Words]) -> bytes:
+def _frame(row: EpisodeRow, at: int, said: Sequence[Words]) -> bytes:
     numbered = enumerate(said, row.through + 1)
     events = [Event(row.id, seq, source, kind, at, data) for seq, (source, kind, data) in numbered]
     return zstandard.compress(encode_segment(events, row.head))
 
 
-def last_words(row: Any, asked: Sequence[tuple[int, int]], why: str) -> list[Words]:
+def last_words(row: EpisodeRow, asked: Sequence[tuple[int, int]], why: str) -> list[Words]:
     """What the service writes after the last event of the episode's ``row``: (source, kind, data)
     each.
 

@@ -27,6 +27,7 @@ from sqlalchemy.exc import IntegrityError
 from api.core.notify import Notifier, Topic
 from api.db.database import Database, now
 from api.episodes.tables import episodes
+from api.fleet.rows import LeaseRow, SandboxRow
 from api.fleet.store import hand_over, offered
 from api.fleet.tables import leases, sandboxes
 from detectors.model.codec import canonical
@@ -114,7 +115,7 @@ class Leases:
                     return
             after += len(idle)
 
-    async def take(self, sandbox: Any) -> None:
+    async def take(self, sandbox: SandboxRow) -> None:
         """Give the idle ``sandbox`` the oldest episode that waits for one like it, if any does."""
         labels, after = orjson.loads(sandbox.labels), 0
         while waiting := await self._database.all(
@@ -192,10 +193,11 @@ class Leases:
             )
         self._notifier.tell(settled(episode))
 
-    async def find(self, episode: str) -> Any:
+    async def find(self, episode: str) -> LeaseRow | None:
         """The lease with its sandbox's name, address and labels; None where the episode asked for
         none."""
-        return await self._database.first(_OF, {"episode": episode})
+        row: LeaseRow | None = await self._database.first(_OF, {"episode": episode})
+        return row
 
     async def to_end(self) -> list[tuple[str, str]]:
         """Episodes whose sandbox is lost and whose log has no end yet, with the reason."""
@@ -205,7 +207,7 @@ class Leases:
         """Episodes that are to be closed before any sandbox had them."""
         return [row.episode for row in await self._database.all(_TO_CANCEL)]
 
-    async def given_up(self, tenant: str, episode: str) -> dict[str, str] | None:
+    async def given_up(self, tenant: str, episode: str) -> dict[str, str | None] | None:
         """That the episode was ended without its sandbox, and why; None where it was not."""
         row = await self.find(episode)
         if row is None or row.tenant != tenant or row.state != "lost":
@@ -228,12 +230,12 @@ def _fits(selector: Selector, labels: Mapping[str, Any]) -> bool:
     return all(labels.get(name) == value for name, value in selector.items())
 
 
-def untold(row: Any) -> bool:
+def untold(row: LeaseRow) -> bool:
     """Whether the lease has a sandbox whose daemon was not told of it yet."""
     return row.state == "held" and row.held_at is None
 
 
-def describe(row: Any) -> dict[str, Any]:
+def describe(row: LeaseRow) -> dict[str, Any]:
     """A lease as the wire has it."""
     sandbox = None
     if untold(row):

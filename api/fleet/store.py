@@ -18,6 +18,7 @@ from api.core.keys import token_hash
 from api.core.notify import Topic
 from api.db.database import Database, now
 from api.episodes.tables import episodes
+from api.fleet.rows import SandboxRow
 from api.fleet.tables import leases, sandboxes
 from api.log.writer import GroupWriter
 from detectors.model.codec import canonical
@@ -83,7 +84,7 @@ class Sandboxes:
         self._database = database
         self._beats = GroupWriter(database, {"beat": _BEAT})
 
-    async def register(self, tenant: str, new: Newcomer) -> Any:
+    async def register(self, tenant: str, new: Newcomer) -> SandboxRow:
         """The row of the sandbox of that name: new, found again, or taken over from one that is
         gone.
 
@@ -101,7 +102,7 @@ class Sandboxes:
         except IntegrityError:  # another replica registered it in this moment
             return await self._register(tenant, new, facts)
 
-    async def _register(self, tenant: str, new: Newcomer, facts: dict[str, Any]) -> Any:
+    async def _register(self, tenant: str, new: Newcomer, facts: dict[str, Any]) -> SandboxRow:
         async with self._database.write() as conn:
             found = (
                 await conn.execute(_NAMED.with_for_update(), {"tenant": tenant, "name": new.name})
@@ -135,14 +136,14 @@ class Sandboxes:
                 await conn.execute(update(sandboxes).where(sandboxes.c.id == id).values(moved))
             return (await conn.execute(_ONE, {"id": id})).one()
 
-    async def get(self, id: str) -> Any:
+    async def get(self, id: str) -> SandboxRow:
         """The row of a sandbox that was there a moment ago. Raises `NotFoundError`."""
-        row = await self._database.first(_ONE, {"id": id})
+        row: SandboxRow | None = await self._database.first(_ONE, {"id": id})
         if row is None:
             raise NotFoundError(f"sandbox: there is no sandbox {id[:80]}")
         return row
 
-    async def authenticate(self, tenant: str, id: str, instance: str) -> Any:
+    async def authenticate(self, tenant: str, id: str, instance: str) -> SandboxRow:
         """The row, if the caller is its daemon. Raises `NotFoundError`, `ForbiddenError`."""
         row = await self.get(id)
         if row.tenant != tenant:
@@ -153,7 +154,7 @@ class Sandboxes:
             )
         return row
 
-    async def beat(self, row: Any, through: int | None, gaps: Sequence[str]) -> Any:
+    async def beat(self, row: SandboxRow, through: int | None, gaps: Sequence[str]) -> SandboxRow:
         """Note that the daemon of ``row`` is there; the row as it is then. Many beats share one
         commit."""
         said = {"at": now(), "new_through": through, "new_gaps": canonical(list(gaps)).decode()}
@@ -209,11 +210,11 @@ class Sandboxes:
             )
             return str((await conn.execute(_ONE, {"id": id})).one().state)
 
-    async def listed(self, tenant: str, after: str, limit: int) -> Sequence[Any]:
+    async def listed(self, tenant: str, after: str, limit: int) -> Sequence[SandboxRow]:
         """At most ``limit`` sandboxes of the tenant beyond id ``after``."""
         return await self._database.all(_LISTED, {"tenant": tenant, "after": after, "limit": limit})
 
-    async def list_rows(self, tenant: str, limit: int) -> Sequence[Any]:
+    async def list_rows(self, tenant: str, limit: int) -> Sequence[SandboxRow]:
         """At most ``limit`` sandboxes of the tenant: the lost, the busy, the idle, and at last
         those that left."""
         return await self._database.all(_SHOWN, {"tenant": tenant, "limit": limit})
@@ -247,7 +248,7 @@ async def hand_over(conn: AsyncConnection, id: str, episode: str) -> bool:
     return found.rowcount == 1
 
 
-def describe(row: Any) -> dict[str, Any]:
+def describe(row: SandboxRow) -> dict[str, Any]:
     """A sandbox as the wire has it."""
     names = (
         "name",

@@ -17,6 +17,7 @@ from api.episodes.store import Episodes, describe
 from api.fleet import leases
 from api.fleet.leases import Leases
 from api.fleet.readiness import Readiness
+from api.fleet.rows import LeaseRow
 from api.http.dependencies import (
     ChannelPart,
     CommandsPart,
@@ -151,13 +152,14 @@ async def opened(
     return {**document, "sandbox": leases.describe(await _assigned_lease(parts, episode))}
 
 
-async def _assigned_lease(parts: OpeningParts, episode: str) -> Any:
+async def _assigned_lease(parts: OpeningParts, episode: str) -> LeaseRow:
     """Return the episode's lease: where an idle sandbox was found, once its daemon knows, which
     takes a moment."""
     deadline = Deadline(parts.limits.lease_ms)
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
         lease = await parts.leases.find(episode)
+        assert lease is not None
         if not leases.untold(lease):
             return lease
         if not await parts.notifier.wait(changed, deadline.remaining_s()):

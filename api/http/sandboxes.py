@@ -16,6 +16,7 @@ from api.episodes.store import Episodes
 from api.fleet import leases, version_skew
 from api.fleet import store as sandboxes
 from api.fleet.leases import Leases
+from api.fleet.rows import SandboxRow
 from api.fleet.store import Sandboxes
 from api.fleet.watch import Watch
 from api.http.describe import WAIT, problems, query, takes
@@ -124,7 +125,7 @@ async def beat(request: Request, parts: UsedParts) -> Response:
     return answer(await _sandbox_document(parts, row, report.on))
 
 
-async def _wait_for_episode(parts: FleetParts, row: Any, deadline: Deadline) -> Any:
+async def _wait_for_episode(parts: FleetParts, row: SandboxRow, deadline: Deadline) -> SandboxRow:
     """Return the sandbox's row once it has an episode, or as it is when time is up."""
     while row.state == "idle":
         changed = parts.notifier.watch(sandboxes.offered(row.id))
@@ -136,7 +137,7 @@ async def _wait_for_episode(parts: FleetParts, row: Any, deadline: Deadline) -> 
     return row
 
 
-async def _sandbox_document(parts: FleetParts, row: Any, on: str | None) -> dict[str, Any]:
+async def _sandbox_document(parts: FleetParts, row: SandboxRow, on: str | None) -> dict[str, Any]:
     """Answer a sandbox whose daemon works ``on`` an episode with the one it should work on."""
     lease = None
     given_up = None

@@ -25,6 +25,7 @@ from api.live.fanout import Shared
 from api.live.live_subscribers import Followers
 from api.log.arrivals import START, Arrivals, Place
 from api.log.reader import decoded, event_to_json
+from api.log.rows import ArrivalRow
 from api.log.segments import StoredSegments
 from api.rewards.ledger import ASIDE, Ledger
 
@@ -116,7 +117,7 @@ class Streams:
             lambda piece: sum(len(frame.body) + FRAME_BYTES for frame in piece.frames), KEPT_BYTES
         )
         self.decided: Shared[Sequence[int]] = Shared(len, 0)  # asked together, never kept
-        self.pages: Shared[Sequence[Any]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)
+        self.pages: Shared[Sequence[ArrivalRow]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)
         self._deletions = 0
 
     def forget(self) -> None:
@@ -256,7 +257,7 @@ class Streams:
     # -- of all
 
     async def of_all(
-        self, wanted: WatchQuery, place: Place | None, after: int
+        self, query: WatchQuery, place: Place | None, after: int
     ) -> AsyncIterator[bytes]:
         """What comes beyond event ``after`` of the segment at ``place``, and then beyond that;
         None: from now on.
@@ -266,18 +267,18 @@ class Streams:
         """
         newest = await self._arrivals.last()
         if place is not None:
-            async for message in self._resume_all(wanted, place, after, newest):
+            async for message in self._resume_all(query, place, after, newest):
                 yield message
         place = newest if place is None else min(place, newest)
         sent_at = time.monotonic()
         while True:
-            if wanted.kinds & SOON:
-                self._followers.note_all(wanted.tenant)
+            if query.kinds & SOON:
+                self._followers.note_all(query.tenant)
             changed = self._notifier.watch(ANY_LOG)
             rows = await self._page(place, changed)
             for row in rows or ():
                 place = Place(row.xact, row.position)
-                async for message in self._render(wanted, row, 0):
+                async for message in self._render(query, row, 0):
                     sent_at = time.monotonic()
                     yield message
             if rows is None:
@@ -309,7 +310,7 @@ class Streams:
         return place
 
     async def _resume_all(
-        self, wanted: WatchQuery, place: Place, after: int, newest: Place
+        self, query: WatchQuery, place: Place, after: int, newest: Place
     ) -> AsyncIterator[bytes]:
         """Send the rest of the segment at ``place``, or what is lost where it is not kept."""
         next_kept = _next_kept(place, await self._arrivals.first(), newest)
@@ -320,11 +321,11 @@ class Streams:
             return
         for row in await self._page(Place(place.xact, place.position - 1), None) or ():
             if (row.xact, row.position) == place:
-                async for message in self._render(wanted, row, after):
+                async for message in self._render(query, row, after):
                     yield message
 
-    async def _page(self, place: Place, since: asyncio.Event | None) -> Sequence[Any] | None:
-        async def read() -> Sequence[Any] | None:
+    async def _page(self, place: Place, since: asyncio.Event | None) -> Sequence[ArrivalRow] | None:
+        async def read() -> Sequence[ArrivalRow] | None:
             rows = await self._arrivals.list_after(place)
             if not rows and await self._arrivals.unsettled(place):
                 asyncio.get_running_loop().call_later(AGAIN_S, self._notifier.wake, ANY_LOG)
@@ -332,9 +333,9 @@ class Streams:
 
         return await self.pages.get(place, since, read)
 
-    async def _render(self, wanted: WatchQuery, row: Any, after: int) -> AsyncIterator[bytes]:
+    async def _render(self, query: WatchQuery, row: ArrivalRow, after: int) -> AsyncIterator[bytes]:
         labels = orjson.loads(row.labels)
-        if not _is_wanted(wanted, row, labels):
+        if not _is_wanted(query, row, labels):
             return
         frames = await self._frames(row)
         head = orjson.dumps({"episode": row.episode, "task": row.task, "labels": labels})[:-1]
@@ -342,11 +343,11 @@ class Streams:
             # What event `after` earned is sent again: its subscriber may have got the event without
             # it.
             is_new = frame.seq > after or (frame.seq == after and frame.rank > 0)
-            if is_new and frame.name in wanted.kinds:
+            if is_new and frame.name in query.kinds:
                 body = b'%b,"%b":%b}' % (head, frame.name.encode(), frame.body)
                 yield _sent(frame.name, _id(Place(row.xact, row.position), frame.seq), body)
 
-    async def _frames(self, row: Any) -> Sequence[Frame]:
+    async def _frames(self, row: ArrivalRow) -> Sequence[Frame]:
         """What one arrival tells: a segment, or the reward of a step that was decided."""
         if row.first == ASIDE:
             body, _ = await self._ledger.stored(row.episode, row.last)
@@ -378,14 +379,14 @@ def _id(place: Place, seq: int) -> bytes:
     return b"%d.%d.%d" % (*place, seq)
 
 
-def _is_wanted(wanted: WatchQuery, row: Any, labels: Mapping[str, Any]) -> bool:
+def _is_wanted(query: WatchQuery, row: ArrivalRow, labels: Mapping[str, Any]) -> bool:
     """Whether the arrival may have something for the watcher: ``labels`` are its episode's."""
-    if row.tenant != wanted.tenant:
+    if row.tenant != query.tenant:
         return False
-    if "event" not in wanted.kinds and not row.earned:
+    if "event" not in query.kinds and not row.earned:
         return False
     return all(
-        key in labels and label_text(labels[key]) == value for key, value in wanted.labels.items()
+        key in labels and label_text(labels[key]) == value for key, value in query.labels.items()
     )
 
 

@@ -11,7 +11,7 @@ of commits by themselves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -28,6 +28,7 @@ from sqlalchemy import (
 
 from api.db.database import Database
 from api.episodes.tables import episodes
+from api.log.rows import ArrivalRow
 from api.log.tables import arrivals
 from api.log.upserts import Rows
 
@@ -89,7 +90,7 @@ class Arrivals:
             .limit(1)
         )
 
-    async def list_after(self, place: Place) -> Sequence[Any]:
+    async def list_after(self, place: Place) -> Sequence[ArrivalRow]:
         """The next arrivals beyond ``place``, with their episodes' labels, task and tenant; at most
         `PAGE`."""
         return await self._database.all(self._after, place._asdict())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 from sqlalchemy import bindparam, select
 
 from api.db.database import Database
+from api.log.rows import FrameRow
 from api.log.tables import segments
 
 _NEXT = (
@@ -24,7 +24,7 @@ class StoredSegments:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def list_after(self, episode: str, after: int, count: int) -> Sequence[Any]:
+    async def list_after(self, episode: str, after: int, count: int) -> Sequence[FrameRow]:
         """At most ``count`` stored segments (first, last, frame) that hold events beyond
         ``after``."""
         return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks
@@ -21,7 +22,7 @@ class Credits:
         self._ledger, self._episodes, self._tasks = ledger, episodes, tasks
 
     async def by_step(
-        self, row: Any, rewards: Sequence[Mapping[str, Any]], how: Credit
+        self, row: EpisodeRow, rewards: Sequence[Mapping[str, Any]], how: Credit
     ) -> dict[int, float | None]:
         """Step → credit, of an episode's row and its rewards."""
         to_cause = (

@@ -3,10 +3,9 @@ settling."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from api.core.errors import NotFoundError
 from api.core.notify import Deadline, Notifier, log_of
+from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.rewards.ledger import Ledger
 from detectors.model.rewards import encode_reward, settling
@@ -46,19 +45,19 @@ class RewardReader:
             if final or not await self._notifier.wait(changed, deadline.remaining_s()):
                 return body
 
-    async def _missing(self, row: Any, step: int) -> NotFoundError:
+    async def _missing(self, row: EpisodeRow, step: int) -> NotFoundError:
         last = await self._ledger.last_step(row.id)
         return NotFoundError(
             f"step: episode {row.id} has no step {step}; its last step is {last}", last_step=last
         )
 
 
-def _is_past(row: Any, step: int) -> bool:
+def _is_past(row: EpisodeRow, step: int) -> bool:
     """Whether the episode's log is beyond the step, which then has its reward or never gets one."""
     return row.status == "closed" or (row.step is not None and step < row.step)
 
 
-def _unsealed(row: Any, step: int) -> bytes:
+def _unsealed(row: EpisodeRow, step: int) -> bytes:
     begun = row.step is not None and step <= row.step
     reason = "the step is not complete yet" if begun else "the step has not begun"
     return encode_reward(

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from api.episodes.rows import EpisodeRow
 from api.verdicts.recorded import Playback
 from detectors.model.caches import cache_by_size
 from detectors.model.codec import canonical
@@ -107,7 +108,7 @@ class ScoredPlayback:
         }
 
 
-def stored_result(row: Any, rewards: Iterable[bytes], milestones: Iterable[bytes]) -> Result:
+def stored_result(row: EpisodeRow, rewards: Iterable[bytes], milestones: Iterable[bytes]) -> Result:
     """The same of what the service stored as the episode ran: its row, sealed rewards and
     milestones."""
     told = (orjson.loads(body) for body in milestones)

@@ -22,6 +22,7 @@ from api.core.signing import Signer
 from api.db.database import Database
 from api.episodes.label_index import has_mark, label_key
 from api.episodes.partitions import Partitions
+from api.episodes.rows import EpisodeRow
 from api.episodes.shared_transaction import ALONE
 from api.episodes.store import locked
 from api.episodes.tables import closings, episode_marks, episodes, idempotency, tombstones
@@ -128,7 +129,7 @@ class Removal:
         """Drop the partitions of days of which nothing is left; gives those days."""
         return await self._partitions.drop_empty()
 
-    async def _remove(self, conn: AsyncConnection, row: Any, reason: str, by: str) -> Any:
+    async def _remove(self, conn: AsyncConnection, row: EpisodeRow, reason: str, by: str) -> Any:
         values = tombstone_row(self._signer, row, reason, by)
         await conn.execute(insert(tombstones), values)
         await conn.run_sync(given_up, [row.id])
