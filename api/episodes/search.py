@@ -26,6 +26,8 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _TOTAL, _MARK = episodes.c.total, episode_marks.c
 FEW = 5_000
 """So many rows are sorted sooner than others are walked past."""
+_SUCCESS = {"success": true(), "failure": false(), "unknown": None}
+"""Outcome → the column ``success``."""
 
 
 class Cursor(NamedTuple):
@@ -66,24 +68,23 @@ class Search:
         keys, mark = await self._narrowest(wanted, timed)
         # Where a mark leads, its index has the order of time too: what it does not name is not
         # read.
-        opened_at, id = (
-            (episodes.c.opened_at, episodes.c.id)
-            if mark is None
-            else (_MARK.opened_at, _MARK.episode)
-        )
+        opened_at, id = episodes.c.opened_at, episodes.c.id
+        if mark is not None:
+            opened_at, id = _MARK.opened_at, _MARK.episode
         column = opened_at if timed else _TOTAL
         falling = wanted.sort in ("newest", "best")
-        order = [one.desc() if falling else one.asc() for one in (column, id)]
-        found = select(episodes)
+        order = [key.desc() if falling else key.asc() for key in (column, id)]
+        statement = select(episodes)
         if mark is not None:
-            found = found.join_from(episode_marks, episodes, episodes.c.id == _MARK.episode)
-            found = found.where(_MARK.key == mark, _MARK.tenant == wanted.tenant)
-        asked = [
+            statement = statement.join_from(
+                episode_marks, episodes, episodes.c.id == _MARK.episode
+            ).where(_MARK.key == mark, _MARK.tenant == wanted.tenant)
+        conditions = [
             *_conditions(wanted, opened_at),
             *map(has_mark, keys),
             *_beyond(wanted, column, id, falling),
         ]
-        statement = found.where(*asked).order_by(*order).limit(count + 1)
+        statement = statement.where(*conditions).order_by(*order).limit(count + 1)
         rows = await self._database.all(statement)
         if len(rows) <= count:
             return rows, None
@@ -122,8 +123,7 @@ def _conditions(wanted: EpisodeQuery, opened_at: Any) -> list[Any]:
         if getattr(wanted, name) is not None:
             asked.append(of[name] == getattr(wanted, name))
     if wanted.outcome is not None:
-        asked.append({"success": of.success.is_(true()), "failure": of.success.is_(false())}.get(
-            wanted.outcome, of.success.is_(None)))  # fmt: skip
+        asked.append(of.success.is_(_SUCCESS[wanted.outcome]))
     if wanted.least is not None:
         asked.append(of.total >= wanted.least)
     if wanted.most is not None:

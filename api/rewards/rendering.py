@@ -56,9 +56,8 @@ def tiers_in_words(rules: Ruleset) -> Iterator[str]:
             f" {goal_worth(rules):g})"
         )
     if policy.route == "blend":
-        yield (
-            f"steps: {' + '.join(f'{weight:g} {name}' for name, weight in policy.weights.items())}"
-        )
+        weights = " + ".join(f"{weight:g} {name}" for name, weight in policy.weights.items())
+        yield f"steps: {weights}"
     if "goal" in policy.escalate:
         yield "the goal: what is left of its worth, less what steps were offered"
 

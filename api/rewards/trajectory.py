@@ -34,9 +34,8 @@ class _Observation:
             case "page.navigated":
                 self._navigated(tab, str(data.get("frame")), data)
             case "page.titled":
-                self._tabs.setdefault(tab, {"url": data.get("url"), "title": None})["title"] = (
-                    data.get("title")
-                )
+                known = self._tabs.setdefault(tab, {"url": data.get("url"), "title": None})
+                known["title"] = data.get("title")
             case "field.filled":
                 self._field(tab, data)
             case "dialog.opened":
@@ -56,9 +55,8 @@ class _Observation:
             known = self._tabs.setdefault(tab, {"url": None, "title": None})
             known["url"] = data.get("url")
         if not data.get("same_document"):
-            self._forget(
-                lambda of_frame, of: of_frame == frame or (bool(data.get("main")) and of == tab)
-            )
+            is_main = bool(data.get("main"))
+            self._forget(lambda of_frame, of_tab: of_frame == frame or (is_main and of_tab == tab))
 
     def _field(self, tab: str, data: Mapping[str, Any]) -> None:
         key = (str(data.get("frame")), str(data.get("field")))
