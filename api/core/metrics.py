@@ -16,11 +16,11 @@ class MeasuredCache(Protocol):
 
     @property
     def bytes(self) -> int:
-        """What it holds."""
+        """Bytes that the cache holds now."""
 
     @property
     def max_bytes(self) -> int:
-        """What it may hold."""
+        """Bytes that the cache may hold."""
 
 
 class Metrics:

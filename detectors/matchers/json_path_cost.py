@@ -52,11 +52,11 @@ class Query:
         return list(nodes)
 
     def empty(self) -> bool:
-        """As the library's."""
+        """Whether the query has no segments."""
         return bool(self._query.empty())
 
     def singular_query(self) -> bool:
-        """As the library's."""
+        """Whether the query can find at most one node."""
         return bool(self._query.singular_query())
 
 
