@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from api.stages.base import Question
-from api.stages.judge.facts import EventFacts, facts_of, flagged
+from api.stages.judge.facts import EventFacts, facts_of, flag_facts
 from api.stages.judge.judge import Judge
 from api.stages.peer import Peer
 from tests.judge.attacks import ATTACKS, Attack
@@ -114,7 +114,7 @@ def benign() -> str:
     """How many honest texts lose their line."""
     lost = []
     for text in BENIGN:
-        facts = flagged(facts_of(session(("page text", text)), EventFacts(400, "")))
+        facts = flag_facts(facts_of(session(("page text", text)), EventFacts(400, "")))
         lost += [text] if any(fact.flags for fact in facts) else []
     return (
         f"{len(lost)} of {len(BENIGN)} benign controls withheld ({len(lost) / len(BENIGN):.0%}):"

@@ -185,9 +185,8 @@ class AsyncWatch(Handle):
             try:
                 await self._wait(asked)
             except AgentdError:
-                if (
-                    not asked.cancelled()
-                ):  # else a close before, whose caller gave up, has come to its end
+                if not asked.cancelled():
+                    # Else a close before, whose caller gave up, has come to its end.
                     raise
         await self._end_it()
 

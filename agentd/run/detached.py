@@ -74,9 +74,8 @@ def _be_daemon(settings: Settings, out: int, *, verbose: bool) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDONLY)
         for number, fd in enumerate((nothing, out, out)):
             os.dup2(fd, number)
-        os.closerange(
-            3, os.sysconf("SC_OPEN_MAX")
-        )  # the caller's pipes would wait for the daemon's end
+        # The caller's pipes would wait for the daemon's end.
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         set_up_logs(verbose=verbose)
         from agentd.run.daemon import run
 

@@ -146,9 +146,8 @@ class Worker:
         return self._lease_s / 3
 
     def _begin(self, asked: PendingItem) -> None:
-        if (
-            asked.key in self._running
-        ):  # its lease ended while nobody could renew it; now it has a new one
+        if asked.key in self._running:
+            # Its lease ended while nobody could renew it; now it has a new one.
             return
         task = asyncio.create_task(self._guarded(asked), name="escalation")
         self._running[asked.key] = task

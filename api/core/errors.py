@@ -1,11 +1,18 @@
 """Everything that the service refuses, as one tree; each becomes an RFC 9457 problem document.
 
-    ProblemError ├── UnauthorizedError 401    ForbiddenError 403    NotFoundError 404    MethodError
-    405    GoneError 410 ├── ConflictError 409 │   ├── GapInLogError  ForkedLogError
-    OtherEpisodeError  EpisodeClosedError  WrongStepError │   ├── TaskExistsError
-    RulesetChangedError │   ├── ForeignKeyError │   └── SandboxTakenError  SandboxLostError
-    VersionSkewError ├── TooLargeError 413 ├── InvalidError 422 │   └── MalformedSegmentError
-    KeyReusedError ├── TooManyError 429 └── UnavailableError 503
+    ProblemError
+    ├── UnauthorizedError 401    ForbiddenError 403    NotFoundError 404
+    ├── MethodError 405    GoneError 410
+    ├── ConflictError 409
+    │   ├── GapInLogError  ForkedLogError  OtherEpisodeError  EpisodeClosedError  WrongStepError
+    │   ├── TaskExistsError  RulesetChangedError
+    │   ├── ForeignKeyError
+    │   └── SandboxTakenError  SandboxLostError  VersionSkewError
+    ├── TooLargeError 413
+    ├── InvalidError 422
+    │   └── MalformedSegmentError  KeyReusedError
+    ├── TooManyError 429
+    └── UnavailableError 503
 
 The class docstring is the title. ``detail`` names the field, the value and what was wanted;
 ``more`` are extension members (``through``, ``wanted``, ``errors``).

@@ -130,12 +130,8 @@ def read(text: str) -> tuple[Any, Lines]:
         raise BadYamlError(mark.line + 1 if mark else None, said[:300], "a YAML document") from None
     except BadYamlError:
         raise
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        LookupError,
-    ) as error:  # of a value with a tag of another type
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        # Of a value with a tag of another type.
         raise BadYamlError(None, str(error)[:200], "values that YAML knows") from None
     lines: Lines = {}
     if node is not None:
@@ -145,9 +141,8 @@ def read(text: str) -> tuple[Any, Lines]:
 
 def _bound(text: str) -> None:
     """Refuse what is too deep or too large, one event at a time."""
-    open_: list[tuple[str | None, int]] = [
-        (None, 0)
-    ]  # of each that is open: its anchor, and the values in it so far
+    # Of each that is open: its anchor, and the values in it so far.
+    open_: list[tuple[str | None, int]] = [(None, 0)]
     sizes: dict[str, int] = {}
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):

@@ -94,9 +94,8 @@ class AdmissionGate:
         try:
             await mine
         except asyncio.CancelledError:
-            if (
-                mine.done() and not mine.cancelled()
-            ):  # it was handed a turn in the moment that it gave up
+            if mine.done() and not mine.cancelled():
+                # It was handed a turn in the moment that it gave up.
                 self._taken[backlog] -= 1
                 self._hand_on()
             elif mine in self._waiting[backlog]:

@@ -230,9 +230,8 @@ class Log:
         for _ in range(_MAX_ATTEMPTS):
             try:
                 return await self._append(episode, frame, feed)
-            except (
-                OutrunError
-            ):  # what was decided, was decided by an older row: read it, decide again
+            except OutrunError:
+                # What was decided, was decided by an older row: read it, decide again.
                 continue
         raise UnavailableError(
             f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile"

@@ -86,14 +86,12 @@ class Detecting:
         if handed is not None:
             try:
                 engine = _build_engine(episode, handed)
-            except (
-                DetectorError
-            ):  # other plug-ins than the service has, or a stored state that is of no use
+            except DetectorError:
+                # Other plug-ins than the service has, or a stored state that is of no use.
                 return None, EngineSize()
             return (engine if engine.through == at.through else None), EngineSize()
-        return (
-            engine if head == at.head else None
-        ), size  # a segment's digest is of all before it, too
+        # A segment's digest is of all before it, too.
+        return (engine if head == at.head else None), size
 
 
 def _build_engine(episode: str, handed: Handed) -> Engine:
@@ -152,10 +150,8 @@ def main() -> None:
             held.makefile("wb") as answers,
         ):
             serve(requests, answers)
-    except (
-        MemoryError,
-        ImportError,
-    ):  # a library that is imported when it is needed can't be mapped
+    except (MemoryError, ImportError):
+        # A library that is imported when it is needed can't be mapped.
         os._exit(OUT_OF_MEMORY)  # nothing is tidied up: that could want memory
 
 

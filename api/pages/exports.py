@@ -60,9 +60,8 @@ async def export(request: Request) -> Response:
         raise InvalidError(f"format: got {form[:40]!r}, wanted {', '.join(FORMATS)}")
     wanted = wanted_of(who.tenant, asked_of(request), {})
     if form == "csv":
-        first = await parts.search.page(
-            wanted, TOGETHER
-        )  # what is refused is, before the answer begins
+        # What is refused is, before the answer begins.
+        first = await parts.search.page(wanted, TOGETHER)
         told = _csv(parts, wanted, *first)
         return StreamingResponse(told, 200, as_file("episodes.csv"), "text/csv; charset=utf-8")
     rows, more = await parts.search.page(wanted, MAX_EPISODES)

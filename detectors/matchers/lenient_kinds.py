@@ -84,9 +84,8 @@ def _url(raw: Any) -> str:
 
 
 def _same_string(one: str, other: str) -> bool:
-    near = (
-        len(other) <= len(one) + SHORT
-    )  # as many as anybody puts around a text; stripping more costs time
+    # As many as anybody puts around a text; stripping more costs time.
+    near = len(other) <= len(one) + SHORT
     return one == other or (near and one.strip(_QUOTES) == other.strip(_QUOTES))
 
 

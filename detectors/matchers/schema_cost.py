@@ -83,9 +83,8 @@ class Place:
             keys = sum(1 + (len(key) >> 5) for key in value) if self.key_text else 0
             return self.own + len(value) + self.key_text * keys
         if isinstance(value, list | tuple):
-            compared = (
-                weight(value, MAX_EVENT)[0] * 16 if self.unique else 0
-            )  # up to 15 items, each with each
+            # Up to 15 items, each with each.
+            compared = weight(value, MAX_EVENT)[0] * 16 if self.unique else 0
             return self.own + len(value) + compared
         return self.own
 
@@ -113,9 +112,8 @@ def places_of(schema: Any, pattern_units: PatternUnits) -> Place:
 def charge(root: Place, value: Any, spent: Meter) -> None:
     """Count what the schema takes over ``value``. Raises `BudgetError`."""
     spent.spend(weight(value, spent.left)[0], WHAT)
-    counted: dict[
-        tuple[int, int], tuple[int, int]
-    ] = {}  # evaluations of a pair, and how deep they go
+    # Evaluations of a pair, and how deep they go.
+    counted: dict[tuple[int, int], tuple[int, int]] = {}
     waiting: list[tuple[Place, Any, list[tuple[Place, Any]] | None]] = [(root, value, None)]
     while waiting:
         place, one, applied = waiting.pop()

@@ -180,9 +180,8 @@ def _whole(value: Any, least: int) -> bool:
 
 
 def _events(episode: str, first: int, lines: Sequence[bytes]) -> Iterable[Event]:
-    make = (
-        tuple.__new__
-    )  # what Event(…) comes to, without a call in between: an eighth of the decoding
+    # What Event(…) comes to, without a call in between: an eighth of the decoding.
+    make = tuple.__new__
     for seq, line in enumerate(lines, first):
         try:
             row = orjson.loads(line)

@@ -43,9 +43,8 @@ class UnseenError(DetectorError):
         self, words: str, could: Reading, known: Reading | None = None, since: int | None = None
     ) -> None:
         self.could, self.known, self.since = could, known, since
-        self.level = (
-            could.level
-        )  # what is no reading is the rule's own fault, and found while it is asked
+        # What is no reading is the rule's own fault, and found while it is asked.
+        self.level = could.level
         super().__init__(words)
 
 

@@ -36,9 +36,8 @@ def sequence(
         own.reached = [[] for _ in children]
     reached = own.reached
     came = moment.seq in children[child].at and children[child].now >= 1.0
-    told = (
-        bool(reached[child]) and reached[child][-1][0] == moment.seq
-    )  # by another reading of the same event
+    # By another reading of the same event.
+    told = bool(reached[child]) and reached[child][-1][0] == moment.seq
     if came and not told and (not reached[child] or args.within is not None):
         start = _start(children, reached, child, moment, args)
         if start is not None:

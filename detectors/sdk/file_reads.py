@@ -143,9 +143,8 @@ def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
 
 
 def _is_known(wanted: Any, found: Any) -> bool:
-    if isinstance(
-        found, list | dict
-    ):  # a value at a path in it is there; that every one is so can't be said
+    if isinstance(found, list | dict):
+        # A value at a path in it is there; that every one is so can't be said.
         return (
             isinstance(wanted, TextMatch)
             and isinstance(wanted.typed, JsonPath)

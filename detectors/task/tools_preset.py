@@ -178,9 +178,8 @@ def _milestones(
         if "arguments" in call:
             asked = {"tool": call["tool"], "arguments": call["arguments"]}
             yield _right(f"arguments.{n}", {"tool_called": asked}, pay["arguments"]["right"])
-            if (
-                wanted[call["tool"]] == 1
-            ):  # of several calls with unlike arguments none is wrong by itself
+            if wanted[call["tool"]] == 1:
+                # Of several calls with unlike arguments none is wrong by itself.
                 yield _wrong(
                     f"odd-arguments.{n}",
                     {"tool_called": {**asked, "wrong": True}},

@@ -366,8 +366,8 @@ async def test_metrics_count_what_is_not_known_by_its_status_and_sum_no_reward(
         name = f'{prefix}{{status="{one}"}}'
         wanted[name] = wanted.get(name, 0.0) + 1.0
     assert counted == wanted
-    of_rewards = {name.partition("{")[0] for name in told if "reward" in name}
-    assert of_rewards == {
+    names = {name.partition("{")[0] for name in told}
+    assert {name for name in names if "reward" in name} == {
         "milestoned_rewards_sealed_total",
         "milestoned_rewards_sealed_created",
         "milestoned_reward_reads_total",

@@ -55,7 +55,7 @@ CALLS: dict[str, Callable[[int], object]] = {
     "location_key": lambda n: location.location_key(f"http://a.test/{long(n)}?{long(n)}"),
     "parse_url": lambda n: url.parse_url(f"http://a.test/?{n}" + "&a=" * 2_600),
     "url_matches": lambda n: url.url_matches(
-        {"path": f"/{n}", "ignore": [long(k, 200) for k in range(900)]},
+        {"path": f"/{n}", "origin": "http://a.test", "ignore": [long(k, 200) for k in range(900)]},
         "http://a.test/",
         None,
     ),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.benchmarks.miniwob.instance import Instance
 from tests.importing import osworld_tasks as osworld
 from tests.importing import test_miniwob as miniwob
 from tests.support.logs import Said, clicked, created, went
@@ -38,6 +39,6 @@ def test_a_task_of_osworld_s_is_not_paid_by_another_change(function: str, tmp_pa
 
 
 @pytest.mark.parametrize("one", miniwob.EVERY, ids=lambda one: one.page)
-def test_a_page_of_miniwob_s_is_not_paid_by_another_change(one: miniwob.Instance) -> None:
+def test_a_page_of_miniwob_s_is_not_paid_by_another_change(one: Instance) -> None:
     for name, happened in UNRELATED.items():
         assert miniwob.goal(one, happened) == (False, 0.0), name

@@ -41,11 +41,8 @@ class GetProbe:
                 trust_env=False, timeout=budget_s, headers=headers, verify=verify
             ) as client:
                 return await self._follow(client)
-        except (
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            ValueError,
-        ) as error:  # ValueError: a Location that is no address
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            # ValueError: a Location that is no address.
             raise ProbeFailedError(f"{type(error).__name__}: {error}") from None
 
     async def _verify(self) -> ssl.SSLContext | bool:

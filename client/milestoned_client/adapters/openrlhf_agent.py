@@ -89,9 +89,8 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         """The step's worth; of the last one with what the close decides: what was paid before is
         not paid again."""
         try:
-            sealed = await episode.reward(
-                self._step, wait_s=self._settings.wait_s
-            )  # a close would seal at once
+            # A close would seal at once.
+            sealed = await episode.reward(self._step, wait_s=self._settings.wait_s)
             if not done:
                 return together([sealed])
             closing = await episode.close("the rollout ended", wait_s=self._settings.wait_s)

@@ -94,9 +94,8 @@ def gimp_setting(call: EvaluatorCall) -> EvaluatorPart:
 
 def contains(call: EvaluatorCall) -> EvaluatorPart:
     """Texts that stand in a file."""
-    wanted = [
-        one for one in call.rules.get("expected", []) if one != ""
-    ]  # which stands in every file
+    # Which stands in every file.
+    wanted = [one for one in call.rules.get("expected", []) if one != ""]
     path = call.file()
     return _file(all_of([read("file_text", path, text={"contains": str(one)}) for one in wanted]))
 

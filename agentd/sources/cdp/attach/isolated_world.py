@@ -63,9 +63,8 @@ class Isolated:
                 )
                 self._tabs[tab] = made["sessionId"]
             await connection.send("Target.setAutoAttach", _PAGES, self._tabs[tab])
-            self._told.add(
-                tab
-            )  # not before: whoever asked may have had no more time, and asks again
+            # Not before: whoever asked may have had no more time, and asks again.
+            self._told.add(tab)
             if page in self._sessions:
                 return
 

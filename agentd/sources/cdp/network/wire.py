@@ -24,9 +24,8 @@ class RequestHops:
     def redirect(self, hop: int, *, due: bool) -> None:
         """Close hop number ``hop``, which was a redirect. ``due``: the network tells of it, if not
         yet."""
-        del self.answers[
-            hop + 1 :
-        ]  # a challenge was answered by a password: the same hop went out twice
+        # A challenge was answered by a password: the same hop went out twice.
+        del self.answers[hop + 1 :]
         if not due:
             self.sent = max(self.sent, hop + 1)
             self.answers += [None] * (hop + 1 - len(self.answers))

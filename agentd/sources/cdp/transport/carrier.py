@@ -37,9 +37,8 @@ class Inbox:
         self._queue.append(message)
         if not self._woken:
             self._woken = True
-            with contextlib.suppress(
-                RuntimeError
-            ):  # the daemon has ended: nobody reads this any more
+            with contextlib.suppress(RuntimeError):
+                # The daemon has ended: nobody reads this any more.
                 self._loop.call_soon_threadsafe(self._news.set)
 
     async def messages(self) -> AsyncIterator[Message]:

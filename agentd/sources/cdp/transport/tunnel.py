@@ -28,12 +28,10 @@ class Tunnel:
         self._carrier = carrier
         self._inbox = inbox
         self._last = OWN
-        self._parents: dict[
-            str, str
-        ] = {}  # session -> the one that it is attached from, "" the browser's
-        self._wrapped: dict[
-            int, tuple[str, int]
-        ] = {}  # our number -> session and number of what is inside
+        # Session -> the one that it is attached from, "" the browser's.
+        self._parents: dict[str, str] = {}
+        # Our number -> session and number of what is inside.
+        self._wrapped: dict[int, tuple[str, int]] = {}
 
     def send(self, message: Message) -> None:
         """As the `DevToolsWire` that it stands for does."""
