@@ -150,8 +150,9 @@ def main() -> None:
             held.makefile("wb") as answers,
         ):
             serve(requests, answers)
-    except (MemoryError, ImportError):
-        # A library that is imported when it is needed can't be mapped.
+    except (MemoryError, ImportError, SystemError):
+        # A library that is imported when it is needed can't be mapped; or C code that got no memory
+        # failed without an exception of its own, which Python reports as a SystemError.
         os._exit(OUT_OF_MEMORY)  # nothing is tidied up: that could want memory
 
 

@@ -38,7 +38,7 @@ def forgotten(service: Service) -> None:
     parts = service.app.state.parts
     parts.log._engines.forget()
     parts.ledger.forget()
-    parts.tasks._compiled.clear()
+    parts.tasks.compiled.clear()
 
 
 async def strange(service: Service) -> int:
