@@ -30,8 +30,7 @@ async def outcome(hands: Hands, site: str) -> str:
     await hands.click("#name")
     await hands.call("Input.insertText", {"text": "unsaved"})
     await hands.click("#leave")
-    await hands.until("window.asked || location.pathname === '/left'")
-    await hands.until("!window.leaving")
+    await hands.until("location.pathname === '/left' && document.readyState === 'complete'")
     left = await hands.value(
         "({path: location.pathname, history: history.length, title: document.title, focus:"
         " document.activeElement.id, focused: document.hasFocus(), page:"
