@@ -17,8 +17,10 @@ class Naming:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the line of a phase that failed, as soon as it did."""
-        if report.failed:
+        """Write the line of a phase that failed, as soon as it did. ``rerun`` is
+        pytest-rerunfailures' own outcome."""
+        outcome: str = report.outcome
+        if outcome in ("failed", "rerun"):
             lines = report.longreprtext.strip().splitlines() or [""]
             errors = " ".join(
                 line.removeprefix("E").strip() for line in lines if line.startswith("E ")
@@ -26,5 +28,5 @@ class Naming:
             why = f"{lines[-1]}: {errors[:MAX_CHARACTERS]}"
             self._terminal.ensure_newline()
             self._terminal.write_line(
-                f"FAILED {report.nodeid} ({report.when}, {report.duration:.0f} s): {why}"
+                f"{outcome.upper()} {report.nodeid} ({report.when}, {report.duration:.0f} s): {why}"
             )
