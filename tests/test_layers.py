@@ -178,3 +178,11 @@ def test_the_client_needs_httpx_alone() -> None:
     for path, names in imports("client/milestoned_client").items():
         own = TRAINERS.get(Path(path).stem, set()) if "/adapters/" in path else set()
         assert names - STDLIB - {"httpx", "milestoned_client"} - own == set(), path
+
+
+@pytest.mark.parametrize("module", ["regular_file.py", "plain_answers.py"])
+def test_what_both_edges_need_is_the_same_on_both_sides(module: str) -> None:
+    """Daemon and service may not import each other, and what both import does no I/O: the two files
+    that stand twice for that reason may not differ."""
+    daemon = (ROOT / "agentd" / "core" / module).read_text()
+    assert daemon == (ROOT / "api" / "core" / module).read_text()

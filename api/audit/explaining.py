@@ -19,6 +19,7 @@ from api.episodes.rows import EpisodeRow
 from api.log.reader import decoded, event_to_json
 from api.rewards.ledger import Ledger
 from api.rewards.rendering import number_in_words
+from api.rewards.scored_episode import REWARD_FIELDS
 
 EDGE = "edge.computed"
 _SEGMENTS_AFTER = 2
@@ -56,7 +57,7 @@ class Explainer:
             "opened": await self._opened(row),
             "began": None if place is None else place.began,
             "ended": None if place is None else place.ended,
-            "reward": {name: reward[name] for name in _REWARD},
+            "reward": {name: reward[name] for name in REWARD_FIELDS},
             "milestones": await self._milestones(episode, reward, task),
             "verdicts": reward["verdicts"],
             "said": await self._recorded_verdicts(episode, step),
@@ -126,19 +127,6 @@ class Explainer:
             row.note for row in await self._audits.notes(episode_origin(self._signer, episode))
         ]
         return {"leaf": leaf.number, "statement": statement, "checkpoints": notes}
-
-
-_REWARD = (
-    "status",
-    "reward",
-    "mask",
-    "reason",
-    "components",
-    "decided_by",
-    "done",
-    "success",
-    "through",
-)
 
 
 def as_text(explanation: dict[str, Any]) -> str:

@@ -28,8 +28,10 @@ class NotRegularError(OSError):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The regular file at ``path``, for reading; opening it waits for nobody. Raises
-    `NotRegularError`, `OSError`."""
+    """Open the regular file at ``path`` for reading, without waiting for a writer.
+
+    Raises `NotRegularError`, `OSError`.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode):
@@ -41,12 +43,14 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """The content of the regular file at ``path``, of at most ``max_bytes``. Raises
-    `NotRegularError`, `OSError`."""
+    """Read the regular file at ``path``, of at most ``max_bytes``.
+
+    Raises `NotRegularError`, `OSError`.
+    """
+    pieces: list[bytes] = []
+    left = max_bytes + 1
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        pieces: list[bytes] = []
-        left = max_bytes + 1
         while left > 0 and (piece := file.read(min(left, max(size + 1, _PIECE)))):
             pieces.append(piece)
             left -= len(piece)

@@ -12,24 +12,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from api.rewards.scored_episode import Result
+from api.rewards.scored_episode import REWARD_FIELDS, Result
 
 Change = Literal["gained", "lost", "changed", "moved"]
 """A milestone: only the new side has it, only the old, both in this step but not alike, both in
 different steps."""
 
 OF_EPISODE = ("closed", "success", "total", "through")
-OF_STEP = (
-    "status",
-    "reward",
-    "mask",
-    "reason",
-    "components",
-    "decided_by",
-    "done",
-    "success",
-    "through",
-)
 _NAMELESS = ("version",)
 
 
@@ -92,8 +81,8 @@ def _steps(old: Result, new: Result) -> list[dict[str, Any]]:
     for step in sorted({*before, *after, *milestones}):
         told = milestones.get(step, [])
         only = _only(step in before, step in after)
-        nothing = dict.fromkeys(OF_STEP)
-        fields = _fields(OF_STEP, before.get(step, nothing), after.get(step, nothing))
+        nothing = dict.fromkeys(REWARD_FIELDS)
+        fields = _fields(REWARD_FIELDS, before.get(step, nothing), after.get(step, nothing))
         if fields or told:
             found.append({"step": step, "only": only, "fields": fields, "milestones": told})
     return found

@@ -24,6 +24,18 @@ from detectors.task.task_json import task_from_json, task_to_json
 
 RULES_BYTES = 64 * 1024 * 1024
 """Bytes of the compiled rules that are kept, with their texts."""
+REWARD_FIELDS = (
+    "status",
+    "reward",
+    "mask",
+    "reason",
+    "components",
+    "decided_by",
+    "done",
+    "success",
+    "through",
+)
+"""What a step's reward says but for its milestones, verdicts and digests, as the wire names it."""
 Result = dict[str, Any]
 Said = Sequence[Mapping[str, Any]]
 """The events of a log of verdicts."""

@@ -35,6 +35,7 @@ from agentd.sources.cdp.network.sockets import Sockets
 from agentd.sources.cdp.network.worker_answers import WorkerAnswers
 from agentd.sources.cdp.state.capture_plan import NOBODY, CapturePlan
 from agentd.sources.cdp.state.protocol import (
+    INNER_SCHEMES,
     LoadingFailed,
     OfRequest,
     PostDataReply,
@@ -52,16 +53,6 @@ from agentd.sources.cdp.state.state import (
 )
 
 MAX_HOPS = 20
-
-_INNER = (
-    "data:",
-    "blob:",
-    "about:",
-    "chrome:",
-    "chrome-extension:",
-    "chrome-untrusted:",
-    "devtools:",
-)
 
 
 class Network:
@@ -165,7 +156,7 @@ class Network:
         number = params["requestId"]
         self.extra_info.claim(number)
         is_own_script = bool(session.via) and number == session.target
-        if params["request"]["url"].startswith(_INNER) or is_own_script:
+        if params["request"]["url"].startswith(INNER_SCHEMES) or is_own_script:
             return  # a worker's own script is told by whoever asked for the worker
         request = self.table.get(number)
         if request is None:

@@ -13,6 +13,17 @@ from typing import NotRequired, TypedDict
 
 Headers = Mapping[str, object]
 
+INNER_SCHEMES = (
+    "data:",
+    "blob:",
+    "about:",
+    "chrome:",
+    "chrome-extension:",
+    "chrome-untrusted:",
+    "devtools:",
+)
+"""How an address begins that no server is asked for: the document's own, and the browser's."""
+
 
 class RequestData(TypedDict):
     """`Network.Request`."""

@@ -21,7 +21,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp.state.protocol import HistoryEntry, Listed, ResourceListing
+from agentd.sources.cdp.state.protocol import (
+    INNER_SCHEMES,
+    HistoryEntry,
+    Listed,
+    ResourceListing,
+)
 from agentd.sources.cdp.state.state import (
     BrowserState,
     CdpObservation,
@@ -44,15 +49,6 @@ _INITIATORS = {
     "img": "Image", "image": "Image", "input": "Image", "body": "Image",
     "video": "Media", "audio": "Media", "track": "TextTrack",
 }  # fmt: skip
-_INNER = (
-    "data:",
-    "blob:",
-    "about:",
-    "chrome:",
-    "chrome-extension:",
-    "chrome-untrusted:",
-    "devtools:",
-)
 
 LISTING = """(() => {
   if (!/^https?:/.test(location.href)) return null;
@@ -272,7 +268,7 @@ class Arrival:
     def _answer(self, browser: BrowserState, one: Message) -> Iterator[Message]:
         number, url = one.params["requestId"], one.params["response"]["url"]
         remember(self._answered, number, None, MAX_REQUESTS)
-        if url.startswith(_INNER) or self._is_told(browser, number):
+        if url.startswith(INNER_SCHEMES) or self._is_told(browser, number):
             remember(self._sent, number, None, MAX_REQUESTS)
             yield one
             return
