@@ -48,6 +48,7 @@ def findings(events: Iterable[Event]) -> Iterator[str]:
         elif event.kind == "episode.closed":
             closed = event.seq
         yield from _of_kind(event)
+        del event  # before the next one is read: of a bomb no two are in memory
 
 
 def _of_kind(event: Event) -> Iterator[str]:

@@ -270,6 +270,7 @@ def play(path: Path, ruleset: Ruleset) -> Playback:
     for segment in read_frames(packed, path):
         playback = playback or Playback(ruleset, segment.episode, said)
         playback.take(segment.events)
+        del segment  # before the next one is read: of a bomb no two are in memory
     assert playback is not None
     return playback
 

@@ -205,6 +205,7 @@ def _read(material: Material) -> tuple[EpisodeEvidence, Words]:
             rules, Engine(rules, segment.episode), task_to_json(rules.task)
         )
         seen.feed(segment.events)
+        del segment  # before the next one is read: of a bomb no two are in memory
     assert seen is not None
     return seen, said_of(material)
 

@@ -154,4 +154,5 @@ def _events_shown(differences: Mapping[str, Any], material: Material) -> dict[st
         for event in segment.events:
             if event.seq in numbers:
                 shown[str(event.seq)] = line(event)
+        del segment, event  # before the next one is read: of a bomb no two are in memory
     return shown

@@ -78,6 +78,7 @@ def score_each(
         ]
         for scored in found:
             scored.take(segment)
+        del segment  # before the next one is read: of a bomb no two are in memory
     return found
 
 
