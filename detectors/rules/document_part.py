@@ -44,8 +44,8 @@ def document_part(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """One paragraph of a text document, or one slide of a presentation, has all that is wanted:
     text, style, look.
 
-    docs/readers.md lists what is told of each. True until the file is read and has no such part any
-    more, or is gone.
+    docs/readers.md lists what is reported of each. True until the file is read and has no such part
+    any more, or is gone.
     """
     facts = facts_of(event, args)
     parts = [] if facts is None else listed(facts.get(f"{args.unit}s"))

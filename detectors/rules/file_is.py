@@ -27,8 +27,8 @@ class Args(ReadArgs):
         "The format that it was read as, such as pdf or {one_of: [docx, odt]}.", None
     )
     facts: FactsMatch | None = arg(
-        "Dotted paths into what is told of it (docs/readers.md), such as video.0.width, and what"
-        " stands there.",
+        "Dotted paths into what is reported of it (docs/readers.md), such as video.0.width, and"
+        " what stands there.",
         None,
     )
     whole: bool = arg(
@@ -52,8 +52,8 @@ class Args(ReadArgs):
     index_event=read_keys,
 )
 def file_is(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A picture's size, a video's length and codec, a PDF's number of pages: what is told of a file
-    is as wanted.
+    """A picture's size, a video's length and codec, a PDF's number of pages: what is reported of a
+    file is as wanted.
 
     A file that claims by its name to be of a format and is damaged, or another, is none. True until
     the file is read with other facts, or is gone. Null is what is not there, unless the file was

@@ -45,8 +45,8 @@ def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
     wanted.
 
     A key may have dots in it. Values of ini files and attributes are texts, so that 1 is "1" or
-    {number: 1}. Null is what is not there, unless the file was told cut. True until the file is
-    read with another value, or is gone.
+    {number: 1}. Null is what is not there, unless the file was reported as cut. True until the file
+    is read with another value, or is gone.
     """
     facts = facts_of(event, args)
     if facts is None or "value" not in facts:

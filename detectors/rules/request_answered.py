@@ -50,10 +50,10 @@ class Args:
     )
     referer: AddressesMatch | None = arg("The page that it was asked from.", None)
     cookies: ContentMatch | None = arg(
-        "Cookies that the answer sets; of these the values are told.", None
+        "Cookies that the answer sets; of these the values are reported.", None
     )
     sent_cookies: ContentMatch | None = arg(
-        "Cookies that the request carries; of these the values are told.", None
+        "Cookies that the request carries; of these the values are reported.", None
     )
     not_to: tuple[str, ...] = arg(
         "Paths that a refusal redirects to, such as /login: then it was not taken.", ()

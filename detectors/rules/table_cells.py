@@ -83,8 +83,8 @@ def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
     or formulas.
 
     Of spreadsheets the values are those that their program stored last. An empty cell is the empty
-    text. Of a sheet of which not all was told, the whole is not known: then `table` and `rows` hold
-    nothing. True until the file is read with other content, or is gone.
+    text. Of a sheet of which not everything was reported, the whole is not known: then `table` and
+    `rows` hold nothing. True until the file is read with other content, or is gone.
     """
     facts = facts_of(event, args)
     sheet = None if facts is None else _sheet(facts, args.sheet)

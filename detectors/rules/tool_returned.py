@@ -22,7 +22,7 @@ class Args:
 
 @rule(component="tool", hears=("agent.tool_returned",), args=Args, occurrence=True)
 def tool_returned(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A tool comes back from a call that was told of, well or with an error; named by its call."""
+    """A tool comes back from a call that was reported, well or with an error; named by its call."""
     data = event.data
     called = world.calls.get(str(data.get("call"))[:MAX_NAME])
     if called is None or data.get("ok") is not args.ok:

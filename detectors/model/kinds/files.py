@@ -46,7 +46,7 @@ FILES: dict[str, EventKind] = {
     "folder.moved": kind(
         "files",
         "root path name from",
-        "A folder changed its path; what is in it is told one by one.",
+        "A folder changed its path; what is in it is reported file by file.",
     ),
     "folder.deleted": kind("files", "root path name baseline?", "The folder is gone."),
 }

@@ -15,14 +15,14 @@ PAGE: dict[str, EventKind] = {
         "cdp",
         "tab frame element trusted around? class? color?",
         "A click. `trusted` is false when page script made it. Where a rule asks for `around`, or"
-        " page text is told: `around`, the text of what the element stands in (a row, a card, a"
+        " page text is reported: `around`, the text of what the element stands in (a row, a card, a"
         " message; at most 200 characters, empty where nothing says more), and of a nameless one"
         " its `class` and its `color`, as in #ff0000.",
     ),
     "element.double_clicked": kind(
         "cdp",
         "tab frame element trusted around? class? color?",
-        "A double click; its clicks are told too.",
+        "A double click; its clicks are reported too.",
     ),
     "element.right_clicked": kind(
         "cdp", "tab frame element trusted around? class? color?", "A context menu was asked for."
@@ -91,8 +91,8 @@ PAGE: dict[str, EventKind] = {
     "field.removed": kind(
         "cdp",
         "tab frame element field",
-        "A field that was told stands in the page no more, and no other in its place. One that is"
-        " drawn anew is told as field.filled, under the same `field`.",
+        "A field that was reported stands in the page no more, and no other in its place. One that"
+        " is drawn anew is told as field.filled, under the same `field`.",
     ),
     "field.typed": kind(
         "cdp",
