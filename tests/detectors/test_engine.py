@@ -3,6 +3,9 @@ sealing."""
 
 from __future__ import annotations
 
+import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,6 +76,30 @@ def test_credit_by_level_pays_what_stands_at_each_step() -> None:
     steps = [[filled("Name", "Ada")], [], [filled("Mail", "a@b")], [filled("Name", "")]]
     rewards = run(ruleset(FORM, credit={"form": "level"}), *episode(*steps))
     assert worth(rewards) == [0.1, 0.1, 0.2, 0.1]
+
+
+def test_the_worked_example_of_the_documentation() -> None:
+    """The table of docs/rewards.md: a form of four fields in two steps, then the goal."""
+    names = ("Name", "Mail", "Street", "Town")
+    details = {"id": "details", "when": {"form_filled": {"fields": dict.fromkeys(names, "x")}}}
+    order = {"id": "order", "component": "goal", "when": {"url_reached": {"url": "/done"}}}
+    steps = [
+        [filled("Name", "x"), filled("Mail", "x")],
+        [filled("Street", "x"), filled("Town", "x")],
+        [went("/done")],
+    ]
+    weights = {"form": 0.3, "goal": 0.7}
+    columns = [
+        worth(run(ruleset(details, order, weights=weights, credit=credit), *episode(*steps)))
+        for credit in ("progress", {"form": "level"})
+    ]
+    page = (Path(__file__).parents[2] / "docs/rewards.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([0-9]|sum) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    documented = [[float(cell.rpartition("= ")[2]) for cell in row[1:]] for row in rows]
+    with_sums = [[*column, math.fsum(column)] for column in columns]
+    assert [[row[c] for row in documented] for c in (0, 1)] == [
+        pytest.approx(column) for column in with_sums
+    ]
 
 
 def test_every_unit_of_reward_has_evidence() -> None:
