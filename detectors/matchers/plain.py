@@ -42,10 +42,10 @@ def literal(text: str) -> str:
 
 def text_key(text: str) -> str:
     """What two texts share if they can be equal under any setting: an index key."""
-    return _text_key(text) if len(text) <= 256 else normal(text).casefold()
+    return _text_key(text) if len(text) <= 128 else normal(text).casefold()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _text_key(text: str) -> str:
     return normal(text).casefold()
 
