@@ -185,7 +185,7 @@ def _long() -> list[Said]:
         said.append(
             _navigated("/cart") if step == 40 else _clicked("Buy" if step == 250 else "Sell")
         )
-        said.append(("steps", "step.sealed", {"step": step, "why": "quiet"}))
+        said.append(("steps", "step.sealed", {"step": step, "reason": "quiet"}))
     return [*said, ("journal", "episode.closed", {"reason": "done"})]
 
 

@@ -125,7 +125,7 @@ def _scenes() -> list[Row]:
     for n in range(0, len(seen), STEP):
         step = n // STEP
         rows += [("step.began", {"step": step, "action": None}), *seen[n : n + STEP]]
-        rows += [("step.ended", {"step": step}), ("step.sealed", {"step": step, "why": "quiet"})]
+        rows += [("step.ended", {"step": step}), ("step.sealed", {"step": step, "reason": "quiet"})]
     return [*rows, ("episode.closed", {"reason": "done"})]
 
 

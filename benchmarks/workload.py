@@ -16,7 +16,7 @@ SHARES = {
     "request.sent": 30,
     "request.finished": 30,
     "field.filled": 12,
-    "page.titled": 5,
+    "page.title_changed": 5,
     "page.navigated": 6,
     "page.loaded": 5,
     "element.clicked": 8,
@@ -47,7 +47,7 @@ def _data(rng: random.Random, kind: str, step: int) -> dict[str, Any]:
         return (
             {"step": max(step, 0), "action": None}
             if kind == "step.began"
-            else {"step": max(step, 0), "why": "quiet"}
+            else {"step": max(step, 0), "reason": "quiet"}
         )
     if kind.startswith("page."):
         return {**place, "main": True, "url": url, "title": f"Item {n}", "same_document": False}

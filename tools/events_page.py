@@ -3,12 +3,14 @@ of the tests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from detectors.model.kinds import KINDS, SOURCES
+from detectors.model.wire_versions import FIELDS_1_TO_2, KINDS_1_TO_2
 
 ROOT = Path(__file__).parent.parent
 MAX_CHARACTERS = 60
@@ -26,6 +28,14 @@ accessible name, the application, the child indices from the application down.
 Kinds marked *asked* are reported only where a rule of the task hears them, or the daemon was
 started with `--also KIND`. Examples are from recordings that the tests made with real programs;
 long texts in them are cut.
+"""
+
+OLDER = """
+## Names of wire version 1
+
+The header of a segment names its wire version. Recordings, journals and stored segments of version
+1 are read as if they had the names of today; their bytes and digests stay. A new task that uses an
+older name is refused with the new one in the message; a task that was registered before is read.
 """
 
 
@@ -54,7 +64,19 @@ def events_page() -> str:
             out.append(f"\n### {name}\n\n{kind.says}{asked}\n\nFields: {fields}\n")
             if name in found:
                 out.append(f"\n```json\n{orjson.dumps(_short(found[name])).decode()}\n```\n")
-    return "".join(out)
+    return "".join([*out, *_older_names()])
+
+
+def _older_names() -> Iterator[str]:
+    """Yield what kinds and fields were called in wire version 1."""
+    yield OLDER
+    yield "\n| version 1 | now |\n| --- | --- |\n"
+    for old, new in KINDS_1_TO_2.items():
+        yield f"| `{old}` | `{new}` |\n"
+    for kind, names in FIELDS_1_TO_2.items():
+        for old, new in names.items():
+            if kind in KINDS and new in {field.removesuffix("?") for field in KINDS[kind].fields}:
+                yield f"| `{old}` of `{kind}` | `{new}` |\n"
 
 
 def _short(value: Any) -> Any:

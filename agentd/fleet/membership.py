@@ -19,7 +19,7 @@ from agentd.core.errors import TokenRefusedError, UsageError, VersionRefusedErro
 from agentd.core.settings import Settings
 from agentd.fleet.devtools import read_devtools_token
 from agentd.uplink.http import problem, problem_detail, retry_after, spoke, words
-from detectors.model.codec import WIRE
+from detectors.model.wire_versions import WIRE
 
 ANSWER_S = 10.0
 """How long an answer may take beyond what it was asked to wait, in seconds."""

@@ -3,7 +3,7 @@
 Invariants, each held by tests/agentd/test_journal.py:
 
 1. Numbers are 1, 2, 3 … without gaps. A number is given only to an event that is kept; what cannot
-   be kept is counted, and the count is journalled as ``journal.dropped`` before the next boundary
+   be kept is counted, and the count is journalled as ``events.dropped`` before the next boundary
    or when space returns. Where gaps begin and end is not dropped but pending: it is journalled
    then, late. What the service would refuse with its whole segment, and all that follows with that
    (`agentd.core.wire_limits`), is counted and not kept either.
@@ -12,7 +12,9 @@ Invariants, each held by tests/agentd/test_journal.py:
 3. A segment's bounds and digest are on disk before anybody may ship it, and its text is made of the
    stored lines: sent again it is the same bytes.
 4. Segments follow each other without gap or overlap, each naming the digest before it.
-5. An acknowledgement is one number. Rows leave only when they are acknowledged and the cap presses,
+5. A journal that an older build began goes on in this build's wire version: what that build put
+   into segments stays as it wrote it, and is converted where it is read; the rest is rewritten.
+6. An acknowledgement is one number. Rows leave only when they are acknowledged and the cap presses,
    and never those of the journal and the steps: from them a restarted daemon rebuilds its state.
 
 ``synchronous=NORMAL`` with a WAL: commits reach the kernel at once and the disk at checkpoints.
@@ -23,7 +25,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +38,9 @@ from agentd.core.settings import KEEP_BYTES
 from agentd.core.wire_limits import UnfitError, line_of
 from agentd.journal.pending_gaps import PendingGaps
 from agentd.journal.store import STATE_SOURCES, JournalStore, Row
-from detectors.model.codec import GENESIS, join_segment, sha256
+from detectors.model.codec import GENESIS, encode_event, join_segment, sha256
+from detectors.model.types import Event
+from detectors.model.wire_versions import WIRE, current
 
 SEGMENT_EVENTS = 500
 SEGMENT_BYTES = 1 << 20
@@ -67,6 +71,7 @@ class Journal:
         self.through: int
         self.head: str
         self.through, self.head = self._read_head()
+        self._versions = self._take_over(path)
         self.acknowledged = max(int(self.store.get("acknowledged", b"0")), 0)
         self._tail = [row.line for row in self.store.rows(after=self.through)]
         self._tail_bytes = sum(map(len, self._tail))
@@ -83,7 +88,7 @@ class Journal:
         """Make a new file this episode's own; raises `JournalError` where it is another's."""
         owner = self.store.get("episode", b"").decode()
         if not owner:
-            self.store.put({"episode": self.episode.encode()})
+            self.store.put({"episode": self.episode.encode(), "wire": orjson.dumps([[0, WIRE]])})
         elif owner != self.episode:
             self.store.close()
             raise JournalError(
@@ -97,6 +102,35 @@ class Journal:
         if last_cut is not None and last_cut[1] > through:
             return last_cut[1], last_cut[3]
         return through, head
+
+    def _take_over(self, path: Path) -> list[tuple[int, int]]:
+        """Return from which event on lines are of which wire version, the newest first; what an
+        older build left in no segment is rewritten. Raises `JournalError` for a newer build's."""
+        stored = orjson.loads(self.store.get("wire", orjson.dumps([[0, 1]])))
+        versions = [(int(after), int(wire)) for after, wire in stored]
+        newest = versions[0][1]
+        if newest > WIRE:
+            self.store.close()
+            raise JournalError(
+                f"{path}: its wire version is {newest}, this build reads up to {WIRE}; wanted the"
+                " build that wrote it, or a newer one"
+            )
+        if newest < WIRE:
+            rows = [
+                Row(event.seq, event.source, event.kind, _encode(event))
+                for event in self._decode(self.store.rows(after=self.through), [(0, newest)])
+            ]
+            versions.insert(0, (self.through, WIRE))
+            with room_in(self._folder):
+                self.store.rewrite(rows, {"wire": orjson.dumps(versions)})
+        return versions
+
+    def _decode(self, rows: Iterable[Row], versions: list[tuple[int, int]]) -> Iterator[Event]:
+        """Yield rows as events of this build's wire version."""
+        for row in rows:
+            seq, at, source, kind, data = orjson.loads(row.line)
+            event = Event(self.episode, seq, source, kind, at, data)
+            yield from current((event,), _wire_of(seq, versions))
 
     # -- the clock's memory
 
@@ -171,7 +205,7 @@ class Journal:
         if self.full is not None:
             return
         dropped = [
-            ("journal.dropped", {"source": source, "count": count, "reason": reason})
+            ("events.dropped", {"source": source, "count": count, "reason": reason})
             for (source, reason), count in sorted(self._dropped.items())
         ]
         self._dropped.clear()
@@ -197,7 +231,7 @@ class Journal:
         """Commit everything pending, and segments that are full; False: the disk refuses, try again
         later.
 
-        ``at``: the time of a ``journal.dropped``, written when the disk takes data again.
+        ``at``: the time of a ``events.dropped``, written when the disk takes data again.
         """
         written = self._write([])
         has_losses = bool(self._dropped or self._pending_gaps)
@@ -271,7 +305,8 @@ class Journal:
         if self._fresh[0] == cut.first:
             return self._fresh[1]
         lines = [row.line for row in self.store.rows(after=cut.first - 1, through=cut.last)]
-        text = join_segment(self.episode, cut.first, lines, cut.prev)
+        wire = _wire_of(cut.first, self._versions)
+        text = join_segment(self.episode, cut.first, lines, cut.prev, wire)
         if sha256(text) != cut.digest:
             raise JournalError(
                 f"journal: the rows of segment {cut.first}–{cut.last} do not give its digest any"
@@ -313,8 +348,12 @@ class Journal:
 
     def rows(self, source: str | None = None) -> Iterator[tuple[int, str, dict[str, Any]]]:
         """Yield flushed events of ``source`` (None: of all) as (seq, kind, data), in order."""
-        for row in self.store.rows(source=source):
-            yield row.seq, row.kind, orjson.loads(row.line)[4]
+        for event in self._decode(self.store.rows(source=source), self._versions):
+            yield event.seq, event.kind, dict(event.data)
+
+    def events(self, after: int) -> Iterator[Event]:
+        """Yield flushed events beyond number ``after``, in order."""
+        return self._decode(self.store.rows(after=after), self._versions)
 
     def close(self) -> None:
         """Close the file, without a flush."""
@@ -323,6 +362,15 @@ class Journal:
     def remove(self) -> None:
         """Delete the journal from disk; only for a closed and acknowledged episode."""
         self.store.remove()
+
+
+def _encode(event: Event) -> bytes:
+    return encode_event(event.seq, event.source, event.kind, event.at, event.data)
+
+
+def _wire_of(seq: int, versions: Sequence[tuple[int, int]]) -> int:
+    """Return the wire version of event ``seq``."""
+    return next(wire for after, wire in versions if seq > after)
 
 
 def fit(lines: Sequence[bytes], start: int) -> int:

@@ -36,7 +36,7 @@ class PendingGaps:
         """Keep an event; returns False where it is no gap or alarm, or there are too many."""
         if kind not in OPENS + ENDS:
             return False
-        key = _Key(kind.partition(".")[0], str(data.get("source")), data.get("of"))
+        key = _Key(kind.partition(".")[0], str(data.get("source")), data.get("part"))
         if kind == "gap.began" and key.part is None:
             self._drop_parts(key)
         if key not in self._events and len(self._events) >= MAX_GAPS:

@@ -24,7 +24,7 @@ RETRY_S = 0.5
 LOOKS = "visual"
 """The source of what was seen, whichever source reports it: its loss leaves no step unknown."""
 VISUAL_KINDS = frozenset(name for name, kind in KINDS.items() if kind.source == LOOKS)
-OF_SOURCES = frozenset(("gap.began", "gap.ended", "alarm.raised", "alarm.ended", "journal.dropped"))
+OF_SOURCES = frozenset(("gap.began", "gap.ended", "alarm.raised", "alarm.ended", "events.dropped"))
 """The journal's own kinds that a source may report."""
 
 _SOURCE_OF_KIND = dict.fromkeys(VISUAL_KINDS, LOOKS) | dict.fromkeys(OF_SOURCES, "journal")

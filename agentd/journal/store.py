@@ -70,6 +70,13 @@ class JournalStore:
             self._db.executemany("INSERT INTO segments VALUES (?, ?, ?, ?)", cuts)
             self._put({"acknowledged": str(acknowledged).encode()})
 
+    def rewrite(self, rows: Sequence[Row], values: Mapping[str, bytes]) -> None:
+        """Put events in the place of those of the same numbers, and named values, all or
+        nothing."""
+        with self._transaction():
+            self._db.executemany("INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?)", rows)
+            self._put(values)
+
     def forget(self, through: int) -> int:
         """Delete events up to ``through`` that are nobody's state; returns the bytes of their
         lines."""

@@ -26,6 +26,7 @@ from agentd.core.settings import (
     Settings,
 )
 from detectors.model.kinds import KINDS
+from detectors.model.wire_versions import current_kind, explain_rename
 
 
 def _files(text: str) -> tuple[str, Path]:
@@ -112,7 +113,10 @@ def _kinds(text: str) -> tuple[str, ...]:
     asked = {name for name, kind in KINDS.items() if kind.asked}
     names = asked if text == "all" else set(text.split(","))
     if unknown := sorted(names - asked):
-        raise UsageError(f"--also {unknown[0]}: wanted all, or of {', '.join(sorted(asked))}")
+        renamed = explain_rename(unknown[0], current_kind(unknown[0]))
+        raise UsageError(
+            f"--also {unknown[0]}: wanted all, or of {', '.join(sorted(asked))}{renamed}"
+        )
     return tuple(sorted(names))
 
 

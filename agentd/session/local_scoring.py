@@ -102,12 +102,11 @@ class Edge:
         for reward in outcome.rewards:
             if reward.step not in self._said:
                 data = {"step": reward.step, "reward": reward.reward, "digest": reward.digest}
-                self._recorder.append("journal", "edge.computed", data)
+                self._recorder.append("journal", "reward.estimated", data)
 
     def _events(self) -> Iterator[Event]:
         journal = self._recorder.journal
-        for row in journal.store.rows(after=self._engine.through):
-            seq, at, source, kind, data = orjson.loads(row.line)
-            if kind == "edge.computed":
-                self._said.add(data["step"])  # by the daemon before a restart
-            yield Event(journal.episode, seq, source, kind, at, data)
+        for event in journal.events(after=self._engine.through):
+            if event.kind == "reward.estimated":
+                self._said.add(event.data["step"])  # by the daemon before a restart
+            yield event

@@ -96,7 +96,7 @@ class Session:
             " is unknown"
         )
         self.recorder.append(
-            "journal", "journal.dropped", {"source": "journal", "count": lacking, "reason": reason}
+            "journal", "events.dropped", {"source": "journal", "count": lacking, "reason": reason}
         )
 
     async def start(self) -> None:

@@ -145,7 +145,7 @@ class Conductor:
             return
         await self._last()
         if self.steps.ended:
-            self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
+            self._say("step.sealed", {"step": self.steps.current, "reason": why}, None)
 
     async def _last(self) -> None:
         """Have the sources do their work before a seal, once a step, however often that begins."""
@@ -159,7 +159,7 @@ class Conductor:
         is_logged = False
         while not self.steps.sealed:
             try:
-                self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
+                self._say("step.sealed", {"step": self.steps.current, "reason": why}, None)
             except NotKeptError as error:
                 if not is_logged:
                     log.error(

@@ -268,12 +268,12 @@ class Supervisor:
         names = {source.name for source in self._sources}
         alarms: dict[tuple[str, str | None], None] = {}
         for _, kind, data in events:
-            key = (data.get("source", ""), data.get("of"))
+            key = (data.get("source", ""), data.get("part"))
             if kind == "alarm.raised":
                 alarms[key] = None
             elif kind == "alarm.ended":
                 alarms.pop(key, None)
-            elif "of" in data:
+            elif "part" in data:
                 continue  # partial gaps end with their source's own, and are reported anew
             elif kind == "gap.began":
                 self.gaps[data["source"]] = data["reason"]
@@ -283,7 +283,7 @@ class Supervisor:
         for name in sorted(names):
             self.began(name, "daemon restarted")
         for name, of in alarms:
-            part = {} if of is None else {"of": of}
+            part = {} if of is None else {"part": of}
             self._recorder.append("journal", "alarm.ended", {"source": name, **part})
 
     def start(self) -> None:
@@ -352,7 +352,7 @@ class Supervisor:
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
         """Let the sources that work at the ends of steps do so, at most `SEAL_S`.
 
-        Those with a gap are not asked. Work that fails or takes too long is a `journal.dropped`.
+        Those with a gap are not asked. Work that fails or takes too long is a `events.dropped`.
         """
         works = {
             asyncio.create_task(source.before_seal(step, closing=closing)): name
@@ -382,7 +382,7 @@ class Supervisor:
         """Record that a source's report is lost: the step must not count as observed."""
         reason = f"its work at a step's end {why}"[:500]
         lost = {"source": name, "count": 1, "reason": reason}
-        self._recorder.append("journal", "journal.dropped", lost)
+        self._recorder.append("journal", "events.dropped", lost)
         log.warning("Work at a step's end is lost.", source=name, why=why)
 
     def after_seal(self, step: int) -> None:

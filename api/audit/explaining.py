@@ -21,7 +21,7 @@ from api.rewards.ledger import Ledger
 from api.rewards.rendering import number_in_words
 from api.rewards.scored_episode import REWARD_FIELDS
 
-EDGE = "edge.computed"
+EDGE = "reward.estimated"
 _SEGMENTS_AFTER = 2
 """Stored segments behind a step's seal in which the edge's word on it is looked for."""
 

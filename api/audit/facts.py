@@ -17,8 +17,9 @@ import orjson
 from api.episodes.label_index import FINDINGS, Finding
 from detectors.model.codec import canonical
 from detectors.model.rewards import PARTLY
+from detectors.model.wire_versions import current_kind, former_kinds
 
-_KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "edge.computed", "gap.began")
+_KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "reward.estimated", "gap.began")
 ODD_SCHEMES = (
     "file",
     "chrome",
@@ -30,9 +31,9 @@ ODD_SCHEMES = (
 )
 """Schemes of addresses that show files, the browser's insides or made-up pages (docs/audit.md)."""
 _HARMLESS = ("chrome://newtab", "chrome://new-tab-page", "chrome://crash")
-_NEEDLES = tuple(f'"{kind}"'.encode() for kind in _KINDS) + tuple(
-    f'"url":"{s}:'.encode() for s in ODD_SCHEMES
-)
+_NEEDLES = tuple(
+    f'"{name}"'.encode() for kind in _KINDS for name in (kind, *former_kinds(kind))
+) + tuple(f'"url":"{s}:'.encode() for s in ODD_SCHEMES)
 _SECRET = re.compile(
     r"task|rule|gold|answer|expected|reward|milestone|journal|plan\.json|\.token|secret|\.key|\.sqlite|\.db\b|\.mrec|agentd",
     re.IGNORECASE,
@@ -114,12 +115,13 @@ class FactReader:
     def read(self, text: bytes) -> None:
         """One segment's text."""
         for _, line in sorted(set(_lines(text))):
-            seq, _, source, kind, data = orjson.loads(line)
+            seq, _, source, old_kind, data = orjson.loads(line)
+            kind = current_kind(old_kind)
             if source == "steps":
                 self._harness(seq, kind, data)
             elif kind == "gap.began":
                 self.facts.gaps += 1
-            elif kind == "edge.computed":
+            elif kind == "reward.estimated":
                 self._hint(data.get("step"), data.get("reward"))
             else:
                 self._address(seq, kind, data)

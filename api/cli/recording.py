@@ -118,7 +118,7 @@ class _Passed:
         if event.kind == "step.began" and type(event.data.get("step")) is int:
             self.steps.add(event.data["step"])
         elif event.kind in ("gap.began", "gap.ended"):
-            gap = Gap(*(_short(event.data.get(name)) for name in ("source", "of", "reason")))
+            gap = Gap(*(_short(event.data.get(name)) for name in ("source", "part", "reason")))
             self.open_gaps.pop(gap[:2], None)
             if event.kind == "gap.began":
                 self.open_gaps[gap[:2]] = gap

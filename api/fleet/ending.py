@@ -76,7 +76,7 @@ def last_words(row: EpisodeRow, asked: Sequence[tuple[int, int]], why: str) -> l
     ``asked``: (step, command) of the steps that a trainer began and the journal never told of, in
     order.
     """
-    lost: Words = ("journal", "journal.dropped", {"source": "journal", "reason": why})
+    lost: Words = ("journal", "events.dropped", {"source": "journal", "reason": why})
     said: list[Words] = []
     if row.through == 0:
         said.append(("journal", "episode.opened", {"task": row.task, "digest": row.digest}))

@@ -121,7 +121,7 @@ def _apply_gaps(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict
     """Change ``sources`` by the gaps of whole sources in the frames, and return them."""
     for frame in frames:
         for event in decoded(frame):
-            if event.kind not in ("gap.began", "gap.ended") or event.data.get("of") is not None:
+            if event.kind not in ("gap.began", "gap.ended") or event.data.get("part") is not None:
                 continue
             name = str(event.data.get("source"))[:_MAX_TEXT]
             if name not in sources and len(sources) == _MAX_SOURCES:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from api.core.errors import VersionSkewError
-from detectors.model.codec import WIRE
+from detectors.model.wire_versions import WIRE
 
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
 

@@ -54,7 +54,7 @@ class Stranger:
         self._out = EngineResult()
         for event in events:
             self.through = event.seq
-            if event.kind == "journal.dropped":
+            if event.kind == "events.dropped":
                 self._blind = f"journal saw nothing from event {event.seq}: {event.data['reason']}"
             elif event.kind == "step.began":
                 self._seal(event.seq)

@@ -81,7 +81,7 @@ async def visual(request: Request) -> Response:
     at, found, size = max(after + 1, first), list[Event](), 0
     while last and at <= last and (size < MAX_CHARACTERS or not is_whole(found[-1])):
         events = await parts.follower.between(row.id, at, min(last, at + LOOK - 1))
-        recorded = [event for event in events if event.kind == "visual.recorded"]
+        recorded = [event for event in events if event.kind == "visual.dom_recorded"]
         found += recorded
         size += sum(len(event.data.get("text", "")) for event in recorded)
         at += LOOK

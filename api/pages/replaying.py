@@ -76,19 +76,19 @@ class ReplayMessage(NamedTuple):
 
 
 def sanitize(recorded: Iterable[Event]) -> Iterator[ReplayMessage]:
-    """Yield what can be shown of ``visual.recorded`` events, message by message; one that is not
-    whole is left out."""
+    """Yield what can be shown of ``visual.dom_recorded`` events, message by message; one that is
+    not whole is left out."""
     parts: list[str] = []
     for event in recorded:
         data = event.data
-        part, n = data.get("part", 0), data.get("n")
+        part, n = data.get("part", 0), data.get("sequence")
         if not part:
             parts = []
         if len(parts) != part or not isinstance(n, int):
             continue
         parts.append(str(data.get("text")))
         if is_whole(event):
-            events = list(_events("".join(parts), event.at // 1_000_000, data.get("now")))
+            events = list(_events("".join(parts), event.at // 1_000_000, data.get("sent_ms")))
             yield ReplayMessage(str(data.get("tab")), str(data.get("stream")), n, events)
 
 

@@ -35,6 +35,7 @@ from detectors.model.codec import (
 )
 from detectors.model.rewards import episode_total, total
 from detectors.model.types import Event, Json, Reward
+from detectors.model.wire_versions import OLDEST_WIRE
 from detectors.task.ruleset import Ruleset
 
 Kind = Literal["oracle", "adversarial"]
@@ -118,13 +119,14 @@ def _of_frames(packed: bytes, where: Path | str, max_values: int | None = None) 
 
 
 def _of_lines(text: bytes) -> list[Event]:
+    """Read event lines. They name no wire version: what has newer names is let be as it is."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise CodecError("no event line; wanted at least one")
     events: list[Event] = []
     for at in range(0, len(lines), _LINES):
         events += decode_segment(
-            join_segment(EPISODE, at + 1, lines[at : at + _LINES], GENESIS)
+            join_segment(EPISODE, at + 1, lines[at : at + _LINES], GENESIS, OLDEST_WIRE)
         ).events
     return events
 

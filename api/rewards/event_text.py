@@ -14,10 +14,10 @@ from detectors.model.types import Event
 MAX_CHARACTERS = 110
 _FIELDS: Mapping[str, str] = {
     "episode": "task reason converted",
-    "gap": "source of reason",
-    "alarm": "source of reason",
-    "journal": "source count",
-    "step": "step action why",
+    "gap": "source part reason",
+    "alarm": "source part reason",
+    "events": "source count",
+    "step": "step action reason",
     "agent": "text tool ok",
     "tab": "url",
     "page": "url title same_document error x y",
@@ -28,7 +28,7 @@ _FIELDS: Mapping[str, str] = {
     "download": "name url size",
     "request": "method url status error cached",
     "message": "url text",
-    "element": "element onto on trusted",
+    "element": "element target open trusted",
     "attribute": "element attribute value",
     "field": "element value checked trusted",
     "form": "form fields trusted",
@@ -75,7 +75,7 @@ def _prints(char: str) -> bool:
 
 
 def _part(name: str, value: Any) -> str:
-    if name in ("element", "onto", "widget") and isinstance(value, Mapping):
+    if name in ("element", "target", "widget") and isinstance(value, Mapping):
         return f"{value.get('role', '')} “{value.get('name', '')}”"
     if name == "sha256":
         return f"sha256 {str(value)[:12]}"

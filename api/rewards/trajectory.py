@@ -33,7 +33,7 @@ class _Observation:
                 self._forget(lambda frame, of: of == tab)
             case "page.navigated":
                 self._navigated(tab, str(data.get("frame")), data)
-            case "page.titled":
+            case "page.title_changed":
                 known = self._tabs.setdefault(tab, {"url": data.get("url"), "title": None})
                 known["title"] = data.get("title")
             case "field.filled":

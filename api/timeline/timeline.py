@@ -115,9 +115,9 @@ class Outline:
         self._before = same
 
     def _look(self, event: Event) -> None:
-        if event.kind == "visual.recorded":
+        if event.kind == "visual.dom_recorded":
             self.visual = (self.visual[0] or event.seq, event.seq)
-        elif event.kind == "visual.pictured" and len(self.pictures) < MAX_PICTURES:
+        elif event.kind == "visual.screenshot_taken" and len(self.pictures) < MAX_PICTURES:
             digest = str(event.data.get("sha256"))
             if digest not in self.pictures:
                 self.pictures[digest] = event.seq

@@ -70,10 +70,10 @@ def losses(events: Iterable[Event]) -> dict[str, Any]:
     begun = False
     for event in events:
         begun = begun or event.kind == "step.began"
-        if event.kind == "journal.dropped":
+        if event.kind == "events.dropped":
             dropped[event.data["source"]] += event.data["count"]
         elif event.kind == "gap.began" and begun:
-            of = f" of {event.data['of']}" if "of" in event.data else ""
+            of = f" of {event.data['part']}" if "part" in event.data else ""
             gaps[f"{event.data['source']}{of}: {event.data['reason']}"] += 1
     return {"dropped": dict(dropped), "gaps": dict(gaps)}
 

@@ -33,7 +33,7 @@ CONTROL = frozenset(
         "episode.closed",
         "gap.began",
         "gap.ended",
-        "journal.dropped",
+        "events.dropped",
     }
 )
 """The kinds that the engine itself handles."""
@@ -101,7 +101,7 @@ class Engine:
             "episode.closed": self._close_episode,
             "gap.began": self._gaps.begin_gap,
             "gap.ended": self._gaps.end_gap,
-            "journal.dropped": self._gaps.drop_observations,
+            "events.dropped": self._gaps.drop_observations,
         }
 
     def _make_branch(self, state: State) -> Engine:

@@ -53,7 +53,7 @@ class GapTracker:
             self._end_one_of_rest(source, part)
 
     def drop_observations(self, event: Event) -> None:
-        """Handle `journal.dropped`. Among lost events of the journal itself may be a gap or its
+        """Handle `events.dropped`. Among lost events of the journal itself may be a gap or its
         end: then what was observed at all is not known."""
         source, count = str(event.data.get("source")), event.data.get("count")
         if source not in self._ruleset.sources and source != "journal":
@@ -127,5 +127,5 @@ def _gap_name(source: str, part: str | None) -> str:
 
 
 def _part_of(event: Event) -> str | None:
-    part = event.data.get("of")
+    part = event.data.get("part")
     return None if part is None else str(part)[:MAX_PART]

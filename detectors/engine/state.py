@@ -13,7 +13,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 8
+STATE_VERSION = 9
 
 
 @dataclass(slots=True)

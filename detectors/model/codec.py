@@ -16,9 +16,7 @@ from typing import Any
 import orjson
 
 from detectors.model.types import Event, Segment
-
-WIRE = 1
-"""The wire version that this code writes, and the newest that it reads."""
+from detectors.model.wire_versions import WIRE, current
 
 GENESIS = "0" * 64
 """What the first segment of an episode names as the digest before it."""
@@ -60,10 +58,12 @@ def encode_event(seq: int, source: str, kind: str, at: int, data: Mapping[str, A
     return orjson.dumps([seq, at, source, kind, data], option=orjson.OPT_SORT_KEYS)
 
 
-def join_segment(episode: str, first: int, lines: Sequence[bytes], prev: str) -> bytes:
-    """The text of a segment from lines that `encode_event` made."""
+def join_segment(
+    episode: str, first: int, lines: Sequence[bytes], prev: str, wire: int = WIRE
+) -> bytes:
+    """The text of a segment from lines that `encode_event` made, in a build that wrote ``wire``."""
     header = canonical(
-        {"wire": WIRE, "episode": episode, "first": first, "count": len(lines), "prev": prev}
+        {"wire": wire, "episode": episode, "first": first, "count": len(lines), "prev": prev}
     )
     return b"\n".join((header, *lines, b""))
 
@@ -99,8 +99,8 @@ def _values_bytes(text: bytes, start: int, end: int) -> int:
 
 
 def decode_segment(text: bytes) -> Segment:
-    """Decode and check one segment's text. Raises `CodecError`; the chain itself is the caller's to
-    check."""
+    """Decode and check one segment's text, of any wire version up to `WIRE`: its events are of this
+    build's. Raises `CodecError`; the chain itself is the caller's to check."""
     if len(text) > LIGHT_BYTES and (values := values_bytes(text)) > MAX_VALUES_BYTES:
         raise CodecError(
             f"its values would take {values} bytes and more; wanted at most {MAX_VALUES_BYTES}"
@@ -114,7 +114,7 @@ def decode_segment(text: bytes) -> Segment:
     episode, first, count = header["episode"], header["first"], header["count"]
     if len(lines) - 2 != count:
         raise CodecError(f"header: count is {count}, but {len(lines) - 2} event lines follow")
-    events = tuple(_events(episode, first, lines[1:-1]))
+    events = tuple(current(_events(episode, first, lines[1:-1]), header["wire"]))
     return Segment(episode, first, count, header["prev"], sha256(text), events)
 
 

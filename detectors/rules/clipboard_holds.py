@@ -30,7 +30,7 @@ def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]
     if args.app is not None and not args.app.matches(str(data.get("app") or "")):
         return
     reading = Reading(1.0, f"clipboard:{args.selection}")
-    if data.get("unread") == "secret":
+    if data.get("unread_reason") == "secret":
         raise UnseenError("what was copied is a secret, kept back", reading)
     if (data.get("cut") is not True or args.text.by_beginning) and args.text.matches(
         str(data.get("text") or "")

@@ -43,8 +43,8 @@ def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
     for.
 
     True until its content changes to another, or it goes. What already matched at the start earns
-    nothing. A file whose hash is asked for and that could not be read (`unread`: slow, denied,
-    busy) makes the step null; one that is too large to be hashed has none.
+    nothing. A file whose hash is asked for and that could not be read (`unread_reason`: slow,
+    denied, busy) makes the step null; one that is too large to be hashed has none.
     """
     data = event.data
     extension = (
@@ -57,7 +57,7 @@ def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
     ):
         seqs, step = cause(event, world)
         reading = Reading(1.0, file_key(data, data.get("path")), seqs, step)
-        if args.sha256 is not None and data.get("unread") in ("slow", "denied", "busy"):
-            raise UnseenError(f"the file has no sha256: {data['unread']}", reading)
+        if args.sha256 is not None and data.get("unread_reason") in ("slow", "denied", "busy"):
+            raise UnseenError(f"the file has no sha256: {data['unread_reason']}", reading)
         if args.sha256 is None or args.sha256.matches(str(data.get("sha256"))):
             yield reading

@@ -28,7 +28,7 @@ class Args:
         "file.modified",
         "file.moved",
         "file.deleted",
-        "file.permitted",
+        "file.mode_changed",
         "file.vanished",
     ),
     args=Args,

@@ -99,7 +99,7 @@ def _is(hop: Mapping[str, Any], args: Args, *, lost: bool) -> bool:
         and (
             args.answer is None
             or lost
-            or _answers(args.answer, mapping(hop.get("answer")).get("body"))
+            or _answers(args.answer, mapping(hop.get("response")).get("body"))
         )
     )
 

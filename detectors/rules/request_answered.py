@@ -103,7 +103,7 @@ def _methods(event: Event) -> tuple[str, ...]:
 @rule(
     component="form",
     version=4,
-    hears=(*ENDS, "request.answered"),
+    hears=(*ENDS, "request.response_started"),
     args=Args,
     index_args=_index_methods,
     index_event=_methods,
@@ -202,7 +202,7 @@ def _is(hop: Mapping[str, Any], args: Args) -> bool:
         hop.get("body"), args.body_as, args.repeated
     ):
         return False
-    answer, headers = mapping(hop.get("answer")), mapping(hop.get("headers"))
+    answer, headers = mapping(hop.get("response")), mapping(hop.get("headers"))
     if args.answer is not None:
         body = answer.get("body")
         if not args.answer.matches(body, answer_type(body)):

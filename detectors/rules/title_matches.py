@@ -27,7 +27,7 @@ class Args:
 
 @rule(
     component="nav",
-    hears=("page.titled",),
+    hears=("page.title_changed",),
     args=Args,
     index_args=lambda args: args.title.keys(),
     index_event=lambda event: (text_key(str(event.data.get("title"))),),

@@ -19,7 +19,7 @@ class Args:
     role: TextMatch | None = arg("AT-SPI's role name, such as frame, dialog or alert.", None)
 
 
-@rule(component="ax", hears=("window.opened", "window.titled"), args=Args)
+@rule(component="ax", hears=("window.opened", "window.title_changed"), args=Args)
 def window_opened(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A window or dialog with that title is on the desktop. True until it is closed or bears
     another title."""

@@ -9,6 +9,7 @@ stands on, never as reading nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -164,12 +165,15 @@ def reads_of_cel(kind: str, *expressions: str) -> Reads:
 
 
 def _tokens(expression: str) -> list[Token]:
-    found = (Token(str(one.lastgroup), one[0]) for one in _TOKEN.finditer(expression))
-    return [
-        _as_token(token) if token.sort == "text" else token
-        for token in found
-        if token.sort != "space"
-    ]
+    return [token for token, _ in split_tokens(expression) if token.sort != "space"]
+
+
+def split_tokens(expression: str) -> Iterator[tuple[Token, str]]:
+    """Yield the words of an expression and the spaces between them (``sort`` space), each with the
+    characters that it stands for: together they are the expression."""
+    for match in _TOKEN.finditer(expression):
+        token = Token(str(match.lastgroup), match[0])
+        yield _as_token(token) if token.sort == "text" else token, match[0]
 
 
 def _as_token(token: Token) -> Token:

@@ -20,7 +20,7 @@ _VALUES = {
     "agent.answered": "text",
     "agent.tool_called": "arguments",
     "agent.tool_returned": "result",
-    "page.titled": "title",
+    "page.title_changed": "title",
     "page.navigated": "url",
     "probe.answered": "value",
     "widget.value_changed": "value",

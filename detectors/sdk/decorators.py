@@ -7,6 +7,7 @@ from functools import partial
 
 from detectors.model.kinds import KINDS, UNHEARD
 from detectors.model.types import Event
+from detectors.model.wire_versions import current_kind, explain_rename
 from detectors.sdk.registry import rule
 
 answer_rule = partial(
@@ -35,6 +36,7 @@ def check_kind(kind: str) -> None:
     if kind not in KINDS or KINDS[kind].source in UNHEARD:
         raise ValueError(
             f"kind: {kind!r} is none of the kinds that a source tells; see docs/events.md"
+            f"{explain_rename(kind, current_kind(kind))}"
         )
 
 

@@ -46,7 +46,7 @@ def unseen(data: Mapping[str, Any], wanted: TextMatch | bool, counted: CountedFi
     """Of a field that does not hold what is wanted: why nobody can know that it does not, if so."""
     if isinstance(wanted, bool) or counted.leaves_out(data):
         return None
-    if data.get("value") is None and data.get("filled") is True:
+    if data.get("value") is None and data.get("has_value") is True:
         return "the field's value is a secret, kept back"
     if data.get("value") is None and data.get("long") is not None:
         return "the field's value is too long to be kept beside the others"

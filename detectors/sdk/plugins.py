@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from detectors.model.errors import DetectorError, SpecError
 from detectors.model.kinds import KINDS, UNHEARD
 from detectors.model.types import Event
+from detectors.model.wire_versions import current_kind, explain_rename
 from detectors.sdk.arguments import parse_args
 from detectors.sdk.registry import Rule, add_foreign, foreign, rules
 from detectors.sdk.world import FOLDED, World, fold
@@ -112,7 +113,8 @@ def _checked(found: Found, where: str) -> PlugIn:
 def _check_kinds(heard: Sequence[str], where: str) -> None:
     """Raises `PlugInError` for a kind that no rule may hear."""
     if unknown := sorted(set(heard) - KINDS.keys()):
-        raise PlugInError(f"{where}: hears {unknown[0]}; wanted kinds of docs/events.md")
+        renamed = explain_rename(unknown[0], current_kind(unknown[0]))
+        raise PlugInError(f"{where}: hears {unknown[0]}; wanted kinds of docs/events.md{renamed}")
     if unheard := sorted(kind for kind in heard if KINDS[kind].source in UNHEARD):
         raise PlugInError(
             f"{where}: hears {unheard[0]}; wanted what a source saw: no rule hears that kind"

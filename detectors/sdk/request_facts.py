@@ -22,7 +22,7 @@ def is_servers(hop: Mapping[str, Any]) -> bool:
 
 def is_made_up(hop: Mapping[str, Any]) -> bool:
     """Whether a service worker, DevTools or the browser itself made the answer up."""
-    return hop.get("answered_by") in _NOT_THE_SERVER
+    return hop.get("served_from") in _NOT_THE_SERVER
 
 
 def is_lost(event: Event) -> bool:

@@ -36,8 +36,8 @@ FIELD = "field:"
 
 @dataclass(slots=True)
 class World:
-    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut,
-    seq, trusted, hidden where nobody could see it, gone where it stands there no more}};
+    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, has_value,
+    cut, seq, trusted, hidden where nobody could see it, gone where it stands there no more}};
     ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is
     in, seq of that]; ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at
     the start]; ``navigated``: some frame's address was told, so that one without was forgotten."""
@@ -140,7 +140,7 @@ def _process(data: Any, world: World) -> tuple[str, ...]:
 _FILE, _FILES = ("file",), ("file", "exists")
 _REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ...]]]] = {
     "page.navigated": (("url", "doc"), _left_fields),
-    "page.titled": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
+    "page.title_changed": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
     "field.filled": (
         ("field",),
         lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",),
@@ -160,7 +160,7 @@ _REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ..
     "file.deleted": (_FILES, _file_deleted),
     "file.moved": (_FILES, _file_moved),
     "file.read": (("read",), lambda data, _: (reading_key(data),)),
-    "window.titled": (("window",), lambda data, _: (window_key(data),)),
+    "window.title_changed": (("window",), lambda data, _: (window_key(data),)),
     "window.closed": (("window",), lambda data, _: (window_key(data),)),
     "widget.state_changed": (("widget",), lambda data, _: (widget_key(data, data.get("state")),)),
     "widget.text_changed": (("widget",), lambda data, _: (widget_key(data, "text"),)),
@@ -251,7 +251,7 @@ def _fill(world: World, event: Event, step: int) -> None:
         "value": kept,
         "checked": checked,
         "long": long,
-        "filled": data.get("filled") is True,
+        "has_value": data.get("has_value") is True,
         "cut": data.get("cut") is True,
         "seq": before["seq"] if echo else event.seq,
         "trusted": echo or data.get("trusted") is not False,

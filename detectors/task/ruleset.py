@@ -18,6 +18,7 @@ from detectors.model.codec import canonical, sha256
 from detectors.model.kinds import KINDS
 from detectors.model.memory import size_of
 from detectors.model.types import Condition, Event, MilestoneSpec, Task
+from detectors.model.wire_versions import former_kinds
 from detectors.sdk.arguments import parse_args
 from detectors.sdk.condition_reads import told_on_request
 from detectors.sdk.correlation import bound_reads, can_have
@@ -200,7 +201,10 @@ class Ruleset:
             "episode": episode,
             "task": self.task.id,
             "digest": self.digest,
-            "hears": sorted(self.hears),
+            # Daemons of an older wire version know some kinds by another name.
+            "hears": sorted(
+                {*self.hears, *(old for new in self.hears for old in former_kinds(new))}
+            ),
             "quiet_ms": self.task.quiet_ms,
             "settle_ms": self.task.settle_ms,
             "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,

@@ -16,8 +16,8 @@ def depends_on(hears: tuple[str, ...], args: Any, source: str, of: str | None) -
     """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part
     of it.
 
-    A part is a kind such as `page.titled`, a noun such as `request` (cdp), an application's name
-    (ax), a probe's id (probe), the path that a rule reads (reader), the `text` that was copied
+    A part is a kind such as `page.title_changed`, a noun such as `request` (cdp), an application's
+    name (ax), a probe's id (probe), the path that a rule reads (reader), the `text` that was copied
     (clipboard).
     """
     heard = [kind for kind in hears if kind in KINDS and KINDS[kind].source == source]

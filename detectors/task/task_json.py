@@ -30,6 +30,7 @@ from detectors.task.escalation import (
 )
 from detectors.task.probes import check_references, probe_to_json, probes_from_json
 from detectors.task.semantics import check_milestone, check_parts
+from detectors.task.task_versions import convert_task
 from detectors.task.tools_preset import expand
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {
@@ -85,9 +86,11 @@ class TaskError(DetectorError):
 def task_from_json(spec: Any, *, stored: bool = False) -> Task:
     """The `Task` that ``spec`` says. Raises `TaskError` with every problem that it has.
 
-    ``stored``: the task was taken before; what only newer builds refuse is let be.
+    ``stored``: the task was taken before; what only newer builds refuse is let be, and old names of
+    kinds and fields are read as the new ones.
     """
     read = TaskReader(stored=stored)
+    spec = convert_task(spec) if stored else spec
     if not isinstance(spec, Mapping):
         raise TaskError(
             [SpecError((), spec, "an object with id, version, instruction and milestones")]

@@ -174,7 +174,7 @@ def lines(before: list[Said], steps: list[list[Said]]) -> list[bytes]:
         said += [
             ("step.began", {"step": n, "action": None}),
             *step,
-            ("step.sealed", {"step": n, "why": "quiet"}),
+            ("step.sealed", {"step": n, "reason": "quiet"}),
         ]
     said.append(("episode.closed", {"reason": "done"}))
     return [

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agentd.core.errors import AgentdError, UsageError
 from detectors.model.kinds import KINDS
+from detectors.model.wire_versions import current_kind, explain_rename
 from lab.convert.convert import Conversion, convert
 from lab.convert.formats import FORMATS
 
@@ -88,6 +89,6 @@ def _vouched_parts(text: str | None) -> tuple[str, ...]:
     if unknown := sorted(names - parts):
         raise UsageError(
             f"--vouch {unknown[0]}: wanted a noun or a kind of docs/events.md, as in page or"
-            " page.titled"
+            f" page.title_changed{explain_rename(unknown[0], current_kind(unknown[0]))}"
         )
     return tuple(sorted(names))

@@ -51,7 +51,7 @@ _NOT_CAPTURED = (
     "widget.activated",
     "widget.value_changed",
     "notification.shown",
-    "file.permitted",
+    "file.mode_changed",
 )
 
 

@@ -191,7 +191,7 @@ class _Unfinished:
         if kind == "request.sent":
             self._sent[request] = data
             self._heads.pop(request, None)
-        elif kind in ("request.finished", "request.failed", "request.answered"):
+        elif kind in ("request.finished", "request.failed", "request.response_started"):
             self._sent.pop(request, None)
             has_no_document = data.get("status") in _NO_DOCUMENT or _is_attachment(data)
             if kind == "request.failed" or has_no_document:
@@ -202,10 +202,10 @@ class _Unfinished:
             self._coming.pop(str(data.get("frame")), None)
 
     def unfinished_answers(self) -> Iterator[CdpObservation]:
-        """One `request.answered` each, in the order in which they were sent."""
+        """One `request.response_started` each, in the order in which they were sent."""
         for number, data in self._sent.items():
             if self._is_answered(number):
-                yield CdpObservation("request.answered", data | self._heads[number])
+                yield CdpObservation("request.response_started", data | self._heads[number])
 
     def unknown(self) -> Iterator[tuple[str, str]]:
         """Parts of the browser's of which the log does not say how it went on, each with the
@@ -227,7 +227,7 @@ _NO_DOCUMENT = (204, 205)
 
 
 def _is_attachment(data: Mapping[str, Any]) -> bool:
-    answer = data.get("answer")
+    answer = data.get("response")
     headers = answer.get("headers") if isinstance(answer, Mapping) else None
     if not isinstance(headers, Mapping):
         return False
@@ -243,7 +243,7 @@ _PAGE = (
     "download.began",
 )
 _TOLD_BY = {
-    "Page.lifecycleEvent": ("page.parsed", "page.loaded", "page.idled"),
+    "Page.lifecycleEvent": ("page.parsed", "page.loaded", "page.network_idle"),
     "Page.domContentEventFired": ("page.parsed",),
     "Page.loadEventFired": ("page.loaded",),
     "Page.downloadProgress": ("download.progressed", "download.finished", "download.canceled"),
@@ -264,5 +264,5 @@ def _shows(log: list[CdpMessage]) -> frozenset[str]:
         if method in methods:
             shows |= set(kinds)
     if methods & {"Target.targetCreated", "Target.targetInfoChanged"}:
-        shows |= {"tab.opened", "tab.closed", "tab.crashed", "page.titled"}
+        shows |= {"tab.opened", "tab.closed", "tab.crashed", "page.title_changed"}
     return frozenset(shows)

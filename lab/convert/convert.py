@@ -90,7 +90,7 @@ def record(
     if found.version is not None:
         about["version"] = found.version
     if vouched:
-        about["vouched"] = list(vouched)
+        about["declared_complete"] = list(vouched)
     tape.open(about)
     # Who tells what the fields hold leaves out those that are gone, and no condition is blind for
     # that.

@@ -298,7 +298,7 @@ def _captured_fields(exchange: Exchange, secrets: Secrets) -> dict[str, Any]:
         raw, mime = exchange.answer_body
         answer["body"] = bodies.body_fields(raw, mime, secrets)
     if answer:
-        kept["answer"] = answer
+        kept["response"] = answer
     return kept
 
 

@@ -78,7 +78,7 @@ class FlowReading:
             tape.tell(at, "element.right_clicked" if right else _CLICKS[step["type"]], where)
         elif step["type"] == "change":
             value = masker.mask_value(_secretive(step), str(step.get("value") or ""))
-            about = {"value": None, "filled": True} if value == MASK else {"value": value}
+            about = {"value": None, "has_value": True} if value == MASK else {"value": value}
             tape.tell(at, "field.filled", where | about | {"field": _selectors(step)[-1][:300]})
 
 

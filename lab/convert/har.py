@@ -188,7 +188,9 @@ def _played(pages: PageFrames, telling: Telling) -> Iterator[Telling]:
         yield from pages.loaded(at, kind, data["tab"])
         url, title = pages.url(data["tab"]), data["title"]
         if kind == "page.loaded" and url and title and "://" not in title:
-            yield Telling(at, "page.titled", {"tab": data["tab"], "title": title, "url": url})
+            yield Telling(
+                at, "page.title_changed", {"tab": data["tab"], "title": title, "url": url}
+            )
     else:
         yield telling
 

@@ -212,7 +212,7 @@ def filled(node: DomNode, value: Any, checked: bool | None) -> dict[str, Any]:
     if form:
         data["form"] = form
     if is_secret(node):
-        return data | {"value": None, "filled": bool(value)}
+        return data | {"value": None, "has_value": bool(value)}
     if checked is not None:
         data["checked"] = checked
     texts = list(map(str, value)) if isinstance(value, list) else [str(value)]

@@ -21,8 +21,9 @@ DOM_CONTENT_LOADED, LOAD, FULL, INCREMENTAL, META = 0, 1, 2, 3, 4
 """Types of rrweb's events; others are its plug-ins' and its users' own."""
 SHOWS = frozenset(
     (
-        "page.titled page.scrolled element.clicked element.double_clicked element.right_clicked"
-        " element.focused element.toggled field.filled text.appeared text.disappeared text.selected"
+        "page.title_changed page.scrolled element.clicked element.double_clicked"
+        " element.right_clicked element.focused element.toggled field.filled text.appeared"
+        " text.disappeared text.selected"
     ).split()
 )
 

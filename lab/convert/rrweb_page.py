@@ -102,7 +102,7 @@ class RrwebPage:
         if title and title != self._title:
             self._title = title
             about = {"tab": MAIN, "title": title[:1000], "url": self._pages.url(MAIN)}
-            self._tape.tell(at, "page.titled", about | self._baseline())
+            self._tape.tell(at, "page.title_changed", about | self._baseline())
 
     # -- changes
 
@@ -143,7 +143,7 @@ class RrwebPage:
         is_open = "open" in node.attrs
         if node.tag in ("dialog", "details") and was_open != is_open:
             clicked = self._clicked is not None and node in self._clicked.ancestors()
-            state = {"on": is_open, "trusted": clicked and node.tag == "details"}
+            state = {"open": is_open, "trusted": clicked and node.tag == "details"}
             self._tape.tell(at, "element.toggled", self._describe(node) | state)
         if was_hidden and not is_hidden(node):
             self._appeared(at, [node], {})
@@ -218,7 +218,7 @@ class RrwebPage:
         text = str(data.get("text") or "")
         value = filled(node, text, checked)
         if "data-rr-is-password" in node.attrs or (text and not text.strip("*")):
-            value |= {"value": None, "filled": bool(text)}  # rrweb itself kept it back
+            value |= {"value": None, "has_value": bool(text)}  # rrweb itself kept it back
         users = data.get("userTriggered")
         if not isinstance(users, bool):
             around = {node.key, *(near.key for near in _around(node))}

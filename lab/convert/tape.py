@@ -66,7 +66,7 @@ class Tape:
             for part in [None] if hidden == kinds else _parts(source, kinds, hidden):
                 about = {"source": source, "reason": f"not in {where}"}
                 self._blind.add(part or source)
-                self.tell(0, "gap.began", about | ({} if part is None else {"of": part}))
+                self.tell(0, "gap.began", about | ({} if part is None else {"part": part}))
 
     def interrupt(self, at: float, part: str, reason: str) -> None:
         """A gap in a ``part`` of the browser's, as long as the moment: the running step is blind
@@ -75,8 +75,8 @@ class Tape:
         Nothing, where the whole file is blind for that part.
         """
         if not {"cdp", part} & self._blind:
-            self.tell(at, "gap.began", {"source": "cdp", "of": part, "reason": reason})
-            self.tell(at, "gap.ended", {"source": "cdp", "of": part})
+            self.tell(at, "gap.began", {"source": "cdp", "part": part, "reason": reason})
+            self.tell(at, "gap.ended", {"source": "cdp", "part": part})
 
     def begin(self, at: float, action: Any = None) -> None:
         """Begin the next step; the one before is sealed if it ended."""
@@ -100,7 +100,7 @@ class Tape:
 
     def _seal(self, at: float) -> None:
         if self.step >= 0 and self._ended:
-            self.tell(at, "step.sealed", {"step": self.step, "why": "next"})
+            self.tell(at, "step.sealed", {"step": self.step, "reason": "next"})
 
 
 def _is_vouched(kind: str, vouched: Collection[str]) -> bool:

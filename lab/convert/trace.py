@@ -22,8 +22,8 @@ from lab.convert.trace_file import Snapshot, TraceFile, load
 from lab.convert.trace_pages import TracePages
 
 SNAPSHOTS = (
-    "page.navigated", "page.titled", "frame.detached", "element.clicked", "element.double_clicked",
-    "element.right_clicked", "field.filled",
+    "page.navigated", "page.title_changed", "frame.detached", "element.clicked",
+    "element.double_clicked", "element.right_clicked", "field.filled",
 )  # fmt: skip
 """What is only seen where the trace was made with snapshots."""
 _EVENTS = {

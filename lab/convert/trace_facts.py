@@ -93,7 +93,7 @@ class SnapshotReader:
         secret = is_secret(node) or not names.isdisjoint(own_names)
         data = filled(node, value, checked)
         if secret:
-            data |= {"value": None, "filled": bool(value)}
+            data |= {"value": None, "has_value": bool(value)}
             data.pop("checked", None)
             names |= own_names
             if value and isinstance(value, str):

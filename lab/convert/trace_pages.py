@@ -139,8 +139,8 @@ class TracePages:
     def _unseen(self, at: int, reason: str, *parts: str) -> Iterator[Telling]:
         """Gaps as long as the moment: they blind the running step alone."""
         for part in parts:
-            yield Telling(at, "gap.began", {"source": "cdp", "of": part, "reason": reason})
-            yield Telling(at, "gap.ended", {"source": "cdp", "of": part})
+            yield Telling(at, "gap.began", {"source": "cdp", "part": part, "reason": reason})
+            yield Telling(at, "gap.ended", {"source": "cdp", "part": part})
 
     # -- documents
 
@@ -164,7 +164,7 @@ class TracePages:
             yield from self._pages.navigated(at, tab, frame, url, same_document=within)
         if snapshot.main and seen.title and self._titles.get(tab) != seen.title:
             self._titles[tab] = seen.title
-            yield Telling(at, "page.titled", {"tab": tab, "title": seen.title, "url": url})
+            yield Telling(at, "page.title_changed", {"tab": tab, "title": seen.title, "url": url})
         yield from self._changes(at, tab, frame, snapshot, seen)
         if snapshot.phase == "action" and seen.target is not None:
             yield from self._click(at, tab, frame, self._calls.get(snapshot.call), seen.target)

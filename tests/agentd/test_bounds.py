@@ -82,7 +82,7 @@ async def test_two_events_that_pack_to_nothing_go_too(tmp_path: Path) -> None:
     """A segment of several has a text of a MiB and a little, and is looked at for bombs."""
     journal = Journal(tmp_path / "j", "E")
     for _ in range(2):
-        journal.append("cdp", "page.titled", {"title": "0" * 524_200}, 1)
+        journal.append("cdp", "page.title_changed", {"title": "0" * 524_200}, 1)
     journal.cut()
     cut = journal.next_cut(0)
     assert cut is not None
@@ -107,7 +107,7 @@ async def test_what_the_service_would_refuse_is_counted_as_lost(
     cut = journal.next_cut(0)
     assert cut is not None
     events = taken(journal.text(cut)).events
-    assert [event.kind for event in events] == ["page.loaded", "journal.dropped", "step.ended"]
+    assert [event.kind for event in events] == ["page.loaded", "events.dropped", "step.ended"]
     assert (events[1].data["source"], events[1].data["count"]) == ("cdp", 1)
     assert why in events[1].data["reason"]
     recorder.close()

@@ -23,7 +23,7 @@ TASK: dict[str, Any] = {
     "origin": "http://shop.test",
     "milestones": [{"id": "cart", "when": {"url_reached": {"url": "/cart"}}}],
 }
-SEALED: Said = ("step.sealed", {"step": 0, "why": "quiet"})
+SEALED: Said = ("step.sealed", {"step": 0, "reason": "quiet"})
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ async def test_a_sealed_step_is_scored_once_though_the_daemon_starts_again(
 ) -> None:
     first = await journalled(tmp_path, task, [*episode([went("/cart")], close=False), SEALED])
     digest = load_rules(task).digest
-    assert first[-1] == ("edge.computed", {"step": 0, "reward": 0.1, "digest": digest})
+    assert first[-1] == ("reward.estimated", {"step": 0, "reward": 0.1, "digest": digest})
     again = await journalled(tmp_path, task, [began(1), went("/"), began(2)])
-    said = [(data["step"], data["reward"]) for kind, data in again if kind == "edge.computed"]
+    said = [(data["step"], data["reward"]) for kind, data in again if kind == "reward.estimated"]
     assert said == [(0, 0.1), (1, 0.0)]
 
 

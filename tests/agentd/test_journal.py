@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from agentd.core.clock import GRAIN_NS, EpisodeClock, boot_id
 from agentd.core.errors import JournalError
-from agentd.journal.journal import RESERVE_BYTES, SEGMENT_BYTES, SEGMENT_EVENTS, Journal
-from detectors.model.codec import GENESIS, decode_segment
+from agentd.journal.journal import RESERVE_BYTES, SEGMENT_BYTES, SEGMENT_EVENTS, Cut, Journal
+from agentd.journal.store import JournalStore, Row
+from detectors.model.codec import GENESIS, decode_segment, encode_event, join_segment, sha256
 from detectors.model.types import Event
+from detectors.model.wire_versions import WIRE
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ def test_segments_are_bounded(path: Path) -> None:
     for _ in range(1200):
         journal.append("cdp", "page.loaded", {}, 1)
     for size in (10, 700_000, 700_000, 3 << 20, 10):
-        journal.append("cdp", "page.titled", {"title": "x" * size}, 2)
+        journal.append("cdp", "page.title_changed", {"title": "x" * size}, 2)
     journal.cut()
     counts = [decode_segment(text).count for text in texts(journal)]
     assert counts == [500, 500, 202, 1, 1, 1]
@@ -175,13 +177,13 @@ def test_a_journal_that_lost_its_tail_goes_on_after_the_service(path: Path) -> N
 
 def dropped(journal: Journal) -> list[dict[str, Any]]:
     journal.cut()
-    return [data for _, kind, data in journal.rows("journal") if kind == "journal.dropped"]
+    return [data for _, kind, data in journal.rows("journal") if kind == "events.dropped"]
 
 
 def test_the_cap_drops_observations_and_says_so(path: Path) -> None:
     """What does not fit is counted a source, journalled before the next boundary; steps go on."""
     journal = Journal(path, "E", max_bytes=2000)
-    kept = [journal.append("cdp", "page.titled", {"title": "x" * 200}, 1) for _ in range(20)]
+    kept = [journal.append("cdp", "page.title_changed", {"title": "x" * 200}, 1) for _ in range(20)]
     assert journal.append("files", "file.deleted", {"path": "y" * 300}, 1) is None
     lost = kept.count(None)
     assert 0 < lost < 20
@@ -199,10 +201,12 @@ def test_what_was_seen_leaves_room_to_what_happened(path: Path) -> None:
     """Recordings of what pages look like are large: they get half of the cap, and are missed by
     nobody's reward."""
     journal = Journal(path, "E", max_bytes=4000)
-    seen = [journal.append("visual", "visual.recorded", {"text": "x" * 200}, 1) for _ in range(20)]
+    seen = [
+        journal.append("visual", "visual.dom_recorded", {"text": "x" * 200}, 1) for _ in range(20)
+    ]
     assert seen.count(None) > 10
     assert None not in [
-        journal.append("cdp", "page.titled", {"title": "x" * 100}, 1) for _ in range(8)
+        journal.append("cdp", "page.title_changed", {"title": "x" * 100}, 1) for _ in range(8)
     ]
     journal.append("steps", "step.ended", {"step": 0}, 2)
     assert [data["source"] for data in dropped(journal)] == ["visual"]
@@ -213,11 +217,11 @@ def test_under_the_cap_acknowledged_rows_make_room(path: Path) -> None:
     """What the service has may go, but what tells the state of steps and gaps stays."""
     journal = Journal(path, "E", max_bytes=2000)
     journal.append("steps", "step.began", {"step": 0}, 1)
-    while journal.append("cdp", "page.titled", {"title": "x" * 200}, 1) is not None:
+    while journal.append("cdp", "page.title_changed", {"title": "x" * 200}, 1) is not None:
         pass
     journal.cut()
     journal.acknowledge(journal.through)
-    assert journal.append("cdp", "page.titled", {"title": "y" * 200}, 2) is not None
+    assert journal.append("cdp", "page.title_changed", {"title": "y" * 200}, 2) is not None
     assert [data["count"] for data in dropped(journal)] == []
     journal.flush(3)
     assert [data["count"] for data in dropped(journal)] == [1]
@@ -255,22 +259,22 @@ def test_a_full_disk_is_recorded_and_passes(path: Path, trouble: Any) -> None:
     """What was numbered is kept in memory, what comes is counted; when there is room, all is
     told."""
     journal = Journal(path, "E")
-    journal.append("cdp", "page.titled", {"title": "before"}, 1)
+    journal.append("cdp", "page.title_changed", {"title": "before"}, 1)
     assert journal.flush(1)
     disk = trouble(journal)
     next(disk)
     try:
         for _ in range(40):
-            journal.append("cdp", "page.titled", {"title": "x" * 5000}, 2)
+            journal.append("cdp", "page.title_changed", {"title": "x" * 5000}, 2)
         assert not journal.flush(2)
         assert journal.full is not None
-        assert journal.append("cdp", "page.titled", {"title": "lost"}, 3) is None
+        assert journal.append("cdp", "page.title_changed", {"title": "lost"}, 3) is None
         assert journal.append("steps", "step.ended", {"step": 0}, 3) is None
         assert not journal.flush(3)
     finally:
         next(disk, None)
     assert journal.flush(4)
-    assert journal.append("cdp", "page.titled", {"title": "after"}, 5) is not None
+    assert journal.append("cdp", "page.title_changed", {"title": "after"}, 5) is not None
     assert [(d["source"], d["count"]) for d in dropped(journal)] == [("cdp", 1), ("steps", 1)]
     assert "disk" in dropped(journal)[0]["reason"]
     titles = [event.data.get("title", "")[:6] for event in events(journal)]
@@ -300,7 +304,7 @@ def test_where_gaps_begin_and_end_a_full_disk_defers_it(path: Path, told: str, o
     next(disk)
     try:
         for _ in range(40):
-            journal.append("cdp", "page.titled", {"title": "x" * 5000}, 2)
+            journal.append("cdp", "page.title_changed", {"title": "x" * 5000}, 2)
         assert not journal.flush(2)
         for how in told.split():
             data = {"source": "cdp"} | ({"reason": "gone"} if how == "began" else {})
@@ -356,3 +360,64 @@ def test_lines_are_the_codecs(path: Path) -> None:
         {"a": None, "b": 1},
     ]
     journal.close()
+
+
+OLD_LINES = [
+    encode_event(n, source, kind, n, data)
+    for n, (source, kind, data) in enumerate(
+        [
+            ("journal", "gap.began", {"source": "cdp", "of": "page.titled", "reason": "x"}),
+            ("cdp", "page.titled", {"title": "a"}),
+            ("steps", "step.sealed", {"step": 0, "why": "quiet"}),
+            ("cdp", "page.titled", {"title": "b"}),
+            ("journal", "gap.ended", {"source": "cdp", "of": "page.titled"}),
+        ],
+        1,
+    )
+]
+"""As a build of wire version 1 wrote them; it had cut the first three."""
+
+
+def old_journal(path: Path, wire: int | None = None) -> bytes:
+    """Make a journal as that build left it, or one of version ``wire``; returns its segment."""
+    text = join_segment("E", 1, OLD_LINES[:3], GENESIS, wire=1)
+    store = JournalStore(path)
+    store.put({"episode": b"E"} | ({} if wire is None else {"wire": orjson.dumps([[0, wire]])}))
+    rows = [
+        Row(line[0], line[2], line[3], text) for text in OLD_LINES for line in [orjson.loads(text)]
+    ]
+    store.write(rows, [(1, 3, GENESIS, sha256(text))], 0)
+    store.close()
+    return text
+
+
+def test_a_journal_of_an_older_wire_version_goes_on_in_this_one(path: Path) -> None:
+    """What that build cut is sent as it was cut, be it much later; the rest has the newer names,
+    and so has what is read back."""
+    text = old_journal(path)
+    for _ in range(2):  # also by a daemon that starts once more
+        journal = Journal(path, "E")
+        assert journal.text(Cut(*(journal.store.cut_from(1) or ()))) == text
+        gaps = [("gap.began", "page.title_changed"), ("gap.ended", "page.title_changed")]
+        assert [(kind, data["part"]) for _, kind, data in journal.rows("journal")] == gaps
+        assert [data["reason"] for _, _, data in journal.rows("steps")] == ["quiet"]
+        assert [event.seq for event in journal.events(2)] == [3, 4, 5]
+        journal.close()
+    journal = Journal(path, "E")
+    journal.append("cdp", "page.title_changed", {"title": "c"}, 6)
+    assert journal.cut()
+    assert [orjson.loads(part.split(b"\n")[0])["wire"] for part in texts(journal)] == [1, WIRE]
+    titles = [
+        event.data["title"] for event in events(journal) if event.kind == "page.title_changed"
+    ]
+    assert titles == ["a", "b", "c"]
+    journal.close()
+
+
+def test_a_journal_of_a_newer_wire_version_is_refused(path: Path) -> None:
+    """Nothing in it is read as something else."""
+    old_journal(path, WIRE + 1)
+    with pytest.raises(
+        JournalError, match=f"its wire version is {WIRE + 1}, this build reads up to"
+    ):
+        Journal(path, "E")

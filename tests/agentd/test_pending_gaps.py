@@ -27,15 +27,15 @@ def test_a_whole_gap_ends_the_partial_ones_that_are_pending(
     pending = PendingGaps()
     for one in reported.split(", "):
         part, _, how = one.rpartition(": ")
-        assert pending.take(f"gap.{how}", {"source": "ax"} | ({"of": "gedit"} if part else {}))
+        assert pending.take(f"gap.{how}", {"source": "ax"} | ({"part": "gedit"} if part else {}))
     assert [
-        ("part: " if data.get("of") else "") + kind.removeprefix("gap.")
+        ("part: " if data.get("part") else "") + kind.removeprefix("gap.")
         for kind, data in pending.take_all()
     ] == expected
 
 
 def test_an_alarm_is_pending_whatever_gaps_begin() -> None:
     pending = PendingGaps()
-    pending.take("alarm.raised", {"source": "ax", "of": "gedit"})
+    pending.take("alarm.raised", {"source": "ax", "part": "gedit"})
     pending.take("gap.began", {"source": "ax"})
     assert [kind for kind, _ in pending.take_all()] == ["alarm.raised", "gap.began"]

@@ -45,7 +45,7 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
         chained(peer)
         assert peer.data("episode.opened") == [{"task": "t", "digest": "d"}]
         assert peer.data("step.began") == [{"step": 0, "action": "click"}]
-        assert peer.data("step.sealed") == [{"step": 0, "why": "quiet"}]
+        assert peer.data("step.sealed") == [{"step": 0, "reason": "quiet"}]
         assert peer.data("episode.closed") == [{"reason": "done", "truncated": True}]
         assert not (daemon.state / "agentd.json").exists()
 
@@ -400,7 +400,7 @@ async def test_a_lost_state_directory_goes_on_after_the_service(tmp_path: Path) 
             assert (await second.ended())[0] == 0
         chained(peer, time=False)  # the lost journal knew the time, the service tells it to nobody
         after = [event for event in peer.events if event.seq > before]
-        assert [event.kind for event in after[:3]] == ["journal.dropped", "gap.began", "gap.ended"]
+        assert [event.kind for event in after[:3]] == ["events.dropped", "gap.began", "gap.ended"]
         assert after[0].data["count"] == before
         assert peer.kinds.count("episode.opened") == 1
 
@@ -422,7 +422,7 @@ async def test_a_full_journal_is_said_in_the_log(tmp_path: Path) -> None:
         await daemon.post("/v1/close")
         assert (await daemon.ended())[0] == 0
         chained(peer)
-        lost = peer.data("journal.dropped")
+        lost = peer.data("events.dropped")
         assert {data["source"] for data in lost} == {"files"}
         assert len(peer.data("file.created")) + sum(data["count"] for data in lost) == 60
 

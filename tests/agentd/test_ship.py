@@ -161,7 +161,7 @@ async def test_a_redirect_in_the_services_place_is_no_refusal(tmp_path: Path, st
 async def test_what_packs_too_well_is_no_bomb(tmp_path: Path) -> None:
     """A tool's result of zeros arrives, and what follows it."""
     async with Peer() as peer, way(tmp_path, peer) as here:
-        here.recorder.append("cdp", "page.titled", {"title": "0" * (2 << 20)})
+        here.recorder.append("cdp", "page.title_changed", {"title": "0" * (2 << 20)})
         here.see()
         await here.drained()
         assert peer.through == 2

@@ -107,9 +107,9 @@ class Stage:
     def why(self) -> str:
         """Why the last step was sealed."""
         self.journal.flush()
-        why: str = [data["why"] for _, kind, data in self.journal.rows() if kind == "step.sealed"][
-            -1
-        ]
+        why: str = [
+            data["reason"] for _, kind, data in self.journal.rows() if kind == "step.sealed"
+        ][-1]
         return why
 
     async def sealed(self) -> float:
@@ -280,7 +280,7 @@ def full_disk(stage: Stage) -> None:
     stage.journal.store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     stage.journal.store.limit_pages(stage.journal.store.pages())
     while stage.journal.flush():
-        stage.recorder.append("cdp", "page.titled", {"title": "x" * 5_000})
+        stage.recorder.append("cdp", "page.title_changed", {"title": "x" * 5_000})
     stage.journal.full = (
         None  # nobody has noticed yet: the next word is the first that the disk refuses
     )

@@ -149,7 +149,7 @@ async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(
         ("raised", None),
     ):
         recorder.append(
-            "journal", f"alarm.{kind}", {"source": "files"} | ({} if of is None else {"of": of})
+            "journal", f"alarm.{kind}", {"source": "files"} | ({} if of is None else {"part": of})
         )
     recorder.flush()
     before = recorder.journal.last
@@ -157,8 +157,8 @@ async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(
     recorder.flush()
     said = [(kind, data) for seq, kind, data in recorder.journal.rows() if seq > before]
     assert said == [
-        ("alarm.ended", {"source": "files", "of": "many"}),
-        ("alarm.ended", {"source": "files", "of": "odd"}),
+        ("alarm.ended", {"source": "files", "part": "many"}),
+        ("alarm.ended", {"source": "files", "part": "odd"}),
         ("alarm.ended", {"source": "files"}),
     ]
 
@@ -201,10 +201,10 @@ async def test_work_that_is_lost_at_a_steps_end_is_on_record(
     await supervisor.before_seal(0)
     assert told(recorder)[before:] == [
         (
-            "journal.dropped",
+            "events.dropped",
             "probe",
             "its work at a step's end failed: RuntimeError: no fence today",
         ),
-        ("journal.dropped", "screen", "its work at a step's end overstayed its budget"),
+        ("events.dropped", "screen", "its work at a step's end overstayed its budget"),
     ]
     await supervisor.stop()

@@ -52,7 +52,7 @@ class Daemon:
             self.said.extend(self._effects.get(data["step"], ()))
         self.said.append((kind, {**data, "command": self.done}))
         if ends:
-            self.said.append(("step.sealed", {"step": data["step"], "why": "quiet"}))
+            self.said.append(("step.sealed", {"step": data["step"], "reason": "quiet"}))
 
     async def run(self) -> None:
         while self.said[-1][0] != "episode.closed":

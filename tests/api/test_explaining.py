@@ -69,10 +69,10 @@ MISSES: list[tuple[str, dict[str, Any], Said, str]] = [
      ("file.read", {"root": "home", "path": "a", "as": "auto", "status": "read", "facts": {"value": {"n": 4}}}),
      "value is otherwise, wanted 3"),
     ("file_matches", {"name": "a", "sha256": "ab" * 32},
-     ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread": "busy"}),
+     ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread_reason": "busy"}),
      "the file has no sha256: busy; nobody can know"),
     ("file_matches", {"name": "b", "sha256": "ab" * 32},
-     ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread": "busy"}),
+     ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread_reason": "busy"}),
      "name is “a”, wanted “b”"),
 ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from api.fleet import version_skew
 from api.fleet.ending import end
 from api.fleet.watch import Watch
 from api.ingest.strangers import Strangers
-from detectors.model.codec import WIRE
+from detectors.model.wire_versions import WIRE
 from tests.api.daemon import OPENED, Daemon
 from tests.api.service import ADMIN, TASK, Service, Store, events, frames, running, until
 from tests.support.logs import went
@@ -229,8 +229,8 @@ async def test_a_lost_sandbox_costs_its_unsealed_steps_and_no_other(service: Ser
     episode = await opened(service)
     id, token = episode["episode"], episode["token"]
     await service.tell(
-        id, token, OPENED, ("step.began", {"step": 0}), ("step.sealed", {"step": 0, "why": "quiet"}),
-        ("step.began", {"step": 1}), went("/cart"), ("step.sealed", {"step": 1, "why": "quiet"}),
+        id, token, OPENED, ("step.began", {"step": 0}), ("step.sealed", {"step": 0, "reason": "quiet"}),
+        ("step.began", {"step": 1}), went("/cart"), ("step.sealed", {"step": 1, "reason": "quiet"}),
         ("step.began", {"step": 2}), went("/else"),
     )  # fmt: skip
     before = [(await service.reward(id, step)).content for step in (0, 1)]
@@ -268,7 +268,7 @@ async def test_what_was_sealed_before_the_loss_is_followed_by_a_masked_closing_s
         episode["token"],
         OPENED,
         ("step.began", {"step": 0}),
-        ("step.sealed", {"step": 0, "why": "quiet"}),
+        ("step.sealed", {"step": 0, "reason": "quiet"}),
     )
     await lose_everybody(service)
     assert (await service.reward(id, 0)).json()["reward"] == 0.0
@@ -284,7 +284,7 @@ async def test_an_episode_whose_daemon_never_wrote_is_ended_too(service: Service
     said = (await service.get(f"/v1/episodes/{episode['episode']}/events")).json()["events"]
     assert [event["kind"] for event in said] == [
         "episode.opened",
-        "journal.dropped",
+        "events.dropped",
         "episode.closed",
     ]
     assert (await service.reward(episode["episode"], 0)).json()["mask"] is True
@@ -329,7 +329,7 @@ async def test_exactly_one_of_two_replicas_ends_an_episode(store: Store) -> None
             kinds = [
                 e["kind"] for e in (await first.get(f"/v1/episodes/{id}/events")).json()["events"]
             ]
-            assert kinds == ["episode.opened", "journal.dropped", "episode.closed"]
+            assert kinds == ["episode.opened", "events.dropped", "episode.closed"]
 
 
 async def test_a_loss_that_a_killed_replica_left_half_done_is_finished_by_another(

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from detectors.model.codec import GENESIS, sha256
+from detectors.model.wire_versions import WIRE
 from tests.api.processes import ROOT
 from tests.api.service import Service, Store, events, running, texts
 from tests.support.logs import clicked, episode, went
@@ -28,7 +29,7 @@ STORED = 1
 HEADERS = st.fixed_dictionaries(
     {},
     optional={
-        "wire": st.sampled_from([0, 1, 2, "1", None, True, 1.0]),
+        "wire": st.sampled_from([0, WIRE, WIRE + 1, str(WIRE), None, True, 1.0]),
         "episode": st.sampled_from(["ep_1", "", None, 3]),
         "first": st.one_of(st.integers(-1, 9), st.sampled_from([None, "3", 2**63, 3.0])),
         "count": st.one_of(st.integers(-1, 9), st.sampled_from([None, "2", 2**63])),

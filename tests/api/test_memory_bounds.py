@@ -86,7 +86,7 @@ LOGS: dict[str, list[Said]] = {
     "gaps": [
         began(0),
         *(
-            ("gap.began", {"source": "cdp", "of": f"frame{n}", "reason": "gone " * 20})
+            ("gap.began", {"source": "cdp", "part": f"frame{n}", "reason": "gone " * 20})
             for n in range(400)
         ),
     ],
@@ -114,7 +114,7 @@ def test_an_outline_is_no_larger_than_it_is_taken_for() -> None:
     for event in events("ep_1", *said):
         outline.take(event)
     for n in range(500):
-        picture: Said = ("visual.pictured", {"sha256": f"{n:064}"})
+        picture: Said = ("visual.screenshot_taken", {"sha256": f"{n:064}"})
         (event,) = events("ep_1", picture, first=outline.through + 1)
         outline.take(event)
     assert size_of([outline]) <= outline.bytes <= 3 * size_of([outline])

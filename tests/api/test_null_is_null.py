@@ -656,11 +656,13 @@ async def test_the_daemon_s_own_hint_is_null_where_nothing_is_known(
     rule of others."""
     recorder = Recorder(Journal(tmp_path / "journal.sqlite3", "ep_1"))
     Edge(recorder, compile_task(task_from_json(TASK)))
-    for event in log(*episode(*STEPS, close=False), ("step.sealed", {"step": 4, "why": "quiet"})):
+    for event in log(
+        *episode(*STEPS, close=False), ("step.sealed", {"step": 4, "reason": "quiet"})
+    ):
         recorder.append(event.source, event.kind, event.data)
         await asyncio.sleep(0)  # the edge computes in the loop's next turn
     recorder.flush()
-    told = [data for _, kind, data in recorder.journal.rows() if kind == "edge.computed"]
+    told = [data for _, kind, data in recorder.journal.rows() if kind == "reward.estimated"]
     recorder.close()
     # It is the rules' number, as `audit report` compares it: they know that the last step earns
     # nothing by them, and a judge is the service's.

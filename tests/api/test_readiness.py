@@ -50,7 +50,7 @@ async def test_each_source_is_named_until_it_sees(service: Service) -> None:
     daemon = Daemon(
         service, id, token,
         OPENED, began("cdp"), began("files"), ended("cdp"), ended("files"),
-        began("cdp", "request is off", of="request"), began("cdp", "the browser closed the connection"), ended("cdp"),
+        began("cdp", "request is off", part="request"), began("cdp", "the browser closed the connection"), ended("cdp"),
         ("episode.closed", {"reason": "done"}),
     )  # fmt: skip
     await daemon.tell(3)

@@ -26,7 +26,7 @@ EVENTS: list[Row] = [
     (4_000_000, "cdp", "element.clicked",
      {"tab": "T", "frame": "T", "trusted": True, "element": {"role": "button", "name": "\x1b[31mGo\x07", "tag": "i"}}),
     (5_000_000, "steps", "step.ended", {"step": 0}),
-    (6_000_000, "steps", "step.sealed", {"step": 0, "why": "quiet"}),
+    (6_000_000, "steps", "step.sealed", {"step": 0, "reason": "quiet"}),
     (7_000_000, "journal", "episode.closed", {"reason": "done"}),
 ]  # fmt: skip
 

@@ -39,7 +39,7 @@ EVENTS = [
     ("journal", "episode.opened", {"task": "t", "digest": ""}),
     ("steps", "step.began", {"step": 0}),
     *[("cdp", "element.clicked", CLICK)] * 5,
-    ("steps", "step.sealed", {"step": 0, "why": "quiet"}),
+    ("steps", "step.sealed", {"step": 0, "reason": "quiet"}),
     ("journal", "episode.closed", {"reason": "done"}),
 ]
 LINES = [

@@ -132,7 +132,7 @@ async def test_a_restart_in_mid_episode_changes_no_byte(store: Store) -> None:
 
 async def test_a_stored_engine_state_continues_like_the_log(store: Store) -> None:
     idle = [
-        ("page.titled", {"tab": "T", "title": str(n), "url": "http://shop.test/"})
+        ("page.title_changed", {"tab": "T", "title": str(n), "url": "http://shop.test/"})
         for n in range(2_500)
     ]
     said = episode([went("/cart"), *idle], [clicked("Buy")])

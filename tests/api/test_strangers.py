@@ -23,7 +23,7 @@ SEALED = (
     OPENED,
     ("step.began", {"step": 0}),
     went("/cart"),
-    ("step.sealed", {"step": 0, "why": "quiet"}),
+    ("step.sealed", {"step": 0, "reason": "quiet"}),
 )
 
 
@@ -88,7 +88,7 @@ async def test_its_rewards_have_the_components_of_the_task_though_none_was_seale
     ours, theirs = [await service.open() for _ in range(2)]
     for id, token in (ours, theirs):
         await service.tell(id, token, *SEALED[:3])
-    dropped = ("journal.dropped", {"source": "journal", "reason": "gone"})
+    dropped = ("events.dropped", {"source": "journal", "reason": "gone"})
     first = frames(events(ours[0], dropped, ("episode.closed", {"reason": "gone"}), first=4), prev=(
         await service.get(f"/v1/episodes/{ours[0]}")
     ).json()["head"])  # fmt: skip

@@ -54,7 +54,7 @@ STEPS: list[list[Said]] = [
         ("gap.ended", {"source": "cdp"}),
         clicked("Buy"),
     ],
-    [filled("Pin", None, filled=True)],
+    [filled("Pin", None, has_value=True)],
     [created("a", size=0)],
     [titled("Nothing that a rule knows")],
 ]

@@ -41,7 +41,7 @@ onpointerup = () => { held = null };
 async def acting(page: Page, site: Site, watch: Watch) -> None:
     """Typed, pasted, dragged, scrolled, opened: by a real pointer and real keys."""
     await page.goto(site.page("/", BODY))
-    await watch.one("element.opaque")
+    await watch.one("element.unobservable")
     await _write(page, watch)
     await _open(page, watch)
     await _carry(page, watch)

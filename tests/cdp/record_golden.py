@@ -142,13 +142,13 @@ async def asking(page: Page, site: Site, watch: Watch) -> None:
     page.on("dialog", no)
     await page.goto(site.url)
     await page.click("button")
-    await watch.one("page.titled", title="false")
+    await watch.one("page.title_changed", title="false")
     await page.click("a")
     await watch.one("download.began")
     async with page.expect_popup() as opened:
         await page.click("i")
     popup = await opened.value
-    await watch.one("page.titled", title="Popup")
+    await watch.one("page.title_changed", title="Popup")
     await popup.close()
     await watch.one("tab.closed")
     await page.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
@@ -219,7 +219,7 @@ async def exchange(page: Page, site: Site, watch: Watch) -> None:
     await page.evaluate("fetch('/order', {method: 'POST', body: 'n=2'}).then((r) => r.text())")
     await watch.one("request.finished", via="service_worker", method="POST")
     await page.evaluate("navigator.sendBeacon('/up', 'bye'); location = '/next'; 0")
-    await watch.one("page.titled", title="next")
+    await watch.one("page.title_changed", title="next")
     await watch.until(lambda: len(watch.all("request.finished", url=site.url + "/up")) == 2)
     await watch.fence()
 
@@ -293,13 +293,13 @@ async def browsing(_: Page, site: Site, watch: Watch) -> None:
     async with hand(watch.browser) as user:
         tab = await user.open(f"{site.url}/a")
         await watch.one("tab.activated", tab=tab)
-        await watch.one("page.idled", tab=tab)
+        await watch.one("page.network_idle", tab=tab)
         session = await user.session(tab)
         await user.click(session, "a")
         await watch.one("page.navigated", url=f"{site.url}/a#x")
         await watch.fence()
         await user.evaluate(session, "history.back()")
-        await watch.one("page.navigated", how="back")
+        await watch.one("page.navigated", navigation_type="back")
         await user.call(session, "Page.reload")
         await watch.until(lambda: watch.all("page.loaded", tab=tab)[1:])
         await user.click(session, "button")
@@ -335,11 +335,11 @@ SCENES: dict[str, tuple[Any, dict[str, Any]]] = {
     "acting": (acting, ACTING),
     "shop": (shop, {}),
     "asking": (asking, {}),
-    "browsing": (browsing, {"also": ["page.parsed", "page.idled", "download.progressed"]}),
+    "browsing": (browsing, {"also": ["page.parsed", "page.network_idle", "download.progressed"]}),
     "exchange": (
         exchange,
         {
-            "also": ["message.sent", "message.received", "request.answered"],
+            "also": ["message.sent", "message.received", "request.response_started"],
             "response_bodies": ["/order"],
             "request_headers": ["cookie", "content-type"],
             "response_headers": ["set-cookie"],

@@ -193,8 +193,8 @@ async def test_a_busy_page_is_folded_and_what_nobody_could_look_at_is_a_gap_of_t
         rows = [
             data["text"] for data in watch.all("text.appeared") if data["text"].startswith("row")
         ]
-        gaps = {data["of"] for data in watch.all("gap.began") if "unseen" in data["reason"]}
-        ends = {data["of"] for data in watch.all("gap.ended")}
+        gaps = {data["part"] for data in watch.all("gap.began") if "unseen" in data["reason"]}
+        ends = {data["part"] for data in watch.all("gap.ended")}
         items = [one for one in elements(watch, "element.appeared") if one[0] == "listitem"]
     assert len(items) < 6000
     assert len(rows) < 6000

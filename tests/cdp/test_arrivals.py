@@ -43,7 +43,7 @@ class Fold:
         seen = self.normaliser.feed(session, method, params)
         wanted = ("request.", "gap.began")
         return [
-            (one.kind, one.data.get("of") or _short(one.data))
+            (one.kind, one.data.get("part") or _short(one.data))
             for one in seen
             if one.kind.startswith(wanted)
         ]
@@ -86,7 +86,7 @@ def _page(target: str) -> dict[str, Any]:
 
 def _short(data: dict[str, Any]) -> str:
     path = data["url"].removeprefix("https://a.example")
-    return f"{data['method']} {path}{' reconciled' if data.get('reconciled') else ''}"
+    return f"{data['method']} {path}{' reconciled' if data.get('backfilled') else ''}"
 
 
 GET_POP = [("request.sent", "GET /pop"), ("request.finished", "GET /pop reconciled")]
@@ -299,7 +299,7 @@ def test_a_tab_that_does_not_answer_may_stand_in_a_dialog() -> None:
 
 
 def gaps(seen: Iterable[CdpObservation]) -> list[tuple[str, Any]]:
-    return [(one.kind, one.data["of"]) for one in seen if one.kind.startswith("gap.")]
+    return [(one.kind, one.data["part"]) for one in seen if one.kind.startswith("gap.")]
 
 
 CLOSED = {"result": True, "userInput": ""}
@@ -394,7 +394,9 @@ async def test_every_request_of_a_popup_is_told_once_or_missed_aloud(
 
 
 def missed(watch: Watch, since: int) -> bool:
-    return any(kind == "gap.began" and data["of"] == "request" for kind, data in watch.seen[since:])
+    return any(
+        kind == "gap.began" and data["part"] == "request" for kind, data in watch.seen[since:]
+    )
 
 
 def ended(watch: Watch, since: int) -> Counter[str]:

@@ -41,7 +41,7 @@ async def test_a_form_that_comes_out_of_the_back_forward_cache_is_told_on(
         await page.goto(url)
         await page.locator("input").press_sequentially("ab")
         await page.goto(f"{site.url}/away")
-        await watch.one("page.titled", title="away")
+        await watch.one("page.title_changed", title="away")
         await page.go_back(wait_until="commit")
         await watch.until(lambda: len(watch.all("page.navigated", url=url)) == 2)
         await page.wait_for_function("document.title === 'restored'")
@@ -84,14 +84,16 @@ async def test_what_a_restored_document_does_at_once_is_told(
     async with watching(browser) as watch:
         for _ in range(3):
             await page.goto(url)
-            await watch.one("page.titled", title="new")
+            await watch.one("page.title_changed", title="new")
             await page.goto(f"{site.url}/away")
-            await watch.one("page.titled", title="away")
-            before = len(watch.all("page.titled", title="restored"))
+            await watch.one("page.title_changed", title="away")
+            before = len(watch.all("page.title_changed", title="restored"))
             await page.go_back(wait_until="commit")
             await page.wait_for_function("document.title === 'restored'")
             await watch.until(
-                lambda before=before: len(watch.all("page.titled", title="restored")) == before + 1
+                lambda before=before: (
+                    len(watch.all("page.title_changed", title="restored")) == before + 1
+                )
             )
         box = await page.locator("iframe").bounding_box()
         assert box is not None
@@ -144,7 +146,7 @@ async def test_a_pdf_in_the_viewer_is_opaque_and_a_press_on_it_is_told(site: Sit
     async with Chromium() as chromium, watching(chromium, plan) as watch, hand(chromium) as user:
         tab = await user.open(url)
         session = await user.session(tab)
-        opaque = await watch.one("element.opaque", tab=tab)
+        opaque = await watch.one("element.unobservable", tab=tab)
         for kind in ("mousePressed", "mouseReleased"):
             await user.call(
                 session,
@@ -163,12 +165,12 @@ async def test_a_pdf_in_the_viewer_is_opaque_and_a_press_on_it_is_told(site: Sit
         assert not [one for one in watch.all("text.appeared") if "4711" in one["text"]], (
             "its text stays unknown"
         )
-        loads = [one for one in watch.all("request.finished", url=url) if "answered_by" not in one]
+        loads = [one for one in watch.all("request.finished", url=url) if "served_from" not in one]
         assert len(loads) == sum(one.path == "/p.pdf" for one in site.asked) == 1, (
             "the viewer's own load is no second"
         )
         await user.call(session, "Page.navigate", url=form)
-        await watch.one("page.titled", title="new")
+        await watch.one("page.title_changed", title="new")
         await user.click(session, "button")
         await watch.one("request.finished", url=f"{site.url}/order")
         assert watch.clicked("Order")
@@ -193,7 +195,7 @@ async def test_a_page_cannot_fill_a_fenced_frame_and_is_told_around_it(
         await page.goto(site.page("/outer", FENCED))
         if not await page.evaluate("'HTMLFencedFrameElement' in window"):
             pytest.skip("this Chromium has no <fencedframe>")
-        await watch.one("page.titled", title="TypeError")
+        await watch.one("page.title_changed", title="TypeError")
         await page.click("button")
         await watch.one("request.finished", url=f"{site.url}/order")
         await watch.fence()
@@ -270,10 +272,10 @@ async def test_fifty_thousand_frames_are_a_gap_of_messages_alone(
         took = asyncio.get_running_loop().time() - begun
         assert heard == FRAMES + 1
         assert 0 < len(watch.all("message.sent")) <= MAX_PER_SECOND * (int(took) + 2)
-        gaps = watch.all("gap.began", of="message")
+        gaps = watch.all("gap.began", part="message")
         assert f"more than {MAX_PER_SECOND} messages a second" in gaps[0]["reason"]
         assert watch.clicked("Order")
-        touched = {one["of"] for one in watch.all("gap.began")} - {
+        touched = {one["part"] for one in watch.all("gap.began")} - {
             "tab.activated"
         }  # the harness's tabs all say front
         assert touched == {"message"}, "nothing else is touched"

@@ -76,7 +76,7 @@ async def test_a_flood_of_changes_is_a_gap_of_this_kind_alone(
         await page.evaluate("""() => { box.innerHTML = '<i></i>'.repeat(600);
             for (const one of box.children) one.dataset.state = 'on' }""")
         gap = await watch.until(
-            lambda: [data for data in watch.all("gap.began") if data["of"] == "attribute.changed"]
+            lambda: [data for data in watch.all("gap.began") if data["part"] == "attribute.changed"]
         )
         assert len(watch.all("attribute.changed")) == 500
     assert gap[0]["reason"].endswith("100 changes went unseen")

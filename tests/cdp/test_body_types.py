@@ -76,7 +76,7 @@ async def test_an_order_is_one_as_the_site_reads_it(
         await page.evaluate(f"fetch('/up', {{method: 'POST', ...{options}}}).then((r) => r.text())")
         finished = await watch.one("request.finished", url=f"{site.url}/up")
     said: list[tuple[str, dict[str, Any]]] = [
-        ("step.began", {"step": 0}), ("request.finished", finished), ("step.sealed", {"step": 0, "why": "quiet"}),
+        ("step.began", {"step": 0}), ("request.finished", finished), ("step.sealed", {"step": 0, "reason": "quiet"}),
     ]  # fmt: skip
     log = [
         Event("ep_1", n, KINDS[kind].source, kind, n, data)

@@ -31,7 +31,7 @@ async def seal(watch: Watch) -> None:
 
 
 def gaps(watch: Watch) -> list[Any]:
-    return [data["of"] for data in watch.all("gap.began", reason=BUSY)]
+    return [data["part"] for data in watch.all("gap.began", reason=BUSY)]
 
 
 async def test_what_was_typed_into_a_page_that_is_busy_then_is_of_the_step(
@@ -74,7 +74,7 @@ async def test_a_page_that_stays_busy_is_a_gap(button: Watch, page: Page) -> Non
     await block(page, 2000)
     await seal(button)
     assert gaps(button) == UNSEEN
-    assert [data["of"] for data in button.all("gap.ended")][-4:] == UNSEEN
+    assert [data["part"] for data in button.all("gap.ended")][-4:] == UNSEEN
     await button.fence()  # it answers again
     await seal(button)
     assert gaps(button) == UNSEEN

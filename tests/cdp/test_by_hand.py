@@ -66,7 +66,7 @@ async def find(hand: Hand, watch: Watch) -> None:
     while not said:  # the window may not have come up yet
         await hand.move(400, 300)
         await hand.move(400, 310)
-        said = [one for one in watch.all("page.titled") if one["title"].startswith("at ")]
+        said = [one for one in watch.all("page.title_changed") if one["title"].startswith("at ")]
     x, y = said[-1]["title"].split()[1:]
     hand.corner = (int(float(x)), int(float(y)))
 
@@ -109,7 +109,7 @@ async def test_real_keys_and_a_real_pointer_are_told_and_trusted(site: Site) -> 
                 await hand.move(x, y)
             await hand.do("mouseup", "1")
             dropped = await watch.one("element.dropped", trusted=True)
-            assert (dropped["element"]["id"], dropped["onto"]["name"]) == ("card", "Zone")
+            assert (dropped["element"]["id"], dropped["target"]["name"]) == ("card", "Zone")
             await hand.do("click", "5")
             await watch.one("page.scrolled")
             await hand.click(400, 300, button=3)

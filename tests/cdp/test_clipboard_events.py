@@ -24,7 +24,7 @@ async def test_copied_cut_and_pasted(browser: Chromium, page: Page, site: Site) 
         await page.keyboard.press("Control+c")
         copied = await watch.one("text.copied")
         await page.keyboard.press("Control+x")
-        cut = await watch.one("text.copied", cut=True)
+        cut = await watch.one("text.copied", removed=True)
         await page.focus("input")
         await page.keyboard.press("Control+v")
         pasted = await watch.one("text.pasted")
@@ -39,7 +39,7 @@ async def test_copied_cut_and_pasted(browser: Chromium, page: Page, site: Site) 
         "From",
         True,
     )
-    assert "cut" not in copied
+    assert "removed" not in copied
     assert cut["text"] == "alpha beta"
     assert (pasted["text"], pasted["element"]["name"], pasted["trusted"]) == (
         "alpha beta",

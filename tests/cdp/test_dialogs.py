@@ -35,7 +35,7 @@ async def test_a_confirm_is_answered_by_the_agent(
     async with watching(browser) as watch:
         await page.goto(url)
         await page.click("button")
-        await watch.one("page.titled", title=str(accept).lower())
+        await watch.one("page.title_changed", title=str(accept).lower())
         opened = await watch.one("dialog.opened")
         closed = await watch.one("dialog.closed")
     assert (opened["type"], opened["message"], opened["url"]) == ("confirm", "Really?", url)
@@ -52,7 +52,7 @@ async def test_a_prompt_tells_what_was_typed(browser: Chromium, page: Page, site
         await page.goto(url)
         await page.click("button")
         closed = await watch.one("dialog.closed")
-        await watch.one("page.titled", title="Ada")
+        await watch.one("page.title_changed", title="Ada")
     assert (closed["accepted"], closed["input"]) == (True, "Ada")
 
 
@@ -155,7 +155,7 @@ async def test_a_dialog_stays_open_for_its_user(
         await hand.call(session, "Page.handleJavaScriptDialog", accept=True, promptText="typed")
         closed = await watch.one("dialog.closed", tab=tab)
         outcome = {"alert": "undefined", "confirm": "true", "prompt": "typed"}[kind]
-        await watch.one("page.titled", tab=tab, title=f"after {outcome}")
+        await watch.one("page.title_changed", tab=tab, title=f"after {outcome}")
         await hand.close(tab)
     assert closed["accepted"] is True
 
@@ -213,8 +213,8 @@ async def test_attaching_to_a_page_that_stands_in_a_dialog_does_not_hold_up_the_
             quiet = await hand.open(site.page("/quiet", "<title>quiet</title>"))
             await watch.one("page.loaded", tab=quiet)
             await hand.call(session, "Page.handleJavaScriptDialog", accept=False)
-            await first.one("page.titled", tab=tab, title="after false")
-            await watch.one("page.titled", tab=tab, title="after false")
+            await first.one("page.title_changed", tab=tab, title="after false")
+            await watch.one("page.title_changed", tab=tab, title="after false")
         await hand.close(tab)
 
 
@@ -227,9 +227,11 @@ async def test_a_dialog_that_opens_before_anybody_listens_is_told_or_missed_alou
         await watch.one("tab.opened", tab=tab)
         async with asyncio.timeout(PATIENCE_S):
             # On a busy machine the page has not come to its script yet when a first fence is over.
-            while not (watch.all("dialog.opened", tab=tab) or watch.all("gap.began", of="dialog")):
+            while not (
+                watch.all("dialog.opened", tab=tab) or watch.all("gap.began", part="dialog")
+            ):
                 await watch.fence(1.0)
-        missed = bool(watch.all("gap.began", of="dialog"))
+        missed = bool(watch.all("gap.began", part="dialog"))
         await hand.close(tab)
         await watch.one("tab.closed", tab=tab)
-        await watch.until(lambda: bool(watch.all("gap.ended", of="dialog")) is missed)
+        await watch.until(lambda: bool(watch.all("gap.ended", part="dialog")) is missed)

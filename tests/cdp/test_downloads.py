@@ -123,7 +123,7 @@ async def test_a_tab_opened_for_a_download_closes_itself_and_its_end_is_told_or_
         await arrived(tmp_path / "downloads" / "invoice.csv")
         await watch.one("tab.closed")
         await watch.fence()
-        parts = {one["of"] for one in watch.all("gap.began")}
+        parts = {one["part"] for one in watch.all("gap.began")}
         if watch.all("download.began"):
             assert (
                 watch.all("download.finished")
@@ -170,7 +170,7 @@ class Fold:
     def told(self, method: str, session: str = "S", **params: Any) -> list[tuple[str, Any]]:
         seen = self.normaliser.feed(session, method, params)
         return [
-            (one.kind, one.data.get("of") or one.data.get("received") or one.data.get("size"))
+            (one.kind, one.data.get("part") or one.data.get("received") or one.data.get("size"))
             for one in seen
         ]
 

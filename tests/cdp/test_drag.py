@@ -33,14 +33,14 @@ async def test_a_drop_names_what_was_carried_and_onto_what(
         assert len(watch.all("element.dropped")) == 1, (
             "the pointer's part of it is no drag of its own"
         )
-    assert (drop["element"]["text"], drop["onto"]["name"], drop["trusted"]) == (
+    assert (drop["element"]["text"], drop["target"]["name"], drop["trusted"]) == (
         "Write",
         "Done",
         True,
     )
     assert drop["text"] == "card 7"
-    assert drop["within"] == ["board"]
-    assert drop["place"] == 0, "it has a new place: the first of the list"
+    assert drop["target_ancestors"] == ["board"]
+    assert drop["index"] == 0, "it has a new place: the first of the list"
 
 
 async def test_nothing_is_dropped_where_nothing_takes_it(
@@ -74,7 +74,7 @@ async def test_text_dropped_into_a_field_fills_it_by_hand(
         await page.drag_and_drop("#word", "input")
         drop = await watch.one("element.dropped")
         filled = await watch.one("field.filled", value="Word")
-    assert (drop["text"], drop["onto"]["name"], drop["trusted"]) == ("Word", "Goal", True)
+    assert (drop["text"], drop["target"]["name"], drop["trusted"]) == ("Word", "Goal", True)
     assert filled["trusted"] is True
 
 
@@ -105,7 +105,7 @@ async def test_an_element_that_follows_the_pointer_is_dropped_where_it_is_let_go
         await page.goto(url)
         await drag(page, (50, 50), (350, 250))
         drop = await watch.one("element.dropped")
-    assert (drop["element"]["id"], drop["onto"]["id"], drop["trusted"]) == ("box", "slot", True)
+    assert (drop["element"]["id"], drop["target"]["id"], drop["trusted"]) == ("box", "slot", True)
     assert (drop["by"], drop["moved"]) == ("pointer", [300, 200])
 
 
@@ -126,8 +126,8 @@ async def test_an_item_that_changes_its_place_by_a_drag_is_dropped(
         (x, y), (_, below) = [(int(box["x"]) + 20, int(box["y"]) + 10) for box in boxes if box]
         await drag(page, (x, y), (x, below))
         drop = await watch.one("element.dropped")
-    assert (drop["element"]["text"], drop["onto"]["text"], drop["place"]) == ("A", "C", 2)
-    assert drop["within"] == ["list"]
+    assert (drop["element"]["text"], drop["target"]["text"], drop["index"]) == ("A", "C", 2)
+    assert drop["target_ancestors"] == ["list"]
 
 
 async def test_a_selection_and_a_drawn_line_are_no_drags(

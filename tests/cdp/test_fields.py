@@ -357,9 +357,9 @@ async def test_more_fields_than_are_kept_are_a_gap(
     site.page("/done", "<title>done</title>")
     async with watching(browser) as watch:
         await page.goto(url)
-        gap = await watch.one("gap.began", of="field.filled")
+        gap = await watch.one("gap.began", part="field.filled")
         assert "2 changes went unseen" in gap["reason"]
         await page.click("button")
         submitted = await watch.one("form.submitted")
         assert len(submitted["fields"]) == 1000
-        await watch.one("gap.began", of="form.submitted")
+        await watch.one("gap.began", part="form.submitted")

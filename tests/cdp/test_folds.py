@@ -46,7 +46,7 @@ def said(
 
 def test_a_missed_commit_is_reconciled_and_told_once(fold: Normaliser) -> None:
     [(kind, data)] = told(fold, "S", "Page.getFrameTree", frameTree={"frame": PAGE})
-    assert (kind, data["reconciled"]) == ("page.navigated", True)
+    assert (kind, data["backfilled"]) == ("page.navigated", True)
     assert told(fold, "S", "Page.frameNavigated", frame=PAGE) == []
     assert kinds(told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L2"})) == [
         "page.navigated"
@@ -55,7 +55,7 @@ def test_a_missed_commit_is_reconciled_and_told_once(fold: Normaliser) -> None:
 
 def test_a_heard_commit_is_not_reconciled(fold: Normaliser) -> None:
     [(_, data)] = told(fold, "S", "Page.frameNavigated", frame=PAGE)
-    assert "reconciled" not in data
+    assert "backfilled" not in data
     assert told(fold, "S", "Page.getFrameTree", frameTree={"frame": PAGE}) == []
 
 
@@ -135,7 +135,7 @@ def test_fields_without_a_name_here_and_of_the_wrong_type_are_left_out(fold: Nor
 def test_what_the_page_could_not_keep_is_recorded_as_lost(fold: Normaliser) -> None:
     told(fold, "S", "Page.createIsolatedWorld", frameId="T", executionContextId=7)
     [(kind, data)] = said(fold, 7, "dropped", count=12)
-    assert (kind, data["count"]) == ("journal.dropped", 12)
+    assert (kind, data["count"]) == ("events.dropped", 12)
 
 
 def sent(number: str, **more: Any) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def left(fold: Normaliser, *, gesture: bool = True) -> list[str]:
     }
     told(fold, "S", "Network.requestWillBeSent", request=request, **about)
     seen = told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L2"})
-    return [data["of"] for kind, data in seen if kind == "gap.began"]
+    return [data["part"] for kind, data in seen if kind == "gap.began"]
 
 
 def lives(fold: Normaliser, name: str) -> None:
@@ -333,7 +333,7 @@ def test_somebody_who_acted_before_the_observer_was_there_is_a_gap_in_a_new_tab_
     seen = told(
         live, "N", "Runtime.bindingCalled", name="bind", payload=payload, executionContextId=7
     )
-    assert [data["of"] for kind, data in seen if kind == "gap.began"] == [
+    assert [data["part"] for kind, data in seen if kind == "gap.began"] == [
         "element",
         "field",
         "form",
@@ -381,7 +381,7 @@ def test_what_there_was_no_room_for_is_counted_and_told_at_the_fence(fold: Norma
         assert said(fold, 7, "element.clicked") == []
     [dropped] = fold.fenced()
     assert (dropped.kind, dropped.data["source"], dropped.data["count"]) == (
-        "journal.dropped",
+        "events.dropped",
         "cdp",
         3,
     )
@@ -397,4 +397,4 @@ def test_of_a_page_that_was_never_shown_nothing_is_lost(fold: Normaliser) -> Non
         said(fold, 7, "element.clicked")
     assert list(fold.fenced()) == []
     session.hidden = False
-    assert [seen.kind for seen in fold.fenced()] == ["journal.dropped"]
+    assert [seen.kind for seen in fold.fenced()] == ["events.dropped"]

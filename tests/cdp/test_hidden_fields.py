@@ -206,7 +206,7 @@ async def told_of(browser: Chromium, page: Page, url: str) -> Watch:
         )
         await watch.fence()
         lost = [data for kind, data in watch.seen if kind in ("gap.began", "alarm.raised")]
-        assert [data for data in lost if data.get("of") != "tab.activated"] == []
+        assert [data for data in lost if data.get("part") != "tab.activated"] == []
         return watch
 
 

@@ -17,7 +17,7 @@ from tests.support.chromium import Chromium, needs_chromium
 
 def hows(watch: Watch) -> list[tuple[str, str | None]]:
     return [
-        (one["url"].rpartition("/")[2], one.get("how"))
+        (one["url"].rpartition("/")[2], one.get("navigation_type"))
         for one in watch.all("page.navigated", main=True)
     ]
 
@@ -48,7 +48,7 @@ async def test_back_forward_and_reload_are_told_of_documents(
         kinds = [
             kind
             for kind, data in watch.seen
-            if kind in ("element.clicked",) or data.get("how") == "forward"
+            if kind in ("element.clicked",) or data.get("navigation_type") == "forward"
         ]
     assert hows(watch) == [
         ("a", None), ("b", None), ("a", None), ("b", "back"), ("a", "back"), ("b", "forward"), ("b", "reload"),
@@ -127,7 +127,7 @@ class Fold:
             for one in self.normaliser.feed(session, method, params)
             if not one.kind.startswith("tab.")
         ]
-        return [(one.kind, one.data.get("how")) for one in seen]
+        return [(one.kind, one.data.get("navigation_type")) for one in seen]
 
     def answered(self, entries: list[int], at: int, as_of: int) -> list[tuple[str, Any]]:
         listed = [{"id": one, "url": "", "userTypedURL": ""} for one in entries]
@@ -163,7 +163,7 @@ def test_an_error_page_in_the_history_has_its_way_and_its_status() -> None:
     answer = {"entries": entries, "currentIndex": 0, "as_of": 2}
     seen = list(fold.normaliser.feed("S", "Page.getNavigationHistory", answer))
     [page] = [event.data for event in seen if event.kind == "page.navigated"]
-    assert (page["how"], page["status"]) == ("back", 404)
+    assert (page["navigation_type"], page["status"]) == ("back", 404)
 
 
 def test_what_follows_waits_too_and_an_answer_from_before_is_none() -> None:

@@ -43,7 +43,7 @@ def late(patch: pytest.MonkeyPatch, kind: str, parent: str | None = None) -> Rel
 
 
 def blind(watch: Watch) -> set[str]:
-    return {gap["of"] for gap in watch.all("gap.began")} & {"element", "field", "form", "text"}
+    return {gap["part"] for gap in watch.all("gap.began")} & {"element", "field", "form", "text"}
 
 
 @ACTS

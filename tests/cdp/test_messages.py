@@ -19,7 +19,7 @@ from tests.cdp.site import Answer, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
 
-ALSO = {"also": ["message.sent", "message.received", "request.answered"]}
+ALSO = {"also": ["message.sent", "message.received", "request.response_started"]}
 EVENTS = (("content-type", "text/event-stream"),)
 
 
@@ -81,7 +81,7 @@ async def test_the_headers_of_a_handshake_where_they_are_asked_for(
         await page.evaluate(TALK, [socket, ["hi"]])
         opened = await watch.one("request.finished", type="WebSocket")
     assert opened["headers"] == {"origin": site.url}
-    assert opened["answer"]["headers"] == {"upgrade": "websocket"}
+    assert opened["response"]["headers"] == {"upgrade": "websocket"}
 
 
 @pytest.mark.browser
@@ -98,7 +98,7 @@ async def test_server_sent_events(browser: Chromium, page: Page, site: Site) -> 
         )
         await watch.until(lambda: len(watch.all("message.received")) == 2)
         first, second = watch.all("message.received")
-        answered = await watch.one("request.answered", url=site.url + "/ev")
+        answered = await watch.one("request.response_started", url=site.url + "/ev")
     assert (first["event"], first["id"], first["text"], first["url"]) == (
         "tick",
         "7",
@@ -181,7 +181,7 @@ def test_a_flood_is_a_gap_of_messages_and_ends() -> None:
     kinds = [kind for seen in flood for kind, _ in seen]
     assert kinds == ["message.received"] * MAX_PER_SECOND + ["gap.began"]
     [(_, gap)] = flood[MAX_PER_SECOND]
-    assert (gap["source"], gap["of"]) == ("cdp", "message")
+    assert (gap["source"], gap["part"]) == ("cdp", "message")
     later = told(normaliser, "Network.webSocketFrameReceived", **frame(8.1))
     assert [kind for kind, _ in later] == ["gap.ended", "message.received"]
 
@@ -203,7 +203,7 @@ def test_a_socket_that_was_open_before_is_told_without_its_address_and_is_a_gap_
     (began, gap), (kind, data) = told(
         normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"}
     )
-    assert (began, gap["of"], "address is not known" in gap["reason"]) == (
+    assert (began, gap["part"], "address is not known" in gap["reason"]) == (
         "gap.began",
         "message",
         True,
@@ -211,7 +211,7 @@ def test_a_socket_that_was_open_before_is_told_without_its_address_and_is_a_gap_
     assert (kind, data["url"], data["text"]) == ("message.sent", "", "x")
     again = told(normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"})
     assert [kind for kind, _ in again] == ["message.sent"]
-    ended = ("gap.ended", {"source": "cdp", "of": "message"})
+    ended = ("gap.ended", {"source": "cdp", "part": "message"})
     assert told(normaliser, "Network.webSocketClosed", requestId="0", timestamp=2) == [ended]
 
 
@@ -230,9 +230,9 @@ async def test_a_socket_that_stands_open_when_the_daemon_comes(
         await page.evaluate("line.send('late')")
         sent = await watch.one("message.sent")
         await page.evaluate(ends)
-        await watch.one("gap.ended", of="message")
+        await watch.one("gap.ended", part="message")
     assert (sent["text"], sent["url"]) == ("late", "")
-    assert len(watch.all("gap.began", of="message")) == 1
+    assert len(watch.all("gap.began", part="message")) == 1
 
 
 @pytest.mark.parametrize("opcode", [0, 8, 9, 10])

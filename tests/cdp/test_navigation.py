@@ -27,7 +27,7 @@ async def test_a_single_page_application_moves_within_its_document(
         await page.goto(url)
         await page.click("a")
         moved = await watch.one("page.navigated", url=site.url + "/app/item/7")
-        await watch.one("page.titled", title="Item 7")
+        await watch.one("page.title_changed", title="Item 7")
         await page.go_back()
         await watch.until(lambda: len(watch.all("page.navigated", url=url)) == 2)
         told = watch.all("page.navigated", tab=moved["tab"])
@@ -42,7 +42,7 @@ async def test_a_page_commits_and_loads_once(browser: Chromium, page: Page, site
     async with watching(browser) as watch:
         await page.goto(url)
         await watch.one("page.loaded", url=url)
-        await watch.one("page.titled", title="One")
+        await watch.one("page.title_changed", title="One")
         await page.reload()
         await watch.until(lambda: len(watch.all("page.loaded", url=url)) == 2)
         assert len(watch.all("page.navigated", url=url)) == 2, "one for each document"
@@ -164,7 +164,7 @@ async def test_what_exists_at_attachment_is_baseline(
             for kind, data in watch.seen
             if data.get("baseline") and data.get("url", "").startswith(url)
         }
-        assert told == {"tab.opened", "page.navigated", "page.loaded", "page.titled"}
+        assert told == {"tab.opened", "page.navigated", "page.loaded", "page.title_changed"}
         assert watch.all("page.navigated", url=f"{site.other}/inner", baseline=True)
         assert not [kind for kind, data in watch.seen if not data.get("baseline")]
 
@@ -211,17 +211,17 @@ async def test_stages_of_loading_are_told_to_who_asks(
 ) -> None:
     url = site.page("/", "<title>x</title><iframe src=/in></iframe>")
     site.page("/in", "<p>in</p>")
-    async with watching(browser, {"hears": ["page.parsed", "page.idled"]}) as watch:
+    async with watching(browser, {"hears": ["page.parsed", "page.network_idle"]}) as watch:
         await page.goto(url)
         for address in (url, f"{site.url}/in"):
             await watch.one("page.parsed", url=address)
-            await watch.one("page.idled", url=address)
+            await watch.one("page.network_idle", url=address)
         await watch.fence()
         stages = [
             kind for kind, data in watch.seen if data.get("url") == url and kind.startswith("page.")
         ]
-        assert [kind for kind in stages if kind != "page.titled"] == [
-            "page.navigated", "page.parsed", "page.loaded", "page.idled",
+        assert [kind for kind in stages if kind != "page.title_changed"] == [
+            "page.navigated", "page.parsed", "page.loaded", "page.network_idle",
         ]  # fmt: skip
     async with watching(browser) as watch:
         await page.goto(url)
@@ -300,5 +300,5 @@ async def test_about_blank_that_goes_somewhere_is_both(
         told = [one["url"] for one in watch.all("page.navigated", tab=there["tab"])]
         assert told[-1] == there["url"]
         assert set(told[:-1]) <= {"about:blank"}
-        await watch.one("page.titled", tab=there["tab"], title="there")
+        await watch.one("page.title_changed", tab=there["tab"], title="there")
         await (await opened.value).close()

@@ -121,7 +121,7 @@ async def test_data_addresses_are_no_requests(browser: Chromium, page: Page, sit
     )
     async with watching(browser) as watch:
         await page.goto(url)
-        await watch.one("page.titled", title="done")
+        await watch.one("page.title_changed", title="done")
         await watch.fence()
         assert {data["url"] for data in watch.all("request.sent")} <= {
             url,

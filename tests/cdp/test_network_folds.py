@@ -74,7 +74,7 @@ def test_the_real_headers_may_come_first(early: bool) -> None:
     told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
     [(_, data)] = ended(fold)
     assert data["headers"] == {"cookie": "a=***", "x-a": "1"}
-    assert data["answer"] == {"headers": {"set-cookie": "s=***; Secure", "x-b": "2"}}
+    assert data["response"] == {"headers": {"set-cookie": "s=***; Secure", "x-b": "2"}}
 
 
 def test_what_is_told_waits_for_the_real_headers() -> None:
@@ -85,7 +85,7 @@ def test_what_is_told_waits_for_the_real_headers() -> None:
     assert real(fold, Cookie="a=1") == []
     [(kind, data)] = real(fold, status=200, **{"Set-Cookie": "s=1"})
     assert kind == "request.finished"
-    assert (data["headers"], data["answer"]["headers"]) == (
+    assert (data["headers"], data["response"]["headers"]) == (
         {"cookie": "a=***"},
         {"set-cookie": "s=***"},
     )
@@ -109,7 +109,7 @@ def test_each_hop_has_its_own_headers_though_they_come_late() -> None:
     told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
     [(_, data)] = ended(fold)
     assert data["headers"] == {"x-a": "2", "cookie": "c2=***"}
-    assert [hop["answer"]["headers"]["x-b"] for hop in (*data["hops"], data)] == ["hop", "end"]
+    assert [hop["response"]["headers"]["x-b"] for hop in (*data["hops"], data)] == ["hop", "end"]
 
 
 def test_real_headers_that_never_come_are_waited_for_until_the_fence() -> None:
@@ -118,7 +118,7 @@ def test_real_headers_that_never_come_are_waited_for_until_the_fence() -> None:
     told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
     assert ended(fold) == []
     [seen] = fold.fenced()
-    assert (seen.kind, seen.data["headers"], seen.data["answer"]) == (
+    assert (seen.kind, seen.data["headers"], seen.data["response"]) == (
         "request.finished",
         {"x-a": "1"},
         {"headers": {"x-b": "2"}},
@@ -193,8 +193,8 @@ def test_a_request_that_is_forgotten_on_its_way_is_a_gap() -> None:
     )
     began, ended_, (kind, _) = sent(fold, "one more")
     assert began[0] == "gap.began"
-    assert began[1]["of"] == "request"
-    assert ended_ == ("gap.ended", {"source": "cdp", "of": "request"})
+    assert began[1]["part"] == "request"
+    assert ended_ == ("gap.ended", {"source": "cdp", "part": "request"})
     assert kind == "request.sent"
 
 
@@ -211,8 +211,8 @@ def test_an_answers_body_waits_only_its_own_request() -> None:
     ]
     [(_, second)] = told(fold, "getResponseBody", requestId="2", body="YQ==", base64Encoded=True)
     [(_, first)] = told(fold, "getResponseBody", requestId="1")
-    assert second["answer"]["body"] == {"text": "a", "mime": "text/plain"}
-    assert first["answer"]["body"] == {"lost": True}
+    assert second["response"]["body"] == {"text": "a", "mime": "text/plain"}
+    assert first["response"]["body"] == {"lost": True}
     assert not fold.network.table.requests
 
 
@@ -279,7 +279,7 @@ def test_who_answered(answer: dict[str, Any], cached: bool | None, by: str | Non
     sent(fold)
     told(fold, "responseReceived", requestId="1", response=head(**answer))
     [(_, data)] = ended(fold)
-    assert (data.get("cached"), data.get("answered_by")) == (cached, by)
+    assert (data.get("cached"), data.get("served_from")) == (cached, by)
     assert data.get("via") == ("service_worker" if "fromServiceWorker" in answer else None)
 
 
@@ -298,7 +298,7 @@ def test_a_memory_cache_is_said_before_the_answer() -> None:
     told(fold, "requestServedFromCache", requestId="1")
     told(fold, "responseReceived", requestId="1", response=head())
     [(_, data)] = ended(fold)
-    assert (data["cached"], data["answered_by"]) == (True, "memory")
+    assert (data["cached"], data["served_from"]) == (True, "memory")
 
 
 def worker(*, settled: bool = True, kind: str = "worker") -> Normaliser:
@@ -319,7 +319,7 @@ def test_a_worker_that_was_listened_to_too_late_is_a_gap_once() -> None:
     fold = worker()
     assert not list(fold.fenced()), "nobody knows yet"
     at_worker(fold, "enable")
-    assert [(seen.kind, seen.data["of"]) for seen in fold.fenced()] == [
+    assert [(seen.kind, seen.data["part"]) for seen in fold.fenced()] == [
         ("gap.began", "request"),
         ("gap.ended", "request"),
     ]
@@ -375,7 +375,7 @@ def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(fir
     ]
     [(_, data)] = [one for one in seen if one[0] == "request.finished"]
     assert (data["request"], data["status"], data["method"]) == ("1", 201, "POST")
-    assert "answered_by" not in data
+    assert "served_from" not in data
 
 
 def test_a_workers_request_that_is_heard_of_after_the_pages_answer_is_that_request_still() -> None:
@@ -389,7 +389,7 @@ def test_a_workers_request_that_is_heard_of_after_the_pages_answer_is_that_reque
     at_worker(fold, "requestWillBeSent", requestId="7", request=asked, type="Fetch")
     at_worker(fold, "responseReceived", requestId="7", response=head(202))
     [seen] = fold.feed("S", "Network.loadingFinished", {"requestId": "7"})
-    assert (seen.data["request"], seen.data["status"], seen.data.get("answered_by")) == (
+    assert (seen.data["request"], seen.data["status"], seen.data.get("served_from")) == (
         "1",
         202,
         None,
@@ -408,7 +408,7 @@ def test_what_a_worker_took_from_elsewhere_is_known_at_the_fence() -> None:
     )
     assert ended(fold) == []
     [seen] = [one for one in fold.fenced() if one.kind == "request.finished"]
-    assert seen.data["answered_by"] == "worker"
+    assert seen.data["served_from"] == "worker"
 
 
 def test_an_answer_over_no_connection_is_nobodys() -> None:
@@ -416,7 +416,7 @@ def test_an_answer_over_no_connection_is_nobodys() -> None:
     sent(fold)
     told(fold, "responseReceived", requestId="1", response=head(connectionId=0), hasExtraInfo=False)
     [(_, data)] = ended(fold)
-    assert data["answered_by"] == "unknown"
+    assert data["served_from"] == "unknown"
 
 
 def test_a_failure_names_the_redirects_before_it_and_whether_it_went_out() -> None:

@@ -50,13 +50,13 @@ async def test_a_beacon_is_answered_after_its_page_was_left(
         slow.set()
         beacon = await watch.one("request.finished", url=site.url + "/slow?beacon")
         keep = await watch.one("request.finished", url=site.url + "/slow?keep")
-    assert (beacon["status"], beacon["left"], beacon["type"], beacon["body"]["text"]) == (
+    assert (beacon["status"], beacon["document_gone"], beacon["type"], beacon["body"]["text"]) == (
         201,
         True,
         "Ping",
         "b",
     )
-    assert (keep["status"], keep["left"], keep["method"], keep["body"]["text"]) == (
+    assert (keep["status"], keep["document_gone"], keep["method"], keep["body"]["text"]) == (
         201,
         True,
         "POST",
@@ -87,7 +87,7 @@ async def test_what_the_server_took_is_finished_though_its_page_leaves_at_once(
         finished = await watch.one("request.finished", url=site.url + "/api")
         assert not watch.all("request.failed", url=site.url + "/api")
     assert (finished["status"], finished["body"]["text"]) == (answer.status, "a=1")
-    assert finished.get("left", True) is True
+    assert finished.get("document_gone", True) is True
 
 
 @pytest.mark.parametrize("read", ["r.ok", "await r.json()"])
@@ -110,8 +110,8 @@ async def test_a_wanted_body_is_told_though_its_page_leaves_at_once(
         await page.click("button")
         finished = await watch.one("request.finished", url=site.url + "/api")
         await watch.one("page.navigated", url=site.url + "/done")
-        assert finished["answer"]["body"]["text"] == '{"status":"accepted"}'
-        assert not watch.all("gap.began", of="request")
+        assert finished["response"]["body"]["text"] == '{"status":"accepted"}'
+        assert not watch.all("gap.began", part="request")
 
 
 async def test_a_closed_tab_leaves_no_request_open(

@@ -32,7 +32,9 @@ def at_page(**asked: Any) -> Normaliser:
 def of_requests(fold: Normaliser, method: str, params: dict[str, Any]) -> list[tuple[str, Any]]:
     told_of = fold.feed("", method, params)
     return [
-        (seen.kind, seen.data.get("left")) for seen in told_of if seen.kind.startswith("request.")
+        (seen.kind, seen.data.get("document_gone"))
+        for seen in told_of
+        if seen.kind.startswith("request.")
     ]
 
 
@@ -258,7 +260,7 @@ def test_of_a_session_that_is_gone_nothing_is_fetched_and_nothing_late_brings_it
         for seen in fold.feed("", "Target.detachedFromTarget", {"sessionId": "S"})
     ]
     assert [kind for kind, _ in gone] == ["request.finished", "gap.began", "gap.ended"]
-    assert gone[0][1]["answer"] == {"body": {"lost": True}}
+    assert gone[0][1]["response"] == {"body": {"lost": True}}
     assert fold.network.take_missing() == []
     assert not list(fold.feed("S", "Page.getNavigationHistory", {"as_of": 1}))
     assert not fold.browser.sessions
@@ -336,7 +338,7 @@ def test_a_body_that_comes_in_is_told_where_it_is_known_to_be_whole(
         for seen in fold.feed("", "Page.frameNavigated", LEFT)
         if seen.kind == "request.finished"
     }
-    body = left["2"]["answer"]["body"]
+    body = left["2"]["response"]["body"]
     assert body == ({"lost": True} if told_of is None else {"text": told_of, "mime": "text/plain"})
 
 

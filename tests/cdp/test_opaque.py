@@ -25,7 +25,7 @@ async def test_a_canvas_is_opaque_once(browser: Chromium, page: Page, site: Site
         await watch.fence()
         told = [
             (data["element"]["id"], data["reason"].split(":")[0])
-            for data in watch.all("element.opaque")
+            for data in watch.all("element.unobservable")
         ]
         clicks = [data["element"]["id"] for data in watch.all("element.clicked")]
     assert told == [("board", "a canvas"), ("late", "a canvas")]
@@ -48,10 +48,12 @@ async def test_a_closed_shadow_root_is_opaque_and_an_open_one_is_not(
 ) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", SHADOWS))
-        await watch.until(lambda: watch.all("element.opaque"))
+        await watch.until(lambda: watch.all("element.unobservable"))
         await page.click("#bare")
         await page.click("#late")
-        await watch.until(lambda: len(watch.all("element.opaque")) == 2)
+        await watch.until(lambda: len(watch.all("element.unobservable")) == 2)
         await watch.fence()
-        told = [(data["element"]["tag"], data["reason"]) for data in watch.all("element.opaque")]
+        told = [
+            (data["element"]["tag"], data["reason"]) for data in watch.all("element.unobservable")
+        ]
     assert told == [("x-closed", "a closed shadow root"), ("div", "a closed shadow root")]

@@ -47,7 +47,7 @@ async def test_a_password_never_leaves_the_page(browser: Chromium, page: Page, s
     assert finished["body"]["text"] == "user=ada&s3=***&mine=***"
     filled = [d for d in watch.all("field.filled") if d["element"].get("attr_name") == "s3"]
     assert filled
-    assert all(d["value"] is None and d["filled"] is True for d in filled)
+    assert all(d["value"] is None and d["has_value"] is True for d in filled)
     assert watch.all("form.submitted")[0]["fields"] == [
         ["user", "ada"],
         ["s3", None],
@@ -136,7 +136,7 @@ async def test_which_fields_are_secret(
         await watch.fence()
         filled = watch.all("field.filled")[-1]
         typed = watch.all("field.typed")[-1]
-    assert (filled["value"], filled.get("filled")) == (
+    assert (filled["value"], filled.get("has_value")) == (
         (None, True) if secret else ("wort 77", None)
     )
     assert typed["text"] == (None if secret else "wort 77")

@@ -63,9 +63,9 @@ async def test_a_popup_opens_and_its_page_goes_on(
                 button="left",
                 clickCount=1,
             )
-        await watch.one("page.titled", tab=tab, title="on")
+        await watch.one("page.title_changed", tab=tab, title="on")
         popup = await watch.one("page.loaded", url=site.url + "/popup")
-        await watch.one("page.titled", tab=popup["tab"], title="Popup")
+        await watch.one("page.title_changed", tab=popup["tab"], title="Popup")
         await hand.close(popup["tab"])
         await watch.one("tab.closed", tab=popup["tab"])
         await hand.close(tab)

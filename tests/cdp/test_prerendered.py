@@ -67,7 +67,7 @@ async def test_a_prerendered_page_pays_when_it_is_shown_and_not_before(
             assert [one.id for one in early.milestones if one.worth] == [], "nobody sees it yet"
             may_go.append(True)
             await watch.one("page.navigated", url=f"{site.url}/next")
-            await watch.one("page.titled", title="next")
+            await watch.one("page.title_changed", title="next")
             await watch.one("text.appeared", text="Order 1 placed")
             await watch.fence()
             shown = paid(rules, watch)

@@ -121,7 +121,7 @@ async def test_a_dialog_that_closes_has_its_name(browser: Chromium, page: Page, 
         await page.get_by_role("button", name="Agree").click()
         await watch.until(lambda: len(watch.all("element.toggled")) == 2)
         told = [
-            (data["element"]["name"], data["on"], data["trusted"])
+            (data["element"]["name"], data["open"], data["trusted"])
             for data in watch.all("element.toggled")
         ]
     assert told == [("Terms", True, True), ("Terms", False, True)]

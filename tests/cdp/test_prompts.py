@@ -56,14 +56,16 @@ async def asking(
 
 async def goes_on(watch: Watch, tab: str) -> None:
     """The page's script runs: three more of its titles are told; and a fence comes back."""
-    before = len(watch.all("page.titled", tab=tab))
-    await watch.until(lambda: len(watch.all("page.titled", tab=tab)) > before + 2)
+    before = len(watch.all("page.title_changed", tab=tab))
+    await watch.until(lambda: len(watch.all("page.title_changed", tab=tab)) > before + 2)
     await watch.fence()
 
 
 async def says(watch: Watch, tab: str, text: str) -> None:
     await watch.until(
-        lambda: any(one["title"].startswith(text) for one in watch.all("page.titled", tab=tab))
+        lambda: any(
+            one["title"].startswith(text) for one in watch.all("page.title_changed", tab=tab)
+        )
     )
 
 
@@ -170,7 +172,7 @@ async def test_a_password_that_the_server_asks_for_is_the_users_to_give(
             requestId=asked["requestId"],
             authChallengeResponse=given,
         )
-        await watch.one("page.titled", tab=tab, title="in")
+        await watch.one("page.title_changed", tab=tab, title="in")
         await navigating
         assert "geheim-1234" not in str(watch.seen)
     assert [

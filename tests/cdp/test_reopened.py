@@ -36,7 +36,7 @@ async def fenced(watch: Watch) -> None:
 
 
 def gaps(watch: Watch) -> set[str]:
-    return {data["of"] for data in watch.all("gap.began", reason=HIDDEN)}
+    return {data["part"] for data in watch.all("gap.began", reason=HIDDEN)}
 
 
 async def test_a_page_that_writes_itself_anew_is_observed_as_before(
@@ -79,7 +79,7 @@ async def test_a_click_that_the_page_keeps_back_is_a_gap(
         await page.click("#b")
         await fenced(watch)
         said = [
-            (kind, data.get("of"))
+            (kind, data.get("part"))
             for kind, data in watch.seen[count:]
             if kind in ("gap.began", "alarm.raised")
         ]
@@ -200,7 +200,7 @@ async def test_what_is_typed_into_a_closed_shadow_root_is_a_gap(
         count = watch.count()
         await page.keyboard.type("a")
         await fenced(watch)
-        said = {data.get("of") for kind, data in watch.seen[count:] if kind == "gap.began"}
+        said = {data.get("part") for kind, data in watch.seen[count:] if kind == "gap.began"}
         assert {"field.filled", "form.submitted"} <= said
 
 

@@ -43,7 +43,7 @@ async def test_only_named_headers_are_told_the_real_ones_and_masked(
         await watch.fence()
         first, second = watch.all("request.finished", url=site.url + "/in")
     assert "headers" not in first, "there was no cookie yet"
-    assert first["answer"] == {
+    assert first["response"] == {
         "headers": {"set-cookie": "sid=***; Path=/; HttpOnly", "x-order": "7"}
     }
     assert second["headers"] == {
@@ -52,7 +52,7 @@ async def test_only_named_headers_are_told_the_real_ones_and_masked(
         "authorization": "Bearer ***",
     }
     assert second["hops"][0]["headers"] == second["headers"]
-    assert second["hops"][0]["answer"] == {"headers": {"x-order": "6"}}
+    assert second["hops"][0]["response"] == {"headers": {"x-order": "6"}}
     redirected = watch.all("request.redirected", url=site.url + "/to")[1]
     assert redirected["headers"]["cookie"] == "sid=***"
     assert "geheim" not in str(watch.seen)
@@ -74,15 +74,15 @@ async def test_a_body_is_told_where_the_plan_asks(
         await watch.one("request.finished", url=site.url + "/other")
         await watch.fence()
         a, b, c = (watch.all("request.finished", url=f"{site.url}/api/{name}")[0] for name in "abc")
-    assert a["answer"] == {
+    assert a["response"] == {
         "body": {"text": '{"order":7,"token":"***"}', "mime": "application/json"}
     }
-    assert (b["status"], b["answer"]["body"]["cut"], len(b["answer"]["body"]["text"])) == (
+    assert (b["status"], b["response"]["body"]["cut"], len(b["response"]["body"]["text"])) == (
         422,
         True,
         MAX_BODY_LENGTH,
     )
-    assert c["answer"]["body"] == {
+    assert c["response"]["body"] == {
         "base64": base64.b64encode(bytes([137, 80, 0, 255])).decode(),
         "mime": "image/png",
     }
@@ -97,8 +97,8 @@ async def test_a_body_that_is_too_long_to_keep_is_said_to_be_lost(
         await page.goto(site.url)
         await page.evaluate(READ, "/big")
         finished = await watch.one("request.finished", url=site.url + "/big")
-        await watch.one("gap.began", of="request")
-    assert finished["answer"] == {"body": {"lost": True}}
+        await watch.one("gap.began", part="request")
+    assert finished["response"] == {"body": {"lost": True}}
 
 
 async def test_of_requests_that_no_rule_can_mean_nothing_is_missed(
@@ -129,9 +129,9 @@ async def test_of_requests_that_no_rule_can_mean_nothing_is_missed(
         refused = await watch.one("request.finished", url=site.url + "/api", status=500)
         listed = await watch.one("request.finished", url=site.url + "/api", method="GET")
         await watch.fence()
-        assert not watch.all("gap.began", of="request")
-    assert taken["answer"]["body"]["text"] == "yes"
-    assert "cut" in refused["answer"]["body"] or "lost" in refused["answer"]["body"]
+        assert not watch.all("gap.began", part="request")
+    assert taken["response"]["body"]["text"] == "yes"
+    assert "cut" in refused["response"]["body"] or "lost" in refused["response"]["body"]
     assert "answer" not in listed
 
 
@@ -146,7 +146,7 @@ async def test_an_answer_without_a_body_is_no_gap(
         await page.evaluate("fetch('/empty', {method: 'PUT'}).then((r) => r.text())")
         await watch.until(lambda: len(watch.all("request.finished", url=site.url + "/empty")) == 2)
         await watch.fence()
-        assert not watch.all("gap.began", of="request")
+        assert not watch.all("gap.began", part="request")
 
 
 async def test_what_a_cache_answered_is_told_from_what_the_server_did(
@@ -175,13 +175,13 @@ async def test_what_a_cache_answered_is_told_from_what_the_server_did(
         await watch.until(lambda: len(watch.all("request.finished", url=site.url + "/kept")) == 3)
         await watch.until(lambda: len(watch.all("request.finished", url=site.url + "/asked")) == 2)
     kept = [
-        (d.get("cached"), d.get("answered_by"))
+        (d.get("cached"), d.get("served_from"))
         for d in watch.all("request.finished", url=site.url + "/kept")
     ]
     assert kept[:2] == [(None, None), (True, "disk")]
     assert kept[2] in ((True, "disk"), (True, "memory"))
     asked = watch.all("request.finished", url=site.url + "/asked")
-    assert [(d["status"], d.get("answered_by")) for d in asked] == [
+    assert [(d["status"], d.get("served_from")) for d in asked] == [
         (200, None),
         (200, "revalidated"),
     ]

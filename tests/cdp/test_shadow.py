@@ -54,7 +54,11 @@ async def test_nested_roots_and_slots(browser: Chromium, page: Page, site: Site)
     assert click["element"]["name"] == "Deep"
     assert (town["element"]["name"], town["trusted"]) == ("Town", True)
     assert (size["element"]["name"], size["trusted"], size["commit"]) == ("Size", True, True)
-    assert (toggled["element"]["tag"], toggled["on"], toggled["trusted"]) == ("details", True, True)
+    assert (toggled["element"]["tag"], toggled["open"], toggled["trusted"]) == (
+        "details",
+        True,
+        True,
+    )
 
 
 async def test_a_form_associated_custom_element_is_a_field_of_its_form(

@@ -100,11 +100,11 @@ async def test_where_a_harness_puts_every_tab_in_front_it_is_said_that_nobody_kn
         await watch.until(lambda: len(watch.all("page.loaded", url=site.url + "/")) == 2)
         await watch.fence()
         gap = await watch.one("gap.began")
-        assert gap["of"] == "tab.activated"
+        assert gap["part"] == "tab.activated"
         await other.close()
         await watch.until(lambda: watch.all("tab.closed"))
         await watch.fence()
-        assert watch.all("gap.ended", of="tab.activated") or len(watch.all("gap.began")) == 1
+        assert watch.all("gap.ended", part="tab.activated") or len(watch.all("gap.began")) == 1
 
 
 @asynccontextmanager
@@ -133,7 +133,7 @@ async def test_a_crash_is_told_and_the_tab_is_seen_again_after_a_reload(
         await watch.fence()
         await user.call(session, "Page.reload")
         await watch.until(lambda: len(watch.all("page.loaded", url=f"{site.url}/a")) == 2)
-        assert watch.all("page.navigated", url=f"{site.url}/a")[-1]["how"] == "reload"
+        assert watch.all("page.navigated", url=f"{site.url}/a")[-1]["navigation_type"] == "reload"
         await user.click(session, "button")
         await watch.one("element.clicked", tab=tab)
 
@@ -208,7 +208,7 @@ async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_preren
         assert not watch.all("page.navigated", url=f"{site.url}/next"), "nobody sees it yet"
         shown = await watch.one("page.navigated", url=f"{site.url}/next")
         await watch.one("request.finished", url=f"{site.url}/shown")
-        await watch.one("page.titled", title="next")
+        await watch.one("page.title_changed", title="next")
         [start] = [data for kind, data in watch.seen if kind == "tab.opened"]
         assert {early["tab"], shown["tab"]} == {start["tab"]}
         assert shown["main"] is True
@@ -219,7 +219,11 @@ async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_preren
             session = await user.session(shown["frame"])
             await user.evaluate(session, "void setTimeout(() => history.back(), 0)")
             back = await watch.until(lambda: watch.all("page.navigated", url=f"{site.url}/a")[1:])
-            assert (back[0]["tab"], back[0]["how"], back[0]["main"]) == (start["tab"], "back", True)
+            assert (back[0]["tab"], back[0]["navigation_type"], back[0]["main"]) == (
+                start["tab"],
+                "back",
+                True,
+            )
             await user.close(shown["frame"])
             await watch.one("tab.closed", tab=start["tab"])
     site.asked.clear()

@@ -52,7 +52,7 @@ async def test_what_opened_and_by_whom(
         await watch.one("element.toggled")
         await watch.fence()
     seen = [
-        (data["element"]["id"], data["on"], data["trusted"])
+        (data["element"]["id"], data["open"], data["trusted"])
         for data in watch.all("element.toggled")
     ]
     assert seen == expected
@@ -72,7 +72,7 @@ async def test_a_dialog_that_is_answered_and_a_popover_that_is_left_close_by_han
         await page.mouse.click(700, 500)
         await watch.until(lambda: len(watch.all("element.toggled")) == 6)
     seen = [
-        (data["element"]["id"], data["on"], data["trusted"])
+        (data["element"]["id"], data["open"], data["trusted"])
         for data in watch.all("element.toggled")
     ]
     assert seen == [(id, on, True) for id in ("ask", "ask", "hint") for on in (True, False)]

@@ -78,7 +78,7 @@ async def test_a_page_notices_no_difference(
         watched = await session(page, url)
         await watch.fence()
         kinds = {kind for kind, _ in watch.seen}
-    assert ("visual.recorded" in kinds) == bool(visual)
+    assert ("visual.dom_recorded" in kinds) == bool(visual)
     assert {
         "form.submitted",
         "element.dropped",

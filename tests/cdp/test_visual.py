@@ -28,7 +28,7 @@ def events(watch: Watch) -> list[dict[str, Any]]:
     """rrweb's events of all streams, in the order in which they came."""
     found: list[dict[str, Any]] = []
     text = ""
-    for data in watch.all("visual.recorded"):
+    for data in watch.all("visual.dom_recorded"):
         text += data["text"]
         if data.get("part", 0) + 1 == data.get("parts", 1):
             found += orjson.loads(text)
@@ -55,7 +55,7 @@ async def test_without_the_option_nothing_is_recorded(
         await page.goto(site.page("/", "<p>shown"))
         await watch.one("page.loaded", url=site.url + "/")
         await watch.fence()
-    assert watch.all("visual.recorded") == []
+    assert watch.all("visual.dom_recorded") == []
 
 
 async def test_a_document_and_what_becomes_of_it_is_recorded(
@@ -83,8 +83,8 @@ async def test_a_document_and_what_becomes_of_it_is_recorded(
         )
         await page.goto(site.page("/next", "<p>Next"))
         await watch.until(lambda: [one for one in events(watch) if "Next" in set(texts(one))])
-    for stream in {data["stream"] for data in watch.all("visual.recorded")}:
-        numbers = [data["n"] for data in watch.all("visual.recorded", stream=stream)]
+    for stream in {data["stream"] for data in watch.all("visual.dom_recorded")}:
+        numbers = [data["sequence"] for data in watch.all("visual.dom_recorded", stream=stream)]
         assert numbers == list(range(len(numbers))), "a document's own"
 
 
@@ -164,9 +164,11 @@ async def test_a_page_that_changes_without_end_is_a_gap_and_then_whole_again(
         await page.click("body")
         gap = await watch.one("gap.began", source="visual")
         assert "faster than it may be recorded" in gap["reason"]
-        await watch.one("gap.ended", source="visual", of=gap["of"])
-        last = watch.all("visual.recorded", tab=gap["of"])[-1]["stream"]
-        begun = [data for data in watch.all("visual.recorded", stream=last) if data["n"] == 0]
+        await watch.one("gap.ended", source="visual", part=gap["part"])
+        last = watch.all("visual.dom_recorded", tab=gap["part"])[-1]["stream"]
+        begun = [
+            data for data in watch.all("visual.dom_recorded", stream=last) if data["sequence"] == 0
+        ]
     assert '"type":2' in "".join(data["text"] for data in begun), "a whole document"
 
 
@@ -179,7 +181,7 @@ async def test_a_page_that_was_there_and_is_too_large_is_a_gap(
         gap = await watch.one("gap.began", source="visual")
         assert "too large" in gap["reason"]
         await page.goto(site.page("/next", "<p>Next"))
-        await watch.one("gap.ended", source="visual", of=gap["of"])
+        await watch.one("gap.ended", source="visual", part=gap["part"])
         await watch.until(lambda: [one for one in events(watch) if "Next" in set(texts(one))])
 
 
@@ -200,12 +202,12 @@ async def test_at_the_cap_nothing_more_is_kept(browser: Chromium, page: Page, si
     url = site.page("/", f"<p>{'long ' * 400}")
     async with watching(browser, {"visual": 3000}) as watch:
         await page.goto(url)
-        await watch.one("visual.recorded")
+        await watch.one("visual.dom_recorded")
         await page.goto(url + "?again")
         gap = await watch.one("gap.began", source="visual")
         await page.goto(url + "?more")
         await watch.one("page.loaded", url=url + "?more")
         await watch.fence()
     assert "--visual-max" in gap["reason"]
-    assert sum(len(data["text"]) for data in watch.all("visual.recorded")) <= 3000
+    assert sum(len(data["text"]) for data in watch.all("visual.dom_recorded")) <= 3000
     assert len(watch.all("gap.began", source="visual")) == 1

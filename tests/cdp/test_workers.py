@@ -32,7 +32,7 @@ addEventListener('fetch', (event) => { const to = new URL(event.request.url).pat
 
 def posts(watch: Watch, url: str) -> list[tuple[str, int, str | None, str | None]]:
     return [
-        (d["method"], d["status"], d.get("via"), d.get("answered_by"))
+        (d["method"], d["status"], d.get("via"), d.get("served_from"))
         for d in watch.all("request.finished", url=url)
     ]
 
@@ -77,7 +77,7 @@ async def test_a_shared_workers_requests_belong_to_no_tab(
             s.port.postMessage('b') }).then(() => 0)"""
         )
         await watch.fence()
-        gap = any(kind == "gap.began" and data["of"] == "request" for kind, data in watch.seen)
+        gap = any(kind == "gap.began" and data["part"] == "request" for kind, data in watch.seen)
     told = watch.all("request.finished", url=site.url + "/shared")
     assert told or gap, "what could not be heard is said"
     for finished in told:

@@ -58,7 +58,7 @@ def normal(events: list[Event], left_out: Mapping[str, str], allowed: Sequence[A
             continue
         subject = next((str(data[field]) for field in SUBJECTS if field in data), "")
         if (
-            event.kind == "page.titled"
+            event.kind == "page.title_changed"
         ):  # told by the list of tabs, beside what the page itself tells
             subject += "'s title"
         kept = {key: value for key, value in data.items() if key not in left_out}

@@ -35,7 +35,7 @@ def _in_front(kind: str, data: Mapping[str, Any]) -> bool:
 
 LEFT_OUT = {
     "loader": "an id: it names a document and is not compared",
-    "reconciled": (
+    "backfilled": (
         "whether a popup or a frame of another process was attached to before its first document"
         " was there is a matter of milliseconds with every transport, the websocket too"
     ),
@@ -83,7 +83,7 @@ def recorded(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 def test_the_reference_tells_the_whole_scene(recorded: Callable[[str], list[Event]]) -> None:
     kinds = {event.kind for event in recorded("raw")}
     assert kinds >= {
-        "tab.opened", "tab.closed", "tab.crashed", "page.navigated", "page.loaded", "page.titled", "frame.detached",
+        "tab.opened", "tab.closed", "tab.crashed", "page.navigated", "page.loaded", "page.title_changed", "frame.detached",
         "dialog.opened", "dialog.closed", "download.began", "element.clicked", "field.filled", "form.submitted",
         "request.sent", "request.redirected", "request.finished",
     }  # fmt: skip

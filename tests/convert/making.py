@@ -25,4 +25,4 @@ def of(events: Iterable[Event], kind: str) -> list[Any]:
 
 def gaps(events: Iterable[Event]) -> set[str]:
     """What the recording says that it can't show: sources, and parts of the browser's."""
-    return {data.get("of") or data["source"] for data in of(events, "gap.began")}
+    return {data.get("part") or data["source"] for data in of(events, "gap.began")}

@@ -91,7 +91,7 @@ def test_a_step_for_each_document_of_the_main_frame(tmp_path: Path) -> None:
 
 def test_an_answer_whose_end_the_log_does_not_have_is_told_as_that(tmp_path: Path) -> None:
     events = converted(write(tmp_path / "a.json", A_LOG), tmp_path)
-    assert [(data["url"], data["status"]) for data in of(events, "request.answered")] == [
+    assert [(data["url"], data["status"]) for data in of(events, "request.response_started")] == [
         ("http://shop.example/two?token=***", 200),
         ("http://shop.example/events", 200),
     ]

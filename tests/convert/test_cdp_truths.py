@@ -33,7 +33,7 @@ class Entries:
         for event in events:
             data = event.data
             if (
-                event.kind not in ("request.finished", "request.answered", "request.failed")
+                event.kind not in ("request.finished", "request.response_started", "request.failed")
                 or "status" not in data
             ):
                 continue

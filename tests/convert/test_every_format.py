@@ -99,7 +99,7 @@ def test_what_it_does_not_tell_is_a_gap(format: str, tmp_path: Path) -> None:
     partly = {
         "tab.opened",
         "page.navigated",
-        "page.titled",
+        "page.title_changed",
         "page.loaded",
         "page.parsed",
         "frame.detached",
@@ -145,7 +145,7 @@ def test_who_vouches_for_a_part_gets_numbers_for_it(tmp_path: Path) -> None:
     assert "page" in gaps(converted(path, tmp_path))
     events = converted(path, tmp_path, vouch=("page",))
     assert not {part for part in gaps(events) if part.startswith("page")}
-    assert of(events, "episode.opened")[0]["converted"]["vouched"] == ["page"]
+    assert of(events, "episode.opened")[0]["converted"]["declared_complete"] == ["page"]
     ruleset = compile_task(check_task(TASK | {"milestones": TASK["milestones"][:1]}))  # type: ignore[index]
     assert [reward.reward for reward in replay(tmp_path / "made.mrec", ruleset)[1]] == [0.1]
 

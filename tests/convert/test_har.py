@@ -89,7 +89,7 @@ def test_where_a_redirect_led_to_is_unknown_and_not_zero_if_it_is_not_in_the_fil
     assert [reward.reward for reward in rewards] == [total]
     assert [reward.mask for reward in rewards] == [not known]
     assert f"{SHOP}/order" not in [data["url"] for data in of(events, "page.navigated")]
-    reasons = [data["reason"] for data in of(events, "gap.began") if data.get("of") == "request"]
+    reasons = [data["reason"] for data in of(events, "gap.began") if data.get("part") == "request"]
     assert reasons == ([] if known else ["where a redirect led to is not in the file"])
 
 
@@ -112,7 +112,9 @@ def test_a_request_without_an_answer_or_a_failure_in_the_file_is_unknown_and_not
     assert [reward.reward for reward in rewards] == [0.0 if known else None]
     assert bool(of(events, "request.failed")) is (known and answer["status"] == 0)
     lost = {
-        data["of"] for data in of(events, "gap.began") if data["reason"].startswith("the answer to")
+        data["part"]
+        for data in of(events, "gap.began")
+        if data["reason"].startswith("the answer to")
     }
     assert lost >= (set() if known else {"request"})
 
@@ -134,7 +136,7 @@ def test_the_gap_of_a_lost_landing_page_ends_with_its_step(tmp_path: Path) -> No
     lost = [
         data for data in of(events, "gap.began") if data["reason"].startswith("where a redirect")
     ]
-    assert {data["of"] for data in lost} >= {"request", "page"}
+    assert {data["part"] for data in lost} >= {"request", "page"}
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,9 @@ def test_a_step_for_each_page(tmp_path: Path) -> None:
     ]  # fmt: skip
     [loaded] = [event for event in events if event.kind == "page.loaded"]
     assert (loaded.at, loaded.data["url"]) == (50_000_000, f"{SHOP}/")
-    assert of(events, "page.titled") == [], "DevTools writes the address where a title should be"
+    assert of(events, "page.title_changed") == [], (
+        "DevTools writes the address where a title should be"
+    )
 
 
 def test_a_har_without_pages_is_one_step(tmp_path: Path) -> None:
@@ -303,7 +307,7 @@ def test_bodies_of_answers(content: dict[str, Any], mime: str, kept: Any, tmp_pa
     [finished] = of(
         told(folder, entry(f"{SHOP}/x", 0, mime=mime, content=content)), "request.finished"
     )
-    assert finished.get("answer", {}).get("body") == kept
+    assert finished.get("response", {}).get("body") == kept
 
 
 def test_a_zipped_har_has_its_bodies_with_it(tmp_path: Path) -> None:
@@ -313,7 +317,7 @@ def test_a_zipped_har_has_its_bodies_with_it(tmp_path: Path) -> None:
         )
         pack.writestr("abc.html", "<p>Hello</p>")
     [finished] = of(converted(tmp_path / "har.zip", tmp_path), "request.finished")
-    assert finished["answer"]["body"]["text"] == "<p>Hello</p>"
+    assert finished["response"]["body"]["text"] == "<p>Hello</p>"
 
 
 def test_parameters_stand_for_a_body_that_has_no_text(tmp_path: Path) -> None:

@@ -32,7 +32,11 @@ def test_what_stood_there_first_is_baseline_before_any_step(tmp_path: Path) -> N
     events = told(tmp_path, begin=len(A_STREAM))
     first = next(event.seq for event in events if event.kind == "step.began")
     standing = [event for event in events if event.seq < first and event.source == "cdp"]
-    assert {event.kind for event in standing} == {"page.navigated", "text.appeared", "page.titled"}
+    assert {event.kind for event in standing} == {
+        "page.navigated",
+        "text.appeared",
+        "page.title_changed",
+    }
     assert all(event.data["baseline"] for event in standing)
 
 
@@ -87,8 +91,8 @@ def filled(number: int, value: str, **more: Any) -> dict[str, Any]:
             [did(2000, 2, type=5, id=9), filled(9, "Ada", userTriggered=False)],
             {"value": "Ada", "trusted": False},
         ),
-        ([filled(9, "***")], {"value": None, "filled": True}),
-        ([filled(10, "x")], {"value": None, "filled": True}),
+        ([filled(9, "***")], {"value": None, "has_value": True}),
+        ([filled(10, "x")], {"value": None, "has_value": True}),
         ([filled(17, "on", checked=True)], {"value": "on", "checked": True}),
     ],
     ids=[

@@ -26,7 +26,7 @@ def test_every_version_tells_the_same(version: int, tmp_path: Path) -> None:
     events = told(tmp_path, trace_rows(version))
     page = [event for event in events if event.source == "cdp"]
     assert [event.kind for event in page] == [
-        "tab.opened", "page.navigated", "page.titled", "field.filled", "element.clicked", "page.navigated",
+        "tab.opened", "page.navigated", "page.title_changed", "field.filled", "element.clicked", "page.navigated",
     ]  # fmt: skip
     filled, clicked, within = (event.data for event in page[3:])
     assert (filled["element"]["name"], filled["value"], filled["trusted"]) == (
@@ -127,7 +127,7 @@ def test_a_password_is_kept_back_wherever_it_comes_again(tmp_path: Path) -> None
     ]
     events = told(tmp_path, secret_rows(), rows)
     [filled] = of(events, "field.filled")
-    assert (filled["value"], filled["filled"]) == (None, True)
+    assert (filled["value"], filled["has_value"]) == (None, True)
     assert of(events, "step.began")[0]["action"]["value"] == "***"
     [finished] = of(events, "request.finished")
     assert (finished["url"], finished["body"]["text"]) == ("http://shop.example/?y=***", "z=***")
@@ -154,9 +154,9 @@ def test_what_a_trace_does_not_say_of_a_call_blinds_its_step(
     end = {"type": "after", "callId": "call@9", "endTime": 160.0}
     events = told(tmp_path, rows_with(8, call | {"params": {"text": SECRET}}, end))
     momentary = [event for event in events if event.kind == "gap.began" and event.at > 0]
-    assert part in {event.data["of"] for event in momentary}
-    assert {event.data["of"] for event in momentary} == {
-        data["of"] for data in of(events, "gap.ended")
+    assert part in {event.data["part"] for event in momentary}
+    assert {event.data["part"] for event in momentary} == {
+        data["part"] for data in of(events, "gap.ended")
     }
     assert SECRET not in str([event.data for event in events])
 
@@ -180,7 +180,7 @@ def test_a_call_that_was_under_way_when_the_trace_ended_blinds_its_step(
     }
     events = told(tmp_path, rows_with(8, call | {"params": {}}))
     lost = {
-        e.data["of"]
+        e.data["part"]
         for e in events
         if e.kind == "gap.began" and "trace ends before It" in e.data["reason"]
     }
@@ -264,16 +264,18 @@ def test_a_key_that_clicks(
     say."""
     events = told(tmp_path, second("press", target, key=key))
     assert [data["trusted"] for data in of(events, "element.clicked")] == [True] * clicks
-    momentary = [event.data["of"] for event in events if event.kind == "gap.began" and event.at > 0]
+    momentary = [
+        event.data["part"] for event in events if event.kind == "gap.began" and event.at > 0
+    ]
     assert momentary == (["element"] if unseen else [])
 
 
 @pytest.mark.parametrize(("text", "unseen"), [("lamp\n", True), ("lamp ", False)])
 def test_typing_that_sends_the_form(text: str, unseen: bool, tmp_path: Path) -> None:
     events = told(tmp_path, second("type", FORM, text=text))
-    assert [event.data["of"] for event in events if event.kind == "gap.began" and event.at > 0] == [
-        "element"
-    ] * unseen
+    assert [
+        event.data["part"] for event in events if event.kind == "gap.began" and event.at > 0
+    ] == ["element"] * unseen
 
 
 @pytest.mark.parametrize("method", ["click", "tap", "dblclick", "check", "uncheck", "setChecked"])
@@ -303,9 +305,9 @@ def test_a_click_that_failed_is_told_as_none(tmp_path: Path) -> None:
     }
     events = told(tmp_path, rows)
     assert of(events, "element.clicked") == []
-    assert [event.data["of"] for event in events if event.kind == "gap.began" and event.at > 0] == [
-        "element"
-    ]
+    assert [
+        event.data["part"] for event in events if event.kind == "gap.began" and event.at > 0
+    ] == ["element"]
 
 
 def test_a_trace_without_snapshots_is_blind_for_pages(tmp_path: Path) -> None:
@@ -357,7 +359,7 @@ def test_dialogs_and_who_answered_them(
     assert [data["message"] for data in of(events, "dialog.opened")] == ["Sure?"]
     assert [data["accepted"] for data in of(events, "dialog.closed")] == accepted
     unknown = [event for event in events if event.kind == "gap.began" and event.at > 0]
-    assert [event.data["of"] for event in unknown] == ([] if accepted else ["dialog.closed"])
+    assert [event.data["part"] for event in unknown] == ([] if accepted else ["dialog.closed"])
 
 
 def test_requests_of_the_harness_itself_are_not_the_browsers(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ DONE: list[tuple[str, Check, Any]] = [
     ("scroll", values("page.scrolled", "y"), [2500, 250]),
     ("scroll-with-parent-styles", lambda events: len(of(events, "page.scrolled")), 1),
     ("hover", values("element.clicked", "trusted"), [True]),
-    ("dialog-playback", values("element.toggled", "on"), [True, False, True]),
+    ("dialog-playback", values("element.toggled", "open"), [True, False, True]),
     ("selection", values("text.selected", "text"),
      ["the text of the start node.some text between the start node and the end nodeThis the text o",
       "xt of the start node.some text between the start node and the end nodeThis t"]),

@@ -21,13 +21,13 @@ async def test_without_its_switch_it_is_unobservable_and_that_is_said(desktop: D
     gone."""
     async with watching(desktop) as watch:
         with Chromium(headless=False, environ=desktop.environ, url=f"data:text/html,{PAGE}"):
-            gap = await watch.one("gap.began", source="ax", of="Chromium")
+            gap = await watch.one("gap.began", source="ax", part="Chromium")
             assert "--force-renderer-accessibility" in gap["reason"]
-            await watch.one("alarm.raised", source="ax", of="Chromium")
+            await watch.one("alarm.raised", source="ax", part="Chromium")
             assert watch.all("window.opened", app="Chromium")
-        await watch.one("gap.ended", source="ax", of="Chromium")
-        await watch.one("alarm.ended", source="ax", of="Chromium")
-        kinds = [kind for kind, data in watch.seen if data.get("of") == "Chromium"]
+        await watch.one("gap.ended", source="ax", part="Chromium")
+        await watch.one("alarm.ended", source="ax", part="Chromium")
+        kinds = [kind for kind, data in watch.seen if data.get("part") == "Chromium"]
         assert kinds == ["gap.began", "alarm.raised", "gap.ended", "alarm.ended"]
 
 
@@ -55,10 +55,12 @@ async def test_with_its_switch_a_form_is_told_and_its_password_is_not(desktop: D
             await watch.keys("Tab", "Return")
             await watch.until(
                 lambda: [
-                    one for one in watch.all("window.titled") if one["title"].startswith("Sent")
+                    one
+                    for one in watch.all("window.title_changed")
+                    if one["title"].startswith("Sent")
                 ]
             )
-        assert not watch.all("gap.began", of="Chromium")
+        assert not watch.all("gap.began", part="Chromium")
         assert set(watch.texts(name="Secret")) == {"***"}
         assert "geheim" not in str(watch.seen)
         assert {one["text"] for one in watch.all("widget.text_inserted", name="Secret")} == {"***"}

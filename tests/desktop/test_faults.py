@@ -78,7 +78,7 @@ async def test_a_killed_registry_is_a_gap(own_desktop: Desktop) -> None:
         assert watch.lost == ["the accessibility registry is gone"]
         await watch.until(
             lambda: (
-                watch.all("window.opened", baseline=True) or watch.all("gap.began", of="mousepad")
+                watch.all("window.opened", baseline=True) or watch.all("gap.began", part="mousepad")
             )
         )
 
@@ -92,10 +92,10 @@ async def test_a_killed_bus_blinds_the_programs_that_do_not_come_back(own_deskto
         os.kill(bus, signal.SIGKILL)
         await watch.until(lambda: watch.lives == 2)
         assert watch.lost[0] == "the accessibility bus is gone"
-        await watch.one("gap.began", source="ax", of="mousepad")
-        await watch.one("alarm.raised", source="ax", of="mousepad")
+        await watch.one("gap.began", source="ax", part="mousepad")
+        await watch.one("alarm.raised", source="ax", part="mousepad")
         own_desktop.end({before.pid})
-        await watch.one("gap.ended", source="ax", of="mousepad")
+        await watch.one("gap.ended", source="ax", part="mousepad")
         await opened(watch, own_desktop, "after.txt")
         await watch.type("seen")
         await watch.until(
@@ -112,8 +112,8 @@ async def test_a_program_that_hangs_is_a_partial_gap(own_desktop: Desktop) -> No
         os.kill(program.pid, signal.SIGSTOP)
         try:
             await watch.seal()
-            await watch.one("gap.began", source="ax", of="mousepad")
+            await watch.one("gap.began", source="ax", part="mousepad")
         finally:
             os.kill(program.pid, signal.SIGCONT)
-        await watch.one("gap.ended", source="ax", of="mousepad")
+        await watch.one("gap.ended", source="ax", part="mousepad")
         assert watch.lives == 1

@@ -67,7 +67,7 @@ def told(*messages: Message, masker: Masker | None = None) -> list[tuple[str, An
 
 
 def short(data: dict[str, Any]) -> Any:
-    for name in ("text", "value", "state", "title", "of", "by"):
+    for name in ("text", "value", "state", "title", "part", "by"):
         if name in data:
             extra = tuple(key for key in ("initial", "baseline", "cut") if data.get(key))
             value = (data["state"], data["on"]) if name == "state" else data[name]
@@ -79,11 +79,11 @@ DUE: Message = {"t": "due"}
 YES: dict[str, tuple[list[Message], list[tuple[str, Any]]]] = {
     "a title with its event": (
         [event("object:property-change:accessible-name", WINDOW, any_="*a.txt")],
-        [("window.titled", "*a.txt")],
+        [("window.title_changed", "*a.txt")],
     ),
     "a title that only a list tells, once": (
         [windows((WINDOW, "*a.txt")), event("object:property-change:accessible-name", WINDOW, any_="*a.txt")],
-        [("window.titled", "*a.txt")],
+        [("window.title_changed", "*a.txt")],
     ),
     "a dialog opens, is active, closes": (
         [

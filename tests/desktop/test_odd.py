@@ -37,7 +37,7 @@ for line in sys.stdin:
     if command["c"] == "fence":
         say(json.dumps({"t": "fence", "n": command["n"]}))
 """
-UNSEEN = {"source": "ax", "of": "widget.activated"}
+UNSEEN = {"source": "ax", "part": "widget.activated"}
 BAD = Path(__file__).with_name("odd_program.py")
 
 
@@ -69,7 +69,7 @@ async def test_a_line_that_can_t_be_read_is_a_loss(
     after = """\nsay('{"t":"notice","app":"app","title":"still here","body":""}')"""
     async with hearing(tmp_path, monkeypatch, line + after + ANSWERS) as watch:
         await watch.one("notification.shown", title="still here")
-        assert {data["source"] for data in watch.all("journal.dropped")} == {"ax"}
+        assert {data["source"] for data in watch.all("events.dropped")} == {"ax"}
 
 
 @pytest.mark.parametrize("closing", [False, True], ids=["seal", "close"])
@@ -83,7 +83,7 @@ async def test_a_child_that_does_not_answer_is_a_loss(
     monkeypatch.setattr(source, "SEAL_S", 0.3 if lost else 20.0)
     async with hearing(tmp_path, monkeypatch, script) as watch:
         await watch.source.before_seal(0, closing=closing)
-        assert [data["count"] for data in watch.all("journal.dropped", source="ax")] == [1] * lost
+        assert [data["count"] for data in watch.all("events.dropped", source="ax")] == [1] * lost
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ async def test_presses_that_nobody_hears_are_a_gap(
 ) -> None:
     """Only of what is inferred from them."""
     async with hearing(tmp_path, monkeypatch, ANSWERS, **environ) as watch:
-        assert (await watch.one("gap.began"))["of"] == UNSEEN["of"]
+        assert (await watch.one("gap.began"))["part"] == UNSEEN["part"]
         await watch.one("alarm.raised", **UNSEEN)
 
 

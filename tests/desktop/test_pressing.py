@@ -126,8 +126,8 @@ async def test_a_window_without_accessibility_is_said(desktop: Desktop) -> None:
     program."""
     async with watching(desktop) as watch:
         program = desktop.start("mousepad", "--disable-server", env={"NO_AT_BRIDGE": "1"})
-        await watch.one("gap.began", source="ax", of="Mousepad")
-        await watch.one("alarm.raised", source="ax", of="Mousepad")
+        await watch.one("gap.began", source="ax", part="Mousepad")
+        await watch.one("alarm.raised", source="ax", part="Mousepad")
         assert not watch.all("window.opened")
         desktop.end({program.pid})
-        await watch.one("gap.ended", source="ax", of="Mousepad")
+        await watch.one("gap.ended", source="ax", part="Mousepad")

@@ -44,11 +44,13 @@ async def test_an_edit_is_told_and_its_saving(desktop: Desktop, which: str) -> N
             lambda: watch.texts(app=app, role="text")[-1].replace("\n", "") == "helloworld"
         )
         starred = await watch.until(
-            lambda: [one for one in watch.all("window.titled") if one["title"].startswith("*")]
+            lambda: [
+                one for one in watch.all("window.title_changed") if one["title"].startswith("*")
+            ]
         )
         await watch.keys("ctrl+s")
         saved = await watch.until(
-            lambda: watch.all("window.titled", title=starred[-1]["title"][1:])
+            lambda: watch.all("window.title_changed", title=starred[-1]["title"][1:])
         )
         assert saved[-1]["window"] == starred[-1]["window"]
         assert "world" in note.read_text()
@@ -72,7 +74,7 @@ async def test_an_edit_that_is_not_saved_is_told_as_such(desktop: Desktop, which
         )
         await watch.keys("Escape")
         await watch.one("window.closed", window=asked[0]["window"])
-        assert watch.all("window.titled")[-1]["title"].startswith("*")
+        assert watch.all("window.title_changed")[-1]["title"].startswith("*")
         assert note.read_text() == "hello\n"
 
 

@@ -91,16 +91,16 @@ async def test_unread_asks_for_nothing(display: str, own: Own) -> None:
     async with running(Watch(source(display, "clipboard", "unread"))) as watch:
         owner = own("secret")
         told = await news(watch)
-        assert (told["app"], told["pid"], told["unread"]) == ("Owner", owner.pid, "unasked")
+        assert (told["app"], told["pid"], told["unread_reason"]) == ("Owner", owner.pid, "unasked")
         owner.kill()
         assert owner.communicate()[0] == ""
 
 
 OWNERS: dict[str, dict[str, Any]] = {
-    "secret": {"unread": "secret", "types": ["UTF8_STRING", "x-kde-passwordManagerHint"]},
+    "secret": {"unread_reason": "secret", "types": ["UTF8_STRING", "x-kde-passwordManagerHint"]},
     "latin": {"text": "Käse", "length": 4, "types": ["STRING"]},
-    "picture": {"unread": "no text", "types": ["image/png"]},
-    "refusing": {"unread": "refused", "types": ["UTF8_STRING"]},
+    "picture": {"unread_reason": "no text", "types": ["image/png"]},
+    "refusing": {"unread_reason": "refused", "types": ["UTF8_STRING"]},
     "pieces": {"text": "é" * 10_000, "length": 150_000, "cut": True},
     "burst": {"text": "last", "length": 4},
 }
@@ -130,7 +130,7 @@ async def test_an_owner_that_does_not_come_to_an_end(
     monkeypatch.setattr(reading_module, "WHOLE_S", 1.0)
     async with running(Watch(source(display))) as watch:
         own(mode)
-        assert (await news(watch))["unread"] == "timeout"
+        assert (await news(watch))["unread_reason"] == "timeout"
         copy(display, "next")
         await news(watch, text="next")
         assert [kind for kind, _ in watch.seen] == [
@@ -149,7 +149,7 @@ async def test_an_owner_that_hangs_holds_nothing_up(display: str, own: Own) -> N
         await news(watch, app="Owner")
         owner.send_signal(signal.SIGSTOP)
         async with running(Watch(source(display))) as late:
-            assert late.all("clipboard.changed", baseline=True)[0]["unread"] == "timeout"
+            assert late.all("clipboard.changed", baseline=True)[0]["unread_reason"] == "timeout"
         copy(display, "next")
         await news(watch, text="next")
         owner.send_signal(signal.SIGCONT)
@@ -222,8 +222,8 @@ async def test_an_owner_that_takes_its_time_is_waited_for(
         await watch.source.fence(0.05)
         assert not watch.all("clipboard.changed")
         await watch.source.before_seal(0, closing=closing)
-        assert len(watch.all("journal.dropped", source="clipboard")) == lost
-        assert [data["unread"] for data in watch.all("clipboard.changed")] == ["timeout"] * (
+        assert len(watch.all("events.dropped", source="clipboard")) == lost
+        assert [data["unread_reason"] for data in watch.all("clipboard.changed")] == ["timeout"] * (
             longest > 1
         )
 

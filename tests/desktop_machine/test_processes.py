@@ -389,12 +389,12 @@ def test_what_the_kernel_told_and_nobody_read_is_a_loss() -> None:
             self.said: list[str] = []
 
         def tell(self, kind: str, data: Mapping[str, Any]) -> None:
-            self.said.append(f"{kind} {data['source']}" if kind == "journal.dropped" else kind)
+            self.said.append(f"{kind} {data['source']}" if kind == "events.dropped" else kind)
 
     watch, ear = _ProcessWatch(str(os.getpid()), Masker(), ask_kernel=True), Ear()
     watch._connector = cast(Connector, Overrun())
     watch.look(cast(Worker, ear))
-    assert ear.said == ["journal.dropped processes"]
+    assert ear.said == ["events.dropped processes"]
 
 
 def test_long_command_lines_are_cut() -> None:

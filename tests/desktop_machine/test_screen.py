@@ -46,7 +46,7 @@ async def test_a_picture_after_every_step(tmp_path: Path, display: str, own: Own
     folder = tmp_path / "screens"
     async with running(Watch(ScreenSource(lambda: X11Camera(display), folder, MUCH))) as watch:
         (first,) = watch.all("screen.captured")
-        assert (first["baseline"], first["width"], first["height"], first["of"]) == (
+        assert (first["baseline"], first["width"], first["height"], first["backend"]) == (
             True,
             1280,
             900,
@@ -83,9 +83,9 @@ async def test_with_visual_each_picture_is_told_once(
         await after(watch, 0)
         await paint(display, "#336699")
         other = await after(watch, 1)
-        told = await watch.one("visual.pictured", sha256=other["sha256"])
+        told = await watch.one("visual.screenshot_taken", sha256=other["sha256"])
         assert hashlib.sha256(base64.b64decode(told["base64"])).hexdigest() == other["sha256"]
-        assert len(watch.all("visual.pictured")) == 2, (
+        assert len(watch.all("visual.screenshot_taken")) == 2, (
             "the one that is the same as before is not told again"
         )
 
@@ -122,10 +122,10 @@ async def test_steps_faster_than_pictures(tmp_path: Path, display: str) -> None:
         for step in range(3):
             source.after_seal(step)
         last = await watch.one("screen.captured", step=2)
-        assert last["ms"] >= 0
+        assert last["delay_ms"] >= 0
         (alarm,) = watch.all("alarm.raised")
         assert "no picture of step 0" in alarm["reason"]
-        assert watch.all("alarm.ended", of=alarm["of"])
+        assert watch.all("alarm.ended", part=alarm["part"])
 
 
 @needs_display
@@ -216,7 +216,7 @@ async def test_a_page_does_not_notice(tmp_path: Path, display: str, headless: bo
         async with running(Watch(source)) as watch:
             for step in range(10):
                 shot = await after(watch, step)
-            assert (shot["width"], shot["height"], shot["of"]) == (*before[:2], "cdp")
+            assert (shot["width"], shot["height"], shot["backend"]) == (*before[:2], "cdp")
             assert await page.evaluate("state()") == before
             front = await agent.contexts[0].new_page()
             await front.set_content("<title>two</title>")

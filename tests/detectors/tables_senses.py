@@ -78,7 +78,11 @@ PASTED = {"kind": "text.pasted", "where": {"text": "7", "element.name": "Note"}}
 YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     "window_opened": [
         (SAVE_AS, [window()], 1),
-        ({"title": {"contains": "report"}}, [window("titled", title="report.txt - gedit")], 1),
+        (
+            {"title": {"contains": "report"}},
+            [window("title_changed", title="report.txt - gedit")],
+            1,
+        ),
     ],
     "widget_state": [
         (CHECKED, [state(True)], 1),
@@ -127,10 +131,10 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         ({"kind": "request.finished", "where": {"cached": None}}, [finished("GET", "/a", 200)], 1),
     ],
     "request_accepted": [
-        ({"url": "/api"}, [finished("GET", "/api", 200, answered_by="revalidated")], 1),
+        ({"url": "/api"}, [finished("GET", "/api", 200, served_from="revalidated")], 1),
         (
             PLACED,
-            [finished("GET", "/orders/7", 200, hops=[HOP], cached=True, answered_by="disk")],
+            [finished("GET", "/orders/7", 200, hops=[HOP], cached=True, served_from="disk")],
             1,
         ),
         (
@@ -140,7 +144,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
                     "POST",
                     "/api",
                     200,
-                    answer={"body": {"text": '{"id": 7}', "mime": "application/json"}},
+                    response={"body": {"text": '{"id": 7}', "mime": "application/json"}},
                 )
             ],
             1,
@@ -216,15 +220,15 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
                     "POST",
                     "/api",
                     200,
-                    answer={"body": {"text": '{"id": 8}', "mime": "application/json"}},
+                    response={"body": {"text": '{"id": 8}', "mime": "application/json"}},
                 )
             ],
         ),
         (ANSWER, [finished("POST", "/api", 200)]),
-        ({"url": "/api"}, [finished("GET", "/api", 200, cached=True, answered_by="disk")]),
+        ({"url": "/api"}, [finished("GET", "/api", 200, cached=True, served_from="disk")]),
         (
             {"url": "/api"},
-            [finished("GET", "/api", 200, answered_by="worker", via="service_worker")],
+            [finished("GET", "/api", 200, served_from="worker", via="service_worker")],
         ),
     ],
 }

@@ -87,7 +87,7 @@ def test_a_task_can_say_what_the_site_takes_the_body_for(when: Any) -> None:
 
 @pytest.mark.parametrize("mime", ["application/json", "text/plain", "text/html"])
 def test_an_answer_is_the_server_s_own_word(mime: str) -> None:
-    said = finished("POST", "/api", 200, answer={"body": {"text": JSON, "mime": mime}})
+    said = finished("POST", "/api", 200, response={"body": {"text": JSON, "mime": mime}})
     assert paid(
         {"request_accepted": {"method": "POST", "url": "/api", "answer": {"name": "Ada"}}}, said
     )

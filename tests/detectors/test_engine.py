@@ -250,7 +250,7 @@ PROBED = {"id": "probed", "when": {"window_opened": {"title": "Saved"}}, "compon
         (PLACED, "cdp", "element", False),
         (PLACED, "cdp", "request.finished", True),
         (A, "cdp", "request", False),
-        (A, "cdp", "page.titled", False),
+        (A, "cdp", "page.title_changed", False),
         (SAVED, "ax", "gedit", True),
         (SAVED, "ax", "xterm", False),
         (SAVED, "ax", "window.opened", True),
@@ -266,7 +266,7 @@ def test_a_partial_gap_blinds_what_leans_on_that_part(
     milestone: dict[str, Any], source: str, of: str, blind: bool
 ) -> None:
     """The step in which it stood is null for rules that need the part, and 0.0 for all others."""
-    gap = {"source": source, "of": of}
+    gap = {"source": source, "part": of}
     said = episode(
         [("gap.began", {**gap, "reason": "not seen"}), ("gap.ended", gap)], [clicked("Go")]
     )
@@ -275,7 +275,7 @@ def test_a_partial_gap_blinds_what_leans_on_that_part(
 
 def test_a_partial_gap_ends_with_its_source() -> None:
     """A source that was lost begins anew and tells its partial gaps anew; otherwise they last."""
-    gap = ("gap.began", {"source": "ax", "of": "gedit", "reason": "its tree is empty"})
+    gap = ("gap.began", {"source": "ax", "part": "gedit", "reason": "its tree is empty"})
     lost, back = ("gap.began", {"source": "ax", "reason": "lost"}), ("gap.ended", {"source": "ax"})
     assert worth(run(ruleset(SAVED), *episode([gap], [clicked("Go")]))) == [None, None]
     assert worth(run(ruleset(SAVED), *episode([gap], [lost, back], [clicked("Go")]))) == [
@@ -294,10 +294,10 @@ def test_more_partial_gaps_than_are_kept_apart_end_when_all_have_ended() -> None
     """Applications are the agent's to start; a hundred blind ones blind no longer than they are
     there."""
     began_ = [
-        ("gap.began", {"source": "ax", "of": f"app{n}", "reason": "its tree is empty"})
+        ("gap.began", {"source": "ax", "part": f"app{n}", "reason": "its tree is empty"})
         for n in range(100)
     ]
-    ended_ = [("gap.ended", {"source": "ax", "of": f"app{n}"}) for n in range(100)]
+    ended_ = [("gap.ended", {"source": "ax", "part": f"app{n}"}) for n in range(100)]
     steps = [[*began_, *ended_[:50]], ended_[50:99], ended_[99:], []]
     assert worth(run(ruleset(PROBED), *episode(*steps))) == [None, None, None, 0.0]
 
@@ -311,7 +311,7 @@ def test_a_gap_that_is_over_before_the_step_begins_changes_nothing() -> None:
 def test_a_part_that_missed_something_between_two_steps_blinds_the_next() -> None:
     """What came there would have paid in the next step; a popup's first requests are not told
     again."""
-    gap = {"source": "cdp", "of": "request"}
+    gap = {"source": "cdp", "part": "request"}
     between = [
         sealed(0),
         ("gap.began", {**gap, "reason": "a popup came before its observer"}),
@@ -325,7 +325,7 @@ def test_a_part_that_missed_something_between_two_steps_blinds_the_next() -> Non
 def test_what_came_true_while_a_part_was_unseen_masks_the_step() -> None:
     """As with a gap of the whole source: an application's tree shows again, and in it is what
     somebody did."""
-    gap = {"source": "ax", "of": "gedit"}
+    gap = {"source": "ax", "part": "gedit"}
     window = {"app": "gedit", "window": "1", "role": "frame", "title": "Saved", "baseline": True}
     back = [("window.opened", window), ("gap.ended", gap)]
     said = episode(
@@ -398,7 +398,7 @@ def test_a_baseline_may_pay_later_only_if_the_task_says_so() -> None:
 
 def test_dropped_observations_mask_the_step() -> None:
     """Loss is recorded, never silent."""
-    drop = ("journal.dropped", {"source": "cdp", "count": 3, "reason": "journal full"})
+    drop = ("events.dropped", {"source": "cdp", "count": 3, "reason": "journal full"})
     (reward,) = run(ruleset(A), *episode([drop, went("/a")]))
     assert (reward.reward, reward.reason) == (
         None,
@@ -408,7 +408,7 @@ def test_dropped_observations_mask_the_step() -> None:
 
 def test_dropped_events_of_the_journal_mask_the_step_whatever_it_leans_on() -> None:
     """Among them may be a gap that began."""
-    drop = ("journal.dropped", {"source": "journal", "count": 1, "reason": "journal full"})
+    drop = ("events.dropped", {"source": "journal", "count": 1, "reason": "journal full"})
     assert worth(run(ruleset(A), *episode([drop, went("/a")], [went("/x")]))) == [None, 0.0]
 
 

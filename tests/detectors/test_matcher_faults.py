@@ -136,7 +136,7 @@ def test_what_fails_in_a_new_counterfactual_is_no_alarm_of_a_later_event() -> No
         },
         {"id": "go", "when": {"element_clicked": {"name": "Go"}}, "component": "ui"},
     )
-    events = log(*episode([filled("3", None, filled=True), clicked("Go")]))
+    events = log(*episode([filled("3", None, has_value=True), clicked("Go")]))
     engine = Engine(rules, "ep_1")
     assert engine.feed(events).alarms == [Alarm(3, "observed", "Money", "InvalidOperation")]
     assert len(engine.state.supposed) == 1

@@ -210,7 +210,7 @@ said: st.SearchStrategy[Said] = st.one_of(
     st.just(
         ("download.began", {"tab": "1", "frame": "1", "url": "u", "name": "a.csv", "download": "g"})
     ),
-    st.just(("journal.dropped", {"source": "cdp", "count": 1, "reason": "full"})),
+    st.just(("events.dropped", {"source": "cdp", "count": 1, "reason": "full"})),
 )
 
 
@@ -226,7 +226,7 @@ def logs(draw: st.DrawFn) -> list[Event]:
             step += 1
             out.append(("step.began", {"step": step, "action": None}))
         elif thing == "seal":
-            out.append(("step.sealed", {"step": max(step, 0), "why": "quiet"}))
+            out.append(("step.sealed", {"step": max(step, 0), "reason": "quiet"}))
         elif isinstance(thing, tuple):
             out.append(thing)
     if draw(st.booleans()):
@@ -350,7 +350,7 @@ def _busy(seq: int) -> Event:
         (
             ("step.began", {"step": seq, "action": None})
             if seq % 14 == 0
-            else ("step.sealed", {"step": 0, "why": "q"})
+            else ("step.sealed", {"step": 0, "reason": "q"})
         ),
     )
     kind, data = kinds[seq % len(kinds)]

@@ -37,9 +37,9 @@ def gap(source: str = "cdp", **of: str) -> list[Said]:
 
 BLIND = {
     "the whole source": gap(),
-    "the element's noun": gap(of="element"),
-    "the kind": gap(of="element.clicked"),
-    "dropped": [("journal.dropped", {"source": "cdp", "count": 3, "reason": "flood"})],
+    "the element's noun": gap(part="element"),
+    "the kind": gap(part="element.clicked"),
+    "dropped": [("events.dropped", {"source": "cdp", "count": 3, "reason": "flood"})],
 }
 
 
@@ -83,7 +83,7 @@ def test_what_is_not_certain_stays_null(milestones: list[dict[str, Any]], step: 
 
 
 def test_a_penalty_beside_a_password_that_nobody_knows_is_paid() -> None:
-    step = [filled("Password", None, filled=True), DELETE]
+    step = [filled("Password", None, has_value=True), DELETE]
     assert worth(run(ruleset(BAD, LOGIN), *episode(step, [])))[0] == -0.5
 
 

@@ -87,7 +87,7 @@ def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> No
     [
         ({"kind": "page.clicked"}, (), "none of the kinds"),
         ({"kind": "step.began"}, (), "none of the kinds"),
-        ({"kind": "visual.recorded"}, (), "none of the kinds"),
+        ({"kind": "visual.dom_recorded"}, (), "none of the kinds"),
         ({"kind": 7}, ("kind",), "wanted a text"),
         ({"kind": "text.pasted", "where": {}}, ("where",), "wanted an object of dotted paths"),
         ({"kind": "text.pasted", "where": {"texts": "a"}}, (), "text.pasted has no texts"),
@@ -187,7 +187,7 @@ FALLS: dict[str, tuple[dict[str, Any], Said, Said]] = {
     "something else was copied": (one("clipboard_holds", text="7"), copied("7"), copied("8")),
     "another text was typed": (one("widget_text", text="Hello"), typed("Hello"), typed("Hello!")),
     "a window closed": (SAVED, window(), window("closed")),
-    "a window bears another title": (SAVED, window(), window("titled", title="Open")),
+    "a window bears another title": (SAVED, window(), window("title_changed", title="Open")),
     "a box was cleared": (CHECKED, state(True), state(False)),
 }  # fmt: skip
 

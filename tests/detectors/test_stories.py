@@ -21,7 +21,7 @@ LEAF = st.sampled_from([FIELD, LOGIN, FILE, GO, UNDO, NAMED])
 """Conditions; the first three ask for what may be hidden."""
 HIDDEN: dict[str, tuple[Said, Said, Said]] = {
     "password": (
-        filled("Password", None, filled=True),
+        filled("Password", None, has_value=True),
         filled("Password", "s3cret"),
         filled("Password", "no"),
     ),
@@ -38,7 +38,7 @@ SEEN = [
     filled("Name", "Ada"),
     filled("Name", "Bob"),
     filled("Password", "s3cret"),
-    filled("Password", None, filled=False),
+    filled("Password", None, has_value=False),
     created("a.pdf", kind="file.modified"),
 ]
 

@@ -147,7 +147,7 @@ def test_what_rests_on_a_rule_that_failed_is_not_known() -> None:
 @pytest.mark.usefixtures("fragile")
 def test_between_steps_it_blinds_the_next() -> None:
     """There it would have paid."""
-    sealed: Said = ("step.sealed", {"step": 0, "why": "quiet"})
+    sealed: Said = ("step.sealed", {"step": 0, "reason": "quiet"})
     assert worth(run(ruleset(M), *episode([sealed, created("a", size=0)], [titled("x")], []))) == [
         0.0,
         None,

@@ -55,7 +55,7 @@ NO_SIZE: dict[str, Any] = {
     "observed": {"kind": "request.finished", "where": {"body.files.0.size": None}}
 }
 APART: dict[str, Any] = {"observed": {"kind": "request.finished", "distinct": "body.files.0.size"}}
-SECRET, NAME = filled("Password", None, filled=True), filled("Name", "Ada")
+SECRET, NAME = filled("Password", None, has_value=True), filled("Name", "Ada")
 OTHER = clicked("Other")
 
 
@@ -68,7 +68,7 @@ def submitted(*fields: Any, trusted: bool = True) -> Said:
 
 
 def unread(why: str, name: str = "a.pdf", **more: Any) -> Said:
-    return created(name, sha256=None, unread=why, **more)
+    return created(name, sha256=None, unread_reason=why, **more)
 
 
 def widget(role: str, text: str) -> Said:
@@ -132,7 +132,7 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a password": (FIELD, [SECRET], "the field's value is a secret"),
     "a hidden password, where hidden ones count": (
         {"field_filled": {**FIELD["field_filled"], "hidden": True}},
-        [filled("Password", None, filled=True, hidden=True)],
+        [filled("Password", None, has_value=True, hidden=True)],
         "the field's value is a secret",
     ),
     "a password in a form": (LOGIN, [NAME, SECRET], "the field's value is a secret"),
@@ -146,7 +146,11 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
         [widget("password text", "***")],
         "the text of a password field is kept back",
     ),
-    "a secret that was copied": (COPIED, [copied(unread="secret")], "what was copied is a secret"),
+    "a secret that was copied": (
+        COPIED,
+        [copied(unread_reason="secret")],
+        "what was copied is a secret",
+    ),
     "another user's program": (RUN, [process()], "its arguments could not be read"),
     "a long text beside many": (
         LONG,
@@ -200,20 +204,20 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another file": (FILE, [unread("busy", "b.pdf")]),
     "a file that is too large for a hash": (FILE, [unread("large")]),
     "another content": (FILE, [created("a.pdf", sha256="cd" * 32)]),
-    "an emptied password": (FIELD, [filled("Password", None, filled=False)]),
+    "an emptied password": (FIELD, [filled("Password", None, has_value=False)]),
     "a password that script filled in": (
         FIELD,
-        [filled("Password", None, filled=True, trusted=False)],
+        [filled("Password", None, has_value=True, trusted=False)],
     ),
     "a password that nobody could see": (
         FIELD,
-        [filled("Password", None, filled=True, hidden=True)],
+        [filled("Password", None, has_value=True, hidden=True)],
     ),
     "a password in a form that nobody could see": (
         LOGIN,
-        [filled("Password", None, filled=True, hidden=True)],
+        [filled("Password", None, has_value=True, hidden=True)],
     ),
-    "another password": (FIELD, [filled("Pin", None, filled=True)]),
+    "another password": (FIELD, [filled("Pin", None, has_value=True)]),
     "another name sent": (SENT, [submitted(["name", "Bob"], ["password", None])]),
     "no password sent": (SENT, [submitted(["name", "Ada"])]),
     "sent by script": (SENT, [submitted(["name", "Ada"], ["password", None], trusted=False)]),
@@ -447,7 +451,7 @@ LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None
                 "when": {"same": {"by": "value", "of": [FIELD, REPEATED]}},
             }
         ],
-        [[SECRET], [filled("Repeat", None, filled=True)], [OTHER]],
+        [[SECRET], [filled("Repeat", None, has_value=True)], [OTHER]],
         [0.0, None, 0.0],
     ),
     "a secret that is to be another field's value": (
@@ -506,7 +510,7 @@ def test_a_later_step_is_null_where_it_could_be_worth_more(name: str) -> None:
 
 def test_a_level_is_not_known_while_it_stands() -> None:
     """Credited by level: each step until the field is emptied again."""
-    emptied = filled("Password", None, filled=False)
+    emptied = filled("Password", None, has_value=False)
     milestone = {"id": "m", "component": "ui", "when": FIELD}
     assert scored([SECRET], [OTHER], [emptied], milestones=[milestone], credit={"ui": "level"}) == [
         None,

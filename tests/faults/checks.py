@@ -68,7 +68,7 @@ def unseen(events: Sequence[Event], sources: Collection[str]) -> Unseen:
                 blind.add(event.data["source"])
             elif event.kind == "gap.ended":
                 blind.discard(event.data["source"])
-        lost = event.kind == "journal.dropped" and event.data["source"] in (*sources, "journal")
+        lost = event.kind == "events.dropped" and event.data["source"] in (*sources, "journal")
         if blind or lost:
             ever |= step >= 0
             steps |= set() if sealed else {step}

@@ -61,7 +61,7 @@ def test_the_journals(
 
         shaken = run(stack, folder, STEPS, within=full)
         events = whole(stack, shaken, task(STEPS))
-        lost = [event.data for event in events if event.kind == "journal.dropped"]
+        lost = [event.data for event in events if event.kind == "events.dropped"]
         assert {data["source"] for data in lost} <= {"steps", "files"}
         assert all("disk" in data["reason"] for data in lost)
         told = {event.data["path"] for event in events if event.kind == "file.created"}

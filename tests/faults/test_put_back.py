@@ -93,7 +93,7 @@ def test_a_journal_goes_on_after_what_the_service_has(stack: Stack, tmp_path: Pa
 
     shaken = run(stack, tmp_path / "notes", STEPS, between)
     events = whole(stack, shaken, task(STEPS))
-    (lost,) = [event for event in events if event.kind == "journal.dropped"]
+    (lost,) = [event for event in events if event.kind == "events.dropped"]
     (before,) = [
         event.seq
         for event in events

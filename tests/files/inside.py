@@ -58,7 +58,7 @@ async def few_watches(root: Path) -> None:
             lambda: {
                 ("file.created", "d/new"), ("file.modified", "d/old"), ("file.deleted", "c/old"),
                 ("folder.created", "e"), ("folder.created", "e/f"), ("file.created", "e/f/deep"),
-                ("file.permitted", "b/old"),
+                ("file.mode_changed", "b/old"),
             } == set(watch.changes)
         )  # fmt: skip
         shutil.rmtree(root / "e")

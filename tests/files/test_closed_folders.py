@@ -23,9 +23,9 @@ class Sink:
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
         self.told.append((kind, data))
         if kind == "gap.began":
-            self.open.append(data["of"])
+            self.open.append(data["part"])
         elif kind == "gap.ended":
-            self.open.remove(data["of"])
+            self.open.remove(data["part"])
 
 
 def started(*closed: str) -> Troubles:

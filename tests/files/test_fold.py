@@ -310,9 +310,9 @@ def test_an_overtaken_look_counts_for_nothing() -> None:
     ("found", "said", "looks"),
     [
         (Found("a", "file", 1, 1, 1, 1, 0o644), [], 0),
-        (Found("a", "file", 1, 1, 2, 1, 0o600), ["file.permitted"], 0),
+        (Found("a", "file", 1, 1, 2, 1, 0o600), ["file.mode_changed"], 0),
         (Found("a", "file", 2, 2, 2, 1, 0o644), [], 1),
-        (Found("a", "file", 1, 1, 2, 9, 0o600), ["file.permitted"], 1),
+        (Found("a", "file", 1, 1, 2, 9, 0o600), ["file.mode_changed"], 1),
         (Found("a", "link", 1, 1, 2, 9, 0o777), [], 1),
         (Found("a", "folder"), ["file.deleted", "folder.created"], 0),
         (Found("a", "other"), ["file.deleted"], 0),
@@ -359,7 +359,7 @@ def test_new_content_under_new_permissions_says_both() -> None:
     assert fold.finish_look("a", look.ticket, FileFacts(1, "y", 2, 2, 2, 0o755, mime="text/x-python")) == [
         FileObservation("file.modified", {"path": "a", "name": "a", "size": 1, "sha256": "y", "mode": "0755",
                               "mime": "text/x-python", "via": "write"}),
-        FileObservation("file.permitted", {"path": "a", "name": "a", "mode": "0755"}),
+        FileObservation("file.mode_changed", {"path": "a", "name": "a", "mode": "0755"}),
     ]  # fmt: skip
 
 
@@ -387,7 +387,7 @@ def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
         said = fold.finish_look("a", look.ticket, found)
         assert [do.kind for do in said if isinstance(do, FileObservation)] == kinds
         assert all(
-            (do.data["unread"], do.data["sha256"]) == ("large", None)
+            (do.data["unread_reason"], do.data["sha256"]) == ("large", None)
             for do in said
             if isinstance(do, FileObservation)
         )

@@ -146,7 +146,7 @@ async def main(root):
     async with Watch(root) as watch:
         print(watch.said)
         (root / "shut").chmod(0o600)
-        await watch.until(lambda: ("file.permitted", "shut") in watch.changes)
+        await watch.until(lambda: ("file.mode_changed", "shut") in watch.changes)
         (root / "closed").chmod(0o700)
         await watch.until(lambda: ("file.created", "closed/in") in watch.changes)
         await watch.until(lambda: ("file.modified", "shut") in watch.changes)
@@ -182,7 +182,7 @@ def test_a_folder_that_can_t_be_listed_is_not_empty(
     assert said == [
         (
             "alarm.raised",
-            {"source": "files", "of": "folders", "reason": "root/bad: Input/output error"},
+            {"source": "files", "part": "folders", "reason": "root/bad: Input/output error"},
         )
     ]
 

@@ -151,9 +151,13 @@ async def test_what_changes_faster_than_it_is_read_is_told_without_content(
             ("file.created", "report.txt"),
             ("file.modified", "screen.mkv"),
         ]
-        assert [kind for kind, _ in watch.said if kind == "journal.dropped"] == []
+        assert [kind for kind, _ in watch.said if kind == "events.dropped"] == []
         said = watch.data("screen.mkv")
-        assert (said["sha256"], said["unread"], said["size"] >= 40 << 20) == (None, "busy", True)
+        assert (said["sha256"], said["unread_reason"], said["size"] >= 40 << 20) == (
+            None,
+            "busy",
+            True,
+        )
         assert watch.data("report.txt")["sha256"]
 
 
@@ -179,7 +183,7 @@ async def test_folders_that_are_not_read_anew_at_the_close_are_a_loss(
     async with Watch(tmp_path) as watch:
         (tmp_path / "made").mkdir()
         await of(watch, closing=True)
-        assert [data["source"] for kind, data in watch.said if kind == "journal.dropped"] == [
+        assert [data["source"] for kind, data in watch.said if kind == "events.dropped"] == [
             "files"
         ]
 
@@ -229,9 +233,9 @@ async def test_what_can_not_be_told_at_the_close_is_a_loss(
                 os.pwrite(fd, b"new", 0)
                 await of(watch, closing=True)
                 assert watch.changes == []
-                assert [
-                    data["count"] for kind, data in watch.said if kind == "journal.dropped"
-                ] == [1]
+                assert [data["count"] for kind, data in watch.said if kind == "events.dropped"] == [
+                    1
+                ]
                 fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
                 await watch.until(lambda: watch.changes)
                 assert watch.changes == [("file.modified", "leased")]
@@ -254,4 +258,4 @@ async def test_an_overflow_is_read_before_the_seal(tmp_path: Path) -> None:
         attached._overflowed("too much")
         await watch.source.before_seal(0, closing=False)
         assert watch.changes == [("file.created", "unheard")]
-        assert not [kind for kind, _ in watch.said if kind == "journal.dropped"]
+        assert not [kind for kind, _ in watch.said if kind == "events.dropped"]

@@ -55,7 +55,7 @@ class Watch:
     @property
     def alarms(self) -> list[tuple[str, str]]:
         """What was raised and ended, as (kind, of)."""
-        return [(kind, data["of"]) for kind, data in self.said if kind.startswith("alarm.")]
+        return [(kind, data["part"]) for kind, data in self.said if kind.startswith("alarm.")]
 
     def data(self, path: str) -> Mapping[str, Any]:
         return [data for _, data in self.said if data.get("path") == path][-1]
@@ -74,7 +74,7 @@ class Watch:
         """Path → sha256 of every file, as the events one after another tell it."""
         files: dict[str, str] = {}
         for kind, data in self.said:
-            if not kind.startswith("file.") or kind in ("file.permitted", "file.vanished"):
+            if not kind.startswith("file.") or kind in ("file.mode_changed", "file.vanished"):
                 continue
             if kind in ("file.deleted", "file.moved"):
                 del files[data["from"] if kind == "file.moved" else data["path"]]

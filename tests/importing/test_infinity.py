@@ -165,7 +165,7 @@ def test_10_other_places_say_nothing(tmp_path: Path) -> None:
         assert scored(rules, browser.told(method, url, body, 200)).total == 0.0, url
     right = browser.told("PUT", "http://shop.test/api/state", body, 200)
     for more in (
-        {"answered_by": "worker"},
+        {"served_from": "worker"},
         {"cached": True},
         {"body": {"text": body.decode(), "cut": True}},
     ):

@@ -22,7 +22,7 @@ PLACES: dict[str, Place] = {
     "page text": lambda t: ("cdp", "text.appeared", {"tab": "T", "frame": "F", "text": t}),
     "title": lambda t: (
         "cdp",
-        "page.titled",
+        "page.title_changed",
         {"tab": "T", "title": t, "url": "https://shop.test/"},
     ),
     "alt text": lambda t: (
@@ -128,7 +128,7 @@ def session(
         ),
         PLACES["address"]("lamps"),
         PLACES["page text"]("Blue lamp, 40 EUR"),
-        ("steps", "step.sealed", {"step": 0, "why": "quiet"}),
+        ("steps", "step.sealed", {"step": 0, "reason": "quiet"}),
         (
             "steps",
             "step.began",
@@ -138,7 +138,7 @@ def session(
         *(PLACES[place](text) for place, text in texts),
         *([PLACES["page text"](PROOF)] if success else []),
         PLACES["page text"]("Contact, imprint, delivery times"),
-        ("steps", "step.sealed", {"step": 1, "why": "quiet"}),
+        ("steps", "step.sealed", {"step": 1, "reason": "quiet"}),
     ]
     events = [
         Event("e", seq, source, kind, seq * 10, data)

@@ -107,7 +107,7 @@ def test_verdicts_of_larger_judges_are_read_in_shape_and_not_in_prose() -> None:
         told for row in rows for told in row["judges"].values() if isinstance(told["verdict"], bool)
     ]
     assert len(told) > 200
-    line = {"e1-0": Fact("e1", 1, "page.titled", 0, {"title": "Done"})}
+    line = {"e1-0": Fact("e1", 1, "page.title_changed", 0, {"title": "Done"})}
     for one in told:
         with pytest.raises(UnreadableError):
             read_answer(one["final"], CRITERIA)

@@ -194,7 +194,7 @@ async def test_what_was_true_at_the_start_is_shown_as_that(site: Site, page: Pag
 async def test_an_attackers_words_are_only_words(site: Site, page: Page) -> None:
     episode, token = site.open(**{ATTACK[:40]: ATTACK})
     address = f"javascript:{ATTACK}"
-    told = ("page.titled", {"tab": "T", "url": address, "title": ATTACK})
+    told = ("page.title_changed", {"tab": "T", "url": address, "title": ATTACK})
     site.tell(
         episode, token, OPENED, acted(0, {ATTACK: ATTACK}), went(address), told, sealed(0), CLOSED
     )
@@ -299,8 +299,14 @@ async def test_an_attackers_recording_only_looks_like_something(
     site: Site, page: Page, wall: str
 ) -> None:
     episode, token = site.open()
-    data = {"tab": "T", "stream": "s", "n": 0, "now": 2, "text": orjson.dumps(recording()).decode()}
-    site.tell(episode, token, OPENED, began(0), ("visual.recorded", data), sealed(0), CLOSED)
+    data = {
+        "tab": "T",
+        "stream": "s",
+        "sequence": 0,
+        "sent_ms": 2,
+        "text": orjson.dumps(recording()).decode(),
+    }
+    site.tell(episode, token, OPENED, began(0), ("visual.dom_recorded", data), sealed(0), CLOSED)
     if wall == "caged alone":  # as if nothing had been taken out of it
         raw = {"told": [{"tab": "T", "stream": "s", "n": 0, "events": recording()}], "next": None}
         await page.route("**/visual?*", lambda route: route.fulfill(json=raw))

@@ -37,8 +37,14 @@ def clean(node: Any) -> dict[str, Any]:
             "data": {"node": node, "initialOffset": {"left": 0, "top": 0}},
         }
     ]
-    data = {"tab": "T", "stream": "s", "n": 0, "now": 1_000, "text": orjson.dumps(told).decode()}
-    [message] = sanitize(log(("visual.recorded", data)))
+    data = {
+        "tab": "T",
+        "stream": "s",
+        "sequence": 0,
+        "sent_ms": 1_000,
+        "text": orjson.dumps(told).decode(),
+    }
+    [message] = sanitize(log(("visual.dom_recorded", data)))
     found: dict[str, Any] = message.events[0]["data"]["node"]
     return found
 
@@ -128,8 +134,14 @@ def test_later_changes_are_cleaned_too() -> None:
     told = [{"type": 3, "timestamp": 5, "data": data} for data in changes] + [
         {"type": 6, "data": {"plugin": "owned"}}
     ]
-    data = {"tab": "T", "stream": "s", "n": 0, "now": 5, "text": orjson.dumps(told).decode()}
-    [message] = sanitize(log(("visual.recorded", data)))
+    data = {
+        "tab": "T",
+        "stream": "s",
+        "sequence": 0,
+        "sent_ms": 5,
+        "text": orjson.dumps(told).decode(),
+    }
+    [message] = sanitize(log(("visual.dom_recorded", data)))
     assert len(message.events) == 3
     assert "owned" not in orjson.dumps(message.events).decode()
 
@@ -141,12 +153,12 @@ def test_a_message_in_parts_is_put_together_and_one_that_lacks_a_part_is_left_ou
     halves = [body[:20], body[20:]]
     parts = [
         (
-            "visual.recorded",
+            "visual.dom_recorded",
             {
                 "tab": "T",
                 "stream": "s",
-                "n": n,
-                "now": 100,
+                "sequence": n,
+                "sent_ms": 100,
                 "part": part,
                 "parts": 2,
                 "text": halves[part],
@@ -178,8 +190,8 @@ def test_what_can_not_be_written_costs_no_other_event() -> None:
         {"type": 4, "data": {"width": 10, "height": 20}},
     ]
     said = json.dumps([{**one, "timestamp": 1} for one in odd])
-    data = {"tab": "T", "stream": "s", "n": 0, "now": 1, "text": said}
-    [message] = orjson.loads(_render(list(log(("visual.recorded", data))), None))["told"]
+    data = {"tab": "T", "stream": "s", "sequence": 0, "sent_ms": 1, "text": said}
+    [message] = orjson.loads(_render(list(log(("visual.dom_recorded", data))), None))["told"]
     assert [one["type"] for one in message["events"]] == [2, 3, 2, 4]
     assert '"tagName":"div"' in orjson.dumps(message["events"][2]).decode()
 
@@ -188,9 +200,9 @@ def test_what_can_not_be_written_costs_no_other_event() -> None:
     "said", ["", "{}", "[1, null, {}]", '[{"type": 3}]', "[" * 2000, '[{"type":2,"data":{}}]']
 )
 def test_what_is_no_recording_breaks_nothing(said: str) -> None:
-    data = {"tab": "T", "stream": "s", "n": 0, "now": "x", "text": said}
+    data = {"tab": "T", "stream": "s", "sequence": 0, "sent_ms": "x", "text": said}
     assert all(
         event["type"] == 2
-        for message in sanitize(log(("visual.recorded", data)))
+        for message in sanitize(log(("visual.dom_recorded", data)))
         for event in message.events
     )

@@ -90,9 +90,9 @@ REFUSED: dict[str, tuple[Found, str]] = {
     "a name of ours": (offered(changed(name="url_reached"), name="url_reached"), "milestoned has a rule of this name"),
     "no docstring": (offered(changed(doc="")), "no docstring"),
     "an unknown kind": (offered(changed(hears=("file.burnt",))), "hears file.burnt"),
-    "what no rule hears": (offered(changed(hears=("visual.recorded",))), "hears visual.recorded"),
+    "what no rule hears": (offered(changed(hears=("visual.dom_recorded",))), "hears visual.dom_recorded"),
     "unknown by its arguments": (offered(heard("file.burnt")), r"yes\[0\]: hears file.burnt"),
-    "unheard by its arguments": (offered(heard("visual.recorded")), r"yes\[0\]: hears visual.recorded"),
+    "unheard by its arguments": (offered(heard("visual.dom_recorded")), r"yes\[0\]: hears visual.dom_recorded"),
     "a rule that raises": (offered(changed(read=broken)), r"yes\[0\] raises ZeroDivisionError"),
     "an index that raises": (offered(changed(index_args=broken)), r"yes\[0\] raises ZeroDivisionError"),
     "a case that is none": (offered(replace(PLUG_IN, no=[5])), r"no\[0\] raises TypeError"),  # type: ignore[list-item]

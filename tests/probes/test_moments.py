@@ -62,12 +62,12 @@ async def test_a_budget_that_is_spent_is_a_failure_and_a_gap_until_it_answers(
         began = loop.time()
         said = await asked.at(0)
         assert loop.time() - began < 30, "the sixty seconds were waited for"
-        assert [(kind, data.get("probe") or data["of"]) for kind, data in said] == [
+        assert [(kind, data.get("probe") or data["part"]) for kind, data in said] == [
             ("probe.failed", "slow"), ("probe.answered", "note"),
         ]  # fmt: skip
         assert said[0][1]["reason"] == "no answer within 50 ms"
         gaps = [data for kind, data in asked.said if kind == "gap.began"]
-        assert gaps == [{"source": "probe", "of": "slow", "reason": "no answer within 50 ms"}], (
+        assert gaps == [{"source": "probe", "part": "slow", "reason": "no answer within 50 ms"}], (
             "told once, not twice"
         )
 

@@ -54,7 +54,7 @@ def shut(folder: Path) -> Iterator[None]:
 
 def told(said: Said) -> list[tuple[str, Any]]:
     """Kinds, and of readings what became of which file."""
-    return [(kind, data.get("path", data.get("of")) + (" " + data["status"] if "status" in data else ""))
+    return [(kind, data.get("path", data.get("part")) + (" " + data["status"] if "status" in data else ""))
             for kind, data in said]  # fmt: skip
 
 

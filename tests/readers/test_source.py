@@ -132,7 +132,7 @@ async def test_what_nobody_could_read_is_a_gap_until_somebody_can(
     (tmp_path / "a.txt").write_text("x")
     async with reading(tmp_path, "a.txt", {"path": "b", "root": "work"}) as running:
         assert running.said[0] == (
-            "gap.began", {"source": "reader", "of": "b", "reason": "the daemon was given no --files work=DIR"},
+            "gap.began", {"source": "reader", "part": "b", "reason": "the daemon was given no --files work=DIR"},
         )  # fmt: skip
         (tmp_path / "a.txt").write_text("new")
         monkeypatch.setattr(reader, "MOMENT_S", -1.0)
@@ -172,7 +172,7 @@ async def test_a_milestone_from_the_disk_to_the_reward(tmp_path: Path) -> None:
         said = [
             ("step.began", {"step": 0}),
             *await running.at(0),
-            ("step.sealed", {"step": 0, "why": "quiet"}),
+            ("step.sealed", {"step": 0, "reason": "quiet"}),
         ]
     log = [
         Event("ep_1", n, KINDS[kind].source, kind, n, data)
@@ -229,7 +229,7 @@ async def test_a_text_file_has_a_text_whatever_it_is_read_as_otherwise(
         steps = [
             ("step.began", {"step": 0}),
             *await running.at(0),
-            ("step.sealed", {"step": 0, "why": "quiet"}),
+            ("step.sealed", {"step": 0, "reason": "quiet"}),
         ]
     log = [
         Event("ep_1", n, KINDS[kind].source, kind, n, data)

@@ -64,7 +64,7 @@ def began(step: int) -> Said:
 
 def sealed(step: int) -> Said:
     """The journal says that the step is complete."""
-    return ("step.sealed", {"step": step, "why": "quiet"})
+    return ("step.sealed", {"step": step, "reason": "quiet"})
 
 
 def went(path: str, tab: str = "T", **more: Any) -> Said:
@@ -84,7 +84,7 @@ def loaded(path: str, tab: str = "T", **more: Any) -> Said:
 
 def titled(title: str, tab: str = "T", **more: Any) -> Said:
     """A tab gets a title."""
-    return ("page.titled", {"tab": tab, "title": title, "url": ORIGIN + "/", **more})
+    return ("page.title_changed", {"tab": tab, "title": title, "url": ORIGIN + "/", **more})
 
 
 def clicked(

@@ -169,9 +169,9 @@ def _hover(draw: Draw) -> Said:
 
 
 def _drop(draw: Draw) -> Said:
-    data = _at(element=_draw_element(draw), place=draw.randrange(4), trusted=True, by="pointer")
+    data = _at(element=_draw_element(draw), index=draw.randrange(4), trusted=True, by="pointer")
     if draw.random() < 0.5:
-        data["onto"] = _draw_element(draw)
+        data["target"] = _draw_element(draw)
     return "element.dropped", data
 
 
@@ -187,7 +187,7 @@ def _fill(draw: Draw) -> Said:
     if role in ("checkbox", "radio"):
         return "field.filled", {**data, "value": None, "checked": draw.random() < 0.7}
     if draw.random() < 0.2:
-        return "field.filled", {**data, "value": None, "filled": True}
+        return "field.filled", {**data, "value": None, "has_value": True}
     return "field.filled", {**data, "value": draw.choice(VALUES)}
 
 

@@ -85,7 +85,7 @@ def dropped(name: str, place: int) -> Said:
             "tab": "T",
             "frame": "T",
             "element": {"role": "listitem", "name": name, "tag": "li"},
-            "place": place,
+            "index": place,
             "trusted": True,
             "by": "pointer",
         },
@@ -241,7 +241,7 @@ def test_a_secret_is_known_by_what_the_harness_typed() -> None:
         ({"verb": "fill", "text": "y"}, 0),
         ("fill", 0),
     ):
-        secret = filled("Password", None, filled=True)
+        secret = filled("Password", None, has_value=True)
         start = ("step.began", {"step": 0, "action": said})
         row = named(extract(goal, log(text(goal, baseline=True), start, secret, sealed(0)))[0])
         assert row["recall"] == wanted

@@ -197,7 +197,7 @@ class DesktopFold:
         yield AxObservation("notification.shown", data)
 
     def _handle_trouble(self, message: Message) -> Iterator[AxObservation]:
-        data = {"source": "ax", "of": message["of"], "reason": message["why"]}
+        data = {"source": "ax", "part": message["of"], "reason": message["why"]}
         yield AxObservation("alarm.raised", data)
 
     def _handle_ready(self, message: Message) -> Iterable[AxObservation]:

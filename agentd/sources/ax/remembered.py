@@ -35,7 +35,7 @@ class Remembered:
                 self.programs[data["app"]] = data.get("pid", 0)
             case "app.vanished":
                 self.programs.pop(data["app"], None)
-            case "window.opened" | "window.titled":
+            case "window.opened" | "window.title_changed":
                 kept = data.keys() & {"app", "window", "role", "title"}
                 self.windows[data["window"]] = {
                     key: value for key, value in data.items() if key in kept
@@ -63,8 +63,8 @@ class Remembered:
             self._say(sink, "app.vanished", {"app": name})
         self.missing = unseen
         for name in sorted(unseen):
-            sink("gap.began", {"source": "ax", "of": name, "reason": REASON})
-            sink("alarm.raised", {"source": "ax", "of": name, "reason": REASON})
+            sink("gap.began", {"source": "ax", "part": name, "reason": REASON})
+            sink("alarm.raised", {"source": "ax", "part": name, "reason": REASON})
 
     def review(self, programs: set[str], sink: Sink) -> None:
         """Look whether a missing program ended, or came back as another process."""
@@ -77,8 +77,8 @@ class Remembered:
                     if data["app"] == name:
                         self._say(sink, "window.closed", data)
                 self._say(sink, "app.vanished", {"app": name})
-            sink("gap.ended", {"source": "ax", "of": name})
-            sink("alarm.ended", {"source": "ax", "of": name})
+            sink("gap.ended", {"source": "ax", "part": name})
+            sink("alarm.ended", {"source": "ax", "part": name})
 
     def _say(self, sink: Sink, kind: str, data: dict[str, Any]) -> None:
         self.follow(kind, data)

@@ -91,7 +91,7 @@ class AxSource:
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
         """Wait until no text changes any more, at most `SEAL_S`, and report what they hold.
 
-        A child that did not answer once in that time is a `journal.dropped`: nobody knows what
+        A child that did not answer once in that time is a `events.dropped`: nobody knows what
         happened.
         """
         if self._live is not None:
@@ -231,7 +231,7 @@ class _ListenerRun:
 
     def _drop(self, reason: str) -> None:
         log.warning("Something of the desktop is lost.", why=reason)
-        self._sink("journal.dropped", {"source": "ax", "count": 1, "reason": reason})
+        self._sink("events.dropped", {"source": "ax", "count": 1, "reason": reason})
 
     async def review(self) -> None:
         """Look every `REVIEW_S` whether programs that run unobserved ended, or were started

@@ -62,7 +62,7 @@ class Visibility:
         app.blind = why
         if was_blind == bool(why) or self._has_blind_namesake(bus, app.name):
             return
-        part = {"source": "ax", "of": app.name}
+        part = {"source": "ax", "part": app.name}
         if why:
             yield AxObservation("gap.began", part | {"reason": why})
             yield AxObservation("alarm.raised", part | {"reason": why})

@@ -108,7 +108,7 @@ class Windows:
             return
         window.title = node.name
         if window.open:
-            yield AxObservation("window.titled", self._describe(window))
+            yield AxObservation("window.title_changed", self._describe(window))
         else:
             yield from self._meet(node, {})
 

@@ -31,7 +31,7 @@ PATIENT = 3
 AGAIN_S = 0.5
 SELDOM_S = 10.0
 """How soon, in seconds, a display out of reach is tried again, and how seldom in the end."""
-PRESSES = {"source": "ax", "of": "widget.activated"}
+PRESSES = {"source": "ax", "part": "widget.activated"}
 REASON = "unobservable: its window is there, but it is not on the accessibility bus"
 
 log = structlog.get_logger(__name__)
@@ -203,12 +203,12 @@ class DisplayListener:
         for program in sorted(absent - self._told):
             if self._absent[program] >= PATIENT:
                 self._told.add(program)
-                self._sink("gap.began", {"source": "ax", "of": program, "reason": REASON})
-                self._sink("alarm.raised", {"source": "ax", "of": program, "reason": REASON})
+                self._sink("gap.began", {"source": "ax", "part": program, "reason": REASON})
+                self._sink("alarm.raised", {"source": "ax", "part": program, "reason": REASON})
         for program in sorted(self._told - absent):
             self._told.discard(program)
-            self._sink("gap.ended", {"source": "ax", "of": program})
-            self._sink("alarm.ended", {"source": "ax", "of": program})
+            self._sink("gap.ended", {"source": "ax", "part": program})
+            self._sink("alarm.ended", {"source": "ax", "part": program})
 
 
 def _watch(name: str, worker: Worker) -> None:

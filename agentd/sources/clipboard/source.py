@@ -2,7 +2,7 @@
 
 Reading is what any program does that pastes: it takes no ownership and changes nothing of what the
 next paste gives. There is one exception, a program that gives its selection away once and no more
-(``xclip -loops 1``): for such a sandbox there is ``unread``.
+(``xclip -loops 1``): for such a sandbox there is ``unread_reason``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ClipboardSource:
         await self.fence(longest_s)
         if closing and self._late:
             reason = f"what was copied was not read within {longest_s:g} s"
-            worker.sink("journal.dropped", {"source": self.name, "reason": reason})
+            worker.sink("events.dropped", {"source": self.name, "reason": reason})
 
     def after_seal(self, step: int) -> None:
         """Do nothing: texts are read before the seal."""
@@ -170,15 +170,17 @@ class _ClipboardWatch:
             data["length"] = 0
         if baseline:
             self._worker.tell("clipboard.changed", data | {"baseline": True})
-        elif data.get("unread") in UNSEEN:
+        elif data.get("unread_reason") in UNSEEN:
             self._tell_unseen(data)
         else:
             self._worker.tell("clipboard.changed", data)
 
     def _tell_unseen(self, data: dict[str, Any]) -> None:
         """Report a change whose text may be there and is not known, in a gap of its own."""
-        part = {"source": "clipboard", "of": "text"}
-        reason = f"the text that was copied to {data['selection']} is not known: {data['unread']}"
+        part = {"source": "clipboard", "part": "text"}
+        reason = (
+            f"the text that was copied to {data['selection']} is not known: {data['unread_reason']}"
+        )
         self._worker.tell("gap.began", part | {"reason": reason})
         self._worker.tell("clipboard.changed", data)
         self._worker.tell("gap.ended", part)
@@ -206,7 +208,7 @@ class _ClipboardWatch:
         if reading.types:
             data["types"] = list(reading.types)
         if reading.unread is not None or reading.start is None:
-            return data | {"unread": reading.unread}
+            return data | {"unread_reason": reading.unread}
         text = self._masker.mask_text(reading.start)
         data["text"] = text[:MAX_TEXT_LENGTH]
         data["length"] = reading.length

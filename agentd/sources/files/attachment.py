@@ -170,7 +170,7 @@ class RootAttachment:
             data: dict[str, Any] = {"source": "files", "reason": reason}
             if count:
                 data["count"] = count
-            self._sink("journal.dropped", data)
+            self._sink("events.dropped", data)
 
     async def _wait_reviewed(self, until: float) -> bool:
         """Wait for what is to be read anew; false where that took longer than ``until``."""

@@ -424,7 +424,7 @@ class RootFold:
 def _permitted(path: str, before: FileFacts, now: FileFacts) -> list[Do]:
     if now.link is not None or before.mode == now.mode:
         return []
-    return [FileObservation("file.permitted", _named(path) | {"mode": f"{now.mode:04o}"})]
+    return [FileObservation("file.mode_changed", _named(path) | {"mode": f"{now.mode:04o}"})]
 
 
 def _named(path: str) -> dict[str, Any]:
@@ -442,5 +442,5 @@ def describe(path: str, facts: FileFacts) -> dict[str, Any]:
     if facts.links > 1:
         data["links"] = facts.links
     if facts.unread is not None:
-        data["unread"] = facts.unread
+        data["unread_reason"] = facts.unread
     return data

@@ -72,7 +72,7 @@ class FilesSource:
         """Wait for files that were made or left open and are not at rest yet; at the close they are
         reported as they are.
 
-        What could not be reported then is a `journal.dropped`: no step is sealed as if nothing had
+        What could not be reported then is a `events.dropped`: no step is sealed as if nothing had
         happened.
         """
         if self._attached is not None:

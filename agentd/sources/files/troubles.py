@@ -36,7 +36,7 @@ class Troubles:
         """Take in what was reported before the daemon was restarted: what hid something then was
         open at the start."""
         for kind, data in events:
-            if data.get("of") in HIDDEN_PARTS and kind in ("gap.began", "gap.ended"):
+            if data.get("part") in HIDDEN_PARTS and kind in ("gap.began", "gap.ended"):
                 self._closed_at_start = set() if kind == "gap.began" else None
 
     def note_start(self) -> None:
@@ -79,10 +79,10 @@ class Troubles:
                 now[of] = reasons[0]
         for of in sorted(self._told - now.keys()):
             self._told.discard(of)
-            sink("alarm.ended", {"source": "files", "of": of})
+            sink("alarm.ended", {"source": "files", "part": of})
         for of in sorted(now.keys() - self._told):
             self._told.add(of)
-            sink("alarm.raised", {"source": "files", "of": of, "reason": now[of]})
+            sink("alarm.raised", {"source": "files", "part": of, "reason": now[of]})
             log.warning("Files are seen worse than they should be.", of=of, why=now[of])
         self._publish_gap(sink)
 
@@ -97,6 +97,6 @@ class Troubles:
         self._is_hiding = bool(hiding)
         for part in HIDDEN_PARTS:
             if hiding:
-                sink("gap.began", {"source": "files", "of": part, "reason": hiding[0]})
+                sink("gap.began", {"source": "files", "part": part, "reason": hiding[0]})
             else:
-                sink("gap.ended", {"source": "files", "of": part})
+                sink("gap.ended", {"source": "files", "part": part})

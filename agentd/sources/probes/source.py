@@ -169,7 +169,7 @@ class ProbesSource:
             reason = self._masker.mask_text(answer)
             if name not in self._blind:
                 self._blind.add(name)
-                self._sink("gap.began", {"source": self.name, "of": name, "reason": reason})
+                self._sink("gap.began", {"source": self.name, "part": name, "reason": reason})
             self._sink("probe.failed", {**data, "reason": reason, "ms": ms})
             log.warning("A probe was not answered.", probe=name, when=when, why=reason)
             return
@@ -178,4 +178,4 @@ class ProbesSource:
         self._sink("probe.answered", {**data, **answer_fields(answer, self._masker), "ms": ms})
         if name in self._blind:
             self._blind.discard(name)
-            self._sink("gap.ended", {"source": self.name, "of": name})
+            self._sink("gap.ended", {"source": self.name, "part": name})

@@ -149,7 +149,7 @@ class _ProcessWatch:
                     "the kernel told of more processes than were read: those that lived shortly are"
                     " not known"
                 )
-                worker.tell("journal.dropped", {"source": "processes", "reason": reason})
+                worker.tell("events.dropped", {"source": "processes", "reason": reason})
                 log.warning(
                     "The kernel told of more processes than were read; looking at all of them."
                 )

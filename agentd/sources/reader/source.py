@@ -232,7 +232,9 @@ class ReaderSource:
     def _lose(self, wish: Wish, at: Spot | None, reason: str) -> None:
         blind = self._blind.setdefault(wish.path, set())
         if not blind and self._sink is not None:
-            self._sink("gap.began", {"source": self.name, "of": wish.path, "reason": reason[:500]})
+            self._sink(
+                "gap.began", {"source": self.name, "part": wish.path, "reason": reason[:500]}
+            )
             log.warning("A file could not be read.", path=wish.path, why=reason)
         blind.add(at)
 
@@ -240,4 +242,4 @@ class ReaderSource:
         blind = self._blind.get(at.wish.path, set())
         blind.discard(at)
         if not blind and self._blind.pop(at.wish.path, None) is not None and self._sink is not None:
-            self._sink("gap.ended", {"source": self.name, "of": at.wish.path})
+            self._sink("gap.ended", {"source": self.name, "part": at.wish.path})

@@ -148,7 +148,7 @@ class _Roll:
         else:
             data["step"] = due.step
         if due.sealed_at is not None:
-            data["ms"] = round((taken_at - due.sealed_at) * 1000)
+            data["delay_ms"] = round((taken_at - due.sealed_at) * 1000)
         self._sink("screen.captured", data)
         if self._told is not None and data.get("kept", True) and facts.sha256 not in self._told:
             self._told.add(facts.sha256)
@@ -157,7 +157,7 @@ class _Roll:
                 "format": FORMAT,
                 "base64": base64.b64encode(facts.data).decode(),
             }
-            self._sink("visual.pictured", picture)
+            self._sink("visual.screenshot_taken", picture)
 
     async def _facts(self, shot: Shot) -> ShotFacts:
         facts = await asyncio.to_thread(develop, shot, self._before)
@@ -172,7 +172,7 @@ class _Roll:
             "height": height,
             "phash": facts.phash,
         }
-        data |= {"of": self._camera.of, "format": FORMAT, "bytes": len(facts.data)}
+        data |= {"backend": self._camera.of, "format": FORMAT, "bytes": len(facts.data)}
         if facts.changed is not None:
             data["changed"] = facts.changed
         if shot.tab is not None:
@@ -189,9 +189,9 @@ class _Roll:
         log.warning("A picture of the screen is missing.", why=reason)
         if of not in self._troubles:
             self._troubles.add(of)
-            self._sink("alarm.raised", {"source": "screen", "of": of, "reason": reason})
+            self._sink("alarm.raised", {"source": "screen", "part": of, "reason": reason})
 
     def _finish(self, of: str) -> None:
         if of in self._troubles:
             self._troubles.discard(of)
-            self._sink("alarm.ended", {"source": "screen", "of": of})
+            self._sink("alarm.ended", {"source": "screen", "part": of})

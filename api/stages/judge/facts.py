@@ -17,20 +17,20 @@ from api.stages.judge.flags import STRONG, flags
 from detectors.model.types import Event, Json
 
 UNSHOWN = frozenset(
-    "step.began step.ended step.sealed edge.computed alarm.raised alarm.ended tab.activated"
-    " page.parsed page.loaded page.idled page.scrolled frame.detached request.sent"
-    " download.progressed element.focused element.hovered element.opaque visual.recorded"
-    " visual.pictured widget.focused process.started process.ended app.appeared app.vanished"
-    " text.selected".split()
+    "step.began step.ended step.sealed reward.estimated alarm.raised alarm.ended tab.activated"
+    " page.parsed page.loaded page.network_idle page.scrolled frame.detached request.sent"
+    " download.progressed element.focused element.hovered element.unobservable visual.dom_recorded"
+    " visual.screenshot_taken widget.focused process.started process.ended app.appeared"
+    " app.vanished text.selected".split()
 )
 """Kinds that say nothing of what was reached, or (``step.began``) are the agent's own words."""
 CLAIMS = frozenset({"agent.answered", "agent.tool_called"})
 PICTURE = "screen.captured"
-_STANDING = frozenset({"page.navigated", "page.titled"})
+_STANDING = frozenset({"page.navigated", "page.title_changed"})
 """Of these the last one before the step is shown too: where it began."""
 _UNSHOWN_FIELDS = frozenset(
     "frame request loader opener download command window pid parent id path phash form field ms"
-    " bytes headers trusted main commit toolkit sha256 via type hops call".split()
+    " delay_ms bytes headers trusted main commit toolkit sha256 via type hops call".split()
 )
 _SENDING = frozenset({"request.finished", "request.redirected", "request.failed"})
 _NEAR = 120
@@ -221,7 +221,7 @@ def _is_shown(event: Event) -> bool:
         return False
     if event.kind not in _SENDING or event.kind == "request.failed":
         return True
-    return event.data.get("method") != "GET" or "answer" in event.data
+    return event.data.get("method") != "GET" or "response" in event.data
 
 
 def _earned_facts(question: Question) -> Iterator[Fact]:

@@ -159,7 +159,7 @@ class Clicks:
         onto what, and whether its place is one that the goal says."""
         goal, agrees = self._comparison.goal, self._comparison.agrees
         dragged = [shown_element(drop["element"]).name for drop in step.drops]
-        targets = [drop["onto"] for drop in step.drops if isinstance(drop.get("onto"), Mapping)]
+        targets = [drop["target"] for drop in step.drops if isinstance(drop.get("target"), Mapping)]
         places = {place for place, _ in goal.places}
         for name in dragged:
             self.find_slots(slot for slot in goal.slots if f" {slot} " in f" {name} ")
@@ -177,7 +177,7 @@ def _is_nameless(element: EventData) -> bool:
 
 def _dropped_place(drop: EventData) -> int | None:
     """Where it was dropped among its siblings, from 1; None where that is not known."""
-    place = drop.get("place")
+    place = drop.get("index")
     return place + 1 if isinstance(place, int) else None
 
 

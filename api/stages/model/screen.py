@@ -131,7 +131,7 @@ class Screen:
         shown, key = shown_element(element), field_key(data)
         value, checked = data.get("value"), data.get("checked")
         known = self.fields.get(key)
-        secret = value is None and checked is None and bool(data.get("filled"))
+        secret = value is None and checked is None and bool(data.get("has_value"))
         parts = self._secret_parts(known) if secret else _value_parts(value)
         empty = None if value is None else ""
         self.fields[key] = Filled(

@@ -40,4 +40,4 @@ def reported_kinds(plan: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, kind in KINDS.items() if not kind.asked or name in asked)
 
 
-__all__ = ["KINDS", "SOURCES", "UNHEARD", "Kind", "wanted"]
+__all__ = ["KINDS", "SOURCES", "UNHEARD", "EventKind", "reported_kinds"]

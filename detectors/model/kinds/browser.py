@@ -11,23 +11,23 @@ BROWSER: dict[str, EventKind] = {
     "tab.crashed": kind("cdp", "tab", "A tab's renderer crashed."),
     "page.navigated": kind(
         "cdp",
-        "tab frame main url same_document how? status? loader? reconciled? baseline?",
-        "A frame committed a URL. `same_document`: pushState, replaceState or a hash. `how`: back,"
-        " forward, reload, where that is known. `status`: 400 or above, where the server answered"
-        " the document with an error. `reconciled`: seen on attaching to a tab that opened a moment"
-        " earlier, not when it happened.",
+        "tab frame main url same_document navigation_type? status? loader? backfilled? baseline?",
+        "A frame committed a URL. `same_document`: pushState, replaceState or a hash."
+        " `navigation_type`: back, forward, reload, where that is known. `status`: 400 or above,"
+        " where the server answered the document with an error. `backfilled`: seen on attaching to"
+        " a tab that opened a moment earlier, not when it happened.",
     ),
     "page.parsed": kind(
         "cdp", "tab frame main url", "The frame's DOMContentLoaded fired.", asked=True
     ),
     "page.loaded": kind("cdp", "tab frame main url baseline?", "The frame's load event fired."),
-    "page.idled": kind(
+    "page.network_idle": kind(
         "cdp", "tab frame main url", "The frame's network has been idle for 500 ms.", asked=True
     ),
     "page.failed": kind(
         "cdp", "tab frame main url error", "The frame could not load; an error page stands there."
     ),
-    "page.titled": kind("cdp", "tab title url baseline?", "The tab's title is now this."),
+    "page.title_changed": kind("cdp", "tab title url baseline?", "The tab's title is now this."),
     "frame.detached": kind("cdp", "tab frame", "A frame is gone."),
     "dialog.opened": kind(
         "cdp", "tab type message url", "alert, confirm, prompt or beforeunload is shown."

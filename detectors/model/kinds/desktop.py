@@ -23,7 +23,7 @@ DESKTOP: dict[str, EventKind] = {
     "window.activated": kind(
         "ax", "app window role title baseline?", "The window has the keyboard now."
     ),
-    "window.titled": kind(
+    "window.title_changed": kind(
         "ax", "app window role title baseline?", "The window's title is now this."
     ),
     "window.closed": kind("ax", "app window role title", "The window is gone."),
@@ -78,19 +78,20 @@ MACHINE: dict[str, EventKind] = {
     "process.ended": kind("processes", "pid name?", "It runs no more."),
     "clipboard.changed": kind(
         "clipboard",
-        "selection text? sha256? length? cut? app? pid? types? unread? baseline?",
+        "selection text? sha256? length? cut? app? pid? types? unread_reason? baseline?",
         "`selection` (clipboard or primary) holds something new; `length` in characters, 0: it"
         " holds nothing any more. `app`: window class, else program, of its owner; `types`: the"
         " forms that it is offered in. `text`: at most 10,000 characters, secrets masked; `sha256`"
-        " of the whole text in UTF-8, not where something was masked. `unread`: why there is no"
-        " text: secret, timeout, refused, large, superseded, unasked, or no text at all.",
+        " of the whole text in UTF-8, not where something was masked. `unread_reason`: why there"
+        " is no text: secret, timeout, refused, large, superseded, unasked, or no text at all.",
     ),
     "screen.captured": kind(
         "screen",
-        "step? sha256 width height phash changed? tab? of format bytes ms? kept? baseline?",
-        "The screen after the step's seal, kept as `<sha256>.<format>` beside the journal. `of`:"
-        " x11 or cdp; `ms`: taken so long after the seal; `phash`: 64-bit perceptual hash, in hex;"
-        " `changed`: share of cells that differ from the picture before; `kept` false: the disk's"
-        " cap is reached.",
+        "step? sha256 width height phash changed? tab? backend format bytes delay_ms? kept?"
+        " baseline?",
+        "The screen after the step's seal, kept as `<sha256>.<format>` beside the journal."
+        " `backend`: x11 or cdp; `delay_ms`: taken so long after the seal; `phash`: 64-bit"
+        " perceptual hash, in hex; `changed`: share of cells that differ from the picture before;"
+        " `kept` false: the disk's cap is reached.",
     ),
 }

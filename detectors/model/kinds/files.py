@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from detectors.model.kinds.kind import EventKind, kind
 
-_FILE = "root path name size sha256 mode? mime? link? links? unread?"
+_FILE = "root path name size sha256 mode? mime? link? links? unread_reason?"
 
 FILES: dict[str, EventKind] = {
     "file.present": kind(
         "files",
         f"{_FILE} baseline",
         "The file was there when the source attached. `links`: how many names the same file has,"
-        " where it is more than one; `unread`: why there is no `sha256` (`large`, `slow`, `denied`,"
-        " or `busy`: it was being written at the close); of a symbolic link, `link` says where it"
-        " points.",
+        " where it is more than one; `unread_reason`: why there is no `sha256` (`large`, `slow`,"
+        " `denied`, or `busy`: it was being written at the close); of a symbolic link, `link` says"
+        " where it points.",
     ),
     "file.created": kind(
         "files",
@@ -28,7 +28,7 @@ FILES: dict[str, EventKind] = {
     ),
     "file.modified": kind("files", f"{_FILE} via", "New content, settled."),
     "file.moved": kind("files", f"{_FILE} from", "The file changed its path within the root."),
-    "file.permitted": kind(
+    "file.mode_changed": kind(
         "files", "root path name mode", "Its permissions are now these, as in `0644`."
     ),
     "file.deleted": kind(

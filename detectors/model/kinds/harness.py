@@ -10,7 +10,7 @@ JOURNAL: dict[str, EventKind] = {
         "journal",
         "task digest converted?",
         "The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes,"
-        " vouched?}, where the recording was made of another program's file.",
+        " declared_complete?}, where the recording was made of another program's file.",
     ),
     "episode.closed": kind(
         "journal",
@@ -20,26 +20,26 @@ JOURNAL: dict[str, EventKind] = {
     ),
     "gap.began": kind(
         "journal",
-        "source of? reason",
-        "From here on the named source sees nothing; with `of` only of this part: a kind such as"
-        " `page.titled`, a noun such as `request` (cdp), an application (ax), a probe, a path that"
-        " is read (reader), the `text` copied (clipboard).",
+        "source part? reason",
+        "From here on the named source sees nothing; with `part` only of this part: a kind such as"
+        " `page.title_changed`, a noun such as `request` (cdp), an application (ax), a probe, a"
+        " path that is read (reader), the `text` copied (clipboard).",
     ),
     "gap.ended": kind(
-        "journal", "source of?", "The named source sees again, its baseline reported."
+        "journal", "source part?", "The named source sees again, its baseline reported."
     ),
     "alarm.raised": kind(
         "journal",
-        "source of? reason",
+        "source part? reason",
         "A source works worse than it should; a person should look. Blinds nothing.",
     ),
-    "alarm.ended": kind("journal", "source of?", "What raised the alarm is over."),
-    "journal.dropped": kind(
+    "alarm.ended": kind("journal", "source part?", "What raised the alarm is over."),
+    "events.dropped": kind(
         "journal",
         "source count? reason",
         "Observations were lost, and this says how many; without `count` nobody knows.",
     ),
-    "edge.computed": kind(
+    "reward.estimated": kind(
         "journal",
         "step reward digest",
         "What the daemon itself computed of a step: a hint that pays nothing.",
@@ -50,7 +50,7 @@ STEPS: dict[str, EventKind] = {
     "step.began": kind("steps", "step action? command?", "The harness begins step number `step`."),
     "step.ended": kind("steps", "step command?", "The harness is done with the step's action."),
     "step.sealed": kind(
-        "steps", "step why", "All of the step's effects are in (`quiet`, `settle_ms` passed)."
+        "steps", "step reason", "All of the step's effects are in (`quiet`, `settle_ms` passed)."
     ),
     "agent.answered": kind("steps", "text command?", "The agent gave a final answer."),
     "agent.tool_called": kind("steps", "call tool arguments command?", "The agent called a tool."),

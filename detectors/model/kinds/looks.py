@@ -5,14 +5,14 @@ from __future__ import annotations
 from detectors.model.kinds.kind import EventKind, kind
 
 LOOKS: dict[str, EventKind] = {
-    "visual.recorded": kind(
+    "visual.dom_recorded": kind(
         "visual",
-        "tab stream n now part? parts? text",
+        "tab stream sequence sent_ms part? parts? text",
         "What a page looked like, with `--visual`: `text` is a list of rrweb's events as JSON, or"
-        " `part` of `parts` of one; `n` counts the messages of one document's `stream`, `now` is"
-        " the browser's time as it was sent, in ms.",
+        " `part` of `parts` of one; `sequence` counts the messages of one document's `stream`,"
+        " `sent_ms` is the browser's time as it was sent, in ms.",
     ),
-    "visual.pictured": kind(
+    "visual.screenshot_taken": kind(
         "visual",
         "sha256 format base64",
         "A screenshot itself, with `--visual` and `--screen`; `screen.captured` names it by its"

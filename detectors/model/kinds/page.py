@@ -45,17 +45,17 @@ PAGE: dict[str, EventKind] = {
     ),
     "element.toggled": kind(
         "cdp",
-        "tab frame element on trusted",
-        "A details, dialog or popover opened (`on`) or closed.",
+        "tab frame element open trusted",
+        "A details, dialog or popover opened (`open`) or closed.",
     ),
     "element.dropped": kind(
         "cdp",
-        "tab frame element? onto? trusted by? within? place? moved? files? text?",
-        "`element` was dragged and dropped onto `onto`; `within`: ids of what that stands in,"
-        " nearest first; `files`: names that came from outside; `text`: what was carried; `place`:"
-        " its new place among its siblings, from 0. `by` is pointer where the page makes drags"
-        " itself: the element followed the pointer, `moved` [x, y] CSS pixels, or changed its"
-        " place; whether the page took it is not known.",
+        "tab frame element? target? trusted by? target_ancestors? index? moved? files? text?",
+        "`element` was dragged and dropped onto `target`; `target_ancestors`: ids of what that"
+        " stands in, nearest first; `files`: names that came from outside; `text`: what was"
+        " carried; `index`: its new place among its siblings, from 0. `by` is pointer where the"
+        " page makes drags itself: the element followed the pointer, `moved` [x, y] CSS pixels, or"
+        " changed its place; whether the page took it is not known.",
     ),
     "element.appeared": kind(
         "cdp",
@@ -64,7 +64,7 @@ PAGE: dict[str, EventKind] = {
         asked=True,
     ),
     "element.disappeared": kind("cdp", "tab frame element", "It is visible no more.", asked=True),
-    "element.opaque": kind(
+    "element.unobservable": kind(
         "cdp",
         "tab frame element reason",
         "What is in it can't be seen from outside: a canvas, a closed shadow root, a plug-in. Told"
@@ -79,14 +79,14 @@ PAGE: dict[str, EventKind] = {
     ),
     "field.filled": kind(
         "cdp",
-        "tab frame element field value cut? filled? checked? files? form? commit? trusted? hidden?"
-        " baseline?",
-        "A field's value is now this: `value` text (null: a secret, kept back, then `filled` says"
-        " whether there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes"
-        " and radios; `files`: the chosen files' [name, size]; `field`: a key stable within the"
-        " frame; `commit`: on change. `trusted` is false where script set it. `hidden`: nobody"
-        " could see this text field when it was filled: transparent, smaller than 2 pixels, clipped"
-        " away, or where the page can't be scrolled to.",
+        "tab frame element field value cut? has_value? checked? files? form? commit? trusted?"
+        " hidden? baseline?",
+        "A field's value is now this: `value` text (null: a secret, kept back, then `has_value`"
+        " says whether there is one; list: a multiple select; `cut`: it goes on), `checked` for"
+        " boxes and radios; `files`: the chosen files' [name, size]; `field`: a key stable within"
+        " the frame; `commit`: on change. `trusted` is false where script set it. `hidden`: nobody"
+        " could see this text field when it was filled: transparent, smaller than 2 pixels,"
+        " clipped away, or where the page can't be scrolled to.",
     ),
     "field.removed": kind(
         "cdp",
@@ -123,8 +123,8 @@ PAGE: dict[str, EventKind] = {
     ),
     "text.copied": kind(
         "cdp",
-        "tab frame text element? trusted cut?",
-        "Text was copied (null: a secret); `cut`: and taken away.",
+        "tab frame text element? trusted removed?",
+        "Text was copied (null: a secret); `removed`: and taken away.",
     ),
     "text.pasted": kind(
         "cdp", "tab frame text element? trusted", "Text was pasted (null: a secret)."

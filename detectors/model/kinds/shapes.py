@@ -18,6 +18,7 @@ from detectors.model.kinds.harness import PROBES, STEPS
 from detectors.model.kinds.kind import EventKind
 from detectors.model.kinds.network import NETWORK
 from detectors.model.kinds.page import PAGE
+from detectors.model.wire_versions import current_path, explain_rename
 
 LEAF = None
 ANY: Any = ...
@@ -39,14 +40,14 @@ _BODY = _NAMES(("text", "base64", "mime", "cut", "lost")) | {
 }
 _HEADERS = {"*": LEAF}
 _ANSWER = {"headers": _HEADERS, "body": _BODY}
-_REQUEST = {"body": _BODY, "headers": _HEADERS, "answer": _ANSWER}
+_REQUEST = {"body": _BODY, "headers": _HEADERS, "response": _ANSWER}
 _HOP = _NAMES(name.removesuffix("?") for name in NETWORK["request.redirected"].fields) | _REQUEST
 
-_FIELDS: dict[str, Shape] = {"element": _ELEMENT, "onto": _ELEMENT, "widget": _WIDGET}
+_FIELDS: dict[str, Shape] = {"element": _ELEMENT, "target": _ELEMENT, "widget": _WIDGET}
 """By the name of the field, whatever the kind."""
 _OF_KIND: dict[str, dict[str, Shape]] = {
     "element.pressed": {"at": [LEAF], "moved": [LEAF]},
-    "element.dropped": {"files": [LEAF], "moved": [LEAF], "within": [LEAF]},
+    "element.dropped": {"files": [LEAF], "moved": [LEAF], "target_ancestors": [LEAF]},
     "field.filled": {"value": [LEAF], "files": [[LEAF]]},
     "form.submitted": {
         "form": _NAMES(("id", "attr_name", "name", "action", "method")),
@@ -63,8 +64,8 @@ _OF_KIND: dict[str, dict[str, Shape]] = {
 }
 
 _CLICKS = ("element.clicked", "element.double_clicked", "element.right_clicked", "element.pressed")
-_BODIES = {("body",): "request_bodies", ("answer", "body"): "response_bodies"}
-_HEADS = {("headers",): "request_headers", ("answer", "headers"): "response_headers"}
+_BODIES = {("body",): "request_bodies", ("response", "body"): "response_bodies"}
+_HEADS = {("headers",): "request_headers", ("response", "headers"): "response_headers"}
 
 
 class OnRequest(NamedTuple):
@@ -117,5 +118,9 @@ def shape_at(kind: str, path: Path) -> Shape:
         elif step in shape:
             shape = shape[step]
         else:
-            raise LookupError(f"{where}{holder} has no {step}; it has {', '.join(sorted(shape))}")
+            new = current_path(kind, path[: n + 1])
+            renamed = explain_rename(step, new[-1])
+            raise LookupError(
+                f"{where}{holder} has no {step}; it has {', '.join(sorted(shape))}{renamed}"
+            )
     return shape

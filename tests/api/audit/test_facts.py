@@ -9,6 +9,7 @@ import pytest
 
 from api.audit.facts import FactReader, Facts, causes, is_odd, is_syntax_error, names_a_secret
 from detectors.engine.engine import Engine
+from detectors.model.codec import GENESIS, encode_event, join_segment
 from detectors.model.rewards import reward_to_json
 from detectors.task.ruleset import Ruleset
 from tests.api.service import texts
@@ -33,7 +34,7 @@ def returned(call: str, error: str | None = None) -> Said:
 
 
 def hint(step: int, reward: float | None) -> Said:
-    return ("edge.computed", {"step": step, "reward": reward, "digest": "d"})
+    return ("reward.estimated", {"step": step, "reward": reward, "digest": "d"})
 
 
 def facts_of(*said: Said, sizes: tuple[int, ...] = (), rules: Ruleset = RULES) -> Facts:
@@ -157,7 +158,7 @@ def test_a_step_of_which_only_a_penalty_is_paid_counts_with_those_masked_while_a
 
 @pytest.mark.parametrize("data", [{}, {"step": []}, {"step": "0"}, {"step": {}, "reward": {}}])
 def test_a_hint_that_is_none_is_left_out(data: dict[str, Any]) -> None:
-    assert facts_of(*episode([("edge.computed", data)])).edge == []
+    assert facts_of(*episode([("reward.estimated", data)])).edge == []
 
 
 def test_text_of_the_agent_that_looks_like_an_event_is_none() -> None:
@@ -165,3 +166,13 @@ def test_text_of_the_agent_that_looks_like_an_event_is_none() -> None:
         facts_of(*episode([("agent.answered", {"text": '"agent.tool_called" "url":"file:'})])).calls
         == 0
     )
+
+
+def test_an_edge_of_an_older_wire_version_is_counted_too() -> None:
+    """Lines are found by their bytes, also where their kind has another name now."""
+    data = {"step": 0, "reward": 0.5, "digest": "d"}
+    line = encode_event(1, "journal", "edge.computed", 1, data)
+    reader = FactReader()
+    reader.read(join_segment("ep_1", 1, [line], GENESIS, wire=1))
+    reward = Engine(RULES, "ep_1").feed(log(*episode([went("/cart")]))).rewards[0]
+    assert [row[:2] for row in reader.finish([reward_to_json(reward)]).edge] == [[0, 0.5]]

@@ -84,7 +84,7 @@ def page_gone(browser: BrowserState, session: SessionState) -> Iterator[CdpObser
     if unknown:  # it may end in any step from here on
         reason = "the page that began a download is gone, and with it the word of its end"
         for kind in ENDS:
-            yield CdpObservation("gap.began", {"source": "cdp", "of": kind, "reason": reason})
+            yield CdpObservation("gap.began", {"source": "cdp", "part": kind, "reason": reason})
 
 
 def _report_progress(number: str, download: Download) -> Iterator[CdpObservation]:

@@ -51,7 +51,7 @@ def released(session: SessionState, way: str = "") -> Iterator[CdpObservation]:
     pending, session.history.pending = session.history.pending, []
     for _, data in pending:
         if way:
-            data["how"] = way
+            data["navigation_type"] = way
     if pending and not session.hidden:
         late, session.late = session.late, []
         yield from late

@@ -1,7 +1,7 @@
 """Frames: which address each has committed and how it got there, how far it is loaded, when it went
 away.
 
-A commit is told once, whether its event was heard or a frame tree shows it later (`reconciled`).
+A commit is told once, whether its event was heard or a frame tree shows it later (`backfilled`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _THROUGH_HISTORY = ("historyDifferentDocument", "historySameDocument")
 _LIFE = {
     "DOMContentLoaded": ("parsed", "page.parsed"),
     "load": ("loaded", "page.loaded"),
-    "networkIdle": ("idled", "page.idled"),
+    "networkIdle": ("idled", "page.network_idle"),
 }
 _PAINTS = ("firstPaint", "firstContentfulPaint")
 
@@ -216,7 +216,7 @@ def _commit(
     if not browser.settled:
         data["baseline"] = True
     elif not heard:
-        data["reconciled"] = True
+        data["backfilled"] = True
     how = _commit_cause(browser, name, loader, restored=restored)
     if restored and name in browser.underway:
         # It has come, though under another loader than was begun.
@@ -278,7 +278,7 @@ def _commit_cause(browser: BrowserState, name: str, loader: str, *, restored: bo
 def _moved(session: SessionState, data: dict[str, Any], how: str) -> CdpObservation:
     history.moved(session, data, how)
     if how == "reload":
-        data["how"] = how
+        data["navigation_type"] = how
     return CdpObservation("page.navigated", data)
 
 

@@ -165,7 +165,7 @@ class Normaliser:
         for event in self.network.fold(self.browser, state, method, params):
             completed = state.arrival.completed if state.arrival else ()
             if event.kind == "request.finished" and event.data.get("request") in completed:
-                event.data["reconciled"] = True
+                event.data["backfilled"] = True
             yield event
 
     def _handle_arrival(

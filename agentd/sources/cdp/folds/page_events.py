@@ -189,7 +189,7 @@ def _handle_dropped(report: _Report) -> Iterable[CdpObservation]:
         reason = "the page changed faster than it may be looked at, or can't be read"
         return gap(kinds, f"{reason}: {count} changes went unseen")
     reason = "the page said more than it could keep"
-    return (CdpObservation("journal.dropped", {"source": "cdp", "count": count, "reason": reason}),)
+    return (CdpObservation("events.dropped", {"source": "cdp", "count": count, "reason": reason}),)
 
 
 _HANDLERS: Mapping[str, Callable[[_Report], Iterable[CdpObservation]]] = {
@@ -208,8 +208,8 @@ def _hidden(parts: Iterable[str]) -> Iterator[CdpObservation]:
     """These parts may lack what a person did, by the page's own doing: a gap, and an alarm for who
     looks after it."""
     yield from gap(parts, HIDDEN)
-    yield CdpObservation("alarm.raised", {"source": "cdp", "of": "page", "reason": HIDDEN})
-    yield CdpObservation("alarm.ended", {"source": "cdp", "of": "page"})
+    yield CdpObservation("alarm.raised", {"source": "cdp", "part": "page", "reason": HIDDEN})
+    yield CdpObservation("alarm.ended", {"source": "cdp", "part": "page"})
 
 
 def lost(session: SessionState) -> Iterator[CdpObservation]:
@@ -218,4 +218,4 @@ def lost(session: SessionState) -> Iterator[CdpObservation]:
     if session.lost and not session.hidden:
         count, session.lost = session.lost, 0
         reason = "more happened in a page than may wait until its document or its history is known"
-        yield CdpObservation("journal.dropped", {"source": "cdp", "count": count, "reason": reason})
+        yield CdpObservation("events.dropped", {"source": "cdp", "count": count, "reason": reason})

@@ -24,27 +24,27 @@ FIELDS: dict[str, dict[str, Types]] = {
     "element.pressed": _CLICK | {"at": list, "moved": list},
     "element.focused": _BY,
     "element.hovered": _BY,
-    "element.toggled": _BY | {"on": bool},
+    "element.toggled": _BY | {"open": bool},
     "element.dropped": _BY
     | {
-        "onto": dict,
+        "target": dict,
         "files": list,
         "text": str,
         "by": str,
         "moved": list,
-        "place": int,
-        "within": list,
+        "index": int,
+        "target_ancestors": list,
     },
     "element.appeared": {"element": dict, "baseline": bool},
     "element.disappeared": {"element": dict},
-    "element.opaque": {"element": dict, "reason": str},
+    "element.unobservable": {"element": dict, "reason": str},
     "attribute.changed": {"element": dict, "attribute": str, "value": _SECRET, "before": _SECRET},
     "field.filled": _BY
     | {
         "field": str,
         "value": (str, list, type(None)),
         "cut": bool,
-        "filled": bool,
+        "has_value": bool,
         "checked": bool,
         "files": list,
         "form": str,
@@ -60,12 +60,12 @@ FIELDS: dict[str, dict[str, Types]] = {
     "text.appeared": {"text": str, "baseline": bool},
     "text.disappeared": {"text": str},
     "text.selected": {"text": str, "element": dict},
-    "text.copied": _BY | {"text": _SECRET, "cut": bool},
+    "text.copied": _BY | {"text": _SECRET, "removed": bool},
     "text.pasted": _BY | {"text": _SECRET},
 }
 _ELEMENT = ("role", "name", "tag", "id", "attr_name", "type", "text", "path")
 _FORM = ("id", "attr_name", "name", "action", "method")
-_PARTS = {"element": _ELEMENT, "onto": _ELEMENT, "form": _FORM}
+_PARTS = {"element": _ELEMENT, "target": _ELEMENT, "form": _FORM}
 
 
 def checked(kind: str, data: dict[str, Any]) -> dict[str, Any]:

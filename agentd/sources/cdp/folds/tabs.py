@@ -114,7 +114,7 @@ def counted(browser: BrowserState) -> Iterator[CdpObservation]:
     several = len(browser.pages.focused) > 1
     if several != browser.pages.several:
         browser.pages.several = several
-        part: dict[str, Any] = {"source": "cdp", "of": ACTIVATED}
+        part: dict[str, Any] = {"source": "cdp", "part": ACTIVATED}
         reason = "more than one tab says that it is in front, as harnesses make them believe"
         if several:
             yield CdpObservation("gap.began", part | {"reason": reason})
@@ -129,7 +129,7 @@ def titled(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[Cd
         return
     known["title"] = title[:MAX_TITLE_LENGTH]
     data = {"tab": tab, "title": known["title"], "url": url}
-    yield _standing(browser, CdpObservation("page.titled", data))
+    yield _standing(browser, CdpObservation("page.title_changed", data))
 
 
 def _standing(browser: BrowserState, seen: CdpObservation) -> CdpObservation:

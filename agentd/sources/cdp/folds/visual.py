@@ -71,22 +71,22 @@ class Visual:
                 tab, "the recording of what pages look like reached its cap (--visual-max)"
             )
             return
-        about = {"tab": tab, "stream": stream, "n": _whole(said.data.get("n"))}
+        about = {"tab": tab, "stream": stream, "sequence": _whole(said.data.get("n"))}
         if self._lost.get(tab) not in (None, stream):
             del self._lost[tab]
-            yield CdpObservation("gap.ended", {"source": "visual", "of": tab})
+            yield CdpObservation("gap.ended", {"source": "visual", "part": tab})
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
         for place, piece in enumerate(pieces):
             part: dict[str, Any] = {"part": place, "parts": len(pieces)} if len(pieces) > 1 else {}
             yield CdpObservation(
-                "visual.recorded",
-                {**about, "now": _whole(said.data.get("now")), **part, "text": piece},
+                "visual.dom_recorded",
+                {**about, "sent_ms": _whole(said.data.get("now")), **part, "text": piece},
             )
 
     def _lose(self, tab: str, reason: str, stream: str = "") -> Iterator[CdpObservation]:
         if tab not in self._lost:
             self._lost[tab] = stream
-            yield CdpObservation("gap.began", {"source": "visual", "of": tab, "reason": reason})
+            yield CdpObservation("gap.began", {"source": "visual", "part": tab, "reason": reason})
 
     def _masked(self, value: Any, name: str, stream: str) -> Any:
         if isinstance(value, str):

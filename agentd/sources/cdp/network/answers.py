@@ -11,7 +11,7 @@ _BY_NETWORK = ("network", "http-cache")
 
 
 def source_of(answer: ResponseData, *, extra: bool | None) -> str:
-    """Who gave ``answer`` (`Network.Response`): "" for the server, else a value of `answered_by`.
+    """Who gave ``answer`` (`Network.Response`): "" for the server, else a value of `served_from`.
 
     ``extra``: whether the browser says that the network has told of it, None where it does not say.
     A service worker's answer is its own, from wherever it took it: request_dedup.py finds out

@@ -123,8 +123,8 @@ def mask_again(data: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
     }
     if "body" in data:
         masked["body"] = _mask_body_again(data["body"], secrets)
-    if "answer" in data:
-        masked["answer"] = mask_again(data["answer"], secrets)
+    if "response" in data:
+        masked["response"] = mask_again(data["response"], secrets)
     if "hops" in data:
         masked["hops"] = [mask_again(hop, secrets) for hop in data["hops"]]
     return masked

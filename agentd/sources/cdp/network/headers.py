@@ -31,7 +31,7 @@ class Hop:
         if self.sent:
             fields["headers"] = self.sent
         if self.answer:
-            fields["answer"] = {"headers": self.answer}
+            fields["response"] = {"headers": self.answer}
         return fields
 
 

@@ -59,7 +59,7 @@ class Messages:
         """Forget a connection that is gone, and end the gap that it stood for."""
         self._connections.pop(number, None)
         if self._nameless.pop(number, None) is not None:
-            yield CdpObservation("gap.ended", {"source": "cdp", "of": "message"})
+            yield CdpObservation("gap.ended", {"source": "cdp", "part": "message"})
 
     def document_gone(self, root: str) -> Iterator[CdpObservation]:
         """The document of the frame ``root`` is gone, and the connections of its session with
@@ -84,7 +84,7 @@ class Messages:
                 url = connection.base["url"][:200]
                 reason = f"more than {MAX_PER_SECOND} messages a second over {url}"
                 yield CdpObservation(
-                    "gap.began", {"source": "cdp", "of": "message", "reason": reason}
+                    "gap.began", {"source": "cdp", "part": "message", "reason": reason}
                 )
             return
         yield from self.calm(connection)
@@ -102,7 +102,9 @@ class Messages:
             reason = (
                 "a connection was open before it could be listened to: its address is not known"
             )
-            yield CdpObservation("gap.began", {"source": "cdp", "of": "message", "reason": reason})
+            yield CdpObservation(
+                "gap.began", {"source": "cdp", "part": "message", "reason": reason}
+            )
 
     def calm(self, connection: _Connection | None = None) -> Iterator[CdpObservation]:
         """End the gap of a flood: nothing was left out of late. Without ``connection``: say what
@@ -115,7 +117,7 @@ class Messages:
         self._flood = False
         for other in connections:
             other.lost = 0
-        yield CdpObservation("gap.ended", {"source": "cdp", "of": "message"})
+        yield CdpObservation("gap.ended", {"source": "cdp", "part": "message"})
 
     def _has_room(self, connection: _Connection, second: int) -> bool:
         if second != connection.second:

@@ -265,7 +265,7 @@ class Network:
         if by in CACHES:
             hop["cached"] = True
         if by:
-            hop["answered_by"] = by
+            hop["served_from"] = by
         if len(request.hops) < MAX_HOPS:
             request.hops.append(hop)
         self._note_answer_headers(browser, request, answer, due=bool(has_extra_info))

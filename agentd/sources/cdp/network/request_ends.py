@@ -48,12 +48,12 @@ class RequestEnds:
 
     def report_head(self, request: Request) -> Iterator[CdpObservation]:
         """Report the head of an answer whose end does not come soon, or never."""
-        if "request.answered" not in self._table.plan.kinds or request.status is None:
+        if "request.response_started" not in self._table.plan.kinds or request.status is None:
             return
         data = request.about() | {"status": request.status} | request.answered()
         if request.answer_mime:
             data["mime"] = request.answer_mime
-        yield CdpObservation("request.answered", data)
+        yield CdpObservation("request.response_started", data)
 
     def finish(
         self, number: str, status: int | None = None, *, aborted: bool = False
@@ -144,7 +144,7 @@ def _finished_fields(request: Request, status: int, *, aborted: bool) -> dict[st
         data["hops"] = list(request.hops)
     data |= request.answered()
     if request.left:
-        data["left"] = True
+        data["document_gone"] = True
     if aborted:
         data["aborted"] = True
     return data

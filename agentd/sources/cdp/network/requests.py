@@ -141,7 +141,7 @@ class Request:
             if self.heads is not None:
                 holder.update(self.heads.hop(held.hop).fields())
         if kind == "request.finished" and self.answer is not None:
-            data["answer"] = data.get("answer", {}) | {"body": self.answer}
+            data["response"] = data.get("response", {}) | {"body": self.answer}
         if self.secrets is not None and self.secrets.news != self.as_of:
             return CdpObservation(kind, bodies.mask_again(data, self.secrets))
         return held.seen
@@ -181,7 +181,7 @@ class Request:
         if by in CACHES:
             data["cached"] = True
         if by:
-            data["answered_by"] = by
+            data["served_from"] = by
         return data
 
 

@@ -92,5 +92,5 @@ def _report_unheard_worker(page: Request) -> Iterator[CdpObservation]:
 def _mark_as_from_server(claim: Claim) -> None:
     """The redirect was the server's, not the worker's own."""
     for holder in claim.holders:
-        holder.pop("answered_by", None)
+        holder.pop("served_from", None)
         holder.pop("cached", None)

@@ -21,7 +21,7 @@ export function openClipboard({ on, say, describe, secrets, wants }) {
       const element = holderOf(event);
       const text = selectedText(element ?? document, secrets);
       const told = { text, ...(element && { element: describe(element) }), trusted };
-      if (event.type === "cut") told.cut = true;
+      if (event.type === "cut") told.removed = true;
       copied = told;
       addEventListener(event.type, () => overridden(event, told), { once: true, passive: true });
       setTimeout(flush);

@@ -46,9 +46,9 @@ export function openDragging({ on, say, describe }) {
     const item = drop.following ?? drop.items.find(isReplaced);
     if (!item) return;
     const told = { element: drop.element ?? describe(item.element), trusted: drop.trusted, by: "pointer" };
-    if (drop.onto?.isConnected) Object.assign(told, { onto: describe(drop.onto), ...within(drop.onto) });
+    if (drop.onto?.isConnected) Object.assign(told, { target: describe(drop.onto), ...within(drop.onto) });
     told.moved = drop.moved.map(Math.round);
-    if (isReplaced(item)) told.place = placeOf(item.element).place;
+    if (isReplaced(item)) told.index = placeOf(item.element).index;
     say("element.dropped", told);
   }
 

@@ -22,7 +22,7 @@ export function openDropping({ on, say, describe, secrets }) {
     flush();
     const onto = clickedElement(event.composedPath());
     if (!onto) return;
-    const told = { onto: describe(onto), ...within(onto), trusted };
+    const told = { target: describe(onto), ...within(onto), trusted };
     if (carried) told.element = carried.described;
     const files = Array.from(event.dataTransfer?.files ?? [], (file) => file.name).slice(0, MOST_FILES);
     const text = secrets.hideIn(event.dataTransfer?.getData("text/plain") ?? "").slice(0, LONGEST);
@@ -37,7 +37,7 @@ export function openDropping({ on, say, describe, secrets }) {
     const drop = dropped;
     dropped = null;
     if (!drop) return;
-    if (drop.carried && isReplaced(drop.carried)) drop.told.place = placeOf(drop.carried.element).place;
+    if (drop.carried && isReplaced(drop.carried)) drop.told.index = placeOf(drop.carried.element).index;
     say("element.dropped", drop.told);
   }
 
@@ -51,17 +51,17 @@ export function within(element) {
     const id = node.getAttribute("id");
     if (id) ids.push(id);
   }
-  return ids.length ? { within: ids } : {};
+  return ids.length ? { target_ancestors: ids } : {};
 }
 
 export function placeOf(element) {
   const parent = element.parentElement;
-  return { parent, place: parent ? Array.prototype.indexOf.call(parent.children, element) : 0 };
+  return { parent, index: parent ? Array.prototype.indexOf.call(parent.children, element) : 0 };
 }
 
 // Whether it has another parent, or another place among its siblings, than `place` says.
 export function isReplaced({ element, place }) {
   if (!element.isConnected) return false;
   const now = placeOf(element);
-  return now.parent !== place.parent || now.place !== place.place;
+  return now.parent !== place.parent || now.index !== place.index;
 }

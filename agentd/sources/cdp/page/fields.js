@@ -60,7 +60,7 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     if (form) found.form = form;
     if (secrets.isSecret(element)) {
       secrets.sayValue(element, whole);
-      return { ...found, value: null, filled: element.value !== "" };
+      return { ...found, value: null, has_value: element.value !== "" };
     }
     if (isMarked(element)) found.checked = element.checked;
     if (element.type === "file") found.files = filesOf(element);
@@ -98,7 +98,7 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     note(element, { print, trusted: extra.trusted });
     if (extra.trusted && !secrets.isSecret(element)) secrets.noteClear(print);
     const about = state(element, false);
-    const held = secrets.isSecret(element) ? { filled: print !== "" } : { value };
+    const held = secrets.isSecret(element) ? { has_value: print !== "" } : { value };
     say("field.filled", { ...about, ...held, ...extra, ...(extra.trusted && hiddenOf(element)) });
   }
 

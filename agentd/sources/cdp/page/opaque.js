@@ -23,7 +23,7 @@ export function openOpaque({ on, say, describe, roots }, hidden) {
     if (told.has(element) || count >= MOST) return;
     told.add(element);
     count += 1;
-    say("element.opaque", { element: describe(element), reason });
+    say("element.unobservable", { element: describe(element), reason });
   }
 
   function suspect(element) {

@@ -10,7 +10,7 @@ export function openToggles({ on, say, describe, trust, roots }) {
   const byPerson = new WeakSet(); // details that changed in such a turn and are not told yet
 
   function tell(element, { on, trusted, closing }) {
-    say("element.toggled", { element: closing ?? describe(element), on, trusted });
+    say("element.toggled", { element: closing ?? describe(element), open: on, trusted });
   }
 
   on("beforetoggle", (event, trusted) => {

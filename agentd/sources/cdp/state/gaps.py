@@ -23,9 +23,9 @@ def gap(parts: Iterable[str], reason: str) -> Iterator[CdpObservation]:
     see."""
     parts = tuple(parts)
     for part in parts:
-        yield CdpObservation("gap.began", {"source": "cdp", "of": part, "reason": reason})
+        yield CdpObservation("gap.began", {"source": "cdp", "part": part, "reason": reason})
     for part in parts:
-        yield CdpObservation("gap.ended", {"source": "cdp", "of": part})
+        yield CdpObservation("gap.ended", {"source": "cdp", "part": part})
 
 
 class Blindness:
@@ -37,7 +37,7 @@ class Blindness:
 
     def tells(self, seen: CdpObservation) -> bool:
         """Whether an observation is to be told; all that are no gaps are."""
-        part = seen.data.get("of", "")
+        part = seen.data.get("part", "")
         if seen.kind == "gap.began":
             self._reasons[part] += 1
             return self._reasons[part] == 1

@@ -172,7 +172,7 @@ _NAMES = ("attr_name", "id")
 _FIELD_TEXTS = frozenset(("value", "text"))
 """Texts that are masked by the name of their field, too."""
 _TEXTS = frozenset(("before", "input", "message", "title", "name", "error", "around", "class"))
-_PARTS = frozenset(("element", "onto", "form"))
+_PARTS = frozenset(("element", "target", "form"))
 _MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth.", "frame.")
 
 

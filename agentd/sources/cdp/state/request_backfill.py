@@ -164,13 +164,13 @@ class Arrival:
         if self.unheard:
             self.silent = True
             reason = "a new tab does not answer; it may stand in a dialog that nobody heard of"
-            yield CdpObservation("gap.began", {"source": "cdp", "of": "dialog", "reason": reason})
+            yield CdpObservation("gap.began", {"source": "cdp", "part": "dialog", "reason": reason})
 
     def answered(self, *, gone: bool = False) -> Iterator[CdpObservation]:
         """It answers now, or is gone."""
         if self.silent and (self._is_heard or gone):
             self.silent = False
-            yield CdpObservation("gap.ended", {"source": "cdp", "of": "dialog"})
+            yield CdpObservation("gap.ended", {"source": "cdp", "part": "dialog"})
 
     def began(self, loader: str, url: str) -> None:
         """A navigation of the tab itself, to the document ``loader``, has begun."""
