@@ -64,12 +64,6 @@ class Conditions:
         with collected() as self._faults, metered() as self._meter:
             yield
 
-    @contextmanager
-    def collect_faults(self) -> Iterator[None]:
-        """Collect what matchers throw apart from whoever reads the event beside this."""
-        with collected() as self._faults:
-            yield
-
     def take_alarms(self) -> list[Alarm]:
         """Return the alarms of the batch, and forget them."""
         alarms, self._alarms = list(self._alarms), {}

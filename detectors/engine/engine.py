@@ -192,7 +192,7 @@ class Engine:
 
     def catch_up(self, event: Event, stale: tuple[str, ...]) -> None:
         """Read an event that the world has taken in; ``stale``: the keys of what it replaces."""
-        with self.conditions.collect_faults():
+        with self.conditions.batch():  # its faults and its cost are its own, not the parent's
             risen = self.conditions.read(event, stale)
         self._credit.credit_risen(risen, event)
         if event.kind == "probe.answered":

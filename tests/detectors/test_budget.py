@@ -279,6 +279,30 @@ def test_an_episode_has_a_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resumed(rules, *events) == got
 
 
+MANY_ROWS = [["password", None], *([f"name{n}", f"{n}"] for n in range(9_000))]
+HALF = "data.fields.exists(a, a[0] == 'nobody' || a[1] == 'nothing')"
+"""Over `MANY_ROWS`: more than half of what one event may cost."""
+
+
+def test_a_counterfactual_state_reads_its_first_event_by_a_budget_of_its_own() -> None:
+    """What the episode itself spent on the event at which the state begins is not missing there:
+    the password may be right, and nothing is paid either way."""
+    unseen = {"form_submitted": {"fields": {"password": "s3cret"}}}
+    never = {"element_clicked": {"name": "Never"}}
+    rules = ruleset(
+        milestone("costly", HALF), {"id": "both", "when": {"all_of": {"of": [unseen, never]}}}
+    )
+    events = episode([sent(MANY_ROWS, "")], [sent([], "")])
+    with metered() as meter:
+        fields = {"data": events[2][1], "kind": "form.submitted", "url": ""}
+        assert plan_of(HALF).value(fields, meter) is False
+        assert 0 < meter.left < MAX_EVENT / 2
+    engine = Engine(rules, "ep_1")
+    assert [reward.reward for reward in engine.feed(log(*events)).rewards] == [0.0, 0.0]
+    (other,) = engine.state.supposed
+    assert other.spent == engine.state.spent > MAX_EVENT / 2
+
+
 @pytest.mark.parametrize(
     ("expression", "units"),
     [
