@@ -17,10 +17,17 @@ from detectors.model.kinds.shapes import Path
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.cel_plan import FAILURES, plan_of
-from detectors.sdk.cel_reads import reads_of_cel
+from detectors.sdk.cel_reads import can_name, reads_of_cel
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
-from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, is_part_of, unsized
+from detectors.sdk.uploads import (
+    NO_SIZE,
+    UPLOADS,
+    assign_sizes,
+    is_one_of,
+    is_part_of,
+    unsized,
+)
 from detectors.sdk.world import World
 
 MAX_EXPRESSION = 1_000
@@ -90,7 +97,7 @@ def _check(text: str) -> None:
     plan_of(text)
 
 
-@kind_rule(args=Args, version=4)
+@kind_rule(args=Args, version=5)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true of the event. What page script did
     (`trusted: false`) does not count, unless the expression itself reads `data.trusted`; nor does
@@ -102,22 +109,22 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     all rules of a task together. A `map` or `filter` whose body is about its element alone costs as
     much as its elements; one that looks at more copies what it has made for each of them. Where
     that is not enough, the step in which it could have paid is null; so it is where the expression
-    hangs on the `size` of a file in a request's body, or asks for it, and nobody knows that size.
+    hangs on the `size` of a file in a request's body, or asks for it, or compares a whole file with
+    an object, and nobody knows that size.
     """
     data = event.data
     if not _is_countable(event, args):
         return
     known = {"data": data, "kind": event.kind, "url": world.url(str(data.get("frame")))}
     hidden = unsized(event, args.reads.places) if event.kind in UPLOADS else ()
-    value = _value(args.expression, known)
-    is_hidden = _hangs(args.kind, args.expression, value, hidden)
+    value, is_hidden = _known_value(args.kind, args.expression, known, hidden)
     if value is not True and not is_hidden:
         return
     reading = Reading(1.0, "cel")
     if args.distinct:
-        apart = _value(args.distinct, known)
+        apart, is_apart_hidden = _known_value(args.kind, args.distinct, known, hidden)
         reading = Reading(1.0, f"cel:{_key(apart)}")
-        is_hidden = is_hidden or _hangs(args.kind, args.distinct, apart, hidden)
+        is_hidden = is_hidden or is_apart_hidden
     if is_hidden:
         raise UnseenError(NO_SIZE, reading)
     yield reading
@@ -131,15 +138,28 @@ def _is_countable(event: Event, args: Args) -> bool:
     return event.data.get("initial") is not True or args.reads.names("initial")
 
 
-def _hangs(kind: str, expression: str, value: Any, hidden: tuple[Path, ...]) -> bool:
-    """Whether what the expression gave (``value``, None where it failed) may be another with the
-    numbers that are ``hidden``. One that reads such a number fails, if `&&` or `||` did not decide
-    without it."""
+def _known_value(
+    kind: str, expression: str, known: dict[str, Any], hidden: tuple[Path, ...]
+) -> tuple[Any, bool]:
+    """What the expression gives (None where it fails), and whether that may be another with the
+    sizes that are ``hidden``.
+
+    One that reads such a size fails, if `&&` or `||` did not decide without it. One that looks at
+    whole files only can do nothing with their sizes but find two files alike.
+    """
+    value = _value(expression, known)
     if not hidden:
-        return False
+        return value, False
     places = _reads(kind, expression, None).places
-    read = any(place.deep and is_one_of(place.path, hidden) for place in places)
-    return (read and value is None) or any(is_part_of(place, hidden) for place in places)
+    if any(is_one_of(place.path, hidden) and (value is None or not place.deep) for place in places):
+        return value, True
+    if not any(is_part_of(place, hidden) for place in places):
+        return value, False
+    ways = None if can_name(expression, "size") else assign_sizes(known["data"], hidden)
+    if ways is None:
+        return value, True
+    values = [_value(expression, {**known, "data": data}) for data in ways]
+    return values[-1], len({_key(value) for value in values}) > 1
 
 
 def _key(value: Any) -> Any:

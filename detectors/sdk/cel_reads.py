@@ -164,6 +164,24 @@ def reads_of_cel(kind: str, *expressions: str) -> Reads:
     return Reads(tuple(found.places), found.wanted, found.frame_url)
 
 
+def can_name(expression: str, member: str) -> bool:
+    """Whether the expression may take ``member`` of an object by its name or a computed one, or
+    compares with an object of the author's; if not, it looks at whole objects alone, each like
+    another or not."""
+    tokens = [*_tokens(expression), Token("mark", "")]
+    for before, token, after in zip([tokens[-1], *tokens], tokens, tokens[1:], strict=False):
+        if token == ("name", member) and after.word != "(":
+            return True
+        if token.sort == "text" and (token.word == member or "\\" in token.word):
+            return True
+        if token == ("mark", "{") and after.word != "}":
+            return True
+        is_index = token == ("mark", "[") and (before.sort == "name" or before.word in (")", "]"))
+        if is_index and after.sort not in ("text", "number"):
+            return True
+    return False
+
+
 def _tokens(expression: str) -> list[Token]:
     return [token for token, _ in split_tokens(expression) if token.sort != "space"]
 

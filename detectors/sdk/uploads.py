@@ -4,6 +4,7 @@ tells no byte."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from detectors.model.kinds.shapes import Path
@@ -17,7 +18,12 @@ NO_SIZE = "the size of a file that was uploaded is not known"
 UPLOADS = ("request.finished", "request.redirected")
 """The kinds that tell of a request's body."""
 
+MAX_ASSIGNMENTS = 64
+"""Ways for unknown sizes to equal each other, and known ones, that are looked at."""
+
 _SIZE = ("body", "files", "*", "size")
+_NOBODYS = -(2**40)
+"""From here downwards: sizes that no file has."""
 
 
 def unsized(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
@@ -55,6 +61,42 @@ def is_part_of(read: Read, places: Collection[Path]) -> bool:
     if not read.deep:
         return is_one_of(read.path, places)
     return any(len(read.path) < len(place) and _leads_to(read.path, place) for place in places)
+
+
+def assign_sizes(data: Mapping[str, Any], hidden: Collection[Path]) -> list[dict[str, Any]] | None:
+    """The data with the ``hidden`` sizes set, in every way that whole files can be told apart by:
+    each like a known size, like another hidden one, or like none; the last way twice, by other
+    numbers. None where there are too many."""
+    known = sorted(set(_known_sizes(data)))
+    choices = [[*known, *(_NOBODYS - n for n in range(k + 1))] for k in range(len(hidden))]
+    many = 1
+    for sizes in choices:
+        many *= len(sizes)
+        if many > MAX_ASSIGNMENTS:
+            return None
+    ways = [*product(*choices), tuple(_NOBODYS - len(hidden) - n for n in range(len(hidden)))]
+    return [_with_sizes(data, dict(zip(hidden, sizes, strict=True))) for sizes in ways]
+
+
+def _known_sizes(data: Mapping[str, Any]) -> Iterator[int]:
+    for request in (data, *(mapping(hop) for hop in listed(data.get("hops")))):
+        for file in listed(mapping(request.get("body")).get("files")):
+            size = mapping(file).get("size")
+            if isinstance(size, int):
+                yield size
+
+
+def _with_sizes(data: Mapping[str, Any], sizes: Mapping[Path, int]) -> dict[str, Any]:
+    copy = dict(data)
+    for path, size in sizes.items():
+        at: Any = copy
+        for step in path[:-1]:
+            key = int(step) if isinstance(at, list) else step
+            inner = at[key]
+            at[key] = dict(inner) if isinstance(inner, Mapping) else list(inner)
+            at = at[key]
+        at[path[-1]] = size
+    return copy
 
 
 def _leads_to(read: Path, place: Path) -> bool:

@@ -110,6 +110,14 @@ def uploaded(*files: dict[str, Any], hop: bool = False) -> Said:
     )
 
 
+TWO = uploaded(
+    {"filename": "a.pdf"},
+    {"filename": "a.pdf"},
+    {"filename": "a.pdf", "size": 3},
+    {"filename": "b.pdf", "size": 3},
+)
+
+
 def full(count: int) -> list[Said]:
     """So many other fields that hold long texts."""
     return [filled(f"Other {n}", "y" * 10_000) for n in range(count)]
@@ -199,6 +207,23 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
         [uploaded({"filename": "a.pdf"})],
         "the size of a file",
     ),
+    **{
+        f"{expression}, in CEL": (cel(expression), [TWO], "cel: the size of a file")
+        for expression in (
+            "data.body.files[0] == {'filename': 'a.pdf', 'size': 3}",
+            "data.body.files[0] == data.body.files[1]",
+            "data.body.files[1] != data.body.files[2]",
+            "data.body.files.exists(f, f.exists(key, f[key] == 3))",
+            "data.body.files.map(f, f)[0].size == 3",
+            "(data.body.files)[0]['size'] == 3",
+            "data.body.files[0] == {'filename': 'a.pdf', 'si' + 'ze': 3}",
+        )
+    },
+    "which of some uploads it is, in CEL": (
+        {"cel": {**cel("true")["cel"], "distinct": "data.body.files[0]"}},
+        [TWO],
+        "cel: the size of a file",
+    ),
 }
 ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another file": (FILE, [unread("busy", "b.pdf")]),
@@ -250,6 +275,16 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
         cel("data.via == 'worker'"),
         [uploaded({"filename": "a.pdf"})],
     ),
+    **{
+        f"{expression}, in CEL": (cel(expression), [TWO])
+        for expression in (
+            "data.body.files == []",
+            "data.body.files[0] == {}",
+            "data.status == 201 && data.body.files[0] == data.body.files[1]",
+            "data.body.files[0] == data.body.files[3]",
+            "'colour' in data.body.files[0]",
+        )
+    },
 }
 PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a beginning that says enough": (ROW, [clicked("", "img", around="Ada " + "x" * 196)]),
@@ -277,6 +312,19 @@ PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
         cel("data.body.files[0].filename == 'a.pdf' || data.body.files[0].size > 3"),
         [uploaded({"filename": "a.pdf"})],
     ),
+    **{
+        f"{expression}, in CEL": (cel(expression), [TWO])
+        for expression in (
+            "data.body.files != null",
+            "data.body.files != [] && data.body != null",
+            "'filename' in data.body.files[0]",
+            "data.body.files.exists(f, f != null && f.filename == 'a.pdf')",
+            "data.body.files.map(f, f)[0].filename == 'a.pdf'",
+            "(data.status == 200 ? data.body.files : [])[0].filename == 'a.pdf'",
+            "data.status == 200 || data.body.files[0] == data.body.files[1]",
+            "data.body.files[0] != data.body.files[3]",
+        )
+    },
     "a beginning before a secret": (
         {"field_filled": {"field": "Note", "value": {"contains": "card"}}},
         [filled("Note", "card ***")],
