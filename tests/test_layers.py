@@ -186,3 +186,9 @@ def test_what_both_edges_need_is_the_same_on_both_sides(module: str) -> None:
     that stand twice for that reason may not differ."""
     daemon = (ROOT / "agentd" / "core" / module).read_text()
     assert daemon == (ROOT / "api" / "core" / module).read_text()
+
+
+def test_the_clients_guard_against_packed_answers_is_that_of_both_edges() -> None:
+    """It needs httpx alone, so it has a copy."""
+    client = (ROOT / "client" / "milestoned_client" / "plain_answers.py").read_text()
+    assert client == (ROOT / "agentd" / "core" / "plain_answers.py").read_text()

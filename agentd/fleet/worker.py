@@ -13,7 +13,7 @@ import structlog
 
 from agentd.core.errors import AgentdError
 from agentd.core.lock import StateLock
-from agentd.core.plain_answers import HEADERS, HOOKS
+from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.settings import Settings
 from agentd.fleet.membership import Lease, Membership, instance_of
 from agentd.run.daemon import read_token, until_signal
@@ -35,7 +35,7 @@ async def join(settings: Settings, stop: asyncio.Event | None = None) -> None:
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(
-            base_url=settings.service, trust_env=False, headers=HEADERS, event_hooks=HOOKS
+            base_url=settings.service, trust_env=False, headers=HEADERS, event_hooks=ASYNC_HOOKS
         ) as client:
             token = read_token(settings.token_file, "a token of scope sandbox")
             member = Member(

@@ -12,7 +12,7 @@ import structlog
 
 from agentd.core.errors import AgentdError, JournalError, LogRefusedError, UsageError
 from agentd.core.lock import StateLock
-from agentd.core.plain_answers import HEADERS, HOOKS
+from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.regular_file import NotRegularError, read_regular
 from agentd.core.settings import Settings
 from agentd.session.local_scoring import load_rules
@@ -51,7 +51,7 @@ async def run(
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(
-            base_url=settings.service, trust_env=False, headers=HEADERS, event_hooks=HOOKS
+            base_url=settings.service, trust_env=False, headers=HEADERS, event_hooks=ASYNC_HOOKS
         ) as client:
             daemon = Daemon(settings, settings.state, _service(settings, client, token), opened)
             await daemon.run(stop or until_signal())

@@ -22,6 +22,7 @@ import orjson
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import AgentdError
 from agentd.core.logs import set_up_logs
+from agentd.core.plain_answers import HEADERS, HOOKS
 from agentd.core.settings import Settings
 
 LOG = "agentd.log"
@@ -146,9 +147,11 @@ class _Child:
             return None  # of a daemon before this one, which was killed
         unix = where.get("socket")
         url = f"http://127.0.0.1:{where['port']}" if unix is None else "http://agentd"
-        headers = {"authorization": f"Bearer {token}"}
+        headers = {"authorization": f"Bearer {token}", **HEADERS}
         try:
-            with httpx.Client(transport=httpx.HTTPTransport(uds=unix), headers=headers) as client:
+            with httpx.Client(
+                transport=httpx.HTTPTransport(uds=unix), headers=headers, event_hooks=HOOKS
+            ) as client:
                 answer = client.get(f"{url}/v1/ready", params={"wait_ms": ASK_MS}, timeout=END_S)
                 answer.raise_for_status()
                 said: dict[str, dict[str, str]] = answer.json()

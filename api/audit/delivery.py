@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from api.core.plain_answers import HEADERS, HOOKS
+from api.core.plain_answers import ASYNC_HOOKS, HEADERS
 
 TIMEOUT_S = 10.0
 
@@ -76,7 +76,7 @@ class ToUrl:
         at = urlsplit(url)  # what is said of it bears no password
         self._said = f"{at.scheme}://{at.hostname}{at.path}"
         self._client = httpx.AsyncClient(
-            timeout=TIMEOUT_S, trust_env=False, headers=HEADERS, event_hooks=HOOKS
+            timeout=TIMEOUT_S, trust_env=False, headers=HEADERS, event_hooks=ASYNC_HOOKS
         )
 
     async def send(self, note: str) -> None:

@@ -12,6 +12,7 @@ import orjson
 
 from api.cli.common import add_store, store_settings
 from api.core.keys import MAX_TOKEN, admin_token_file, write_private
+from api.core.plain_answers import HEADERS, HOOKS
 from api.core.regular_file import read_regular
 from api.core.settings import Settings
 
@@ -55,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
     labels = {key: value for key, _, value in (pair.partition("=") for pair in args.label)}
     body = {"task": args.task, "version": args.version, "labels": labels, "seed": args.seed}
     try:
-        answer = httpx.post(
-            f"{service}/v1/episodes", json=body, headers={"authorization": f"Bearer {token}"}
-        )
+        headers = {"authorization": f"Bearer {token}", **HEADERS}
+        with httpx.Client(headers=headers, event_hooks=HOOKS) as client:
+            answer = client.post(f"{service}/v1/episodes", json=body)
     except httpx.TransportError as error:
         print(f"{service}: {error}", file=sys.stderr)
         return 1

@@ -10,7 +10,7 @@ import httpx
 HEADERS = {"accept-encoding": "identity"}
 
 
-async def refuse_packed(response: httpx.Response) -> None:
+def refuse_packed(response: httpx.Response) -> None:
     """Raise `httpx.RemoteProtocolError` for an answer that is packed, before anything of it is
     read."""
     packing = response.headers.get("content-encoding", "identity").strip().lower()
@@ -20,5 +20,12 @@ async def refuse_packed(response: httpx.Response) -> None:
         )
 
 
+async def refuse_packed_later(response: httpx.Response) -> None:
+    """Do the same for an asynchronous client."""
+    refuse_packed(response)
+
+
 HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [refuse_packed]}
-"""For `httpx.AsyncClient`, beside `HEADERS`."""
+"""For `httpx.Client`, beside `HEADERS`."""
+ASYNC_HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [refuse_packed_later]}
+"""For `httpx.AsyncClient`."""

@@ -17,7 +17,7 @@ import httpx
 import orjson
 import structlog
 
-from api.core.plain_answers import HEADERS, HOOKS
+from api.core.plain_answers import ASYNC_HOOKS, HEADERS
 from detectors.model.types import Json
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -117,7 +117,7 @@ class Peer:
             headers=headers | HEADERS,
             timeout=settings.timeout_s,
             verify=_trusted(),
-            event_hooks=HOOKS,
+            event_hooks=ASYNC_HOOKS,
         )
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_s)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 
 from milestoned_client.errors import NotReadyError, PeerUnreachableError
+from milestoned_client.plain_answers import HEADERS, HOOKS
 from milestoned_client.sockets import socket_of, socket_url
 
 LOOK_S = 0.02
@@ -82,11 +83,13 @@ class ControlDir:
         try:
             address, token = self.locate()
             path, url = socket_of(address)
-            with httpx.Client(transport=httpx.HTTPTransport(uds=path)) as client:
+            headers = {"authorization": f"Bearer {token}", **HEADERS}
+            with httpx.Client(
+                transport=httpx.HTTPTransport(uds=path), headers=headers, event_hooks=HOOKS
+            ) as client:
                 answer = client.get(
                     f"{url}/v1/ready",
                     params={"wait_ms": round(wait_s * 1000)},
-                    headers={"authorization": f"Bearer {token}"},
                     timeout=wait_s + ASK_S,
                 )
                 answer.raise_for_status()

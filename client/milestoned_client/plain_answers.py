@@ -21,9 +21,11 @@ def refuse_packed(response: httpx.Response) -> None:
 
 
 async def refuse_packed_later(response: httpx.Response) -> None:
-    """The same for an asynchronous client."""
+    """Do the same for an asynchronous client."""
     refuse_packed(response)
 
 
 HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [refuse_packed]}
+"""For `httpx.Client`, beside `HEADERS`."""
 ASYNC_HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [refuse_packed_later]}
+"""For `httpx.AsyncClient`."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import httpx
 
+from api.core.plain_answers import HEADERS, HOOKS
 from lab.demo.processes import DemoProcess, DemoProcesses, console
 
 
@@ -170,7 +171,8 @@ def _text(file: Path) -> str | None:
 
 def _answers(url: str) -> bool | None:
     try:
-        return httpx.get(url, timeout=2.0).is_success or None
+        with httpx.Client(headers=HEADERS, event_hooks=HOOKS, timeout=2.0) as client:
+            return client.get(url).is_success or None
     except httpx.TransportError:
         return None
 
@@ -180,11 +182,9 @@ def _all_ready(state: Path) -> bool:
     try:
         port = json.loads((state / "agentd.json").read_text())["port"]
         token = (state / "control.token").read_text().strip()
-        answer = httpx.get(
-            f"http://127.0.0.1:{port}/healthz",
-            headers={"authorization": f"Bearer {token}"},
-            timeout=2.0,
-        )
+        headers = {"authorization": f"Bearer {token}", **HEADERS}
+        with httpx.Client(headers=headers, event_hooks=HOOKS, timeout=2.0) as client:
+            answer = client.get(f"http://127.0.0.1:{port}/healthz")
     except (OSError, ValueError, KeyError, httpx.TransportError):
         return False
     return answer.is_success and all(how == "ready" for how in answer.json()["sources"].values())

@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
+from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
 
 NAME = "milestoned-probe/1"
@@ -33,12 +34,16 @@ class GetProbe:
         headers = {
             "user-agent": NAME,
             "accept": "application/json, text/*;q=0.9",
-            "accept-encoding": "identity",
+            **HEADERS,
         }
         try:
             verify = await self._verify()
             async with httpx.AsyncClient(
-                trust_env=False, timeout=budget_s, headers=headers, verify=verify
+                trust_env=False,
+                timeout=budget_s,
+                headers=headers,
+                event_hooks=ASYNC_HOOKS,
+                verify=verify,
             ) as client:
                 return await self._follow(client)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 from PIL import Image
 
-from agentd.core.plain_answers import HEADERS, HOOKS
+from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.source import SourceLostError
 from agentd.readers.picture_measures import FORMAT, QUALITY, NoShotError, Shot
 from agentd.sources.cdp.attach.isolated_world import Isolated
@@ -43,7 +43,7 @@ class CdpCamera:
         self._tab = Isolated()
         self._connection: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
         self._http = httpx.AsyncClient(
-            trust_env=False, timeout=LOOK_S, headers=HEADERS, event_hooks=HOOKS
+            trust_env=False, timeout=LOOK_S, headers=HEADERS, event_hooks=ASYNC_HOOKS
         )
 
     async def run(self) -> None:

@@ -21,6 +21,7 @@ from nemo_gym.base_resources_server import (
 from pydantic import PrivateAttr
 
 from milestoned_client.adapters.settings import Settings, settings
+from milestoned_client.plain_answers import ASYNC_HOOKS, HEADERS
 
 LIMITS = httpx.Limits(max_connections=128, max_keepalive_connections=128)
 TIMEOUT = httpx.Timeout(60.0, pool=None)
@@ -90,7 +91,13 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         asked = self._loaded_settings
         if self._http is None:
             transport = httpx.AsyncHTTPTransport(retries=3, limits=LIMITS)
-            self._http = httpx.AsyncClient(transport=transport, timeout=TIMEOUT, cookies=_no_jar())
+            self._http = httpx.AsyncClient(
+                transport=transport,
+                timeout=TIMEOUT,
+                cookies=_no_jar(),
+                headers=HEADERS,
+                event_hooks=ASYNC_HOOKS,
+            )
         query: dict[str, str | float] = {
             "fold": asked.fold,
             "gamma": asked.gamma,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from agentd.core.plain_answers import HEADERS, HOOKS
+from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.regular_file import read_regular
 from agentd.core.source import SourceLostError
 
@@ -49,7 +49,7 @@ def _from_profile(profile: Path) -> str:
 async def _from_endpoint(endpoint: str) -> str:
     try:
         async with httpx.AsyncClient(
-            trust_env=False, timeout=ASK_S, headers=HEADERS, event_hooks=HOOKS
+            trust_env=False, timeout=ASK_S, headers=HEADERS, event_hooks=ASYNC_HOOKS
         ) as client:
             answer = await client.get(f"{endpoint}/json/version")
             address = answer.json()["webSocketDebuggerUrl"]
