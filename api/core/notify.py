@@ -24,6 +24,9 @@ def commands_of(episode: str) -> Topic:
     return ("commands", episode)
 
 
+LEASE = "lease"
+"""An episode was given a sandbox, or will get none any more (api/fleet/leases.py)."""
+
 FOLLOWED = "followed"
 
 
@@ -101,7 +104,7 @@ class Notifier:
                 forget()
             # Who waits for an episode may wait for one of these.
             for other in list(self._events):
-                if other[0] == ANY_LOG[0]:
+                if other[0] in (ANY_LOG[0], LEASE):
                     self._set(other)
         self._set(topic)
         if topic[0] == ANY_LOG[0]:

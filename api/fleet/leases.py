@@ -24,13 +24,15 @@ import orjson
 from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from api.core.notify import Notifier, Topic
+from api.core.notify import LEASE, Notifier, Topic
 from api.db.database import Database, now
 from api.episodes.tables import episodes
 from api.fleet.rows import LeaseRow, SandboxRow
 from api.fleet.store import hand_over, offered
 from api.fleet.tables import leases, sandboxes
 from detectors.model.codec import canonical
+
+NOT_ASKED = "sandbox: episode {} was opened without asking for one"
 
 Selector = Mapping[str, str]
 """Labels that the sandbox must have; empty: any sandbox."""
@@ -82,7 +84,7 @@ _TO_CANCEL = (
 
 def settled(episode: str) -> Topic:
     """The episode was given a sandbox, or will get none any more."""
-    return ("lease", episode)
+    return (LEASE, episode)
 
 
 class Leases:

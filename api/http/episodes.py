@@ -9,7 +9,7 @@ import orjson
 from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth.store import Principal
-from api.core.errors import GoneError, InvalidError
+from api.core.errors import GoneError, InvalidError, NotFoundError
 from api.core.keys import Keys
 from api.core.notify import Deadline, Notifier
 from api.core.settings import Limits
@@ -154,12 +154,14 @@ async def opened(
 
 async def _assigned_lease(parts: OpeningParts, episode: str) -> LeaseRow:
     """Return the episode's lease: where an idle sandbox was found, once its daemon knows, which
-    takes a moment."""
+    takes a moment. Raises `GoneError` where the episode is deleted meanwhile."""
     deadline = Deadline(parts.limits.lease_ms)
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
         lease = await parts.leases.find(episode)
-        assert lease is not None
+        if lease is None:
+            await parts.episodes.get(episode)
+            raise NotFoundError(leases.NOT_ASKED.format(episode))
         if not leases.untold(lease):
             return lease
         if not await parts.notifier.wait(changed, deadline.remaining_s()):

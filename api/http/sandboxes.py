@@ -223,7 +223,8 @@ async def of_episode(request: Request, parts: UsedParts) -> Response:
         changed = parts.notifier.watch(leases.settled(episode))
         row = await parts.leases.find(episode)
         if row is None:
-            raise NotFoundError(f"sandbox: episode {episode} was opened without asking for one")
+            await parts.episodes.get(episode)  # which says so where it was deleted meanwhile
+            raise NotFoundError(leases.NOT_ASKED.format(episode))
         lease = leases.describe(row)
         if lease["state"] != "queued":
             return answer(lease)

@@ -9,8 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from api.http.support import PROBLEM
 from tests.api.audit.audited import tamper
-from tests.api.service import ADMIN, Service, Store, running, until
+from tests.api.service import ADMIN, TASK, Service, Store, running, until
 from tests.api.test_fleet import Sandbox, held, joined, opened
 
 LONG_AGO = "2026-01-01T00:00:00.000Z"
@@ -135,3 +136,53 @@ async def test_an_answer_that_nobody_reads_tells_nobody(
     assert (await held(service, episode))["state"] == state
     assert (await one.beat())["lease"]["episode"] == episode["episode"]
     assert (await held(service, episode))["state"] == "held"
+
+
+async def delete_meanwhile(service: Service, waits: asyncio.Task[Any]) -> tuple[str, Any, float]:
+    """Delete the episode that ``waits`` waits for: its id, the answer to who waited, and how long
+    that took."""
+    await until(lambda: waits.done() or service.app.state.notifier.waiting)
+    (episode,) = (await service.get("/v1/episodes")).json()["episodes"]
+    began = time.monotonic()
+    path = f"/v1/episodes/{episode['episode']}"
+    gone = await service.call("DELETE", path, params={"reason": "asked for"})
+    assert gone.status_code == 200, gone.text
+    return episode["episode"], await waits, time.monotonic() - began
+
+
+@pytest.mark.parametrize("key", [None, "a key"])
+async def test_who_opened_an_episode_that_is_deleted_meanwhile_is_told_so(
+    store: Store, key: str | None
+) -> None:
+    """It waits for the daemon of a sandbox that is idle and does not ask."""
+    async with running(store, lease_ms=30_000) as service:
+        await joined(service)
+        await service.post("/v1/tasks", TASK)
+        headers = {} if key is None else {"idempotency-key": key}
+        opening = service.post(
+            "/v1/episodes", {"task": TASK["id"], "sandbox": "any"}, headers=headers
+        )
+        id, answer, took_s = await delete_meanwhile(service, asyncio.create_task(opening))
+        assert (answer.status_code, answer.headers["content-type"]) == (410, PROBLEM)
+        assert answer.json()["tombstone"]["episode"] == id
+        assert took_s < 20
+
+
+async def test_who_waits_for_the_sandbox_of_an_episode_that_is_deleted_is_told_so(
+    service: Service,
+) -> None:
+    episode = (await opened(service))["episode"]
+    path = f"/v1/episodes/{episode}/sandbox"
+    waits = asyncio.create_task(service.get(path, params={"wait_ms": 30_000}))
+    id, answer, took_s = await delete_meanwhile(service, waits)
+    assert (answer.status_code, answer.json()["tombstone"]["episode"]) == (410, id)
+    assert took_s < 20
+
+
+async def test_an_episode_that_asked_for_no_sandbox_has_none(service: Service) -> None:
+    id, _ = await service.open()
+    answer = await service.get(f"/v1/episodes/{id}/sandbox")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        404,
+        f"sandbox: episode {id} was opened without asking for one",
+    )
