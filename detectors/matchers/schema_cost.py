@@ -5,11 +5,19 @@ the one before twice, take it 2^n evaluations. So a schema is read here into pla
 place and a value that it is applied to is counted once, and the evaluations of a pair are those of
 all that it applies, added up: more than the library makes, for it stops at the first that fails and
 remembers some, but never fewer.
+
+Where that is too much, what the library remembers is counted, too: of each reference that comes
+back to where it stands, the outcome for each object or list. So between two that are remembered no
+place is evaluated within itself. Which of a circle's references the library takes for the one that
+comes back is its own affair, so each place that a reference names in a circle is counted as if it
+were remembered for every object and list, and as if it were evaluated anew wherever no circle is
+closed. A schema with `unevaluatedProperties` or `unevaluatedItems` is not counted so: those are
+evaluated beside what is remembered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -21,6 +29,8 @@ PAIR = 5
 """Units of a pair of place and value that is counted."""
 EVALUATIONS = 16
 """Evaluations by the library that a unit pays for: each takes 0.04 microseconds."""
+MAX_EVALUATIONS = EVALUATIONS * (MAX_EVENT + 1)
+"""More are not told apart: they are over any budget."""
 MAX_DEPTH = 4_000
 """Evaluations within evaluations: the library recurses."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -30,6 +40,7 @@ _LISTS = ("allOf", "anyOf", "oneOf")
 _MAPS = ("dependentSchemas", "dependencies")
 _VALUES = ("additionalProperties", "unevaluatedProperties")
 _ITEMS = ("items", "contains", "unevaluatedItems", "additionalItems")
+_CONTAINERS = (dict, list, tuple)
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 PatternUnits = Callable[[str], int]
@@ -60,6 +71,8 @@ class Place:
     """Whether what it applies is evaluated anew for each member: `unevaluatedProperties`,
     `unevaluatedItems`."""
     unique: bool = False
+    recurs: bool = False
+    """Whether a reference names it, in a circle of references."""
 
     def applied(self, value: Any) -> list[tuple[Place, Any]]:
         """The places that are applied where this one is, each with what it is applied to."""
@@ -74,6 +87,11 @@ class Place:
             found += list(zip(self.prefix, value, strict=False))
             found += [(place, item) for item in value for place in self.items]
         return found
+
+    def inner(self) -> list[Place]:
+        """All places that it may apply."""
+        places = [*self.same, *self.names.values(), *self.patterns, *self.values, *self.keys]
+        return places + self.prefix + self.items
 
     def evaluations(self, value: Any) -> int:
         """Those of its own keywords over ``value``."""
@@ -106,35 +124,108 @@ def places_of(schema: Any, pattern_units: PatternUnits) -> Place:
         if id(spec) in made:
             _fill(made[id(spec)], spec, schema, made, pattern_units)
     _check_cycles(made.values())
+    if not any(place.repeats for place in made.values()):
+        circles = _find_circles(made.values())
+        for spec in _dicts(schema):
+            if id(spec) in made and isinstance(spec.get("$ref"), str):
+                target = made[id(_target(spec["$ref"], schema))]
+                target.recurs = id(target) in circles
     return made[id(schema)]
 
 
 def charge(root: Place, value: Any, spent: Meter) -> None:
     """Count what the schema takes over ``value``. Raises `BudgetError`."""
     spent.spend(weight(value, spent.left)[0], WHAT)
-    # Evaluations of a pair, and how deep they go.
-    counted: dict[tuple[int, int], tuple[int, int]] = {}
-    waiting: list[tuple[Place, Any, list[tuple[Place, Any]] | None]] = [(root, value, None)]
-    while waiting:
-        place, one, applied = waiting.pop()
-        pair = id(place), id(one)
-        if pair in counted:
-            continue
-        if applied is None:
-            applied = place.applied(one)
-            spent.spend(PAIR + len(applied), WHAT)
-            waiting.append((place, one, applied))
-            waiting += [(inner, part, None) for inner, part in applied]
-            continue
-        found = [counted[id(inner), id(part)] for inner, part in applied]
-        many = place.evaluations(one) + sum(evaluations for evaluations, _ in found)
-        if place.repeats and isinstance(one, dict | list | tuple):
-            many *= 1 + len(one)
+    units = _Count(spent, remembers=False).evaluations(root, value) // EVALUATIONS
+    if units > spent.left:
+        units = _Count(spent, remembers=True).evaluations(root, value) // EVALUATIONS
+    spent.spend(units, WHAT)
+
+
+_Pair = tuple[Place, Any, frozenset[int]]
+"""A place, what it is applied to, and those within which it is evaluated and which recur."""
+
+
+class _Count:
+    """Counts the evaluations of a schema over a value; ``remembers``: but for those whose outcome
+    the library remembers."""
+
+    def __init__(self, spent: Meter, *, remembers: bool) -> None:
+        self._spent, self._remembers = spent, remembers
+        self._counted: dict[tuple[int, int, frozenset[int]], tuple[int, int]] = {}
+        """Evaluations of a pair, and how deep they go."""
+        self._begun: set[tuple[int, int]] = set()
+        self._waiting: list[tuple[Place, Any]] = []
+        """Pairs that are remembered, and that are yet to be counted for themselves."""
+
+    def evaluations(self, root: Place, value: Any) -> int:
+        """All of them, at most `MAX_EVALUATIONS`. Raises `BudgetError`."""
+        self._waiting.append((root, value))
+        many = 0
+        while self._waiting and many < MAX_EVALUATIONS:
+            place, one = self._waiting.pop()
+            many += self._evaluations_from(place, one)
+        return many
+
+    def _evaluations_from(self, root: Place, value: Any) -> int:
+        within: frozenset[int] = frozenset()
+        waiting: list[tuple[_Pair, list[_Pair] | None]] = [((root, value, within), None)]
+        while waiting:
+            pair, applied = waiting.pop()
+            key = _key_of(pair)
+            if key in self._counted:
+                continue
+            if applied is None:
+                applied = self._applied(pair)
+                waiting.append((pair, applied))
+                waiting += [(inner, None) for inner in applied]
+            else:
+                self._counted[key] = self._add_up(pair, applied)
+        return self._counted[id(root), id(value), within][0]
+
+    def _applied(self, pair: _Pair) -> list[_Pair]:
+        """The pairs that are evaluated within the pair, but for a circle that it closes."""
+        place, value, within = pair
+        self._spent.spend(PAIR + len(within), WHAT)
+        if _closes_circle(pair):
+            return []
+        applied = place.applied(value)
+        self._spent.spend(len(applied), WHAT)
+        if not self._remembers:
+            return [(inner, part, within) for inner, part in applied]
+        for inner, part in applied:
+            if inner.recurs and isinstance(part, _CONTAINERS):
+                entry = id(inner), id(part)
+                if entry not in self._begun:
+                    self._begun.add(entry)
+                    self._waiting.append((inner, part))
+        if place.recurs:
+            within |= {id(place)}
+        return [(inner, part, within) for inner, part in applied]
+
+    def _add_up(self, pair: _Pair, applied: list[_Pair]) -> tuple[int, int]:
+        place, value, _ = pair
+        if _closes_circle(pair):
+            return 1, 1
+        found = [self._counted[_key_of(inner)] for inner in applied]
+        many = place.evaluations(value) + sum(evaluations for evaluations, _ in found)
+        if place.repeats and isinstance(value, _CONTAINERS):
+            many *= 1 + len(value)
         depth = 1 + max((depth for _, depth in found), default=0)
-        if many // EVALUATIONS > spent.left or depth > MAX_DEPTH:
-            spent.spend(spent.left + 1, WHAT)
-        counted[pair] = many, depth
-    spent.spend(counted[id(root), id(value)][0] // EVALUATIONS, WHAT)
+        if depth > MAX_DEPTH:
+            self._spent.spend(self._spent.left + 1, WHAT)
+        return min(many, MAX_EVALUATIONS), depth
+
+
+def _closes_circle(pair: _Pair) -> bool:
+    """Whether its outcome is remembered by now: of an object or list, in a place within itself."""
+    place, value, within = pair
+    return id(place) in within and isinstance(value, _CONTAINERS)
+
+
+def _key_of(pair: _Pair) -> tuple[int, int, frozenset[int]]:
+    place, value, within = pair
+    return id(place), id(value), within
 
 
 def _dicts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -241,6 +332,29 @@ def _fill(
     place.key_text = 2 * sum(units(pattern) for pattern in _members(spec, "patternProperties"))
     place.repeats = any(word in spec for word in _UNEVALUATED)
     place.unique = spec.get("uniqueItems") is True
+
+
+def _find_circles(places: Iterable[Place]) -> set[int]:
+    """The ids of the places that may be within themselves: what is left once none is without one
+    within it, and none is within no other."""
+    inner = {id(place): [id(one) for one in place.inner()] for place in places}
+    outer: dict[int, list[int]] = {place: [] for place in inner}
+    for place, within in inner.items():
+        for one in within:
+            outer[one].append(place)
+    left = set(inner)
+    for onward, back in ((inner, outer), (outer, inner)):
+        many = {place: sum(one in left for one in onward[place]) for place in left}
+        ends = [place for place in left if not many[place]]
+        while ends:
+            end = ends.pop()
+            left.discard(end)
+            for place in back[end]:
+                if place in left:
+                    many[place] -= 1
+                    if not many[place]:
+                        ends.append(place)
+    return left
 
 
 def _check_cycles(places: Any) -> None:

@@ -419,7 +419,37 @@ TERM = {
         ],
     ]
 }
+KINDS = ("text", "image", "quote")
+
+
+def post(kind: str, replies: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["kind", "replies"],
+        "properties": {"replies": {"type": "array", "items": replies}, "kind": {"const": kind}},
+    }
+
+
+ONE_OF_THREE: dict[str, Any] = {"oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in KINDS]}
+POSTS = {**ONE_OF_THREE, "$defs": {kind: post(kind, ONE_OF_THREE) for kind in KINDS}}
+"""Three kinds of comments, each answered by any of the three."""
+POSTS_BY_NAME = {
+    "$ref": "#/$defs/post",
+    "$defs": {
+        "post": ONE_OF_THREE,
+        **{kind: post(kind, {"$ref": "#/$defs/post"}) for kind in KINDS},
+    },
+}
+"""The same with a name for any of the three."""
+
+
+def comments(depth: int, wide: int = 1, last: str = "text") -> dict[str, Any]:
+    replies = [comments(depth - 1, wide, last) for _ in range(wide)] if depth else []
+    return {"kind": KINDS[depth % 3] if depth else last, "replies": replies}
+
+
 TERMS = {"$defs": {"term": TERM}, "$ref": "#/$defs/term"}
+AGAIN = {"properties": {"a": {"$ref": "#"}}}
 ROOTED = {"properties": {"a": {"$ref": "#"}}, "additionalProperties": False}
 CONFORMING: dict[str, tuple[Any, Any, bool]] = {
     "a tree of 800 nodes": (TREE, tree(3, 9), True),
@@ -433,6 +463,23 @@ CONFORMING: dict[str, tuple[Any, Any, bool]] = {
     "terms of what is none": (TERMS, {"and": [{"or": [1, {"nor": [2]}]}]}, False),
     "itself, from the root": (ROOTED, nested(80, {}), True),
     "itself, with what it does not know": (ROOTED, nested(80, {"b": 1}), False),
+    "comments 30 deep": (POSTS, comments(30), True),
+    "comments 80 deep, of which the last is none": (POSTS, comments(80, last="poll"), False),
+    "300 comments of any kind": (POSTS, comments(7, 2), True),
+    "comments by name, 30 deep": (POSTS_BY_NAME, comments(30), True),
+    "a thousand comments by name, one of them none": (
+        POSTS_BY_NAME,
+        {"kind": "text", "replies": [comments(2, 10) for _ in range(9)] + [comments(0, 1, "poll")]},
+        False,
+    ),
+    "any of two that go down": ({"anyOf": [AGAIN, AGAIN]}, nested(80), True),
+    "all of two that go down": ({"allOf": [AGAIN, AGAIN]}, nested(80), True),
+    "members that two patterns name": (
+        {"patternProperties": {"a": {"$ref": "#"}, "^a": {"$ref": "#"}}},
+        nested(80),
+        True,
+    ),
+    "if and then go down": ({"if": AGAIN, "then": AGAIN}, nested(80), True),
     "an anchor": (
         {"$defs": {"n": {"$anchor": "n", "items": {"$ref": "#n"}}}, "$ref": "#n"},
         [[[]], []],
@@ -466,22 +513,16 @@ def test_an_honest_schema_is_answered(schema: Any, value: Any, holds: bool) -> N
     assert time.process_time() - began < 3
 
 
-AGAIN = {"properties": {"a": {"$ref": "#"}}}
+UNEVALUATED = {"allOf": [AGAIN], "unevaluatedProperties": {"$ref": "#"}}
 COSTLY_SCHEMAS: dict[str, tuple[Any, Any]] = {
     "any of two, sixty times": (doubling("anyOf", {"type": "string"}), 1),
     "all of two, sixty times": (doubling("allOf", True), {}),
     "one of two, sixty times": (doubling("oneOf", {"type": "string"}), 1),
-    "any of two that go down": ({"anyOf": [AGAIN, AGAIN]}, nested(80)),
-    "all of two that go down": ({"allOf": [AGAIN, AGAIN]}, nested(80)),
-    "members that two patterns name": (
-        {"patternProperties": {"a": {"$ref": "#"}, "^a": {"$ref": "#"}}},
-        nested(80),
+    "one of two, sixty times at each depth": (
+        doubling("oneOf", {"items": {"$ref": "#"}}),
+        [[1]],
     ),
-    "if and then go down": ({"if": AGAIN, "then": AGAIN}, nested(80)),
-    "what is not evaluated, at each depth": (
-        {"allOf": [AGAIN], "unevaluatedProperties": {"$ref": "#"}},
-        nested(80),
-    ),
+    "what is not evaluated, at each depth": (UNEVALUATED, nested(80)),
     "a definition that doubles at each depth": (
         doubling("anyOf", {"items": {"$ref": "#"}}, 12),
         [[[[1]]]],
@@ -549,7 +590,7 @@ def test_a_schema_without_a_bound_is_refused(schema: Any, why: str) -> None:
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_costly_schema_makes_its_step_null_whichever_is_wanted_and_is_told(wrong: bool) -> None:
-    when = {"tool_called": {"schema": {"anyOf": [AGAIN, AGAIN]}, "wrong": wrong}}
+    when = {"tool_called": {"schema": UNEVALUATED, "wrong": wrong}}
     values: list[Any] = [nested(80), {"a": {}}]
     said = [
         ("agent.tool_called", {"call": "c", "tool": "t", "arguments": value}) for value in values
