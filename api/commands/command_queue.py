@@ -5,21 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from api.commands.store import Commands, Queued
-from api.core.notify import Deadline, Notifier, commands_of, log_of
+from api.core.notify import Deadline, Notifier, called_of, commands_of, log_of
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 
 
 class Channel:
-    """Waits on both ends: the daemon for commands, the harness for their events."""
+    """Waits on both ends: the daemon for commands, the harness for their events.
 
-    def __init__(self, commands: Commands, episodes: Episodes, notifier: Notifier) -> None:
+    A daemon waits at most ``call_s`` seconds, so that it is heard of as often.
+    """
+
+    def __init__(
+        self, commands: Commands, episodes: Episodes, notifier: Notifier, call_s: float
+    ) -> None:
         self._commands, self._episodes, self._notifier = commands, episodes, notifier
+        self._call_s = call_s
 
     async def next_commands(
         self, episode: str, after: int, deadline: Deadline
     ) -> list[dict[str, Any]]:
         """Commands beyond ``after``, as soon as there is one; none when time is up."""
+        self._notifier.tell(called_of(episode))
+        deadline = Deadline(min(deadline.remaining_s(), self._call_s) * 1000)
         while True:
             changed = self._notifier.watch(commands_of(episode))
             found = await self._commands.list_after(episode, after)

@@ -14,14 +14,25 @@ from weakref import WeakValueDictionary
 Topic = tuple[str, str]
 
 
+LOG = "log"
+
+
 def log_of(episode: str) -> Topic:
     """Something was appended to the episode's log."""
-    return ("log", episode)
+    return (LOG, episode)
 
 
 def commands_of(episode: str) -> Topic:
     """A command waits for the episode's daemon."""
     return ("commands", episode)
+
+
+CALLED = "called"
+
+
+def called_of(episode: str) -> Topic:
+    """The episode's daemon asked for commands (api/fleet/daemon_calls.py)."""
+    return (CALLED, episode)
 
 
 LEASE = "lease"
@@ -38,7 +49,7 @@ def followed(whose: str) -> Topic:
 ASKED: Topic = ("asked", "")
 """Something was queued that the rules leave to others."""
 
-ANY_LOG: Topic = ("log", "")
+ANY_LOG: Topic = (LOG, "")
 """Something was appended to some episode's log."""
 
 GONE: Topic = ("gone", "")
@@ -104,12 +115,12 @@ class Notifier:
                 forget()
             # Who waits for an episode may wait for one of these.
             for other in list(self._events):
-                if other[0] in (ANY_LOG[0], LEASE):
+                if other[0] in (LOG, LEASE):
                     self._set(other)
         self._set(topic)
-        if topic[0] == ANY_LOG[0]:
+        if topic[0] == LOG:
             self._set(ANY_LOG)
-        elif topic[0] in self._heard:
+        if topic[0] in self._heard:
             self._heard[topic[0]](topic[1])
 
     def _set(self, topic: Topic) -> None:

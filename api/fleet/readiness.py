@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from api.core.notify import Deadline, Notifier, log_of
 from api.episodes.store import Episodes
 from api.fleet import leases
+from api.fleet.daemon_calls import DaemonCalls
 from api.fleet.leases import Leases
 from api.log.reader import decoded
 from api.log.segments import StoredSegments
@@ -27,6 +28,7 @@ NO_DAEMON = (
 )
 QUEUED = "no sandbox of the fleet has taken the episode"
 SILENT = "its sandbox's daemon was not heard of for {} s"
+SILENT_RUN = "the episode's daemon was not heard of for {} s"
 LOOK_S = 5.0
 """Silence and its end are no change of the log: how often they are looked for."""
 CLOSED = "the episode is closed"
@@ -51,8 +53,11 @@ class Readiness:
         leases: Leases,
         notifier: Notifier,
         silent_s: Callable[[str], float],
+        calls: DaemonCalls,
     ) -> None:
-        self._silent_s = silent_s
+        """``silent_s``: how long nothing was heard of a sandbox of the fleet; ``calls``: those of
+        the daemons outside of it."""
+        self._silent_s, self._calls = silent_s, calls
         self._segments, self._episodes, self._leases, self._notifier = (
             segments,
             episodes,
@@ -85,12 +90,13 @@ class Readiness:
             waiting = {"episode": CLOSED}
         else:
             lease = await self._leases.find(episode)
-            queued = lease is not None and leases.describe(lease)["state"] == "queued"
-            silent_s = 0.0 if lease is None else self._silent_s(str(lease.sandbox))
             if sight.through == 0:
+                queued = lease is not None and leases.describe(lease)["state"] == "queued"
                 waiting = {"sandbox": QUEUED} if queued else {"agentd": NO_DAEMON}
-            if silent_s:
-                waiting |= {"sandbox": SILENT.format(round(silent_s))}
+            if lease is not None:
+                waiting |= _silence("sandbox", SILENT, self._silent_s(str(lease.sandbox)))
+            elif sight.through:
+                waiting |= _silence("agentd", SILENT_RUN, self._calls.silent_s(episode))
         sources = [
             {"source": name, "sees": why is None, "reason": why}
             for name, why in sorted(sight.sources.items())
@@ -115,6 +121,10 @@ class Readiness:
             )
         self.seen.put(episode, sight, size_of([sight]))
         return sight
+
+
+def _silence(name: str, why: str, silent_s: float) -> dict[str, str]:
+    return {name: why.format(round(silent_s))} if silent_s else {}
 
 
 def _apply_gaps(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict[str, str | None]:

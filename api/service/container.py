@@ -37,6 +37,7 @@ from api.episodes.idempotency import Answers
 from api.episodes.search import Search
 from api.episodes.shared_transaction import SharedTransaction
 from api.episodes.store import Episodes
+from api.fleet.daemon_calls import CALL, SILENT, DaemonCalls
 from api.fleet.ending import end
 from api.fleet.leases import Leases
 from api.fleet.readiness import Readiness
@@ -136,7 +137,7 @@ class Parts:
         tasks, episodes = Tasks(database), Episodes(database)
         commands, ledger = Commands(database, notifier), Ledger(database, limits.rewards_cached)
         engines = Engines(database, episodes, tasks, limits.engines_bytes)
-        channel = Channel(commands, episodes, notifier)
+        channel = Channel(commands, episodes, notifier, limits.sandbox_lost_s * CALL)
         rewards = RewardReader(ledger, episodes, notifier)
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
         crew = Crew(settings.workers, limits)
@@ -166,7 +167,8 @@ class Parts:
             limits.sandbox_lost_s,
             limits.keys_kept_days,
         )
-        readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s)
+        calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
+        readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s, calls)
         for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
             notifier.on_gone(remembering.forget)
         metrics.watch_caches(
@@ -178,6 +180,7 @@ class Parts:
                 "outlines": outlines.kept,
                 "explanations": outlines.explanations,
                 "sights": readiness.seen,
+                "calls": calls.kept,
             }
         )
         rescores = Rescores(database)
