@@ -16,8 +16,9 @@ from typing import Any
 import orjson
 
 from api.core.regular_file import read_regular
+from api.tasks.task_files import BadTaskError, check_task
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
-from lab.benchmarks.verified_checks import check, unwanted
+from lab.benchmarks.verified_checks import UnjudgedError, check, unwanted
 from lab.benchmarks.verified_forms import drafted, is_draft
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import answer
@@ -35,15 +36,23 @@ SITES = {
 _HALF, _TENTH = 0.5, 0.1
 _NO_RESULTS = {"type": "null"}
 """The schema of an answer that retrieves nothing."""
+_ANSWER, _NETWORK = "AgentResponseEvaluator", "NetworkEventEvaluator"
+"""The evaluators that are known here: the first looks at the answer, all others at the network."""
+REFUSED = "refused"
+"""The kind of a task that nothing here can judge."""
 
 
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
-    """One task each, in the file's order. Raises `BadSourceError`, `OSError`."""
+    """One task each, in the file's order; one that can't be judged says why, and ends nothing.
+    Raises `BadSourceError`, `OSError`."""
     places = Sites({**SITES, **sites})
     for number, task in enumerate(_dataset(source)):
         where = f"task {task.get('task_id', f'at {number}')}"
         try:
-            yield _imported(task, places)
+            made = _imported(task, places)
+            check_task(made.spec)
+        except (UnjudgedError, BadTaskError) as error:
+            yield Imported(str(task["task_id"]), None, REFUSED, (_refusal_reason(error),))
         except BadSourceError as error:
             raise BadSourceError(f"{where}: {error}") from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -51,6 +60,16 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
             raise BadSourceError(
                 f"{where}: {type(error).__name__} {error}; wanted {wanted}"
             ) from None
+        else:
+            yield made
+
+
+def _refusal_reason(error: UnjudgedError | BadTaskError) -> str:
+    """Why nothing here can judge a task."""
+    if isinstance(error, BadTaskError):
+        problem = error.problems[0]
+        return f"what it asks for is refused: got {problem.value}, wanted {problem.wanted}"
+    return f"nothing here can judge it: {error}"
 
 
 def coverage(source: Path) -> CoverageTable:
@@ -58,14 +77,15 @@ def coverage(source: Path) -> CoverageTable:
     rows: dict[str, Counter[str]] = {}
     for task, made in zip(_dataset(source), tasks(source, {}), strict=True):
         counted = rows.setdefault(made.kind, Counter())
-        answer_check, *checks = task["eval"]
         counted["tasks"] += 1
+        if made.spec is None:
+            continue
+        answer_check, *checks = task["eval"]
         counted["checks"] += len(checks)
         counted["forms"] += sum(map(is_draft, checks))
         counted["unwanted"] += sum(bool(check.get("should_not_exist")) for check in checks)
         counted["cookies"] += sum(map(_asks_cookies, checks))
         counted["schema"] += answer_check.get("results_schema", _NO_RESULTS) != _NO_RESULTS
-        assert made.spec is not None
         counted["milestones"] += len(made.spec["milestones"]) - 1
     names = ("tasks", "checks", "forms", "unwanted", "cookies", "schema", "milestones")
     every = sum(rows.values(), Counter())
@@ -103,8 +123,16 @@ def _has_eval(task: object) -> bool:
 
 def _imported(task: Mapping[str, Any], sites: Sites) -> Imported:
     answer_check, *network = task["eval"]
+    origin = sites.origin(task["sites"][0])
+    for number, config in enumerate(task["eval"]):
+        expected = _NETWORK if number else _ANSWER
+        if config.get("evaluator", expected) != expected:
+            raise UnjudgedError(f"eval.{number}: got {config['evaluator']}, wanted {expected}")
     kind = answer_check["expected"]["task_type"]
     checks = _NetworkChecks(kind, network, sites)
+    status = answer_check["expected"]["status"]
+    if kind != "retrieve" and status == "SUCCESS" and not checks.required:
+        raise UnjudgedError(f"eval: wanted a check of what a task to {kind} does, got none")
     spoken = {"answer_says": {"value": answer(answer_check, sites)}}
     answered: dict[str, Any] = {"id": "answer", "component": "answer", "when": spoken}
     if checks.required:
@@ -119,7 +147,7 @@ def _imported(task: Mapping[str, Any], sites: Sites) -> Imported:
         "id": f"webarena-verified/{task['task_id']}",
         "version": str(task.get("revision", 1)),
         "instruction": task["intent"],
-        "origin": sites.origin(task["sites"][0]),
+        "origin": origin,
         "weights": {**share, "answer": _TENTH if components else _HALF, "goal": _HALF},
         "milestones": [
             *checks.steps,

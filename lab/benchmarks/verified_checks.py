@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.patterns import is_pattern, rewritten
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import kind_of, leaf, value
@@ -26,6 +25,10 @@ ANYTHING = [".*"]
 
 
 _COOKIE = re.compile(r"\.\*([A-Za-z_]+)=([a-z_]+(?:\(\?:[^()]*\))?)")
+
+
+class UnjudgedError(Exception):
+    """Nothing here can judge what a task asks for; carries why."""
 
 
 class Check(NamedTuple):
@@ -110,7 +113,7 @@ def _carried(pattern: str) -> dict[str, Any]:
     be."""
     found = _COOKIE.search(pattern)
     if found is None or not is_pattern(pattern):
-        raise BadSourceError(f"Cookie: got {pattern}, wanted a pattern with one name=value in it")
+        raise UnjudgedError(f"Cookie: got {pattern}, wanted a pattern with one name=value in it")
     name, value_pattern = found[1], found[2]
     must_not = pattern.startswith("^(?!")
     condition = {"all": [".*"], "none": [value_pattern]} if must_not else value_pattern
