@@ -114,6 +114,23 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "an argument that is not there",
     ),
     "no instruction": ({**SILENT, "instruction": 5}, "what it asks for is refused"),
+    "a preference without a value": (
+        task("check_font_size", {"type": "chrome_font_size"}, rule(type="equal", min=1)),
+        "it asks for nothing: neither expected nor value",
+    ),
+    "a key without a value": (
+        task("check_json", vm("a"), rule(expect=[{"key": ["a"], "method": "eq"}])),
+        "it asks for nothing: no ref",
+    ),
+    "VLC's setting without a value": (
+        task("check_qt_bgcone", {"type": "vlc_config"}, rule()),
+        "it asks for nothing",
+    ),
+    "no functions": (task([], vm("a")), "it asks for nothing"),  # type: ignore[arg-type]
+    "an extension in another way": (
+        task("is_extension_installed", COMMAND, rule(type="begins", expected="x")),
+        "an extension by begins",
+    ),
     "in any order": (
         task("compare_docx_files", vm("a"), gold("gold.txt"), options={"ignore_order": True}),
         "a text compared with ignore_order",

@@ -121,6 +121,8 @@ def _parts(
 ) -> list[tuple[str, EvaluatorPart]]:
     """Each function of an evaluator, with the name of its probe."""
     functions = _many(evaluator["func"])
+    if not functions:
+        raise ExternalError("it asks for nothing")
     sides = {key: _many(evaluator.get(key) or {}) for key in ("result", "expected", "options")}
     gold = partial(_gold, source, name)
     parts = []

@@ -71,6 +71,14 @@ class EvaluatorCall:
         return self.gold(str(single(names)))
 
 
+def required(rules: Mapping[str, Any], name: str) -> Any:
+    """A rule's value. Raises `ExternalError` where it is not there: nothing would be asked for."""
+    value = rules.get(name)
+    if value is None:
+        raise ExternalError(f"it asks for nothing: no {name}")
+    return value
+
+
 def single(value: Any) -> Any:
     """``value``, or the only item of a list of one. Raises `ExternalError`."""
     if not isinstance(value, list):

@@ -17,6 +17,7 @@ from lab.benchmarks.osworld.base import (
     below,
     read,
     refused,
+    required,
 )
 
 GIMP = ".config/GIMP/2.10/"
@@ -52,7 +53,7 @@ def vlc_setting(call: EvaluatorCall) -> EvaluatorPart:
     """One value of VLC's configuration file, vlcrc."""
     call.require_getter("vlc_config")
     section, key, default = VLC[call.function]
-    wanted = str(next(iter(call.rules.values())))
+    wanted = str(required(call.rules, next(iter(call.rules), "expected value")))
     return _file(
         _ini(section, key, _hotkey(wanted) if default == "" and wanted in "01" else wanted, default)
     )
@@ -72,7 +73,7 @@ def vlc_colours(call: EvaluatorCall) -> EvaluatorPart:
     """The colours of VLC's volume slider."""
     call.require_getter("vlc_config")
     wanted = (
-        call.rules.get("expected_qt_slider_colours")
+        required(call.rules, "expected_qt_slider_colours")
         if call.rules.get("type") == "match"
         else BLACKISH
     )
@@ -85,7 +86,7 @@ def gimp_setting(call: EvaluatorCall) -> EvaluatorPart:
     """One entry of GIMP's configuration file, gimprc."""
     call.require_getter("gimp_config_file")
     name = str(call.result.get("file_name"))
-    key, wanted = call.rules.get("key"), str(call.rules.get("value")).strip('"')
+    key, wanted = call.rules.get("key"), str(required(call.rules, "value")).strip('"')
     keys = [key] if isinstance(key, str) else key
     if not isinstance(keys, list) or len(keys) != 1:
         raise ExternalError(f"the nested key {key}")
@@ -102,7 +103,7 @@ def contains(call: EvaluatorCall) -> EvaluatorPart:
 
 def is_config(call: EvaluatorCall) -> EvaluatorPart:
     """A file whose whole text the task carries."""
-    return _file(read("file_text", call.file(), text=str(call.rules.get("expected")).strip()))
+    return _file(read("file_text", call.file(), text=str(required(call.rules, "expected")).strip()))
 
 
 def lines(call: EvaluatorCall) -> EvaluatorPart:
@@ -121,7 +122,9 @@ def _method(spec: Any) -> Any:
     """OSWorld's {method, ref} as a value of ours."""
     if not isinstance(spec, Mapping):
         return spec
-    ref, method = spec.get("ref"), str(spec.get("method", "eq"))
+    if "ref" not in spec:
+        raise ExternalError("it asks for nothing: no ref")
+    ref, method = spec["ref"], str(spec.get("method", "eq"))
     if method.startswith("re"):
         return begins(ref, ignore_case=method.endswith(".I"))
     if method in ("eq", "str_eq"):
@@ -202,7 +205,7 @@ def rows(call: EvaluatorCall) -> EvaluatorPart:
 
 def query(call: EvaluatorCall) -> EvaluatorPart:
     """A query of the task over a database: its first value is 1."""
-    return _file(_cell(call.file(), str(call.rules.get("sql")), 1))
+    return _file(_cell(call.file(), str(required(call.rules, "sql")), 1))
 
 
 def _cell(path: str, sql: str, wanted: Any) -> dict[str, Any]:
@@ -259,6 +262,8 @@ def preference(call: EvaluatorCall) -> EvaluatorPart:
     call.require_getter(*_PREFERENCES)
     rules = call.rules
     wanted: Any = rules.get("expected", rules.get("value"))
+    if wanted is None and rules.get("type") != "range":
+        raise ExternalError("it asks for nothing: neither expected nor value")
     if rules.get("type") == "range":
         wanted = {"min": rules["min"], "max": rules["max"]}
     elif isinstance(wanted, list):

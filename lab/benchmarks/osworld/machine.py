@@ -15,6 +15,7 @@ from lab.benchmarks.osworld.base import (
     ExternalError,
     all_of,
     none_of,
+    required,
     somewhere,
     text,
 )
@@ -76,7 +77,7 @@ def exact(call: EvaluatorCall) -> EvaluatorPart:
     if call.result.get("type") not in _COMMANDS:
         return preference(call)
     return EvaluatorPart(
-        "probe", _out(call, text(call.rules.get("expected"))), _command_probe(call)
+        "probe", _out(call, text(required(call.rules, "expected"))), _command_probe(call)
     )
 
 
@@ -97,7 +98,9 @@ def favourites(call: EvaluatorCall) -> EvaluatorPart:
 
 def extension(call: EvaluatorCall) -> EvaluatorPart:
     """Whether a command lists an extension."""
-    has = _out(call, {"contains": str(call.rules.get("expected"))})
+    if call.rules.get("type") not in ("contain", "not_contain"):
+        raise ExternalError(f"an extension by {call.rules.get('type')}")
+    has = _out(call, {"contains": str(required(call.rules, "expected"))})
     when = (
         has if call.rules.get("type") == "contain" else all_of([*ran(call, [has]), *none_of([has])])
     )
