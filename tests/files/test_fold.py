@@ -350,6 +350,64 @@ def test_a_link_in_a_files_place_is_not_that_file() -> None:
         ]
 
 
+LINK, FILE, EMPTY = FileFacts(4, None, 2, link="else"), FileFacts(1, "x", 3), FileFacts(0, "", 4)
+CHANGED: dict[str, tuple[list[FileFacts], list[str]]] = {
+    "a link, then a file": ([LINK, FILE], ["file.created", "file.deleted", "file.created"]),
+    "a file, then a link": ([FILE, LINK], ["file.created", "file.deleted", "file.created"]),
+    "a link, then an empty file": ([LINK, EMPTY], ["file.created", "file.deleted"]),
+    "a link, an empty file, a link": (
+        [LINK, EMPTY, LINK],
+        ["file.created", "file.deleted", "file.created"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("looks", "kinds"), CHANGED.values(), ids=CHANGED)
+def test_a_temporary_name_that_changes_between_link_and_file(
+    looks: list[FileFacts], kinds: list[str]
+) -> None:
+    """What was reported as deleted is not known any more, so that it is not deleted twice."""
+    fold = RootFold()
+    reported: list[str] = []
+    for found in looks:
+        (look,) = fold.notice(Raw("closed", "a~"))
+        assert isinstance(look, Look)
+        done = fold.finish_look("a~", look.ticket, found)
+        reported += [do.kind for do in done if isinstance(do, FileObservation)]
+    assert reported == kinds
+    is_there = kinds[-1] == "file.created"
+    assert ("a~" in fold.known) is is_there
+    gone = [do.kind for do in fold.notice(Raw("gone", "a~")) if isinstance(do, FileObservation)]
+    assert gone == ["file.deleted"] * is_there
+
+
+def test_a_temporary_name_of_an_earlier_attachment_that_becomes_a_link_is_new() -> None:
+    fold = RootFold()
+    fold.present("a~", FILE, told=True)
+    (look,) = fold.notice(Raw("closed", "a~"))
+    assert isinstance(look, Look)
+    done = fold.finish_look("a~", look.ticket, LINK)
+    assert [do.kind for do in done if isinstance(do, FileObservation)] == [
+        "file.deleted",
+        "file.created",
+    ]
+
+
+def test_an_empty_file_in_a_links_place_is_awaited_once_the_link_is_gone() -> None:
+    """The link's end is reported at once; what came in its place may vanish before its content."""
+    fold = RootFold()
+    fold.present("a", LINK)
+    (look,) = fold.notice(Raw("closed", "a"))
+    assert isinstance(look, Look)
+    first, again = fold.finish_look("a", look.ticket, EMPTY)
+    assert isinstance(first, FileObservation)
+    assert (first.kind, "a" in fold.known) == ("file.deleted", False)
+    assert isinstance(again, Look)
+    assert [do.kind for do in fold.notice(Raw("gone", "a")) if isinstance(do, FileObservation)] == [
+        "file.vanished"
+    ]
+
+
 def test_new_content_under_new_permissions_says_both() -> None:
     """An editor that writes anew and gives the new file another mode."""
     fold = RootFold()

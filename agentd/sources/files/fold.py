@@ -184,7 +184,7 @@ class RootFold:
         if before is not None and (before.link is None) != (facts.link is None):
             # A link in a file's place is not that file.
             before = None
-            changes.append(FileObservation("file.deleted", _named(path)))
+            changes.append(self._replace(path, pending))
         if before is None and path in self._temps:
             if self._is_silent(path, facts, self._temps[path]):
                 del self._pending[path]
@@ -192,10 +192,18 @@ class RootFold:
         elif before is None and facts.size == 0:
             look = self._await_content(path, pending)
             if look is not None:
-                return look
+                return changes + look
         del self._pending[path]
         self._know(path, facts)
         return changes + self._report(path, before, facts, pending.via)
+
+    def _replace(self, path: str, pending: _Pending) -> Do:
+        """Report the known entry at ``path`` as deleted, and treat what stands there now as new."""
+        self._unknow(path)
+        pending.new = True
+        if path in self._temps:
+            self._temps[path] = _Temp()
+        return FileObservation("file.deleted", _named(path))
 
     def _report(self, path: str, before: FileFacts | None, facts: FileFacts, via: str) -> list[Do]:
         """Return what is reported of a file whose facts are ``facts`` and were ``before``."""
