@@ -44,7 +44,8 @@ class Watch:
         return [
             (kind, data["path"])
             for kind, data in self.said
-            if kind.startswith(("file.", "folder.")) and kind != "file.present"
+            if kind.startswith(("file.", "folder."))
+            and kind not in ("file.present", "file.unsettled")
         ]
 
     @property
@@ -74,7 +75,11 @@ class Watch:
         """Path → sha256 of every file, as the events one after another tell it."""
         files: dict[str, str] = {}
         for kind, data in self.said:
-            if not kind.startswith("file.") or kind in ("file.mode_changed", "file.vanished"):
+            if not kind.startswith("file.") or kind in (
+                "file.mode_changed",
+                "file.vanished",
+                "file.unsettled",
+            ):
                 continue
             if kind in ("file.deleted", "file.moved"):
                 del files[data["from"] if kind == "file.moved" else data["path"]]

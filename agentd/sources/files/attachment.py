@@ -8,6 +8,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from agentd.sources.files.notify import Note, Watcher
 from agentd.sources.files.pairs import Pairs
 from agentd.sources.files.rounds import Rounds
 from agentd.sources.files.troubles import Troubles
-from agentd.sources.files.walk import Root, scan
+from agentd.sources.files.walk import Root, glances, scan
 
 MAX_NOTES = 100_000
 """How many notifications may wait for the loop; beyond, the disk is read instead of them."""
@@ -163,6 +164,7 @@ class RootAttachment:
         count = 0
         if closing:
             count = await self._looks.finish(until - self._loop.time())
+            is_reviewed &= await self._report_unsettled(until + STEP_S)
         else:
             await self._looks.wait_settled(until - self._loop.time())
         if count or not is_reviewed or self._overflown or (closing and self._late):
@@ -180,6 +182,26 @@ class RootAttachment:
         except TimeoutError:
             return False
         self._overflown = False
+        return True
+
+    async def _report_unsettled(self, until: float) -> bool:
+        """Report the files that somebody holds open under a temporary name; false where they could
+        not be looked at by ``until``."""
+        for label, fold in self._folds.items():
+            paths = fold.open_temporaries()
+            if not paths:
+                continue
+            look = partial(_glance_all, self._roots[label], paths)
+            try:
+                async with asyncio.timeout_at(until):
+                    entries = await self._loop.run_in_executor(self._threads, look)
+            except TimeoutError:
+                return False
+            except OSError as error:
+                self._lose(error)
+                return False
+            for entry in entries:
+                self._do(label, fold.finish_unsettled(entry))
         return True
 
     # -- notifications
@@ -341,6 +363,12 @@ class RootAttachment:
     def _lose(self, why: BaseException) -> None:
         if not self.lost.done():
             self.lost.set_exception(why)
+
+
+def _glance_all(root: Root, paths: list[str]) -> list[Found]:
+    """Return what stands at ``paths``, but for those at which there is nothing, or nobody can
+    tell. Raises `RootGoneError`."""
+    return [entry for _, entry in glances(root, paths) if entry is not None]
 
 
 def _baseline(root: Root) -> tuple[list[tuple[Found, FileFacts | None]], list[str]]:

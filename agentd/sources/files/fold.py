@@ -71,6 +71,8 @@ class _Temp:
     """What is known of it and not reported: what it held when the watching began, or that it is
     empty or a mark."""
     new: bool = True
+    unsettled: Found | None = None
+    """What was reported of it while somebody held it open at the close."""
 
 
 class RootFold:
@@ -223,6 +225,27 @@ class RootFold:
         for path in open_:
             self._temps[path].open = False
         return [self._want(path, "write", "left") for path in open_]
+
+    def open_temporaries(self) -> list[str]:
+        """Return the temporary names that somebody writes, whose content is reported by nothing
+        else."""
+        return [path for path, temp in self._temps.items() if temp.open]
+
+    def finish_unsettled(self, found: Found) -> list[Do]:
+        """Take in how a file with an open temporary name stands at the close.
+
+        It is reported without its content, which is in the making: a guard must not take it for
+        nothing. What is empty, a mark or as it was reported is left out.
+        """
+        path, temp = found.path, self._temps.get(found.path)
+        if temp is None or not temp.open or found.what != "file" or temp.unsettled == found:
+            return []
+        known = self.known.get(path, temp.was)
+        is_known = known is not None and known.stands(found)
+        if is_known or not found.size or mark_beside(path, found.size, self._names_beside(path)):
+            return []
+        temp.unsettled = found
+        return [FileObservation("file.unsettled", _named(path) | {"size": found.size})]
 
     def is_pending(self, path: str) -> bool:
         """Return whether a look at that path is on its way."""

@@ -42,6 +42,13 @@ FILES: dict[str, EventKind] = {
         "A file came and went before anybody could look at it: what it held is not known. No"
         " download's or editor's own scaffolding.",
     ),
+    "file.unsettled": kind(
+        "files",
+        "root path name size",
+        "At the close a program still had this file open under a temporary name, and its content is"
+        " not what was reported of it: a download in progress, an editor's swap file, or what is"
+        " hidden under such a name. What it holds is not known.",
+    ),
     "folder.created": kind("files", "root path name", "A new folder."),
     "folder.moved": kind(
         "files",
