@@ -98,16 +98,16 @@ async def act(request: Request) -> Response:
     who = await viewer(request, ADMIN)
     parts = parts_of(request)
     form = await sent_form(request, 4 * parts.settings.limits.task_bytes)
-    text = form.get("text", [""])[-1].replace("\r\n", "\n")
+    text = form.get("text", "").replace("\r\n", "\n")
     if len(text.encode()) > parts.settings.limits.task_bytes:
         raise InvalidError(
             f"text: {len(text.encode())} bytes, wanted at most {parts.settings.limits.task_bytes}"
         )
-    id, chosen = form.get("task", [""])[-1], form.get("episode", [])[:OFFERED]
+    id, chosen = form.get("task", ""), form.getlist("episode")[:OFFERED]
     found = await drafted(parts, text)
     if found.task is None:
         return await _page(parts, who, id, found, chosen, status=422)
-    if form.get("do", [""])[-1] == "save" and form.get("tried", [""])[-1] == sha256(text.encode()):
+    if form.get("do") == "save" and form.get("tried") == sha256(text.encode()):
         try:
             if parts.settings.tasks_need_tests:
                 await asyncio.to_thread(tested, found.task, found.spec)

@@ -71,8 +71,7 @@ async def label(request: Request) -> Response:
 async def say(request: Request) -> Response:
     """Keep what was said; the next one follows."""
     who = await viewer(request, TRAINER)
-    parts, form = parts_of(request), await sent_form(request, 16 * 1024)
-    said = {name: values[-1] for name, values in form.items()}
+    parts, said = parts_of(request), await sent_form(request, 16 * 1024)
     task = said.get("task", "")
     item = await _item(parts, who, said)
     choice = _choice(item, said.get("choice", ""))

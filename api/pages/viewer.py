@@ -8,9 +8,10 @@ the wire.
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Request, Response
+from starlette.datastructures import QueryParams
 
 from api.auth.store import Principal
 from api.core.errors import ForbiddenError, ProblemError, UnauthorizedError
@@ -46,15 +47,15 @@ def login_path(request: Request) -> str:
     return "/login?next=" + quote(request.url.path + query, safe="")
 
 
-async def sent_form(request: Request, most: int) -> dict[str, list[str]]:
-    """The fields of a form that one of this site's own pages sent, of at most ``most`` bytes.
+async def sent_form(request: Request, most: int) -> QueryParams:
+    """The fields of a form that one of this site's own pages sent, of at most ``most`` bytes. Of a
+    repeated field `get` returns the last value.
 
     Raises `ForbiddenError` for another site's, `TooLargeError`.
     """
     _same_site(request)
-    return parse_qs(
-        (await read_body(request, most)).decode("utf-8", "replace"), keep_blank_values=True
-    )
+    text = (await read_body(request, most)).decode("utf-8", "replace")
+    return QueryParams(text)
 
 
 @router.get("/login")
@@ -67,7 +68,7 @@ async def login(request: Request) -> Response:
 async def log_in(request: Request) -> Response:
     """Take the token; a wrong one is told so beside the field."""
     form = await sent_form(request, MAX_FORM_BYTES)
-    token, following = form.get("token", [""])[0].strip(), _inner(form.get("next", [""])[0])
+    token, following = form.get("token", "").strip(), _inner(form.get("next", ""))
     try:
         allowed(await authenticate(parts_of(request), f"Bearer {token}"), READ)
     except ProblemError as problem:

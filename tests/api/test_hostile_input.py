@@ -1,8 +1,9 @@
 """Whatever stands in a path, a query, a header, a form or a body of any route: no 500, and no
 nonsense is kept.
 
-Every documented route is walked by its own OpenAPI description, every other one by the table here;
-a route in neither fails the test.
+The application's own routes are walked. What a route reads of a query or a form is taken from its
+OpenAPI description, and from what it asks of the query or the form while it is walked: so a page's
+new parameter is walked without being listed anywhere.
 """
 
 from __future__ import annotations
@@ -10,17 +11,22 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 import pytest
+from fastapi import Request, Response
 from sqlalchemy import String, select
+from starlette.datastructures import ImmutableMultiDict
 
 from api.db.base import metadata
+from api.pages.viewer import sent_form
 from tests.api.service import ADMIN, TASK, Service
 from tests.api.walk import Named, Sampler
 from tests.support.hostile_values import IN_ADDRESSES, IN_JSON, IN_YAML
+from tests.support.logs import episode as logged_episode
+from tests.support.logs import went
 
 Name = tuple[str, str]
 """Method and path."""
@@ -29,65 +35,10 @@ STREAMS = frozenset(
 )
 TWICE = ("/nemo/strict/", "/nemo/ng-rollout/")
 """Where the handlers of /nemo are found again: their bodies are read by the same code."""
-PAGES: dict[Name, tuple[str, ...]] = {
-    ("GET", "/"): (),
-    ("GET", "/static/{digest}/{name}"): (),
-    ("GET", "/openapi.json"): (),
-    ("GET", "/episodes"): (
-        "task",
-        "status",
-        "outcome",
-        "label",
-        "finding",
-        "opener",
-        "least",
-        "most",
-        "since",
-        "until",
-        "sort",
-        "after",
-        "after_id",
-    ),
-    ("GET", "/episodes/export"): (
-        "format",
-        "task",
-        "status",
-        "outcome",
-        "label",
-        "finding",
-        "opener",
-        "least",
-        "most",
-        "since",
-        "until",
-    ),
-    ("GET", "/episodes/{episode}"): ("step", "after", "from", "seq", "source", "text", "kind"),
-    ("GET", "/episodes/{episode}/now"): ("step", "after", "from", "seq"),
-    ("GET", "/episodes/{episode}/window"): ("step", "after", "from", "seq"),
-    ("GET", "/episodes/{episode}/detail"): ("step", "seq", "milestone", "event", "after"),
-    ("GET", "/episodes/{episode}/search"): ("text", "source", "after", "kind", "q"),
-    ("GET", "/episodes/{episode}/live"): ("after", "from"),
-    ("GET", "/episodes/{episode}/pictures/{sha256}"): (),
-    ("GET", "/episodes/{episode}/replay"): ("tab", "step"),
-    ("GET", "/episodes/{episode}/visual"): ("tab", "after"),
-    ("GET", "/fleet"): ("after",),
-    ("GET", "/fleet/live"): ("after",),
-    ("GET", "/compare"): ("a", "b", "version", "episode", "task"),
-    ("GET", "/tasks"): ("after",),
-    ("GET", "/tasks/{id:path}"): ("version", "over"),
-    ("GET", "/editor"): ("task", "version"),
-    ("POST", "/editor"): ("text", "task", "version", "episode", "do", "csrf"),
-    ("GET", "/training"): ("by", "task", "label", "version", "since", "until", "over"),
-    ("GET", "/label"): ("task",),
-    ("POST", "/label"): ("task", "first", "second", "step", "item", "choice", "final"),
-    ("GET", "/label/preferences.zip"): (),
-    ("GET", "/audit"): ("verify", "episode"),
-    ("GET", "/audit/report"): ("format", "episode"),
-    ("GET", "/login"): ("next",),
-    ("POST", "/login"): ("token", "next"),
-    ("POST", "/logout"): (),
-}
-"""Routes that OpenAPI does not tell of, with what they read of the query, or of a form."""
+SOCKETS = {("GET", "/openenv/ws")}
+"""tests/api/test_hostile_socket.py walks these."""
+FORM = {"choice": "yes", "step": "0", "text": json.dumps(TASK), "do": "save"}
+"""What a form holds beside the field that is walked, and beside an episode and a task."""
 HEADERS = (
     b"idempotency-key",
     b"last-event-id",
@@ -166,11 +117,41 @@ def routes_of(app: Any) -> set[Name]:
     return {(method, path) for method, path in found if method != "HEAD"}
 
 
-class Walk:
-    """Makes every request to a service with one open and one closed episode."""
+class NamesRead:
+    """The names that the application asked of a query or a form since the last `clear`."""
 
-    def __init__(self, document: dict[str, Any], ids: dict[str, str]) -> None:
-        self._document, self._ids = document, ids
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._names: set[str] = set()
+        for method in ("__getitem__", "__contains__", "getlist"):
+            asked = getattr(ImmutableMultiDict, method)
+            patch.setattr(ImmutableMultiDict, method, self._noting(asked))
+
+    def _noting(self, asked: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        def ask(params: Any, name: Any) -> Any:
+            self._names.add(name)
+            return asked(params, name)
+
+        return ask
+
+    def clear(self) -> None:
+        self._names.clear()
+
+    def each(self, names: Iterable[str] = ()) -> Iterator[str]:
+        """Yield ``names``, and each name that is asked meanwhile, once."""
+        self._names.update(names)
+        done: set[str] = set()
+        while left := sorted(self._names - done):
+            done.add(left[0])
+            yield left[0]
+
+
+class Walk:
+    """Makes every request to a service with an open episode; each is to be sent before the next is
+    asked for."""
+
+    def __init__(self, app: Any, ids: dict[str, str], read: NamesRead) -> None:
+        self._document, self._ids, self._read = app.openapi(), ids, read
+        self._pages = pages_of(app)
 
     def requests(self) -> Iterator[Sent]:
         told = [
@@ -181,10 +162,10 @@ class Walk:
         for method, path, operation in told:
             if method != "DELETE":
                 yield from self._documented(method, path, operation)
-        for (method, path), names in PAGES.items():
-            yield from self._of_addresses(method, path, () if method == "POST" else names)
+        for method, path in self._pages:
+            yield from self._of_addresses(method, path)
             if method == "POST":
-                yield from self._forms(path, names)
+                yield from self._forms(path)
         for method, path, operation in told:
             if method == "DELETE":  # last: of what is gone everything is answered alike
                 yield from self._documented(method, path, operation)
@@ -193,9 +174,11 @@ class Walk:
         return re.sub(r"\{(\w+)(:\w+)?\}", lambda found: self._ids.get(found[1], "0"), path)
 
     def _of_addresses(
-        self, method: str, path: str, names: Iterable[str], body: bytes = b""
+        self, method: str, path: str, names: Iterable[str] = (), body: bytes = b""
     ) -> Iterator[Sent]:
         address = self._address(path)
+        self._read.clear()
+        yield Sent(method, address, "%00=%00&%ff&&=&wait_ms=0", body, what="an odd query")
         for name in re.findall(r"\{(\w+)", path):
             for what, text in IN_ADDRESSES.items():
                 odd = re.sub(
@@ -204,11 +187,10 @@ class Walk:
                     path,
                 )
                 yield Sent(method, odd, "wait_ms=0", body, what=f"{what} as {name}")
-        for name in names:
+        for name in self._read.each(names):
             for what, text in IN_ADDRESSES.items():
                 rest = "" if name == "wait_ms" else "&wait_ms=0"
                 yield Sent(method, address, f"{name}={text}{rest}", body, what=f"{what} as {name}")
-        yield Sent(method, address, "%00=%00&%ff&&=&wait_ms=0", body, what="an odd query")
         for value in HEADER_VALUES:
             headers = tuple((header, value) for header in HEADERS)
             yield Sent(method, address, "wait_ms=0", body, headers, what=f"headers: {value[:20]!r}")
@@ -273,28 +255,16 @@ class Walk:
                     method, path, "", _yaml(member, text), kind, what=f"YAML: {what} as {member}"
                 )
 
-    def _forms(self, path: str, names: Iterable[str]) -> Iterator[Sent]:
+    def _forms(self, path: str) -> Iterator[Sent]:
         kind = ((b"content-type", b"application/x-www-form-urlencoded"),)
-        usual = {
-            "task": TASK["id"],
-            "first": self._ids["episode"],
-            "choice": "yes",
-            "step": "0",
-            "text": "id: a",
-        }
-        for name in names:
+        usual = {**FORM, "task": TASK["id"], "first": self._ids["episode"]}
+        self._read.clear()
+        yield Sent("POST", path, "", urlencode(usual).encode(), kind, what="a form as usual")
+        for name in self._read.each():
+            rest = urlencode({other: usual[other] for other in usual if other != name})
             for what, text in IN_ADDRESSES.items():
-                rest = "&".join(
-                    f"{other}={usual.get(other, '')}" for other in names if other != name
-                )
-                yield Sent(
-                    "POST",
-                    path,
-                    "",
-                    f"{name}={text}&{rest}".encode(),
-                    kind,
-                    what=f"{what} as {name}",
-                )
+                body = f"{name}={text}&{rest}".encode()
+                yield Sent("POST", path, "", body, kind, what=f"{what} as {name}")
         for what, text in IN_YAML.items():
             body = (
                 b"text="
@@ -315,32 +285,63 @@ def _yaml(member: str, text: str) -> bytes:
     )
 
 
-def test_every_route_is_in_a_table(service: Service) -> None:
-    documented = {
-        (method.upper(), path)
-        for path, item in service.app.openapi()["paths"].items()
-        for method in item
-    }
-    sockets = {("GET", "/openenv/ws")}  # tests/api/test_hostile_socket.py
-    known = documented | PAGES.keys() | sockets
-    there = {
-        (method, re.sub(r"\{(\w+):\w+\}", r"{\1}", path)) for method, path in routes_of(service.app)
-    }
-    assert (
-        there - {(method, re.sub(r"\{(\w+):\w+\}", r"{\1}", path)) for method, path in known}
-        == set()
-    )
-    assert set(PAGES) - routes_of(service.app) == set()
+def documented(app: Any) -> set[Name]:
+    """Every operation that OpenAPI tells of."""
+    paths = app.openapi()["paths"].items()
+    return {(method.upper(), path) for path, item in paths for method in item}
+
+
+def pages_of(app: Any) -> list[Name]:
+    """Every other route, but for `SOCKETS`."""
+    known = {plain(name) for name in documented(app) | SOCKETS}
+    return sorted(name for name in routes_of(app) if plain(name) not in known)
+
+
+def plain(name: Name) -> Name:
+    """The name of a route without the convertors of its path."""
+    return name[0], re.sub(r"\{(\w+):\w+\}", r"{\1}", name[1])
+
+
+def test_every_socket_is_walked_elsewhere(service: Service) -> None:
+    assert routes_of(service.app) >= SOCKETS
+
+
+async def test_a_new_parameter_of_a_page_is_walked(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a query and of a form, raw and declared, and one that is read only where another is."""
+
+    async def new_page(request: Request, declared: str = "") -> Response:
+        query = request.query_params
+        return Response(query.get("inner", "") if "outer" in query else "")
+
+    async def new_form(request: Request) -> Response:
+        form = await sent_form(request, 10_000)
+        return Response(",".join(form.getlist("field")))
+
+    service.app.add_api_route("/new", new_page, include_in_schema=False)
+    service.app.add_api_route("/new", new_form, methods=["POST"], include_in_schema=False)
+    walk = Walk(service.app, {"episode": "ep"}, NamesRead(monkeypatch))
+    walked: set[str] = set()
+    for page in (walk._of_addresses("GET", "/new"), walk._forms("/new")):
+        for sent in page:
+            assert (await answered(service, sent, False))[0] < 500
+            walked.add(sent.what)
+    names = ("declared", "outer", "inner", "field")
+    assert {f"{what} as {name}" for what in IN_ADDRESSES for name in names} <= walked
+    assert {("GET", "/new"), ("POST", "/new")} <= {*walk._pages}
 
 
 @pytest.mark.slow_where("sqlite")
-async def test_nothing_that_is_sent_is_a_fault_of_the_service(service: Service) -> None:
-    await service.post("/v1/tasks", TASK)
-    opened = [(await service.post("/v1/episodes", {"task": TASK["id"]})).json() for _ in range(2)]
-    ids = {"episode": opened[0]["episode"], "id": TASK["id"], "step": "0"}
+async def test_nothing_that_is_sent_is_a_fault_of_the_service(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episode, token = await service.open()
+    await service.tell(episode, token, *logged_episode([went("/cart")], close=False))
+    ids = {"episode": episode, "id": TASK["id"], "step": "0"}
     faults: list[str] = []
     number = 0
-    for sent in Walk(service.app.openapi(), ids).requests():
+    for sent in Walk(service.app, ids, NamesRead(monkeypatch)).requests():
         number += 1
         path = re.sub(re.escape(ids["episode"]), "{episode}", sent.path)
         status, said = await answered(service, sent, path in STREAMS)
