@@ -65,7 +65,7 @@ class Request(NamedTuple):
             facts |= {"body": {"text": text, "mime": kind}}
         if self.set_cookies:
             lines = "\n".join(f"{name}={value}; path=/" for name, value in self.set_cookies.items())
-            facts["answer"] = {"headers": {"set-cookie": lines}}
+            facts["response"] = {"headers": {"set-cookie": lines}}
         if self.location is None:
             method, status = facts.pop("method"), facts.pop("status")
             return [finished(method, "", status, **facts)]
