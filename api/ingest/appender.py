@@ -209,9 +209,7 @@ class Log:
                     self._metrics.apart.inc()
                     return ack
         self._metrics.costly.inc()
-        self._costly[episode, sha256(frame)] = why
-        if len(self._costly) > _COSTLY_KEPT:
-            self._costly.popitem(last=False)
+        self._remember_costly(episode, frame, why)
         log.error(
             "A segment is refused: two processes died over it.",
             alarm="costly_segment",
@@ -219,6 +217,11 @@ class Log:
             why=why,
         )
         raise _costly(why)
+
+    def _remember_costly(self, episode: str, frame: bytes, why: str) -> None:
+        self._costly[episode, sha256(frame)] = why
+        if len(self._costly) > _COSTLY_KEPT:
+            self._costly.popitem(last=False)
 
     def _refuse_costly(self, episode: str, frame: bytes) -> None:
         """Raises `CostlySegmentError` for a segment that was refused, without another try."""

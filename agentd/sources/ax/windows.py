@@ -52,7 +52,10 @@ class Windows:
         """Compare a program's windows with its list of them as they are now."""
         bus = message["bus"]
         now = {window["id"]: window for window in message["windows"]}
-        self._listed[bus] = set(now)
+        if now:
+            self._listed[bus] = set(now)
+        else:
+            self._listed.pop(bus, None)  # perhaps it has ended
         for id_ in now:
             self._model.aliases.pop(id_, None)
         for window in list(self._model.windows.values()):

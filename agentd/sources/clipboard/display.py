@@ -27,6 +27,10 @@ _PIECE = 1 << 16
 """How much of a property is asked for at once, in units of four bytes."""
 
 
+MAX_NAMES = 1_024
+"""Names of atoms that are remembered: a handful of forms of text ever come."""
+
+
 class Owned(NamedTuple):
     """A selection's new owner (0: none any more), or what its owner holds newly."""
 
@@ -147,6 +151,8 @@ class ClipboardDisplay:
     def atom_name(self, atom: int) -> str:
         """Return the name of an atom; "" for a number that is none."""
         if atom not in self._names:
+            if len(self._names) >= MAX_NAMES:
+                self._names.clear()  # a program may name a new one with each copy
             with self._losing():
                 try:
                     reply = self._core.GetAtomName(atom).reply()
