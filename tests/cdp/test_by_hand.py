@@ -95,7 +95,7 @@ async def test_real_keys_and_a_real_pointer_are_told_and_trusted(site: Site) -> 
             await hand.click(28, 185)
             await watch.one("field.filled", checked=True, trusted=True)
             await hand.click(60, 232)
-            await watch.one("element.toggled", on=True, trusted=True)
+            await watch.one("element.toggled", open=True, trusted=True)
             await hand.click(400, 300, times=2)
             await watch.one("element.double_clicked", trusted=True)
             await hand.move(340, 30)

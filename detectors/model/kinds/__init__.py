@@ -1,9 +1,9 @@
 """Every kind of event that can stand in a log: its source, its fields, what it says.
 
-`noun.participle`, as in ``page.navigated``. A field marked ``?`` may be missing. ``baseline: true``
-on any event means: this was so already when the source attached; nobody did it now, so it earns
-nothing. Common fields of the browser's kinds: ``tab`` (CDP target id of the tab), ``frame`` (CDP
-frame id).
+`noun.participle`, as in ``page.navigated``. A kind is declared by the `TypedDict` of its data.
+``baseline: true`` on any event means: this was so already when the source attached; nobody did it
+now, so it earns nothing. Common fields of the browser's kinds: ``tab`` (CDP target id of the tab),
+``frame`` (CDP frame id).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from detectors.model.kinds.browser import BROWSER
-from detectors.model.kinds.desktop import DESKTOP, MACHINE
+from detectors.model.kinds.desktop import CLIPBOARD, DESKTOP, PROCESSES, SCREEN
 from detectors.model.kinds.files import FILES, READER
 from detectors.model.kinds.harness import JOURNAL, PROBES, STEPS
 from detectors.model.kinds.kind import EventKind
@@ -20,9 +20,21 @@ from detectors.model.kinds.looks import LOOKS
 from detectors.model.kinds.network import NETWORK
 from detectors.model.kinds.page import PAGE
 
-KINDS: dict[str, EventKind] = (
-    JOURNAL | STEPS | BROWSER | NETWORK | PAGE | FILES | DESKTOP | MACHINE | PROBES | READER | LOOKS
-)
+KINDS: dict[str, EventKind] = {
+    **JOURNAL,
+    **STEPS,
+    **BROWSER,
+    **NETWORK,
+    **PAGE,
+    **FILES,
+    **DESKTOP,
+    **PROCESSES,
+    **CLIPBOARD,
+    **SCREEN,
+    **PROBES,
+    **READER,
+    **LOOKS,
+}
 
 SOURCES: tuple[str, ...] = tuple(dict.fromkeys(kind.source for kind in KINDS.values()))
 """Every source by name; a gap in a source blinds exactly the rules that hear one of its kinds."""

@@ -2,60 +2,181 @@
 
 from __future__ import annotations
 
-from detectors.model.kinds.kind import EventKind, kind
+from typing import Literal, NotRequired, TypedDict
 
-BROWSER: dict[str, EventKind] = {
-    "tab.opened": kind("cdp", "tab url opener? baseline?", "A tab or popup exists."),
-    "tab.activated": kind("cdp", "tab baseline?", "The tab is the one in front now."),
-    "tab.closed": kind("cdp", "tab", "A tab is gone."),
-    "tab.crashed": kind("cdp", "tab", "A tab's renderer crashed."),
-    "page.navigated": kind(
-        "cdp",
-        "tab frame main url same_document navigation_type? status? loader? backfilled? baseline?",
-        "A frame committed a URL. `same_document`: pushState, replaceState or a hash."
-        " `navigation_type`: back, forward, reload, where that is known. `status`: 400 or above,"
-        " where the server answered the document with an error. `backfilled`: seen on attaching to"
-        " a tab that opened a moment earlier, not when it happened.",
-    ),
-    "page.parsed": kind(
-        "cdp", "tab frame main url", "The frame's DOMContentLoaded fired.", asked=True
-    ),
-    "page.loaded": kind("cdp", "tab frame main url baseline?", "The frame's load event fired."),
-    "page.network_idle": kind(
-        "cdp", "tab frame main url", "The frame's network has been idle for 500 ms.", asked=True
-    ),
-    "page.failed": kind(
-        "cdp", "tab frame main url error", "The frame could not load; an error page stands there."
-    ),
-    "page.title_changed": kind("cdp", "tab title url baseline?", "The tab's title is now this."),
-    "frame.detached": kind("cdp", "tab frame", "A frame is gone."),
-    "dialog.opened": kind(
-        "cdp", "tab type message url", "alert, confirm, prompt or beforeunload is shown."
-    ),
-    "dialog.closed": kind("cdp", "tab type message accepted input", "Somebody answered it."),
-    "permission.changed": kind(
-        "cdp",
-        "tab frame name state",
-        "A permission (geolocation, notifications, ...) is now granted or denied.",
-    ),
-    "auth.challenged": kind(
-        "cdp",
-        "tab? frame? request url scheme realm?",
-        "The server asked for a user and a password (HTTP 401 or 407) and got none, or wrong ones."
-        " While the browser's login prompt stands, and where the agent gives the password over"
-        " DevTools, nobody is told of a challenge.",
-    ),
-    "download.began": kind("cdp", "tab frame url name download", "The browser starts a download."),
-    "download.progressed": kind(
-        "cdp",
-        "download received total?",
-        "Bytes so far, at every twentieth of them all.",
-        asked=True,
-    ),
-    "download.finished": kind(
-        "cdp", "tab url name download size", "The browser has the whole file."
-    ),
-    "download.canceled": kind(
-        "cdp", "tab url name download", "The download was cancelled or failed."
-    ),
-}
+from detectors.model.kinds.kind import KindTable
+
+BROWSER = KindTable("cdp")
+
+
+class InTab(TypedDict):
+    """`tab`: CDP's target id."""
+
+    tab: str
+
+
+class InFrame(InTab):
+    """`frame`: CDP's frame id."""
+
+    frame: str
+
+
+class OfDocument(InFrame):
+    """A frame's document; `main`: of the tab's top frame."""
+
+    main: bool
+    url: str
+
+
+@BROWSER.kind("tab.opened")
+class TabOpened(InTab):
+    """A tab or popup exists."""
+
+    url: str
+    opener: NotRequired[str]
+    baseline: NotRequired[bool]
+
+
+@BROWSER.kind("tab.activated")
+class TabActivated(InTab):
+    """The tab is the one in front now."""
+
+    baseline: NotRequired[bool]
+
+
+@BROWSER.kind("tab.closed")
+class TabClosed(InTab):
+    """A tab is gone."""
+
+
+@BROWSER.kind("tab.crashed")
+class TabCrashed(InTab):
+    """A tab's renderer crashed."""
+
+
+@BROWSER.kind("page.navigated")
+class PageNavigated(OfDocument):
+    """A frame committed a URL. `same_document`: pushState, replaceState or a hash.
+    `navigation_type`: back, forward, reload, where that is known. `status`: 400 or above, where the
+    server answered the document with an error. `backfilled`: seen on attaching to a tab that opened
+    a moment earlier, not when it happened."""
+
+    same_document: bool
+    navigation_type: NotRequired[Literal["back", "forward", "reload"]]
+    status: NotRequired[int]
+    loader: NotRequired[str]
+    backfilled: NotRequired[bool]
+    baseline: NotRequired[bool]
+
+
+@BROWSER.kind("page.parsed", asked=True)
+class PageParsed(OfDocument):
+    """The frame's DOMContentLoaded fired."""
+
+
+@BROWSER.kind("page.loaded")
+class PageLoaded(OfDocument):
+    """The frame's load event fired."""
+
+    baseline: NotRequired[bool]
+
+
+@BROWSER.kind("page.network_idle", asked=True)
+class PageNetworkIdle(OfDocument):
+    """The frame's network has been idle for 500 ms."""
+
+
+@BROWSER.kind("page.failed")
+class PageFailed(OfDocument):
+    """The frame could not load; an error page stands there."""
+
+    error: str
+
+
+@BROWSER.kind("page.title_changed")
+class PageTitleChanged(InTab):
+    """The tab's title is now this."""
+
+    title: str
+    url: str
+    baseline: NotRequired[bool]
+
+
+@BROWSER.kind("frame.detached")
+class FrameDetached(InFrame):
+    """A frame is gone."""
+
+
+@BROWSER.kind("dialog.opened")
+class DialogOpened(InTab):
+    """alert, confirm, prompt or beforeunload is shown."""
+
+    type: str
+    message: str
+    url: str
+
+
+@BROWSER.kind("dialog.closed")
+class ClosedDialog(InTab):
+    """Somebody answered it."""
+
+    type: str
+    message: str
+    accepted: bool
+    input: str
+
+
+@BROWSER.kind("permission.changed")
+class PermissionChanged(InFrame):
+    """A permission (geolocation, notifications, ...) is now granted or denied."""
+
+    name: str
+    state: str
+
+
+@BROWSER.kind("auth.challenged")
+class AuthChallenged(TypedDict):
+    """The server asked for a user and a password (HTTP 401 or 407) and got none, or wrong ones.
+    While the browser's login prompt stands, and where the agent gives the password over DevTools,
+    nobody is told of a challenge."""
+
+    tab: NotRequired[str]
+    frame: NotRequired[str]
+    request: str
+    url: str
+    scheme: str
+    realm: NotRequired[str]
+
+
+class OfDownload(TypedDict):
+    """`download`: the browser's own id of it; `name`: as the browser suggests it."""
+
+    url: str
+    name: str
+    download: str
+
+
+@BROWSER.kind("download.began")
+class DownloadBegan(InFrame, OfDownload):
+    """The browser starts a download."""
+
+
+@BROWSER.kind("download.progressed", asked=True)
+class DownloadProgressed(TypedDict):
+    """Bytes so far, at every twentieth of them all."""
+
+    download: str
+    received: int
+    total: NotRequired[int]
+
+
+@BROWSER.kind("download.finished")
+class DownloadFinished(InTab, OfDownload):
+    """The browser has the whole file."""
+
+    size: int
+
+
+@BROWSER.kind("download.canceled")
+class DownloadCanceled(InTab, OfDownload):
+    """The download was cancelled or failed."""

@@ -1,97 +1,241 @@
 """Kinds of the desktop: windows, widgets, notifications (AT-SPI), processes, the clipboard, the
-screen.
-
-A *widget* is ``{role, name, app, path, id?, text?, value?, states?}``: AT-SPI's role name and
-accessible name, the application's name, the child indices from the application down.
-"""
+screen."""
 
 from __future__ import annotations
 
-from detectors.model.kinds.kind import EventKind, kind
+from typing import Literal, NotRequired, TypedDict
 
-DESKTOP: dict[str, EventKind] = {
-    "app.appeared": kind(
-        "ax", "app toolkit? pid? baseline?", "An application is on the accessibility bus."
-    ),
-    "app.vanished": kind("ax", "app", "It is there no more."),
-    "window.opened": kind(
-        "ax",
-        "app window role title modal? baseline?",
-        "A window or dialog is there. `window`: its id on the bus, its own as long as its program"
-        " runs.",
-    ),
-    "window.activated": kind(
-        "ax", "app window role title baseline?", "The window has the keyboard now."
-    ),
-    "window.title_changed": kind(
-        "ax", "app window role title baseline?", "The window's title is now this."
-    ),
-    "window.closed": kind("ax", "app window role title", "The window is gone."),
-    "widget.focused": kind("ax", "app window widget", "The widget has the focus now."),
-    "widget.activated": kind(
-        "ax",
-        "app window widget by",
-        "A button or a menu item was activated. `by`: toolkit, where it tells that itself; else key"
-        " or pointer: it was pressed while it had the focus, or under the pointer"
-        " (docs/desktop.md).",
-    ),
-    "widget.state_changed": kind(
-        "ax",
-        "app window widget state on initial? baseline?",
-        "checked, selected, expanded, sensitive, pressed is now so (`on`) or not. `initial`: it was"
-        " so when the widget's window was first looked at, just after that opened.",
-    ),
-    "widget.text_changed": kind(
-        "ax",
-        "app window widget text cut? initial? baseline?",
-        "The text in the widget, once it rested: whole, at most 10,000 characters; of a password"
-        " `***`. `initial`: it stood there when the widget's window was first looked at, just after"
-        " that opened.",
-    ),
-    "widget.text_inserted": kind(
-        "ax", "app window widget text offset", "As the toolkit tells it.", asked=True
-    ),
-    "widget.text_deleted": kind(
-        "ax", "app window widget text offset", "As the toolkit tells it.", asked=True
-    ),
-    "widget.value_changed": kind(
-        "ax",
-        "app window widget value initial? baseline?",
-        "A slider, a spin button, a progress bar; once it rested.",
-    ),
-    "widget.added": kind("ax", "app window widget", "A widget was added.", asked=True),
-    "widget.removed": kind("ax", "app window widget", "A widget was removed.", asked=True),
-    "notification.shown": kind(
-        "ax", "app title body?", "A desktop notification, taken by the notification service."
-    ),
-}
+from detectors.model.kinds.kind import KindTable
 
-MACHINE: dict[str, EventKind] = {
-    "process.started": kind(
-        "processes",
-        "pid parent? name? arguments? program? user? cut? baseline?",
-        "A program runs in the process `pid` (the same pid again: it became another program)."
-        " `arguments` come after the program's own name, secrets in them masked. What is missing"
-        " could not be read: a process that ended at once has no name, one of another user may have"
-        " no arguments.",
-    ),
-    "process.ended": kind("processes", "pid name?", "It runs no more."),
-    "clipboard.changed": kind(
-        "clipboard",
-        "selection text? sha256? length? cut? app? pid? types? unread_reason? baseline?",
-        "`selection` (clipboard or primary) holds something new; `length` in characters, 0: it"
-        " holds nothing any more. `app`: window class, else program, of its owner; `types`: the"
-        " forms that it is offered in. `text`: at most 10,000 characters, secrets masked; `sha256`"
-        " of the whole text in UTF-8, not where something was masked. `unread_reason`: why there"
-        " is no text: secret, timeout, refused, large, superseded, unasked, or no text at all.",
-    ),
-    "screen.captured": kind(
-        "screen",
-        "step? sha256 width height phash changed? tab? backend format bytes delay_ms? kept?"
-        " baseline?",
-        "The screen after the step's seal, kept as `<sha256>.<format>` beside the journal."
-        " `backend`: x11 or cdp; `delay_ms`: taken so long after the seal; `phash`: 64-bit"
-        " perceptual hash, in hex; `changed`: share of cells that differ from the picture before;"
-        " `kept` false: the disk's cap is reached.",
-    ),
-}
+DESKTOP = KindTable("ax")
+PROCESSES = KindTable("processes")
+CLIPBOARD = KindTable("clipboard")
+SCREEN = KindTable("screen")
+
+
+class Widget(TypedDict):
+    """AT-SPI's role name and accessible name, the application's name, the child indices from the
+    application down."""
+
+    role: str
+    name: str
+    app: str
+    path: list[int]
+    id: NotRequired[str]
+    text: NotRequired[str]
+    value: NotRequired[float]
+    states: NotRequired[list[str]]
+
+
+class OfApp(TypedDict):
+    """`app`: the application's accessible name."""
+
+    app: str
+
+
+@DESKTOP.kind("app.appeared")
+class AppAppeared(OfApp):
+    """An application is on the accessibility bus."""
+
+    toolkit: NotRequired[str]
+    pid: NotRequired[int]
+    baseline: NotRequired[bool]
+
+
+@DESKTOP.kind("app.vanished")
+class AppVanished(OfApp):
+    """It is there no more."""
+
+
+class OfWindow(OfApp):
+    """`window`: its id on the bus, its own as long as its program runs."""
+
+    window: str
+
+
+class TitledWindow(OfWindow):
+    """A window by its role and title."""
+
+    role: str
+    title: str
+
+
+@DESKTOP.kind("window.opened")
+class WindowOpened(TitledWindow):
+    """A window or dialog is there. `window`: its id on the bus, its own as long as its program
+    runs."""
+
+    modal: NotRequired[bool]
+    baseline: NotRequired[bool]
+
+
+@DESKTOP.kind("window.activated")
+class WindowActivated(TitledWindow):
+    """The window has the keyboard now."""
+
+    baseline: NotRequired[bool]
+
+
+@DESKTOP.kind("window.title_changed")
+class WindowTitleChanged(TitledWindow):
+    """The window's title is now this."""
+
+    baseline: NotRequired[bool]
+
+
+@DESKTOP.kind("window.closed")
+class WindowClosed(TitledWindow):
+    """The window is gone."""
+
+
+class OfWidget(OfWindow):
+    """What happened to one widget."""
+
+    widget: Widget
+
+
+class StateOfWidget(OfWidget):
+    """`initial`: it was so when the widget's window was first looked at."""
+
+    initial: NotRequired[bool]
+    baseline: NotRequired[bool]
+
+
+@DESKTOP.kind("widget.focused")
+class WidgetFocused(OfWidget):
+    """The widget has the focus now."""
+
+
+@DESKTOP.kind("widget.activated")
+class WidgetActivated(OfWidget):
+    """A button or a menu item was activated. `by`: toolkit, where it tells that itself; else key or
+    pointer: it was pressed while it had the focus, or under the pointer (docs/desktop.md)."""
+
+    by: str
+
+
+@DESKTOP.kind("widget.state_changed")
+class WidgetStateChanged(StateOfWidget):
+    """checked, selected, expanded, sensitive, pressed is now so (`on`) or not. `initial`: it was so
+    when the widget's window was first looked at, just after that opened."""
+
+    state: str
+    on: bool
+
+
+@DESKTOP.kind("widget.text_changed")
+class WidgetTextChanged(StateOfWidget):
+    """The text in the widget, once it rested: whole, at most 10,000 characters; of a password
+    `***`. `initial`: it stood there when the widget's window was first looked at, just after that
+    opened."""
+
+    text: str
+    cut: NotRequired[bool]
+
+
+class EditOfText(OfWidget):
+    """`offset`: in characters from the text's beginning."""
+
+    text: str
+    offset: int
+
+
+@DESKTOP.kind("widget.text_inserted", asked=True)
+class WidgetTextInserted(EditOfText):
+    """As the toolkit tells it."""
+
+
+@DESKTOP.kind("widget.text_deleted", asked=True)
+class WidgetTextDeleted(EditOfText):
+    """As the toolkit tells it."""
+
+
+@DESKTOP.kind("widget.value_changed")
+class WidgetValueChanged(StateOfWidget):
+    """A slider, a spin button, a progress bar; once it rested."""
+
+    value: float
+
+
+@DESKTOP.kind("widget.added", asked=True)
+class WidgetAdded(OfWidget):
+    """A widget was added."""
+
+
+@DESKTOP.kind("widget.removed", asked=True)
+class WidgetRemoved(OfWidget):
+    """A widget was removed."""
+
+
+@DESKTOP.kind("notification.shown")
+class NotificationShown(OfApp):
+    """A desktop notification, taken by the notification service."""
+
+    title: str
+    body: NotRequired[str]
+
+
+@PROCESSES.kind("process.started")
+class ProcessStarted(TypedDict):
+    """A program runs in the process `pid` (the same pid again: it became another program).
+    `arguments` come after the program's own name, secrets in them masked. What is missing could not
+    be read: a process that ended at once has no name, one of another user may have no arguments."""
+
+    pid: int
+    parent: NotRequired[int]
+    name: NotRequired[str]
+    arguments: NotRequired[list[str]]
+    program: NotRequired[str]
+    user: NotRequired[str]
+    cut: NotRequired[bool]
+    baseline: NotRequired[bool]
+
+
+@PROCESSES.kind("process.ended")
+class ProcessEnded(TypedDict):
+    """It runs no more."""
+
+    pid: int
+    name: NotRequired[str]
+
+
+@CLIPBOARD.kind("clipboard.changed")
+class ClipboardChanged(TypedDict):
+    """`selection` (clipboard or primary) holds something new; `length` in characters, 0: it holds
+    nothing any more. `app`: window class, else program, of its owner; `types`: the forms that it is
+    offered in. `text`: at most 10,000 characters, secrets masked; `sha256` of the whole text in
+    UTF-8, not where something was masked. `unread_reason`: why there is no text: secret, timeout,
+    refused, large, superseded, unasked, or no text at all."""
+
+    selection: str
+    text: NotRequired[str]
+    sha256: NotRequired[str]
+    length: NotRequired[int]
+    cut: NotRequired[bool]
+    app: NotRequired[str]
+    pid: NotRequired[int]
+    types: NotRequired[list[str]]
+    unread_reason: NotRequired[str]
+    baseline: NotRequired[bool]
+
+
+@SCREEN.kind("screen.captured")
+class ScreenCaptured(TypedDict):
+    """The screen after the step's seal, kept as `<sha256>.<format>` beside the journal. `backend`:
+    x11 or cdp; `delay_ms`: taken so long after the seal; `phash`: 64-bit perceptual hash, in hex;
+    `changed`: share of cells that differ from the picture before; `kept` false: the disk's cap is
+    reached."""
+
+    step: NotRequired[int]
+    sha256: str
+    width: int
+    height: int
+    phash: str
+    changed: NotRequired[float]
+    tab: NotRequired[str]
+    backend: Literal["x11", "cdp"]
+    format: str
+    bytes: int
+    delay_ms: NotRequired[int]
+    kept: NotRequired[bool]
+    baseline: NotRequired[bool]

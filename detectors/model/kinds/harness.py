@@ -3,70 +3,177 @@ steps."""
 
 from __future__ import annotations
 
-from detectors.model.kinds.kind import EventKind, kind
+from typing import Literal, NotRequired, TypedDict
 
-JOURNAL: dict[str, EventKind] = {
-    "episode.opened": kind(
-        "journal",
-        "task digest converted?",
-        "The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes,"
-        " declared_complete?}, where the recording was made of another program's file.",
-    ),
-    "episode.closed": kind(
-        "journal",
-        "reason truncated?",
-        "Nothing follows; end-of-episode milestones are decided. `truncated`: the harness cut it"
-        " off, as at a limit of steps, so that its last state is no end of the task.",
-    ),
-    "gap.began": kind(
-        "journal",
-        "source part? reason",
-        "From here on the named source sees nothing; with `part` only of this part: a kind such as"
-        " `page.title_changed`, a noun such as `request` (cdp), an application (ax), a probe, a"
-        " path that is read (reader), the `text` copied (clipboard).",
-    ),
-    "gap.ended": kind(
-        "journal", "source part?", "The named source sees again, its baseline reported."
-    ),
-    "alarm.raised": kind(
-        "journal",
-        "source part? reason",
-        "A source works worse than it should; a person should look. Blinds nothing.",
-    ),
-    "alarm.ended": kind("journal", "source part?", "What raised the alarm is over."),
-    "events.dropped": kind(
-        "journal",
-        "source count? reason",
-        "Observations were lost, and this says how many; without `count` nobody knows.",
-    ),
-    "reward.estimated": kind(
-        "journal",
-        "step reward digest",
-        "What the daemon itself computed of a step: a hint that pays nothing.",
-    ),
-}
+from detectors.model.kinds.kind import KindTable
+from detectors.model.types import Json
 
-STEPS: dict[str, EventKind] = {
-    "step.began": kind("steps", "step action? command?", "The harness begins step number `step`."),
-    "step.ended": kind("steps", "step command?", "The harness is done with the step's action."),
-    "step.sealed": kind(
-        "steps", "step reason", "All of the step's effects are in (`quiet`, `settle_ms` passed)."
-    ),
-    "agent.answered": kind("steps", "text command?", "The agent gave a final answer."),
-    "agent.tool_called": kind("steps", "call tool arguments command?", "The agent called a tool."),
-    "agent.tool_returned": kind("steps", "call ok result? error? command?", "The tool came back."),
-}
+JOURNAL = KindTable("journal")
+STEPS = KindTable("steps")
+PROBES = KindTable("probe")
 
-PROBES: dict[str, EventKind] = {
-    "probe.answered": kind(
-        "probe",
-        "probe when step? value ms cut? baseline?",
-        "A fact that the task asked for, read by the daemon: `when` is start, step or close;"
-        " `value` any JSON, with `cut` not all of it. The one of the start is the baseline.",
-    ),
-    "probe.failed": kind(
-        "probe",
-        "probe when step? reason ms",
-        "The fact could not be read; what leans on it is not known.",
-    ),
-}
+Moment = Literal["start", "step", "close"]
+"""When something was asked: at the episode's start, after a step, at its close."""
+
+
+class ConvertedFrom(TypedDict):
+    """What a recording was made of. ``declared_complete``: parts of which somebody said that the
+    file hides nothing."""
+
+    format: str
+    version: NotRequired[str]
+    sha256: str
+    bytes: int
+    declared_complete: NotRequired[list[str]]
+
+
+@JOURNAL.kind("episode.opened")
+class EpisodeOpened(TypedDict):
+    """The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes,
+    declared_complete?}, where the recording was made of another program's file."""
+
+    task: str
+    digest: str
+    converted: NotRequired[ConvertedFrom]
+
+
+@JOURNAL.kind("episode.closed")
+class EpisodeClosed(TypedDict):
+    """Nothing follows; end-of-episode milestones are decided. `truncated`: the harness cut it off,
+    as at a limit of steps, so that its last state is no end of the task."""
+
+    reason: str
+    truncated: NotRequired[bool]
+
+
+class PartOfSource(TypedDict):
+    """What a gap or an alarm is about."""
+
+    source: str
+    part: NotRequired[str]
+
+
+@JOURNAL.kind("gap.began")
+class GapBegan(PartOfSource):
+    """From here on the named source sees nothing; with `part` only of this part: a kind such as
+    `page.title_changed`, a noun such as `request` (cdp), an application (ax), a probe, a path that
+    is read (reader), the `text` copied (clipboard)."""
+
+    reason: str
+
+
+@JOURNAL.kind("gap.ended")
+class GapEnded(PartOfSource):
+    """The named source sees again, its baseline reported."""
+
+
+@JOURNAL.kind("alarm.raised")
+class AlarmRaised(PartOfSource):
+    """A source works worse than it should; a person should look. Blinds nothing."""
+
+    reason: str
+
+
+@JOURNAL.kind("alarm.ended")
+class AlarmEnded(PartOfSource):
+    """What raised the alarm is over."""
+
+
+@JOURNAL.kind("events.dropped")
+class EventsDropped(TypedDict):
+    """Observations were lost, and this says how many; without `count` nobody knows."""
+
+    source: str
+    count: NotRequired[int]
+    reason: str
+
+
+@JOURNAL.kind("reward.estimated")
+class RewardEstimated(TypedDict):
+    """What the daemon itself computed of a step: a hint that pays nothing."""
+
+    step: int
+    reward: float | None
+    digest: str
+
+
+class Commanded(TypedDict):
+    """What a harness may have told over the wire: `command` is the command's number."""
+
+    command: NotRequired[int]
+
+
+@STEPS.kind("step.began")
+class StepBegan(Commanded):
+    """The harness begins step number `step`."""
+
+    step: int
+    action: NotRequired[Json]
+
+
+@STEPS.kind("step.ended")
+class StepEnded(Commanded):
+    """The harness is done with the step's action."""
+
+    step: int
+
+
+@STEPS.kind("step.sealed")
+class StepSealed(TypedDict):
+    """All of the step's effects are in (`quiet`, `settle_ms` passed)."""
+
+    step: int
+    reason: str
+
+
+@STEPS.kind("agent.answered")
+class AgentAnswered(Commanded):
+    """The agent gave a final answer."""
+
+    text: str
+
+
+@STEPS.kind("agent.tool_called")
+class AgentToolCalled(Commanded):
+    """The agent called a tool."""
+
+    call: str
+    tool: str
+    arguments: Json
+
+
+@STEPS.kind("agent.tool_returned")
+class AgentToolReturned(Commanded):
+    """The tool came back."""
+
+    call: str
+    ok: bool
+    result: NotRequired[Json]
+    error: NotRequired[Json]
+
+
+class ProbeMoment(TypedDict):
+    """Which probe, and when it was asked."""
+
+    probe: str
+    when: Moment
+    step: NotRequired[int]
+
+
+@PROBES.kind("probe.answered")
+class ProbeAnswered(ProbeMoment):
+    """A fact that the task asked for, read by the daemon: `when` is start, step or close; `value`
+    any JSON, with `cut` not all of it. The one of the start is the baseline."""
+
+    value: Json
+    ms: int
+    cut: NotRequired[bool]
+    baseline: NotRequired[bool]
+
+
+@PROBES.kind("probe.failed")
+class ProbeFailed(ProbeMoment):
+    """The fact could not be read; what leans on it is not known."""
+
+    reason: str
+    ms: int

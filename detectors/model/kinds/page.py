@@ -1,132 +1,253 @@
-"""Kinds of what a person does on a page and sees there.
-
-An *element* is ``{role, name, tag, id?, attr_name?, type?, text?, path?}``: ARIA role, accessible
-name, tag, id, HTML name, input type, own visible text (at most 200 characters); ``path``, for one
-that has none of these names, and for a part of a drawing without an id: where it stands, as in
-``#toolbar>div:2>svg:1``, the numbers counting siblings of the same tag.
-"""
+"""Kinds of what a person does on a page and sees there."""
 
 from __future__ import annotations
 
-from detectors.model.kinds.kind import EventKind, kind
+from typing import Literal, NotRequired, TypedDict
 
-PAGE: dict[str, EventKind] = {
-    "element.clicked": kind(
-        "cdp",
-        "tab frame element trusted around? class? color?",
-        "A click. `trusted` is false when page script made it. Where a rule asks for `around`, or"
-        " page text is reported: `around`, the text of what the element stands in (a row, a card, a"
-        " message; at most 200 characters, empty where nothing says more), and of a nameless one"
-        " its `class` and its `color`, as in #ff0000.",
-    ),
-    "element.double_clicked": kind(
-        "cdp",
-        "tab frame element trusted around? class? color?",
-        "A double click; its clicks are reported too.",
-    ),
-    "element.right_clicked": kind(
-        "cdp", "tab frame element trusted around? class? color?", "A context menu was asked for."
-    ),
-    "element.pressed": kind(
-        "cdp",
-        "tab frame element at moved? trusted around? class? color?",
-        "The pointer was pressed on the element and let go, and no click followed: what was pressed"
-        " was replaced meanwhile, is disabled, or was left. `at`: where in it, [x, y] in CSS"
-        " pixels; `moved`: how far it was let go.",
-    ),
-    "element.focused": kind(
-        "cdp", "tab frame element trusted", "The element has the focus now.", asked=True
-    ),
-    "element.hovered": kind(
-        "cdp",
-        "tab frame element trusted",
-        "The pointer rests on the element for 100 ms.",
-        asked=True,
-    ),
-    "element.toggled": kind(
-        "cdp",
-        "tab frame element open trusted",
-        "A details, dialog or popover opened (`open`) or closed.",
-    ),
-    "element.dropped": kind(
-        "cdp",
-        "tab frame element? target? trusted by? target_ancestors? index? moved? files? text?",
-        "`element` was dragged and dropped onto `target`; `target_ancestors`: ids of what that"
-        " stands in, nearest first; `files`: names that came from outside; `text`: what was"
-        " carried; `index`: its new place among its siblings, from 0. `by` is pointer where the"
-        " page makes drags itself: the element followed the pointer, `moved` [x, y] CSS pixels, or"
-        " changed its place; whether the page took it is not known.",
-    ),
-    "element.appeared": kind(
-        "cdp",
-        "tab frame element baseline?",
-        "An element with a role came to be visible.",
-        asked=True,
-    ),
-    "element.disappeared": kind("cdp", "tab frame element", "It is visible no more.", asked=True),
-    "element.unobservable": kind(
-        "cdp",
-        "tab frame element reason",
-        "What is in it can't be seen from outside: a canvas, a closed shadow root, a plug-in. Told"
-        " once each.",
-    ),
-    "attribute.changed": kind(
-        "cdp",
-        "tab frame element attribute value before",
-        "An attribute that a rule names changed; never one by which "
-        "harnesses mark elements (`bid`, `browsergym_*`, `data-testid`, ...).",
-        asked=True,
-    ),
-    "field.filled": kind(
-        "cdp",
-        "tab frame element field value cut? has_value? checked? files? form? commit? trusted?"
-        " hidden? baseline?",
-        "A field's value is now this: `value` text (null: a secret, kept back, then `has_value`"
-        " says whether there is one; list: a multiple select; `cut`: it goes on), `checked` for"
-        " boxes and radios; `files`: the chosen files' [name, size]; `field`: a key stable within"
-        " the frame; `commit`: on change. `trusted` is false where script set it. `hidden`: nobody"
-        " could see this text field when it was filled: transparent, smaller than 2 pixels,"
-        " clipped away, or where the page can't be scrolled to.",
-    ),
-    "field.removed": kind(
-        "cdp",
-        "tab frame element field",
-        "A field that was reported stands in the page no more, and no other in its place. One that"
-        " is drawn anew is told as field.filled, under the same `field`.",
-    ),
-    "field.typed": kind(
-        "cdp",
-        "tab frame element field text trusted",
-        "Keys put this text into the field (null: a secret); runs are folded.",
-        asked=True,
-    ),
-    "form.submitted": kind(
-        "cdp",
-        "tab frame form fields trusted",
-        "A form was submitted. `form`: {id?, attr_name?, name?, action, method}; `fields`: [[name,"
-        " value], ...]. `trusted` is carried from the click or key that caused it.",
-    ),
-    "page.scrolled": kind(
-        "cdp",
-        "tab frame element? x y",
-        "Scrolling came to rest here, in CSS pixels; without `element` the document.",
-        asked=True,
-    ),
-    "text.appeared": kind(
-        "cdp", "tab frame text baseline?", "Visible text that was not there.", asked=True
-    ),
-    "text.disappeared": kind(
-        "cdp", "tab frame text", "Text that was visible is not any more.", asked=True
-    ),
-    "text.selected": kind(
-        "cdp", "tab frame text element?", "This text is selected now.", asked=True
-    ),
-    "text.copied": kind(
-        "cdp",
-        "tab frame text element? trusted removed?",
-        "Text was copied (null: a secret); `removed`: and taken away.",
-    ),
-    "text.pasted": kind(
-        "cdp", "tab frame text element? trusted", "Text was pasted (null: a secret)."
-    ),
-}
+from detectors.model.kinds.browser import InFrame
+from detectors.model.kinds.kind import KindTable
+from detectors.model.types import Json
+
+PAGE = KindTable("cdp")
+
+Coordinates = list[int]
+"""[x, y] in CSS pixels."""
+
+
+class Element(TypedDict):
+    """ARIA role, accessible name, tag, id, HTML name, input type, own visible text (at most 200
+    characters); ``path``, for one that has none of these names, and for a part of a drawing without
+    an id: where it stands, as in ``#toolbar>div:2>svg:1``, the numbers counting siblings of the
+    same tag."""
+
+    role: str
+    name: str
+    tag: str
+    id: NotRequired[str]
+    attr_name: NotRequired[str]
+    type: NotRequired[str]
+    text: NotRequired[str]
+    path: NotRequired[str]
+
+
+class OfElement(InFrame):
+    """What happened to one element."""
+
+    element: Element
+
+
+class OnElement(OfElement):
+    """What was done to one element; `trusted` is false when page script made it."""
+
+    trusted: bool
+
+
+Looks = TypedDict(
+    "Looks",
+    {"around": NotRequired[str], "class": NotRequired[str], "color": NotRequired[str]},
+)
+"""What an element stands in, and how it looks."""
+
+
+@PAGE.kind("element.clicked")
+class ElementClicked(OnElement, Looks):
+    """A click. `trusted` is false when page script made it. Where a rule asks for `around`, or page
+    text is reported: `around`, the text of what the element stands in (a row, a card, a message; at
+    most 200 characters, empty where nothing says more), and of a nameless one its `class` and its
+    `color`, as in #ff0000."""
+
+
+@PAGE.kind("element.double_clicked")
+class ElementDoubleClicked(OnElement, Looks):
+    """A double click; its clicks are reported too."""
+
+
+@PAGE.kind("element.right_clicked")
+class ElementRightClicked(OnElement, Looks):
+    """A context menu was asked for."""
+
+
+@PAGE.kind("element.pressed")
+class ElementPressed(OnElement, Looks):
+    """The pointer was pressed on the element and let go, and no click followed: what was pressed
+    was replaced meanwhile, is disabled, or was left. `at`: where in it, [x, y] in CSS pixels;
+    `moved`: how far it was let go."""
+
+    at: Coordinates
+    moved: NotRequired[Coordinates]
+
+
+@PAGE.kind("element.focused", asked=True)
+class ElementFocused(OnElement):
+    """The element has the focus now."""
+
+
+@PAGE.kind("element.hovered", asked=True)
+class ElementHovered(OnElement):
+    """The pointer rests on the element for 100 ms."""
+
+
+@PAGE.kind("element.toggled")
+class ElementToggled(OnElement):
+    """A details, dialog or popover opened (`open`) or closed."""
+
+    open: bool
+
+
+@PAGE.kind("element.dropped")
+class ElementDropped(InFrame):
+    """`element` was dragged and dropped onto `target`; `target_ancestors`: ids of what that stands
+    in, nearest first; `files`: names that came from outside; `text`: what was carried; `index`: its
+    new place among its siblings, from 0. `by` is pointer where the page makes drags itself: the
+    element followed the pointer, `moved` [x, y] CSS pixels, or changed its place; whether the page
+    took it is not known."""
+
+    element: NotRequired[Element]
+    target: NotRequired[Element]
+    trusted: bool
+    by: NotRequired[Literal["pointer"]]
+    target_ancestors: NotRequired[list[str]]
+    index: NotRequired[int]
+    moved: NotRequired[Coordinates]
+    files: NotRequired[list[str]]
+    text: NotRequired[str]
+
+
+@PAGE.kind("element.appeared", asked=True)
+class ElementAppeared(OfElement):
+    """An element with a role came to be visible."""
+
+    baseline: NotRequired[bool]
+
+
+@PAGE.kind("element.disappeared", asked=True)
+class ElementDisappeared(OfElement):
+    """It is visible no more."""
+
+
+@PAGE.kind("element.unobservable")
+class ElementUnobservable(OfElement):
+    """What is in it can't be seen from outside: a canvas, a closed shadow root, a plug-in. Told
+    once each."""
+
+    reason: str
+
+
+@PAGE.kind("attribute.changed", asked=True)
+class AttributeChanged(OfElement):
+    """An attribute that a rule names changed; never one by which harnesses mark elements (`bid`,
+    `browsergym_*`, `data-testid`, ...)."""
+
+    attribute: str
+    value: str | None
+    before: str | None
+
+
+@PAGE.kind("field.filled")
+class FieldFilled(OfElement):
+    """A field's value is now this: `value` text (null: a secret, kept back, then `has_value` says
+    whether there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes and
+    radios; `files`: the chosen files' [name, size]; `field`: a key stable within the frame;
+    `commit`: on change. `trusted` is false where script set it. `hidden`: nobody could see this
+    text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where the
+    page can't be scrolled to."""
+
+    field: str
+    value: str | list[str] | None
+    cut: NotRequired[bool]
+    has_value: NotRequired[bool]
+    checked: NotRequired[bool]
+    files: NotRequired[list[list[str | int]]]
+    form: NotRequired[str]
+    commit: NotRequired[bool]
+    trusted: NotRequired[bool]
+    hidden: NotRequired[bool]
+    baseline: NotRequired[bool]
+
+
+@PAGE.kind("field.removed")
+class FieldRemoved(OfElement):
+    """A field that was reported stands in the page no more, and no other in its place. One that is
+    drawn anew is told as field.filled, under the same `field`."""
+
+    field: str
+
+
+@PAGE.kind("field.typed", asked=True)
+class FieldTyped(OnElement):
+    """Keys put this text into the field (null: a secret); runs are folded."""
+
+    field: str
+    text: str | None
+
+
+class FormTarget(TypedDict):
+    """A form and where it goes."""
+
+    id: NotRequired[str]
+    attr_name: NotRequired[str]
+    name: NotRequired[str]
+    action: str
+    method: str
+
+
+@PAGE.kind("form.submitted")
+class FormSubmitted(InFrame):
+    """A form was submitted. `form`: {id?, attr_name?, name?, action, method}; `fields`: [[name,
+    value], ...]. `trusted` is carried from the click or key that caused it."""
+
+    form: FormTarget
+    fields: list[list[Json]]
+    trusted: bool
+
+
+@PAGE.kind("page.scrolled", asked=True)
+class PageScrolled(InFrame):
+    """Scrolling came to rest here, in CSS pixels; without `element` the document."""
+
+    element: NotRequired[Element]
+    x: int
+    y: int
+
+
+@PAGE.kind("text.appeared", asked=True)
+class TextAppeared(InFrame):
+    """Visible text that was not there."""
+
+    text: str
+    baseline: NotRequired[bool]
+
+
+@PAGE.kind("text.disappeared", asked=True)
+class TextDisappeared(InFrame):
+    """Text that was visible is not any more."""
+
+    text: str
+
+
+@PAGE.kind("text.selected", asked=True)
+class TextSelected(InFrame):
+    """This text is selected now."""
+
+    text: str
+    element: NotRequired[Element]
+
+
+class TextTaken(InFrame):
+    """`text` is null where it is a secret."""
+
+    text: str | None
+    element: NotRequired[Element]
+    trusted: bool
+
+
+@PAGE.kind("text.copied")
+class TextCopied(TextTaken):
+    """Text was copied (null: a secret); `removed`: and taken away."""
+
+    removed: NotRequired[bool]
+
+
+@PAGE.kind("text.pasted")
+class TextPasted(TextTaken):
+    """Text was pasted (null: a secret)."""

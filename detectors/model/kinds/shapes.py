@@ -3,21 +3,17 @@ where asked for.
 
 A shape is `LEAF` (a text, a number, true, false, null), `ANY` (whatever somebody else put there), a
 list of one shape (its items), or a mapping of names to shapes; ``"*"`` as its only name stands for
-any name. A field that is not listed here is a leaf.
+any name. Shapes are those of the payloads' types.
 """
 
 from __future__ import annotations
 
+import builtins
+import types
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints, is_typeddict
 
-from detectors.model.kinds.browser import BROWSER
-from detectors.model.kinds.desktop import DESKTOP, MACHINE
-from detectors.model.kinds.files import FILES, READER
-from detectors.model.kinds.harness import PROBES, STEPS
-from detectors.model.kinds.kind import EventKind
-from detectors.model.kinds.network import NETWORK
-from detectors.model.kinds.page import PAGE
+from detectors.model.kinds import KINDS
 from detectors.model.wire_versions import current_path, explain_rename
 
 LEAF = None
@@ -26,42 +22,37 @@ Shape = Any
 Path = tuple[str, ...]
 """Names and indices from an event's data on; ``*`` is any item of a list."""
 
-_TOLD: dict[str, EventKind] = (
-    STEPS | BROWSER | NETWORK | PAGE | FILES | READER | DESKTOP | MACHINE | PROBES
-)
-_NAMES = dict.fromkeys
-_ELEMENT = _NAMES(("role", "name", "tag", "id", "attr_name", "type", "text", "path"))
-_WIDGET = _NAMES(("role", "name", "app", "id", "text", "value")) | {
-    "path": [LEAF],
-    "states": [LEAF],
+_UNREAD: Mapping[str, tuple[str, ...]] = {
+    "request.failed": ("body", "headers", "response", "hops"),
+    "step.began": ("action",),
 }
-_BODY = _NAMES(("text", "base64", "mime", "cut", "lost")) | {
-    "files": [_NAMES(("name", "filename", "mime", "size"))]
-}
-_HEADERS = {"*": LEAF}
-_ANSWER = {"headers": _HEADERS, "body": _BODY}
-_REQUEST = {"body": _BODY, "headers": _HEADERS, "response": _ANSWER}
-_HOP = _NAMES(name.removesuffix("?") for name in NETWORK["request.redirected"].fields) | _REQUEST
+"""Fields that no condition looks into."""
 
-_FIELDS: dict[str, Shape] = {"element": _ELEMENT, "target": _ELEMENT, "widget": _WIDGET}
-"""By the name of the field, whatever the kind."""
-_OF_KIND: dict[str, dict[str, Shape]] = {
-    "element.pressed": {"at": [LEAF], "moved": [LEAF]},
-    "element.dropped": {"files": [LEAF], "moved": [LEAF], "target_ancestors": [LEAF]},
-    "field.filled": {"value": [LEAF], "files": [[LEAF]]},
-    "form.submitted": {
-        "form": _NAMES(("id", "attr_name", "name", "action", "method")),
-        "fields": [[ANY]],
-    },
-    "request.finished": _REQUEST | {"hops": [_HOP]},
-    "request.redirected": _REQUEST,
-    "process.started": {"arguments": [LEAF]},
-    "clipboard.changed": {"types": [LEAF]},
-    "file.read": {"facts": ANY},
-    "probe.answered": {"value": ANY},
-    "agent.tool_called": {"arguments": ANY},
-    "agent.tool_returned": {"result": ANY, "error": ANY},
-}
+
+def _shape_of(hint: Any) -> Shape:
+    """The shape of a payload's field, of its type."""
+    if is_typeddict(hint):
+        return {name: _shape_of(part) for name, part in get_type_hints(hint).items()}
+    if hint is Any:
+        return ANY
+    parts = get_args(hint)
+    match get_origin(hint):
+        case builtins.list:
+            return [_shape_of(parts[0])]
+        case builtins.dict:
+            return {"*": _shape_of(parts[1])}
+        case types.UnionType:
+            return next((shape for part in parts if (shape := _shape_of(part)) is not LEAF), LEAF)
+        case _:
+            return LEAF
+
+
+def _shapes_of(kind: str) -> dict[str, Shape]:
+    shapes: dict[str, Shape] = _shape_of(KINDS[kind].payload)
+    return shapes | dict.fromkeys(_UNREAD.get(kind, ()), LEAF)
+
+
+_SHAPES = {kind: _shapes_of(kind) for kind in KINDS}
 
 _CLICKS = ("element.clicked", "element.double_clicked", "element.right_clicked", "element.pressed")
 _BODIES = {("body",): "request_bodies", ("response", "body"): "response_bodies"}
@@ -96,10 +87,7 @@ ON_REQUEST: Mapping[str, tuple[OnRequest, ...]] = {
 def shape_at(kind: str, path: Path) -> Shape:
     """The shape of what an event of the kind can have at ``path``. Raises `LookupError` with a
     sentence for a path that leads nowhere in any event of the kind."""
-    names = [name.removesuffix("?") for name in _TOLD[kind].fields]
-    shape: Shape = {
-        name: _OF_KIND.get(kind, {}).get(name, _FIELDS.get(name, LEAF)) for name in names
-    }
+    shape: Shape = _SHAPES[kind]
     for n, step in enumerate(path):
         where = f"{'.'.join(path)}: "
         holder = ".".join(path[:n]) or kind
