@@ -1,4 +1,4 @@
-"""Records what real programs do to files in two short scenes, and what the fold makes of it.
+"""Records what real programs do to files in short scenes, and what the fold makes of it.
 
 Run by hand after a change that is meant to change the output: ``python -m
 tests.files.record_golden``. Look at the difference before committing it. ``NAME.raw.jsonl`` holds
@@ -29,9 +29,10 @@ from tests.support.stack import chromium_preferences
 GOLDEN = Path(__file__).with_name("golden")
 CALLS: dict[str, Callable[..., Any] | None] = {
     "present": FileFacts, "present_folder": None, "notice": Raw, "seen": Found, "looked": FileFacts,
+    "unsettled": Found,
 }  # fmt: skip
 """The fold's calls, as recordings name them, and what their one structured argument is."""
-METHODS = {"seen": "reconcile", "looked": "finish_look"}
+METHODS = {"seen": "reconcile", "looked": "finish_look", "unsettled": "finish_unsettled"}
 """Calls that are called otherwise in a recording than in the code."""
 
 
@@ -101,6 +102,16 @@ async def passing(root: Path) -> None:
         await watch.fenced()
 
 
+async def holding(root: Path) -> None:
+    """A download that is still being written when the episode closes."""
+    async with Watch(root, FilesSource({"home": root})) as watch:
+        with (root / "report.csv.part").open("w") as file:
+            file.write("name,qty\n")
+            file.flush()
+            await watch.fenced()
+            await watch.source.before_seal(0, closing=True)
+
+
 async def record(name: str, scene: Callable[[Path], Any]) -> None:
     """Run one scene and write its two files; the fold calls itself, and only what it is asked from
     outside counts."""
@@ -150,8 +161,8 @@ def starve() -> None:
 
 
 async def main() -> None:
-    for name, scene in (("editing", editing), ("downloading", downloading), ("passing", passing)):
-        await record(name, scene)
+    for scene in (editing, downloading, passing, holding):
+        await record(scene.__name__, scene)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from detectors.model.kinds import KINDS
 from tests.files.record_golden import GOLDEN, replay
 from tests.support.golden import lines
 
-NAMES = ["editing", "downloading", "passing"]
+NAMES = ["editing", "downloading", "passing", "holding"]
 
 
 @pytest.mark.parametrize("name", NAMES)
