@@ -224,9 +224,9 @@ class ReadyShape(BaseModel):
     """Whether every source sees that the daemon was given or that the task needs, so that a step
     can begin.
 
-    `waiting` names those that do not, each with the reason; before a daemon has begun `agentd` or
-    `sandbox`, of a closed episode `episode`. `through`: the log's last event that this was read
-    from.
+    `waiting` names those that do not, each with the reason; before a daemon has begun, and once it
+    is silent, `agentd` or `sandbox`, of a closed episode `episode`. `through`: the log's last event
+    that this was read from.
     """
 
     episode: str
