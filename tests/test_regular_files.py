@@ -2,26 +2,24 @@
 once, by name.
 
 A FIFO that nobody writes to would be waited for, and a device would be read until the memory is
-full. Which arguments there are is asked of the parsers, so that none is added without saying here
+full. Which arguments there are is asked of the commands, so that none is added without saying here
 what it is.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from agentd.run.options import OPTIONS
 from api.audit.note import PublicKey
-from api.cli.main import COMMANDS, added_commands, main
+from api.cli.main import main
 from api.core.signing import Signer
 from tests.support.bounded import in_bounds
+from tests.support.commands import commands_of, shown_name
 
 TASK = Path(__file__).parents[1] / "examples" / "shop" / "task.yaml"
 SIGNER = Signer(bytes(32))
@@ -80,7 +78,7 @@ READ: dict[str, str] = {
     ),
     "api convert input": "convert {} --out {out}.mrec",
     "api convert --answer": "convert {har} --out {out}.mrec --answer {}",
-    "agentd read FILE": "read {}",
+    "agentd read file": "read {}",
     "agentd run --edge": (
         "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {token} --edge {}"
     ),
@@ -109,24 +107,15 @@ ELSEWHERE = {
 
 def arguments() -> Iterator[str]:
     """Every argument that is a path, as ``program command argument``."""
-    for name, (module, _) in {**COMMANDS, **added_commands()}.items():
-        parser = argparse.ArgumentParser()
-        import_module(module).add(parser)
-        yield from _of(parser, f"api {name}")
-    for option in OPTIONS:
-        if option.read is Path:
-            yield from (f"agentd {command} {option.flag_name}" for command in option.commands)
-
-
-def _of(parser: argparse.ArgumentParser, words: str) -> Iterator[str]:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, inner in action.choices.items():
-                yield from _of(inner, f"{words} {name}")
-        elif action.type is Path or any(
-            word in str(action.metavar) for word in ("FILE", "DIR", "PATH")
-        ):
-            yield f"{words} {(action.option_strings or [action.dest])[0]}"
+    for program in ("milestoned", "agentd"):
+        for command in commands_of(program):
+            for argument in command.arguments:
+                metavar = str(argument.parameter.metavar)
+                if "Path" in str(argument.hint) or any(
+                    word in metavar for word in ("FILE", "DIR", "PATH")
+                ):
+                    words = ("api" if program == "milestoned" else program, *command.words)
+                    yield " ".join((*words, shown_name(argument)))
 
 
 def test_every_argument_that_is_a_file_is_named_here() -> None:

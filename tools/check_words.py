@@ -32,8 +32,13 @@ MAX_SHORT_DOCSTRINGS = {
 """How many functions of a package may have a docstring of `MAX_SHORT_WORDS` words or fewer. Lower a
 number when there are fewer, never raise one."""
 
-MAX_SHARED_CLASSES = 54
+MAX_SHARED_CLASSES = 53
 """How many classes may bear a name that an earlier one of `PACKAGES` has too. Only lower it."""
+
+COPIES = tuple(
+    f"api/core/{name}" for name in ("regular_file.py", "plain_answers.py", "command_line.py")
+)
+"""Files that stand in `agentd.core` too, word for word (tests/test_layers.py): one declaration."""
 
 MAX_SHORT_WORDS = 5
 
@@ -128,6 +133,8 @@ def find_shared_classes(
     owners: dict[str, str] = {}
     unit = "package" if between_packages else "module"
     for file, tree in modules:
+        if between_packages and file in COPIES:
+            continue
         place = file.partition("/")[0] if between_packages else file
         for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef):

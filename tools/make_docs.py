@@ -1,5 +1,5 @@
-"""Makes what is generated: the rules, events, task schema, map and picture of docs/, and the
-blocking client.
+"""Makes what is generated: the rules, events, commands, task schema, map and picture of docs/, and
+the blocking client.
 
 `python tools/make_docs.py` writes them; with `--check` it writes nothing and exits 1 if one is out
 of date.
@@ -22,6 +22,7 @@ from detectors.sdk.arguments import declared  # noqa: E402
 from detectors.sdk.registry import Composite, Rule, rules  # noqa: E402
 from tools.architecture import picture, rooms_page  # noqa: E402
 from tools.blocking_client import TARGET, blocking_client  # noqa: E402
+from tools.commands_page import commands_page  # noqa: E402
 from tools.events_page import events_page  # noqa: E402
 
 MADE = "<!-- Made by `make docs` from the code; edit the docstrings there. -->\n\n"
@@ -96,6 +97,7 @@ def pages() -> dict[str, bytes]:
         "docs/task.schema.json": orjson.dumps(task_schema(), option=orjson.OPT_INDENT_2) + b"\n",
         "docs/architecture.svg": picture().encode(),
         "docs/map.md": (MADE + rooms_page()).encode(),
+        "docs/commands.md": (MADE + commands_page()).encode(),
         TARGET: blocking_client(),
     }
 

@@ -10,21 +10,22 @@ import stat
 import orjson
 
 from agentd.core.errors import UsageError
-from agentd.core.settings import Settings
+from agentd.core.settings import ReadSettings
 from agentd.readers.asking import read
-from agentd.readers.formats import format_of
+from agentd.readers.formats import FORMATS, format_of
 from agentd.readers.mime import HEAD, mime_of
 
 BUDGET_S = 60.0
 """Seconds for reading: more than in an episode, as no step waits for its seal meanwhile."""
 
 
-def show(settings: Settings) -> str:
+def show(settings: ReadSettings) -> str:
     """Return the answer as JSON: {format, status, facts?, ...}; nothing is masked.
 
     Raises `UsageError`.
     """
-    assert settings.file is not None
+    if settings.as_ is not None and settings.as_ not in FORMATS:
+        raise UsageError(f'--as: expected one of {", ".join(FORMATS)}, got "{settings.as_}"')
     try:
         fd = os.open(settings.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:

@@ -21,7 +21,7 @@ import structlog
 
 from agentd.core.errors import UsageError
 from agentd.core.regular_file import read_regular
-from agentd.core.settings import Settings
+from agentd.core.settings import DevtoolsSettings
 
 MAX_HEAD_BYTES = 16 << 10
 """The longest request line and headers."""
@@ -64,12 +64,9 @@ def read_devtools_token(path: Path) -> str:
     return token
 
 
-async def serve_devtools(settings: Settings) -> None:
+async def serve_devtools(settings: DevtoolsSettings) -> None:
     """Serve the proxy until TERM or INT. Raises `UsageError` where it can't listen or has no usable
     token."""
-    assert settings.token_file is not None
-    assert settings.listen is not None
-    assert settings.cdp is not None
     proxy = DevtoolsProxy(settings.cdp, read_devtools_token(settings.token_file))
     host, port = settings.listen
     try:

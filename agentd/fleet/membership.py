@@ -16,7 +16,7 @@ import structlog
 from agentd.core.backoff import Backoff
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import TokenRefusedError, UsageError, VersionRefusedError
-from agentd.core.settings import Settings
+from agentd.core.settings import JoinSettings
 from agentd.fleet.devtools import read_devtools_token
 from agentd.uplink.http import problem, problem_detail, retry_after, spoke, words
 from detectors.model.wire_versions import WIRE
@@ -48,7 +48,7 @@ class Membership:
     """One sandbox at the service. ``client`` has the base URL; tests hand in their own."""
 
     def __init__(
-        self, client: httpx.AsyncClient, token: str, instance: str, settings: Settings
+        self, client: httpx.AsyncClient, token: str, instance: str, settings: JoinSettings
     ) -> None:
         self._client = client
         self._headers = {"authorization": f"Bearer {token}"}
@@ -128,7 +128,7 @@ class Membership:
         )
 
 
-def _address(settings: Settings) -> str | None:
+def _address(settings: JoinSettings) -> str | None:
     """Where a harness finds the browser, with the token of its DevTools where they want one."""
     if settings.address is None or settings.address_token is None:
         return settings.address

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from dataclasses import replace
-from pathlib import Path
 
 import httpx
 import structlog
@@ -14,7 +12,7 @@ import structlog
 from agentd.core.errors import AgentdError
 from agentd.core.lock import StateLock
 from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
-from agentd.core.settings import Settings
+from agentd.core.settings import JoinSettings
 from agentd.fleet.membership import Lease, Membership, instance_of
 from agentd.run.daemon import read_token, until_signal
 from agentd.run.daemon import run as run_episode
@@ -27,11 +25,9 @@ GIVEN_UP = ".given-up"
 log = structlog.get_logger(__name__)
 
 
-async def join(settings: Settings, stop: asyncio.Event | None = None) -> None:
+async def join(settings: JoinSettings, stop: asyncio.Event | None = None) -> None:
     """Work for the fleet until TERM or INT, or with ``once`` to the end of one episode; raises
     `AgentdError`."""
-    assert settings.service is not None
-    assert settings.state is not None
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(
@@ -40,7 +36,6 @@ async def join(settings: Settings, stop: asyncio.Event | None = None) -> None:
             token = read_token(settings.token_file, "a token of scope sandbox")
             member = Member(
                 settings,
-                settings.state,
                 Membership(client, token, instance_of(settings.state), settings),
             )
             await member.run(stop or until_signal())
@@ -52,9 +47,9 @@ class Member:
     """Keeps every episode in a folder of its own below ``state``/episodes; one that is left is not
     finished."""
 
-    def __init__(self, settings: Settings, state: Path, membership: Membership) -> None:
+    def __init__(self, settings: JoinSettings, membership: Membership) -> None:
         self._settings = settings
-        self._folder = state / "episodes"
+        self._folder = settings.state / "episodes"
         self._membership = membership
         self._session: Session | None = None
 
@@ -113,7 +108,7 @@ class Member:
         """
         state = self._folder / lease.episode
         log.info("The fleet gave this sandbox an episode.", episode=lease.episode, task=lease.task)
-        settings = replace(self._settings, episode=lease.episode, state=state)
+        settings = self._settings.run_settings(lease.episode, state)
         over = asyncio.Event()
         daemon = asyncio.create_task(
             run_episode(settings, lease.token, over, self._opened), name="episode"

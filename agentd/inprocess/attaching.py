@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, get_args, get_origin, overload
+
+from cyclopts.argument import Argument
 
 from agentd.core.errors import UsageError
 from agentd.core.logs import set_up_quietly
-from agentd.core.settings import Line, Settings
+from agentd.core.settings import Line, RecordSettings, RunSettings, arguments_of, parse_settings
 from agentd.inprocess.harness import Harness
 from agentd.inprocess.thread import DaemonThread, Work
 from agentd.inprocess.watch import AsyncWatch, Attaching, Watch
 from agentd.run.daemon import Opened
 from agentd.run.daemon import run as run_daemon
-from agentd.run.options import OPTIONS, Option, read_settings
 from agentd.run.record import record
 
 PATIENCE_S = 30.0
@@ -26,8 +26,7 @@ _NAMED = frozenset(
     ("service", "episode", "token_file", "state", "out", "files", "steps", "cdp", "profile")
 )
 """Options that `attach` has as arguments of its own, or sets itself."""
-_Text = str | Sequence[str] | None
-"""An option's value as on the command line; None: it is not given."""
+_Settings = RunSettings | RecordSettings
 Folders = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
 
 
@@ -69,19 +68,17 @@ def attach(
     watched, watched already, a wrong option, or not seen in ``patience_s``.
     """
     library = _library(given)
-    settings, folder = _settings(service, episode, token, out, state, files, options)
+    settings = _settings(service, episode, token, out, state, files, options)
     if library == "playwright.sync_api":
-        return _attach_sync(given, settings, token, folder, patience_s)
+        return _attach_sync(given, settings, token, patience_s)
 
     async def making() -> AsyncWatch:
-        return await _attach_async(library, given, settings, token, folder, patience_s)
+        return await _attach_async(library, given, settings, token, patience_s)
 
     return Attaching(making)
 
 
-def _attach_sync(
-    given: Any, settings: Settings, token: str | None, folder: Path, patience_s: float
-) -> Watch:
+def _attach_sync(given: Any, settings: _Settings, token: str | None, patience_s: float) -> Watch:
     from agentd.inprocess.playwright_sync import SyncPlaywright
 
     harness = SyncPlaywright(given)
@@ -90,7 +87,7 @@ def _attach_sync(
     except UsageError:
         harness.leave()
         raise
-    watch = Watch(_thread(harness, settings, token), folder, leave, harness)
+    watch = Watch(_thread(harness, settings, token), settings.state, leave, harness)
     try:
         watch.wait_ready(patience_s)
     except BaseException:
@@ -100,7 +97,7 @@ def _attach_sync(
 
 
 async def _attach_async(
-    library: str, given: Any, settings: Settings, token: str | None, folder: Path, patience_s: float
+    library: str, given: Any, settings: _Settings, token: str | None, patience_s: float
 ) -> AsyncWatch:
     harness: Harness
     if library == "pyppeteer":
@@ -112,7 +109,7 @@ async def _attach_async(
 
         harness = await AsyncPlaywright.from_object(given)
     leave = _enter(harness)
-    watch = AsyncWatch(_thread(harness, settings, token), folder, leave)
+    watch = AsyncWatch(_thread(harness, settings, token), settings.state, leave)
     try:
         await watch.wait_ready(patience_s)
     except BaseException:
@@ -121,21 +118,22 @@ async def _attach_async(
     return watch
 
 
-def _thread(harness: Harness, settings: Settings, token: str | None) -> DaemonThread:
+def _thread(harness: Harness, settings: _Settings, token: str | None) -> DaemonThread:
     from agentd.inprocess.source import InProcessSource, carried
 
     line = Line(lambda: carried(harness), harness.scope)
     settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan), line=line)
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:
-        if settings.out is not None:
+        if isinstance(settings, RecordSettings):
             await record(settings, stop, opened)
         else:
             await run_daemon(settings, token, stop, opened)
 
     run: Work = work
     set_up_quietly()
-    thread = DaemonThread(run, f"milestoned {settings.episode or settings.out}")
+    name = settings.out if isinstance(settings, RecordSettings) else settings.episode
+    thread = DaemonThread(run, f"milestoned {name}")
     thread.start()
     return thread
 
@@ -204,7 +202,7 @@ def _enter(harness: Harness) -> Callable[[], None]:
     return leave
 
 
-# -- settings, from the same table as the command's options
+# -- settings, from the same declaration as the command's options
 
 
 def _settings(
@@ -214,9 +212,9 @@ def _settings(
     out: str | os.PathLike[str] | None,
     state: str | os.PathLike[str] | None,
     files: Folders,
-    options: Mapping[str, str],
-) -> tuple[Settings, Path]:
-    """Return the settings that the arguments of `attach` mean, and the state folder."""
+    options: Mapping[str, object],
+) -> _Settings:
+    """Return the settings that the arguments of `attach` mean."""
     if (out is None) == (service is None):
         raise UsageError(
             "attach: wanted either service, episode, token and state, or out (a recording)"
@@ -230,19 +228,26 @@ def _settings(
         raise UsageError(
             f"attach: {clash[0]} is the browser that is attached to; wanted no such option"
         )
-    given: dict[str, _Text] = {
-        "service": service,
-        "episode": episode,
-        "state": os.fspath(state) if state else None,
-        "files": _folder_texts(files),
-    }
-    if token is not None:
-        given["token_file"] = "(given as token)"
-    if out is not None:
+    given: dict[str, object] = {"files": _folder_texts(files)}
+    kind: type[_Settings] = RunSettings
+    if out is None:
+        given |= {"service": service, "episode": episode, "token_file": "(given as token)"}
+        given["state"] = os.fspath(state) if state else None
+    else:
+        kind = RecordSettings
         given |= {"out": os.fspath(out), "steps": "port"}
-    command = "run" if out is None else "record"
-    settings = read_settings(command, given | _texts(command, options), environ={})
-    return settings, settings.state or Path(f"{settings.out}.state")
+    known = arguments_of(kind)
+    unknown = options.keys() - (known.keys() - _NAMED)
+    if unknown:
+        name = min(unknown)
+        names = ", ".join(sorted(known.keys() - _NAMED))
+        raise UsageError(
+            f"attach: no option {name}={options[name]!r}; there are patience_s, {names}"
+        )
+    given |= options
+    return parse_settings(
+        kind, [text for name in given for text in _argv(known[name], given[name])]
+    )
 
 
 def _folder_texts(files: Folders) -> list[str]:
@@ -252,30 +257,12 @@ def _folder_texts(files: Folders) -> list[str]:
     return [os.fspath(folder) for folder in files]
 
 
-def _texts(command: str, options: Mapping[str, Any]) -> dict[str, _Text]:
-    """Return the further options as the command line would have them.
-
-    Raises `UsageError` for one that there is not.
-    """
-    known = {
-        option.name: option
-        for option in OPTIONS
-        if command in option.commands and option.name not in _NAMED
-    }
-    for name, value in options.items():
-        if name not in known:
-            names = ", ".join(sorted(known))
-            raise UsageError(f"attach: no option {name}={value!r}; there are patience_s, {names}")
-    return {
-        name: _option_text(known[name], value)
-        for name, value in options.items()
-        if value is not None
-    }
-
-
-def _option_text(option: Option, value: object) -> _Text:
-    if isinstance(value, bool) and option.flag:
-        return "yes" if value else None
-    if option.many and isinstance(value, list | tuple):
-        return [str(item) for item in value]
-    return str(value)
+def _argv(argument: Argument, value: object) -> Iterator[str]:
+    """Yield an option as the command line has it; nothing for None, and for a flag that is off."""
+    if value is None or (value is False and argument.is_flag()):
+        return
+    accepts_many = get_origin(argument.hint) is tuple and get_args(argument.hint)[-1] is ...
+    if accepts_many and isinstance(value, list | tuple):
+        yield from (f"{argument.name}={item}" for item in value)
+    else:
+        yield f"{argument.name}={value}"

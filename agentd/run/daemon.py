@@ -14,7 +14,7 @@ from agentd.core.errors import AgentdError, JournalError, LogRefusedError, Usage
 from agentd.core.lock import StateLock
 from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.regular_file import NotRegularError, read_regular
-from agentd.core.settings import Settings
+from agentd.core.settings import RunSettings
 from agentd.session.local_scoring import load_rules
 from agentd.session.session import Session
 from agentd.uplink.command_poller import Channel
@@ -34,7 +34,7 @@ Opened = Callable[[Session], None]
 
 
 async def run(
-    settings: Settings,
+    settings: RunSettings,
     token: str | None = None,
     stop: asyncio.Event | None = None,
     opened: Opened | None = None,
@@ -44,8 +44,6 @@ async def run(
     ``token`` instead of its file, ``stop`` instead of signals, ``opened``: for who runs it in a
     process of its own.
     """
-    assert settings.service is not None
-    assert settings.state is not None
     if settings.edge is not None:
         load_rules(settings.edge)  # to refuse a wrong one now, not once the service has answered
     lock = StateLock(settings.state)
@@ -53,23 +51,21 @@ async def run(
         async with httpx.AsyncClient(
             base_url=settings.service, trust_env=False, headers=HEADERS, event_hooks=ASYNC_HOOKS
         ) as client:
-            daemon = Daemon(settings, settings.state, _service(settings, client, token), opened)
+            daemon = Daemon(settings, _service(settings, client, token), opened)
             await daemon.run(stop or until_signal())
     finally:
         lock.release()
 
 
-def _service(settings: Settings, client: httpx.AsyncClient, token: str | None) -> Service:
-    assert settings.episode is not None
+def _service(settings: RunSettings, client: httpx.AsyncClient, token: str | None) -> Service:
     if token is not None:
         return Service(client, settings.episode, token, "attach(token=…)")
     token = read_token(settings.token_file, "the append token")
     return Service(client, settings.episode, token, str(settings.token_file))
 
 
-def read_token(path: Path | None, wanted: str) -> str:
+def read_token(path: Path, wanted: str) -> str:
     """The token in ``path``. Raises `UsageError`, which says what was ``wanted``."""
-    assert path is not None
     try:
         token = read_regular(path, MAX_TOKEN).decode("ascii", "replace").strip()
     except (OSError, NotRegularError) as error:
@@ -93,11 +89,10 @@ class Daemon:
     """Joins one session to the service: ships its journal, passes the service's commands on."""
 
     def __init__(
-        self, settings: Settings, state: Path, service: Service, opened: Opened | None = None
+        self, settings: RunSettings, service: Service, opened: Opened | None = None
     ) -> None:
         self._opened = opened
         self._settings = settings
-        self._state = state
         self._service = service
         self._refused: AgentdError | None = None
         self._finished = False
@@ -106,12 +101,16 @@ class Daemon:
         """Serve until closed or ``stop``; raises what the service refused, once everything is on
         disk."""
         stopped = asyncio.create_task(stop.wait(), name="stop")
-        plan = asyncio.create_task(self._service.plan(self._state / "plan.json"), name="plan")
+        plan = asyncio.create_task(
+            self._service.plan(self._settings.state / "plan.json"), name="plan"
+        )
         try:
             await asyncio.wait({stopped, plan}, return_when=asyncio.FIRST_COMPLETED)
             if not plan.done():
                 return
-            session = Session(self._settings, self._state, self._service.episode, plan.result())
+            session = Session(
+                self._settings, self._settings.state, self._service.episode, plan.result()
+            )
             try:
                 await self._serve(session, stopped)
             finally:

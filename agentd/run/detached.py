@@ -23,7 +23,7 @@ from agentd.core.disk_errors import room_in
 from agentd.core.errors import AgentdError
 from agentd.core.logs import set_up_logs
 from agentd.core.plain_answers import HEADERS, HOOKS
-from agentd.core.settings import Settings
+from agentd.core.settings import RunSettings
 
 LOG = "agentd.log"
 LOOK_S = 0.05
@@ -40,10 +40,9 @@ class NotReadyError(AgentdError):
     """The daemon did not become ready; it does not run any more."""
 
 
-def start(settings: Settings, *, verbose: bool = False) -> str:
+def start(settings: RunSettings) -> str:
     """Start the daemon, wait until it is ready, and give what to say. Raises `NotReadyError` with
     the reason."""
-    assert settings.state is not None
     log = settings.state / LOG
     with room_in(settings.state):
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -55,7 +54,7 @@ def start(settings: Settings, *, verbose: bool = False) -> str:
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
-        _be_daemon(settings, out, verbose=verbose)
+        _be_daemon(settings, out)
     os.close(out)
     child = _Child(pid, settings.state, begins)
     try:
@@ -66,7 +65,7 @@ def start(settings: Settings, *, verbose: bool = False) -> str:
     return f"ready, pid {pid}; its log: {log}"
 
 
-def _be_daemon(settings: Settings, out: int, *, verbose: bool) -> NoReturn:
+def _be_daemon(settings: RunSettings, out: int) -> NoReturn:
     """In the fork: a session of its own, the log for a terminal, and no way back into the caller's
     code."""
     code = 1
@@ -77,7 +76,7 @@ def _be_daemon(settings: Settings, out: int, *, verbose: bool) -> NoReturn:
             os.dup2(fd, number)
         # The caller's pipes would wait for the daemon's end.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-        set_up_logs(verbose=verbose)
+        set_up_logs(verbose=settings.verbose)
         from agentd.run.daemon import run
 
         asyncio.run(run(settings))

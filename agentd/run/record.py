@@ -18,7 +18,7 @@ import structlog
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import AgentdError, UsageError
 from agentd.core.lock import StateLock
-from agentd.core.settings import Settings
+from agentd.core.settings import RecordSettings
 from agentd.journal.journal import Journal
 from agentd.journal.recordings import must_be_free, write_recording
 from agentd.run.daemon import Opened, until_signal
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 async def record(
-    settings: Settings, stop: asyncio.Event | None = None, opened: Opened | None = None
+    settings: RecordSettings, stop: asyncio.Event | None = None, opened: Opened | None = None
 ) -> int:
     """Record until ctrl-C, TERM or a close over the port; gives the number of events. Raises
     `AgentdError`.
@@ -51,22 +51,20 @@ async def record(
     ``stop`` instead of signals, ``opened`` told of the session: for who records in a process of its
     own.
     """
-    assert settings.out is not None
     plan = _plan(settings)
     if len(unwatched(settings, plan)) == len(TABLE):
         raise UsageError(
             "nothing to watch: wanted --cdp, --profile, --files or another of the sources"
         )
     must_be_free(settings.out, force=settings.force)
-    state = settings.out.with_name(settings.out.name + ".state")
-    lock = StateLock(state)
+    lock = StateLock(settings.state)
     try:
-        return await _record(settings, settings.out, state, plan, stop or until_signal(), opened)
+        return await _record(settings, plan, stop or until_signal(), opened)
     finally:
         lock.release()
 
 
-def _plan(settings: Settings) -> dict[str, Any]:
+def _plan(settings: RecordSettings) -> dict[str, Any]:
     """Every kind of event; with ``--task`` what its rules read of texts, bodies and files, and its
     probes, too."""
     if settings.task is None:
@@ -76,13 +74,12 @@ def _plan(settings: Settings) -> dict[str, Any]:
 
 
 async def _record(
-    settings: Settings,
-    out: Path,
-    state: Path,
+    settings: RecordSettings,
     plan: Mapping[str, Any],
     stop: asyncio.Event,
     opened: Opened | None,
 ) -> int:
+    state = settings.state
     session = Session(settings, state, _episode(state), plan)
     try:
         session.resume()
@@ -94,7 +91,7 @@ async def _record(
         await session.stop_sources()
         if not session.journal.cut():
             raise NotKeptError(session.journal.full)
-        write_recording(_texts(session.journal), out, force=settings.force)
+        write_recording(_texts(session.journal), settings.out, force=settings.force)
     except NotKeptError as error:
         raise AgentdError(
             f"{state}: {error}; make room and start again with the same --out"

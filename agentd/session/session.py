@@ -12,7 +12,7 @@ import structlog
 
 from agentd.core.clock import boot_id
 from agentd.core.disk_errors import room_in
-from agentd.core.settings import Settings
+from agentd.core.settings import RunSettings, Settings
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import RETRY_S, Recorder
 from agentd.session.control_port import ControlPort, Health, announce, control_token, make_app
@@ -47,7 +47,7 @@ class Session:
         """Whether the service may have more than the journal, as after a boot, or of a new one."""
         self.recorder = Recorder(self.journal)
         self.edge: Edge | None = None
-        if settings.edge is not None:
+        if isinstance(settings, RunSettings) and settings.edge is not None:
             self.edge = Edge(self.recorder, load_rules(settings.edge))
         self.steps = Steps()
         self._seen_step: int | None = None

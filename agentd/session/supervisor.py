@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -46,7 +45,7 @@ def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
         return None
     from agentd.sources.files import FilesSource
 
-    return FilesSource(dict(settings.files), _own(settings))
+    return FilesSource(dict(settings.files), settings.own_paths)
 
 
 def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
@@ -54,16 +53,7 @@ def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
         return None
     from agentd.sources.reader.source import ReaderSource
 
-    return ReaderSource(plan, dict(settings.files), _own(settings))
-
-
-def _own(settings: Settings) -> list[Path]:
-    """List what the daemon itself writes."""
-    paths = [settings.state, settings.token_file, settings.out]
-    own = [path.resolve() for path in paths if path is not None]
-    if settings.out is not None:
-        own.append(settings.out.resolve().with_name(settings.out.name + ".state"))
-    return own
+    return ReaderSource(plan, dict(settings.files), settings.own_paths)
 
 
 def _ax(settings: Settings, plan: Mapping[str, Any]) -> Source | None:

@@ -3,7 +3,7 @@ each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from api.verdicts.escalations import PendingItem
 from api.verdicts.opinions import Key
@@ -43,10 +43,10 @@ def budget_of(text: str) -> tuple[str, Budget]:
         return scope, Budget(calls=int(amount))
     if scope in SCOPES and name == "cost" and amount.replace(".", "", 1).isdecimal():
         return scope, Budget(cost=float(amount))
-    raise ValueError(f"{text[:80]!r}: wanted {'|'.join(SCOPES)}:calls=N or :cost=AMOUNT")
+    raise ValueError(f"expected {'|'.join(SCOPES)}:calls=N or :cost=AMOUNT")
 
 
-def together(given: list[tuple[str, Budget]]) -> dict[str, Budget]:
+def together(given: Iterable[tuple[str, Budget]]) -> dict[str, Budget]:
     """Budgets of the command line by scope: calls and money of one scope are one budget."""
     found: dict[str, Budget] = {}
     for scope, budget in given:

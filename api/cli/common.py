@@ -1,16 +1,19 @@
-"""What several commands share: where the data is."""
+"""What several commands share: where the data is, and values that options have."""
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import os
 import re
-import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from detectors.engine.attribution import CREDITS
+from cyclopts import Parameter
+
+from api.core.command_line import option
+from detectors.engine.attribution import CREDITS, Credit
 
 if TYPE_CHECKING:
     from api.core.settings import Settings
@@ -18,50 +21,88 @@ if TYPE_CHECKING:
 _SPANS = {"s": 1 / 86_400, "m": 1 / 1_440, "h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
-def add_store(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Declare where the service's data is."""
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help=(
-            "the service's own folder: database, secret, first admin token "
-            "(default: $MILESTONED_DATA, else the database's folder, else ./milestoned-data)"
-        ),
-    )
-    parser.add_argument(
-        "--database",
-        default="",
-        metavar="URL",
-        help="such as sqlite:///FILE (default: a file in the data folder)",
-    )
-
-
-def store_settings(args: argparse.Namespace, token_file: Path | None = None) -> Settings:
-    """The settings that the arguments and the environment give."""
-    from api.core.settings import (
-        settings_from_environment,  # here: a command without a store is to start at once
-    )
-
-    return settings_from_environment(args.data, args.database, token_file)
-
-
-def days(text: str) -> float:
-    """A span such as 30d or 12h, in days."""
+def read_days(text: str) -> float:
+    """Read a span such as 30d or 12h, in days."""
     found = re.fullmatch(r"([0-9]{1,5})([smhdw])", text)
     if found is None or int(found[1]) == 0:
-        raise argparse.ArgumentTypeError(
-            f"{text[:40]!r}; wanted a number and one of {', '.join(_SPANS)}, such as 30d"
-        )
+        raise ValueError(f"expected a number and one of {', '.join(_SPANS)}, such as 30d")
     return int(found[1]) * _SPANS[found[2]]
 
 
-def overrides(pairs: list[str]) -> dict[str, str]:
-    """``KEY=VALUE`` arguments as a dict; exits with 2 on one that is not."""
-    for pair in pairs:
-        if "=" not in pair:
-            sys.exit(f"--set {pair}: wanted KEY=VALUE, such as origin=http://127.0.0.1:8000")
-    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
+def read_seconds(text: str) -> float:
+    """Read a time of at least one second."""
+    if not text.replace(".", "", 1).isdecimal() or float(text) < 1:
+        raise ValueError("expected a number of seconds, at least 1")
+    return float(text)
+
+
+def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
+    """Return what reads a whole number in these bounds."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not minimum <= int(text) <= maximum:
+            raise ValueError(f"expected a whole number from {minimum} to {maximum}")
+        return int(text)
+
+    return read
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    """Read ``KEY=VALUE``."""
+    key, mark, value = text.partition("=")
+    if not (key and mark):
+        raise ValueError("expected KEY=VALUE")
+    return key, value
+
+
+Overrides = Annotated[
+    tuple[tuple[str, str], ...],
+    option("replace a task's top-level key; may be given again", "KEY=VALUE", read_pair, many=True),
+]
+CreditTo = Annotated[
+    Credit,
+    option(
+        "what is credited to each step: as it was paid (default), or by the step that set a"
+        " milestone with `credit_to: cause` in motion",
+        "|".join(CREDITS),
+    ),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """Where the service's data is."""
+
+    data: Annotated[
+        Path | None,
+        option(
+            "the service's own folder: database, secret, first admin token (default:"
+            " $MILESTONED_DATA, else the database's folder, else ./milestoned-data)",
+            "DIR",
+            env_var="MILESTONED_DATA",
+        ),
+    ] = None
+    database: Annotated[
+        str,
+        option(
+            "such as sqlite:///FILE (default: $MILESTONED_DATABASE, else a file in the data"
+            " folder)",
+            "URL",
+            env_var="MILESTONED_DATABASE",
+        ),
+    ] = ""
+
+    def settings(self, token_file: Path | None = None) -> Settings:
+        """Return the service's settings, with the secrets of the environment."""
+        # Here: a command without a store is to start at once.
+        from api.core.settings import settings_from_environment
+
+        return settings_from_environment(self.data, self.database, token_file)
+
+
+STORE = Store()
+"""Where the data is unless a command is told."""
 
 
 def hold(data: Path) -> int | None:
@@ -84,12 +125,3 @@ def _hold(file: Path) -> int | None:
         os.close(lock)
         return None
     return lock
-
-
-def add_credit(parser: argparse.ArgumentParser, of: str) -> None:
-    """The option `--credit-to`, which is ``of`` what the command gives."""
-    says = (
-        f"{of}: as it was paid (default), or by the step that set a milestone with `credit_to:"
-        " cause` in motion"
-    )
-    parser.add_argument("--credit-to", choices=CREDITS, default="as_paid", help=says)

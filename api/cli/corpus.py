@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from cyclopts import Parameter
 
-from api.cli.common import add_store, store_settings
+from api.cli.common import STORE, Store, read_pair
+from api.core.command_line import option
 from api.core.errors import UnavailableError
 from api.db.database import is_missing
 from api.replay.recordings import RecordingError
@@ -28,59 +30,56 @@ class UsageError(ValueError):
     """The arguments do not go together; the message says what was wanted."""
 
 
-def add_corpus(parser: argparse.ArgumentParser) -> None:
-    """Declare which episodes are meant."""
-    parser.add_argument(
-        "recordings",
-        nargs="*",
-        type=Path,
-        metavar="RECORDING",
-        help="files, or folders of .mrec files",
-    )
-    stored = parser.add_argument_group("stored episodes instead of recordings (closed ones)")
-    stored.add_argument(
-        "--stored", action="store_true", help="those of the service's database, by what follows"
-    )
-    stored.add_argument(
-        "--episode", action="append", metavar="ID", help="this one; may be given several times"
-    )
-    stored.add_argument("--of-task", metavar="TASK", help="of this task's id")
-    stored.add_argument("--of-version", metavar="VERSION", help="of this version of their task")
-    stored.add_argument(
-        "--label", action="append", default=[], metavar="KEY=VALUE", help="with this label"
-    )
-    add_store(stored)
+Recordings = Annotated[tuple[Path, ...], option("files, or folders of .mrec files", "RECORDING")]
 
 
-def selection(args: argparse.Namespace) -> CorpusSelection | None:
-    """The stored episodes that are meant; None: recordings are. Raises `UsageError`."""
-    chosen = [args.episode, args.of_task, args.of_version, args.label]
-    if not args.stored:
-        if any(chosen):
+@Parameter(name="*", group="Stored episodes instead of recordings (closed ones)")
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """Which of the service's episodes are meant."""
+
+    stored: Annotated[bool, option("those of the service's database, by what follows")] = False
+    episode: Annotated[tuple[str, ...], option("this one; may be given several times", "ID")] = ()
+    of_task: Annotated[str | None, option("of this task's id", "TASK")] = None
+    of_version: Annotated[str | None, option("of this version of their task", "VERSION")] = None
+    label: Annotated[
+        tuple[tuple[str, str], ...], option("with this label", "KEY=VALUE", read_pair, many=True)
+    ] = ()
+    store: Store = STORE
+
+    def selection(self, recordings: Sequence[Path]) -> CorpusSelection | None:
+        """The stored episodes that are meant; None: recordings are. Raises `UsageError`."""
+        if not self.stored:
+            if self.episode or self.of_task or self.of_version or self.label:
+                raise UsageError(
+                    "--episode, --of-task, --of-version, --label: wanted --stored with them"
+                )
+            if not recordings:
+                raise UsageError(
+                    "nothing to score: wanted recordings, folders of them, or --stored"
+                )
+            return None
+        if recordings:
+            raise UsageError(f"--stored: wanted no recordings with it, got {recordings[0]}")
+        labels = {name: _value(value) for name, value in self.label}
+        episodes = self.episode or None
+        return CorpusSelection(None, episodes, self.of_task, self.of_version, None, labels)
+
+    def database_url(self) -> str:
+        """The address of the database of ``--stored``. Raises `UsageError`."""
+        url = self.store.settings().database
+        if is_missing(url):
             raise UsageError(
-                "--episode, --of-task, --of-version, --label: wanted --stored with them"
+                f"--stored: there is no database at {url}; wanted --data or --database of a service"
             )
-        if not args.recordings:
-            raise UsageError("nothing to score: wanted recordings, folders of them, or --stored")
-        return None
-    if args.recordings:
-        raise UsageError(f"--stored: wanted no recordings with it, got {args.recordings[0]}")
-    labels = {name: _value(value) for name, value in (_pair(text) for text in args.label)}
-    episodes = None if args.episode is None else tuple(args.episode)
-    return CorpusSelection(None, episodes, args.of_task, args.of_version, None, labels)
+        return url
 
 
-def database_of(args: argparse.Namespace) -> str:
-    """The address of the database of ``--stored``. Raises `UsageError`."""
-    url = store_settings(args).database
-    if is_missing(url):
-        raise UsageError(
-            f"--stored: there is no database at {url}; wanted --data or --database of a service"
-        )
-    return url
+RECORDINGS_ALONE = Stored()
+"""No stored episode is meant."""
 
 
-def tasks_of(paths: list[Path], overrides: dict[str, str]) -> list[Task]:
+def tasks_of(paths: Iterable[Path], overrides: dict[str, str]) -> list[Task]:
     """The tasks in these files. Raises `UsageError` naming every problem, `OSError`."""
     found = []
     for path in paths:
@@ -96,10 +95,10 @@ def tasks_of(paths: list[Path], overrides: dict[str, str]) -> list[Task]:
     return found
 
 
-def guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) -> int:
+def guarded(do: Callable[[], int]) -> int:
     """What ``do`` gives, or `FAILED` with the reason on stderr."""
     try:
-        return do(args)
+        return do()
     except (UsageError, ResultsError, RecordingError, NoCrewError) as error:
         print(error, file=sys.stderr)
     except UnavailableError as error:
@@ -109,13 +108,6 @@ def guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) -
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
     return FAILED
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, mark, value = text.partition("=")
-    if not mark:
-        raise UsageError(f"--label {text}: wanted KEY=VALUE")
-    return name, value
 
 
 def _value(text: str) -> Any:

@@ -3,15 +3,17 @@ was told to."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Annotated
 
 from api.audit.owning import claim
 from api.audit.store import Audits
-from api.cli.common import add_store, days, hold_file, store_settings
+from api.cli.common import STORE, Store, hold_file, read_days, read_pair
+from api.core.command_line import new_app, option
 from api.core.errors import UnavailableError
 from api.core.notify import Notifier
 from api.core.settings import Settings, async_url
@@ -24,66 +26,90 @@ from api.service.removal import Removal
 from api.tasks.plugins import load_plugins
 from api.tasks.store import Tasks
 
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned db`."""
-    commands = parser.add_subparsers(dest="db_command", required=True, metavar="COMMAND")
-    for name, says in (
-        ("upgrade", "apply what is missing"),
-        ("check", "exit 1 unless the schema is this build's"),
-    ):
-        command = commands.add_parser(name, help=says)
-        add_store(command)
-        command.set_defaults(run=run, work=_schema)
-    adopt = commands.add_parser(
-        "adopt-key", help="sign with this key from now on, though another signed until now"
-    )
-    add_store(adopt)
-    adopt.set_defaults(run=run, work=_adopt)
-    prune = commands.add_parser(
-        "prune", help="delete old episodes; a signed tombstone of each stays"
-    )
-    add_store(prune)
-    prune.add_argument(
-        "--older-than",
-        type=days,
-        required=True,
-        metavar="SPAN",
-        help="closed that long ago: 30d, 12h",
-    )
-    prune.add_argument(
-        "--label",
-        type=_label,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="only with this label; may repeat",
-    )
-    prune.add_argument(
-        "--abandoned", action="store_true", help="also those opened that long ago and never closed"
-    )
-    prune.add_argument(
-        "--reason", default="pruned", help="what the tombstones say (default: %(default)s)"
-    )
-    prune.add_argument("--dry-run", action="store_true", help="name them and delete nothing")
-    prune.set_defaults(run=run, work=_prune)
-    moving = commands.add_parser(
-        "move", help="copy everything into another, empty database, and compare"
-    )
-    add_store(moving)
-    moving.add_argument(
-        "--to",
-        required=True,
-        metavar="URL",
-        help="such as postgresql://USER@HOST/NAME or sqlite:///FILE",
-    )
-    moving.set_defaults(run=run, work=_move)
+app = new_app("db", "The database's schema and its log, by hand.")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Do what was asked; 1 where it can't be done, 2 where a service works in the data folder."""
+@app.command(name="upgrade")
+def upgrade_schema(*, store: Store = STORE) -> int:
+    """Apply what is missing."""
+    return _run(store, _upgrade)
+
+
+@app.command
+def check(*, store: Store = STORE) -> int:
+    """Exit 1 unless the schema is this build's."""
+    return _run(store, _check)
+
+
+@app.command
+def adopt_key(*, store: Store = STORE) -> int:
+    """Sign with this key from now on, though another signed until now."""
+    return _run(store, _adopt)
+
+
+@app.command
+def prune(
+    *,
+    older_than: Annotated[float, option("closed that long ago: 30d, 12h", "SPAN", read_days)],
+    label: Annotated[
+        tuple[tuple[str, str], ...],
+        option("only with this label; may repeat", "KEY=VALUE", read_pair, many=True),
+    ] = (),
+    abandoned: Annotated[bool, option("also those opened that long ago and never closed")] = False,
+    reason: Annotated[str, option("what the tombstones say (default: pruned)", "TEXT")] = "pruned",
+    dry_run: Annotated[bool, option("name them and delete nothing")] = False,
+    store: Store = STORE,
+) -> int:
+    """Delete old episodes; a signed tombstone of each stays."""
+
+    async def work(settings: Settings) -> int:
+        # On Postgres the replicas hear of it and forget; a service on SQLite hears nothing.
+        lock = _alone(settings)
+        if lock is None:
+            return 2
+        signer = Signer.load_existing(settings)
+        database = Database(settings.database)
+        try:
+            await upgrade(database)
+            await claim(Audits(database), signer)
+            removal = Removal(database, signer, Notifier())
+            due = await removal.due(now(-timedelta(days=older_than)), list(label), abandoned)
+            if dry_run:
+                print("\n".join([*due, f"{len(due)} episodes would be deleted"]))
+                return 0
+            gone = await removal.prune(due, reason, "milestoned db prune")
+            dropped = await removal.drop_empty()
+        finally:
+            await database.close()
+            if lock:
+                os.close(lock)
+        print(
+            f"{gone} episodes were deleted"
+            + (f", the partitions of {len(dropped)} days dropped" if dropped else "")
+        )
+        return 0
+
+    return _run(store, work)
+
+
+@app.command(name="move")
+def move_database(
+    *,
+    to: Annotated[str, option("such as postgresql://USER@HOST/NAME or sqlite:///FILE", "URL")],
+    store: Store = STORE,
+) -> int:
+    """Copy everything into another, empty database, and compare."""
+    return _run(store, lambda settings: _move(settings, to))
+
+
+def _run(store: Store, work: Callable[[Settings], Awaitable[int]]) -> int:
+    """Do the work; 1 where it can't be done, 2 where a service works in the data folder."""
+
+    async def run() -> int:
+        return await work(store.settings())
+
     try:
-        return int(asyncio.run(args.work(args, store_settings(args))))
+        return asyncio.run(run())
     except (UnavailableError, MoveError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -92,17 +118,25 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
-async def _schema(args: argparse.Namespace, settings: Settings) -> int:
-    if args.db_command == "check" and is_missing(settings.database):
+async def _upgrade(settings: Settings) -> int:
+    return await _schema(settings, is_upgraded=True)
+
+
+async def _check(settings: Settings) -> int:
+    if is_missing(settings.database):
         print(
             f"schema: at nothing, there is no {settings.database}; this build's is"
             f" {latest_revision()}"
         )
         return 1
+    return await _schema(settings, is_upgraded=False)
+
+
+async def _schema(settings: Settings, *, is_upgraded: bool) -> int:
     database = Database(settings.database)
     strange = 0
     try:
-        if args.db_command == "upgrade":
+        if is_upgraded:
             await upgrade(database)
         found, newest = await current(database), latest_revision()
         if found == newest:
@@ -119,7 +153,7 @@ async def _schema(args: argparse.Namespace, settings: Settings) -> int:
     return 0 if found == newest else 1
 
 
-async def _adopt(_args: argparse.Namespace, settings: Settings) -> int:
+async def _adopt(settings: Settings) -> int:
     # A service that runs would go on with what it found at its start.
     lock = _alone(settings)
     if lock is None:
@@ -140,39 +174,11 @@ async def _adopt(_args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-async def _prune(args: argparse.Namespace, settings: Settings) -> int:
-    # On Postgres the replicas hear of it and forget; a service on SQLite hears nothing.
+async def _move(settings: Settings, to: str) -> int:
     lock = _alone(settings)
     if lock is None:
         return 2
-    signer = Signer.load_existing(settings)
-    database = Database(settings.database)
-    try:
-        await upgrade(database)
-        await claim(Audits(database), signer)
-        removal = Removal(database, signer, Notifier())
-        due = await removal.due(now(-timedelta(days=args.older_than)), args.label, args.abandoned)
-        if args.dry_run:
-            print("\n".join([*due, f"{len(due)} episodes would be deleted"]))
-            return 0
-        gone = await removal.prune(due, args.reason, "milestoned db prune")
-        dropped = await removal.drop_empty()
-    finally:
-        await database.close()
-        if lock:
-            os.close(lock)
-    print(
-        f"{gone} episodes were deleted"
-        + (f", the partitions of {len(dropped)} days dropped" if dropped else "")
-    )
-    return 0
-
-
-async def _move(args: argparse.Namespace, settings: Settings) -> int:
-    lock = _alone(settings)
-    if lock is None:
-        return 2
-    source, target = Database(settings.database), Database(async_url(args.to))
+    source, target = Database(settings.database), Database(async_url(to))
     try:
         async for line in move(source, target):
             print(line, flush=True)
@@ -207,10 +213,3 @@ def _alone(settings: Settings) -> int | None:
     if lock is None:
         print(f"--data {settings.data}: a service works here; wanted it stopped", file=sys.stderr)
     return lock
-
-
-def _label(text: str) -> tuple[str, str]:
-    key, mark, value = text.partition("=")
-    if not (key and mark):
-        raise argparse.ArgumentTypeError(f"{text[:80]!r}; wanted KEY=VALUE")
-    return key, value

@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import httpx
 import orjson
 
-from api.cli.common import add_store, store_settings
+from api.cli.common import STORE, Store, read_pair
+from api.core.command_line import new_app, option
 from api.core.keys import MAX_TOKEN, admin_token_file, write_private
 from api.core.plain_answers import HEADERS, HOOKS
 from api.core.regular_file import read_regular
 from api.core.settings import Settings
 
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned episode`."""
-    commands = parser.add_subparsers(dest="episode_command", required=True, metavar="COMMAND")
-    opening = commands.add_parser("open", help="open an episode of a registered task")
-    opening.add_argument("task", metavar="TASK_ID")
-    opening.add_argument("--version", help="of the task (default: the latest registered)")
-    opening.add_argument("--label", action="append", default=[], metavar="KEY=VALUE")
-    opening.add_argument("--seed", type=int)
-    opening.add_argument(
-        "--service", metavar="URL", help="(default: the service of the data folder)"
-    )
-    opening.add_argument(
-        "--state", type=Path, metavar="DIR", help="the daemon's folder (default: ./EPISODE)"
-    )
-    opening.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="of a trainer (default: the first admin's)"
-    )
-    add_store(opening)
-    opening.set_defaults(run=run)
+app = new_app("episode", "Open an episode on a running service.")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Open; the append token goes to a file of mode 0600, never to the screen."""
-    settings = store_settings(args, args.token_file)
+@app.command(name="open")
+def open_episode(
+    task: Annotated[str, option("the id of a registered task", "TASK_ID")],
+    /,
+    *,
+    version: Annotated[
+        str | None, option("of the task (default: the latest registered)", "VERSION")
+    ] = None,
+    label: Annotated[
+        tuple[tuple[str, str], ...],
+        option("a label of the episode; may be given again", "KEY=VALUE", read_pair, many=True),
+    ] = (),
+    seed: Annotated[int | None, option("a seed, as the task's author uses it", "SEED")] = None,
+    service: Annotated[
+        str | None, option("its address (default: the service of the data folder)", "URL")
+    ] = None,
+    state: Annotated[Path | None, option("the daemon's folder (default: ./EPISODE)", "DIR")] = None,
+    token_file: Annotated[
+        Path | None, option("of a trainer (default: the first admin's)", "FILE")
+    ] = None,
+    store: Store = STORE,
+) -> int:
+    """Open an episode of a registered task, and print the daemon's command line.
+
+    The append token goes to a file of mode 0600, never to the screen.
+    """
+    settings = store.settings(token_file)
     try:
-        service = args.service or _service(settings)
+        service = service or _service(settings)
         token = (
             settings.admin_token
             or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
@@ -53,8 +59,7 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 1
-    labels = {key: value for key, _, value in (pair.partition("=") for pair in args.label)}
-    body = {"task": args.task, "version": args.version, "labels": labels, "seed": args.seed}
+    body = {"task": task, "version": version, "labels": dict(label), "seed": seed}
     try:
         headers = {"authorization": f"Bearer {token}", **HEADERS}
         with httpx.Client(headers=headers, event_hooks=HOOKS) as client:
@@ -66,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if answer.status_code != 201:
         print(said["detail"], file=sys.stderr)
         return 1
-    state = args.state or Path(said["episode"])
+    state = state or Path(said["episode"])
     write_private(state / "append.token", said["token"])
     command = ["agentd", "run", "--service", service, "--episode", said["episode"]]
     command += ["--token-file", str(state / "append.token"), "--state", str(state)]

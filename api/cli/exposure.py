@@ -3,12 +3,16 @@ made on purpose."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import ipaddress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from api.auth.store import FIRST, Tokens
+from api.core.command_line import option
 from api.core.errors import UnavailableError
 from api.core.keys import MAX_TOKEN
 from api.core.regular_file import read_regular
@@ -20,60 +24,66 @@ MIN_TOKEN_LENGTH = 32
 """Characters of an operator's own admin token, at least: shorter ones can be guessed."""
 
 
-def add_exposure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments on TLS and proxies."""
-    parser.add_argument(
-        "--tls-cert", type=Path, metavar="FILE", help="speak TLS with this certificate chain (PEM)"
-    )
-    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="and this private key (PEM)")
-    parser.add_argument(
-        "--i-have-tls-in-front",
-        action="store_true",
-        help="allow an address that is not loopback without TLS here: a proxy in front has it",
-    )
-    parser.add_argument(
-        "--forwarded-allow-ips",
-        default="127.0.0.1",
-        metavar="ADDRESSES",
-        help="proxies whose X-Forwarded-For and -Proto are believed (default: 127.0.0.1)",
-    )
+@Parameter(name="*", group="TLS and proxies")
+@dataclass(frozen=True, kw_only=True)
+class Exposure:
+    """Where the service listens, and what stands between it and its callers."""
 
+    host: Annotated[str, option("where to listen (default: loopback)", "ADDRESS")] = "127.0.0.1"
+    tls_cert: Annotated[
+        Path | None, option("speak TLS with this certificate chain (PEM)", "FILE")
+    ] = None
+    tls_key: Annotated[Path | None, option("and this private key (PEM)", "FILE")] = None
+    i_have_tls_in_front: Annotated[
+        bool,
+        option("allow an address that is not loopback without TLS here: a proxy in front has it"),
+    ] = False
+    forwarded_allow_ips: Annotated[
+        str,
+        option(
+            "proxies whose X-Forwarded-For and -Proto are believed (default: 127.0.0.1)",
+            "ADDRESSES",
+        ),
+    ] = "127.0.0.1"
 
-def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
-    """Why the service must not start with these arguments, or None."""
-    refusal = _tls_refusal(args)
-    if refusal is not None or _is_loopback(args.host):
-        return refusal
-    if args.tls_cert is None and not args.i_have_tls_in_front:
+    def refusal(self, settings: Settings) -> str | None:
+        """Why the service must not start with these arguments, or None."""
+        refusal = self._tls_refusal()
+        if refusal is not None or _is_loopback(self.host):
+            return refusal
+        if self.tls_cert is None and not self.i_have_tls_in_front:
+            return (
+                f"--host {self.host}: tokens would travel in clear; wanted a loopback address,"
+                " --tls-cert and --tls-key, or --i-have-tls-in-front behind a proxy that speaks TLS"
+            )
+        if settings.admin_token is not None:
+            return _guessed("MILESTONED_ADMIN_TOKEN", settings.admin_token)
+        if settings.token_file is not None and settings.token_file.exists():
+            return _guessed_in(settings.token_file)
+        try:
+            made = asyncio.run(_made_on_purpose(settings))
+        except UnavailableError as error:
+            return error.detail
+        if made:
+            return None
         return (
-            f"--host {args.host}: tokens would travel in clear; wanted a loopback address,"
-            " --tls-cert and --tls-key, or --i-have-tls-in-front behind a proxy that speaks TLS"
+            f"--host {self.host}: nobody made a token, so that everybody would call as the first"
+            " admin; wanted `milestoned token create trainer` (or another scope) first, or"
+            " MILESTONED_ADMIN_TOKEN"
         )
-    if settings.admin_token is not None:
-        return _guessed("MILESTONED_ADMIN_TOKEN", settings.admin_token)
-    if settings.token_file is not None and settings.token_file.exists():
-        return _guessed_in(settings.token_file)
-    try:
-        made = asyncio.run(_made_on_purpose(settings))
-    except UnavailableError as error:
-        return error.detail
-    if made:
+
+    def _tls_refusal(self) -> str | None:
+        """Why the files for TLS can't be used, or None."""
+        if (self.tls_cert is None) != (self.tls_key is None):
+            return "--tls-cert and --tls-key: got one of them, wanted both or none"
+        for name, path in (("--tls-cert", self.tls_cert), ("--tls-key", self.tls_key)):
+            if path is not None and not path.is_file():
+                return f"{name} {path}: no such file"
         return None
-    return (
-        f"--host {args.host}: nobody made a token, so that everybody would call as the first admin;"
-        " wanted `milestoned token create trainer` (or another scope) first, or"
-        " MILESTONED_ADMIN_TOKEN"
-    )
 
 
-def _tls_refusal(args: argparse.Namespace) -> str | None:
-    """Why the files for TLS can't be used, or None."""
-    if (args.tls_cert is None) != (args.tls_key is None):
-        return "--tls-cert and --tls-key: got one of them, wanted both or none"
-    for name, path in (("--tls-cert", args.tls_cert), ("--tls-key", args.tls_key)):
-        if path is not None and not path.is_file():
-            return f"{name} {path}: no such file"
-    return None
+LOOPBACK = Exposure()
+"""Only this machine calls."""
 
 
 async def _made_on_purpose(settings: Settings) -> bool:

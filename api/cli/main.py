@@ -6,67 +6,77 @@ Other distributions, and the lab of this one, add theirs by entry points of the 
 
 from __future__ import annotations
 
-import argparse
 import gc
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any
+from importlib.metadata import entry_points, version
+
+from cyclopts import App
+
+from api.core.command_line import CommandLineError, new_app, parse_command
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "serve": ("api.cli.serve", "run the service"),
-    "task": ("api.cli.task", "check task files before anything runs"),
-    "replay": ("api.cli.replay", "score a recording, with no browser and no service"),
+    "serve": ("api.cli.serve:run", "run the service"),
+    "task": ("api.cli.task:app", "check task files before anything runs"),
+    "replay": ("api.cli.replay:run", "score a recording, with no browser and no service"),
     "rescore": (
-        "api.cli.rescore",
+        "api.cli.rescore:run",
         "score stored episodes or recordings by changed rules, and show what differs",
     ),
-    "export": ("api.cli.export", "episodes, rewards and returns-to-go as Parquet files"),
-    "audit": ("api.cli.audit", "explain a reward, verify the whole log, report on many episodes"),
+    "export": ("api.cli.export:run", "episodes, rewards and returns-to-go as Parquet files"),
+    "audit": (
+        "api.cli.audit:app",
+        "explain a reward, verify the whole log, report on many episodes",
+    ),
     "recording": (
-        "api.cli.recording",
+        "api.cli.recording:app",
         "show what is in a recording, verify that it is as it was written",
     ),
-    "episode": ("api.cli.episode", "open an episode on a running service"),
-    "token": ("api.cli.token", "create, list and revoke tokens"),
-    "db": ("api.cli.db", "bring the database's schema up to date, or check it"),
+    "episode": ("api.cli.episode:app", "open an episode on a running service"),
+    "token": ("api.cli.token:app", "create, list and revoke tokens"),
+    "db": ("api.cli.db:app", "bring the database's schema up to date, or check it"),
 }
-"""Name → (module, help). A module's ``add(parser)`` sets ``run``, called with the arguments."""
+"""Name → (what is imported: a function or a group of commands, help)."""
+PLUGINS_WHEN_ASKED_FOR = "api.cli.replay"
+"""This command looks for rules of others once the task names one that is not ours."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and give its exit status."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    commands = {**COMMANDS, **added_commands()}
-    listed = {name: about for name, about in commands.items() if " " not in name}
-    parser = argparse.ArgumentParser(
-        prog="milestoned",
-        description="Says, step by step, what a computer-use agent's work was worth.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="commands:\n"
-        + "\n".join(f"  {name:<9} {says}" for name, (_, says) in listed.items()),
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    parser.add_argument("command", choices=listed, metavar="COMMAND", help="one of those below")
-    name = parser.parse_args(arguments[:1]).command
-    module, says = commands[name]
-    command = argparse.ArgumentParser(
-        prog=f"milestoned {name}", description=says[0].upper() + says[1:] + "."
-    )
     # imports make objects that stay: looking for garbage among them is a sixth of their time
     gc.disable()
-    found = import_module(module)
-    gc.enable()
-    if not getattr(found, "PLUGINS_WHEN_ASKED_FOR", False) and not plugged_in():
+    try:
+        command, bound = parse_command(make_app(), sys.argv[1:] if argv is None else argv)
+    except CommandLineError as error:
+        print(f"milestoned: {error}", file=sys.stderr)
         return 2
-    found.add(command)
-    args = command.parse_args(arguments[1:])
-    return int(args.run(args) or 0)
+    finally:
+        gc.enable()
+    is_ours = command.__module__ not in ("cyclopts.core", PLUGINS_WHEN_ASKED_FOR)
+    if is_ours and not plugged_in():
+        return 2
+    return int(command(*bound.args, **bound.kwargs) or 0)
+
+
+def make_app() -> App:
+    """Return the program with the commands that are installed, none of them imported yet."""
+    app = new_app(
+        "milestoned",
+        "Says, step by step, what a computer-use agent's work was worth.",
+        version=lambda: f"milestoned {version('milestoned')}",
+        version_flags=("--version",),
+    )
+    for name, (target, about) in {**COMMANDS, **added_commands()}.items():
+        if " " not in name:
+            app.command(target, name=name, help=about)
+    return app
 
 
 def added_commands() -> dict[str, tuple[str, str]]:
-    """The commands that installed distributions add, as `COMMANDS` has its own."""
+    """The commands that installed distributions add, as `COMMANDS` has its own.
+
+    A name of two words is a subcommand of the first.
+    """
     added: dict[str, tuple[str, str]] = {}
     for entry in entry_points(group="milestoned.commands"):
         added.update(entry.load())
@@ -85,14 +95,6 @@ def plugged_in() -> bool:
         print(f"milestoned: {error}", file=sys.stderr)
         return False
     return True
-
-
-class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
-
-        print(f"milestoned {version('milestoned')}")
-        parser.exit()
 
 
 if __name__ == "__main__":

@@ -3,16 +3,16 @@ written."""
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 
+from api.core.command_line import new_app, option
 from api.replay.recording_check import findings, findings_of_said
 from api.replay.recordings import RecordingError, layout_of, read_bodies, read_file, read_frames
 from api.rewards.event_text import clip, line, telling
@@ -27,57 +27,56 @@ MAX_NAME = 100
 """Characters of a kind's or a source's name that are remembered."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned recording`."""
-    commands = parser.add_subparsers(dest="recording_command", required=True, metavar="COMMAND")
-    show = commands.add_parser("show", help="the events as lines, and what they come to")
-    show.add_argument(
-        "--kinds",
-        metavar="KIND,...",
-        help="only these kinds, or nouns: page.navigated, request, ...",
-    )
-    show.add_argument(
-        "--steps", action="store_true", help="a line a step instead of a line an event"
-    )
-    show.add_argument(
-        "--json", action="store_true", help="one event a line: [seq, at, source, kind, data]"
-    )
-    show.add_argument(
-        "--verdicts",
-        action="store_true",
-        help="what was said beyond the rules instead, one a line as JSON",
-    )
-    show.set_defaults(run=_showing)
-    verify = commands.add_parser(
-        "verify",
-        help="check chains, numbers, clock, kinds and fields",
-        epilog=(
-            "exit codes: 0 sound and closed; 1 changed, cut or no recording; 2 cannot be read; 3"
-            " sound, but open"
-        ),
-    )
-    verify.add_argument(
-        "--head", metavar="DIGEST", help="the last segment's digest, as it was when it was written"
-    )
-    verify.add_argument(
-        "--verdicts-head", metavar="DIGEST", help="the last verdict's digest, as a statement has it"
-    )
-    verify.set_defaults(run=_verifying)
-    for command in (show, verify):
-        command.add_argument("recording", type=Path, metavar="FILE")
+app = new_app("recording", "Show what is in a recording, verify that it is as it was written.")
+
+Recording = Annotated[Path, option("a recording", "FILE")]
 
 
-def _showing(args: argparse.Namespace) -> int:
-    return _guarded(args, show)
+@app.command(name="show")
+def run_show(
+    recording: Recording,
+    /,
+    *,
+    kinds: Annotated[
+        str | None,
+        option("only these kinds, or nouns: page.navigated, request, ...", "KIND,..."),
+    ] = None,
+    steps: Annotated[bool, option("a line a step instead of a line an event")] = False,
+    json: Annotated[bool, option("one event a line: [seq, at, source, kind, data]")] = False,
+    verdicts: Annotated[
+        bool, option("what was said beyond the rules instead, one a line as JSON")
+    ] = False,
+) -> int:
+    """Show the events as lines, and what they come to."""
+    selected = set(kinds.split(",")) if kinds else None
+    return _guarded(lambda: show(recording, selected, steps=steps, json=json, verdicts=verdicts))
 
 
-def _verifying(args: argparse.Namespace) -> int:
-    return _guarded(args, verify)
+@app.command(
+    name="verify",
+    help_epilogue=(
+        "exit codes: 0 sound and closed; 1 changed, cut or no recording; 2 cannot be read; 3"
+        " sound, but open"
+    ),
+)
+def run_verify(
+    recording: Recording,
+    /,
+    *,
+    head: Annotated[
+        str | None, option("the last segment's digest, as it was when it was written", "DIGEST")
+    ] = None,
+    verdicts_head: Annotated[
+        str | None, option("the last verdict's digest, as a statement has it", "DIGEST")
+    ] = None,
+) -> int:
+    """Check chains, numbers, clock, kinds and fields."""
+    return _guarded(lambda: verify(recording, head, verdicts_head))
 
 
-def _guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) -> int:
+def _guarded(do: Callable[[], int]) -> int:
     try:
-        return do(args)
+        return do()
     except RecordingError as error:
         print(clip(str(error), 1000), file=sys.stderr)
         return BROKEN
@@ -136,31 +135,32 @@ def _short(value: Any) -> str:
     return "" if value is None else clip(str(value), 400)
 
 
-def show(args: argparse.Namespace) -> int:
+def show(
+    recording: Path, selected: set[str] | None, *, steps: bool, json: bool, verdicts: bool
+) -> int:
     """Print events, steps or JSON; raises as `read_frames`."""
-    packed = read_file(args.recording)
-    passed = _Passed(packed, args.recording)
+    packed = read_file(recording)
+    passed = _Passed(packed, recording)
     deque(passed.events(), maxlen=0)
-    said = read_bodies(packed, args.recording)
-    if args.verdicts:
+    said = read_bodies(packed, recording)
+    if verdicts:
         sys.stdout.buffer.write(b"".join(body + b"\n" for body in said))
         return SOUND
-    events: Iterable[Event] = _Passed(packed, args.recording).events()
-    if args.kinds:
-        selected = set(args.kinds.split(","))
+    events: Iterable[Event] = _Passed(packed, recording).events()
+    if selected is not None:
         present = {name for kind in passed.kinds for name in _names_of(kind)}
         if not selected <= present:
             missing, known = sorted(selected - present)[0], ", ".join(sorted(present))
             print(
-                f"--kinds {missing}: is not in {args.recording}; there are {known}",
+                f"--kinds {missing}: is not in {recording}; there are {known}",
                 file=sys.stderr,
             )
             return USAGE
         events = (event for event in events if selected & _names_of(event.kind))
-    if args.json:
+    if json:
         _print_json(events)
     else:
-        _print_lines(_steps(events) if args.steps else map(line, events), passed, said)
+        _print_lines(_steps(events) if steps else map(line, events), passed, said)
     return SOUND
 
 
@@ -241,10 +241,10 @@ def _summary(passed: _Passed) -> list[str]:
     return text
 
 
-def verify(args: argparse.Namespace) -> int:
+def verify(recording: Path, wanted_head: str | None, wanted_verdicts_head: str | None) -> int:
     """Say whether the recording is sound; raises as `read_frames`."""
-    packed = read_file(args.recording)
-    passed, said = _Passed(packed, args.recording), read_bodies(packed, args.recording)
+    packed = read_file(recording)
+    passed, said = _Passed(packed, recording), read_bodies(packed, recording)
     events = passed.events()
     of_events = list(itertools.islice(findings(events), MAX_FINDINGS + 1))
     deque(events, maxlen=0)
@@ -253,11 +253,11 @@ def verify(args: argparse.Namespace) -> int:
     said_head = sha256(said[-1]) if said else GENESIS
     verdicts = [orjson.loads(body) for body in said]
     found: list[str] = []
-    if args.verdicts_head not in (None, said_head):
-        found.append(f"the last verdict's digest is {said_head}; wanted {args.verdicts_head}")
-    if args.head not in (None, head):
-        found.append(f"the last segment's digest is {head}; wanted {args.head}")
-    if layout_of(packed, args.recording).checksum is None:
+    if wanted_verdicts_head not in (None, said_head):
+        found.append(f"the last verdict's digest is {said_head}; wanted {wanted_verdicts_head}")
+    if wanted_head not in (None, head):
+        found.append(f"the last segment's digest is {head}; wanted {wanted_head}")
+    if layout_of(packed, recording).checksum is None:
         found.append(
             "no checksum stands at its end: it was cut there, or was never written as a recording"
             " file"
@@ -265,13 +265,13 @@ def verify(args: argparse.Namespace) -> int:
     found += of_events
     found += itertools.islice(findings_of_said(verdicts, passed.steps, last.seq), MAX_FINDINGS + 1)
     if found:
-        _print_findings(args.recording, found)
+        _print_findings(recording, found)
         return BROKEN
     is_open = last.kind != "episode.closed"
     state = "sound, but open: it ends before its episode does" if is_open else "sound and closed"
     beyond = f"; {len(said)} verdicts, digest {said_head}" if said else ""
     print(
-        f"{args.recording}: {state}; {last.seq} events in {passed.segments} segments, digest"
+        f"{recording}: {state}; {last.seq} events in {passed.segments} segments, digest"
         f" {head}{beyond}"
     )
     return OPEN if is_open else SOUND

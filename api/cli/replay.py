@@ -3,12 +3,13 @@ service."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
-from api.cli.common import add_credit, overrides
+from api.cli.common import CreditTo, Overrides
+from api.core.command_line import option
 from api.replay.recordings import RecordingError, play
 from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
@@ -20,36 +21,25 @@ from detectors.model.rewards import total as sum_of
 from detectors.model.types import Reward
 from detectors.task.ruleset import Ruleset, compile_task
 
-PLUGINS_WHEN_ASKED_FOR = True
-"""Rules of others are looked for once the task names one that is not ours."""
 
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned replay`."""
-    parser.add_argument("recording", type=Path, metavar="RECORDING")
-    parser.add_argument(
-        "--task", type=Path, required=True, metavar="FILE", help="the task file to score it by"
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key"
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="one reward a line, the very bytes that the service gives",
-    )
-    add_credit(parser, "what is credited to each step")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace) -> int:
+def run(
+    recording: Annotated[Path, option("the recording to score", "RECORDING")],
+    /,
+    *,
+    task: Annotated[Path, option("the task file to score it by", "FILE")],
+    set_: Overrides = (),
+    json: Annotated[
+        bool, option("one reward a line, the very bytes that the service gives")
+    ] = False,
+    credit_to: CreditTo = "as_paid",
+) -> int:
     """Replay the recording and print its rewards; return the exit code."""
     try:
-        ruleset = _ruleset(args.task, overrides(args.set))
-        playback = play(args.recording, ruleset)
+        ruleset = _ruleset(task, dict(set_))
+        playback = play(recording, ruleset)
     except BadTaskError as error:
         for problem in error.problems:
-            print(f"{args.task}: {problem}", file=sys.stderr)
+            print(f"{task}: {problem}", file=sys.stderr)
         return 1
     except RecordingError as error:
         print(error, file=sys.stderr)
@@ -65,10 +55,10 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     credits: dict[int, float | None] | None = None
-    if args.credit_to != "as_paid":
+    if credit_to != "as_paid":
         rewards = [reward_to_json(reward) for reward in playback.rewards]
-        credits = credit(rewards, causes_of(ruleset.task), args.credit_to, closed=engine.closed)
-    if args.json:
+        credits = credit(rewards, causes_of(ruleset.task), credit_to, closed=engine.closed)
+    if json:
         _print_json(playback.rewards, credits)
     else:
         _print_lines(playback.rewards, credits)

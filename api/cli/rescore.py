@@ -3,29 +3,30 @@ exit status."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from cyclopts import Parameter
 from tqdm import tqdm
 
 from api.cascade.stages import StageError, stages_of
-from api.cli.common import overrides
+from api.cli.common import Overrides, whole_number
 from api.cli.corpus import (
     FAILED,
+    RECORDINGS_ALONE,
+    Recordings,
+    Stored,
     UsageError,
-    add_corpus,
-    database_of,
     guarded,
-    selection,
     tasks_of,
 )
-from api.cli.stages import add_stages, stage_settings
+from api.cli.stages import NO_STAGES, StageOptions
+from api.core.command_line import option
 from api.core.regular_file import read_regular
 from api.rescoring import recorded, stored
 from api.rescoring.again import Again
@@ -38,81 +39,73 @@ from api.rewards.scored_episode import task_bytes
 from detectors.model.codec import canonical, sha256
 
 SAME, CHANGED = 0, 1
+MAX_PROCESSES = 4_096
 _STAGES = ("MILESTONED_MODEL", "MILESTONED_JUDGE")
 """What the environment says of stages."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned rescore`."""
-    parser.epilog = (
-        "exit codes: 0 nothing changed; 1 something did; 2 something could not be scored, or was"
-        " not asked right"
-    )
-    add_corpus(parser)
-    parser.add_argument(
-        "--task",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help=(
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RescoreSettings:
+    """What is scored again, by what, and who does the work."""
+
+    task: Annotated[
+        tuple[Path, ...],
+        option(
             "the task to score by; several: each episode by the one that it names. Stored episodes"
-            " have theirs"
+            " have theirs",
+            "FILE",
         ),
-    )
-    parser.add_argument(
-        "--against",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help=(
+    ] = ()
+    against: Annotated[
+        tuple[Path, ...],
+        option(
             "for recordings, what to compare with: the task as it was, or the --out of an earlier"
-            " run (.jsonl)"
+            " run (.jsonl)",
+            "FILE",
         ),
+    ] = ()
+    set_: Overrides = ()
+    out: Annotated[
+        Path | None, option("keep the results; an interrupted run goes on", "FILE.jsonl")
+    ] = None
+    json: Annotated[bool, option("one JSON object a changed episode, then the summary")] = False
+    workers: Annotated[
+        int | None, option("processes (default: one a core)", "N", whole_number(1, MAX_PROCESSES))
+    ] = None
+    engine: Annotated[Literal["processes", "ray"], option("who does the work", "processes|ray")] = (
+        "processes"
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="replace a task's top-level key",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE.jsonl",
-        help="keep the results; an interrupted run goes on",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="one JSON object a changed episode, then the summary"
-    )
-    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a core)")
-    parser.add_argument(
-        "--engine", choices=("processes", "ray"), default="processes", help="who does the work"
-    )
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        help="of a Ray cluster (default: one is started on this machine)",
-    )
-    asked = parser.add_argument_group(
-        "what goes beyond the rules is read back, unless it is asked again (docs/cascade.md)"
-    )
-    asked.add_argument(
-        "--ask-again",
-        action="store_true",
-        help="ask the stages everything that the rules ask; people's words stay",
-    )
-    add_stages(asked)
-    parser.set_defaults(run=lambda args: guarded(args, run))
+    ray: Annotated[
+        str | None,
+        option("of a Ray cluster (default: one is started on this machine)", "ADDRESS"),
+    ] = None
+    ask_again: Annotated[
+        bool,
+        option(
+            "ask the stages everything that the rules ask, instead of reading back what was"
+            " answered (docs/cascade.md); people's words stay"
+        ),
+    ] = False
+    stored: Stored = RECORDINGS_ALONE
+    stages: StageOptions = NO_STAGES
 
 
-def run(args: argparse.Namespace) -> int:
+DEFAULTS = RescoreSettings()
+
+
+def run(recordings: Recordings = (), /, *, rescore: RescoreSettings = DEFAULTS) -> int:
+    """Score stored episodes or recordings by changed rules, and show what differs.
+
+    Exit codes: 0 nothing changed; 1 something did; 2 something could not be scored, or was not
+    asked right.
+    """
+    return guarded(lambda: _rescore(recordings, rescore))
+
+
+def _rescore(recordings: Sequence[Path], args: RescoreSettings) -> int:
     """Rescore and print. Raises what `guarded` catches."""
-    if args.workers is not None and args.workers < 1:
-        raise UsageError(f"--workers {args.workers}: wanted at least 1")
-    work = _Work(args)
+    work = _Work(recordings, args)
     tally = Tally(again=args.ask_again)
     # Who waits for answers needs no crew, and what was paid for is kept episode by episode.
     workers = args.workers or (1 if args.ask_again else None)
@@ -140,19 +133,21 @@ def run(args: argparse.Namespace) -> int:
     return _end(args, summary)
 
 
-def _again(args: argparse.Namespace, results: Results | None) -> Again:
-    settings = stage_settings(args)
+def _again(args: RescoreSettings, results: Results | None) -> Again:
+    settings = args.stages.settings()
     try:
         stages = stages_of(settings)
     except StageError as error:
         raise UsageError(str(error)) from None
     for why in stages.off.values():
         print(why, file=sys.stderr)
-    path = None if results is None else args.out.with_name(args.out.name + ".asked")
+    path = None
+    if results is not None and args.out is not None:
+        path = args.out.with_name(args.out.name + ".asked")
     return Again(stages, settings, path, go_on=results is not None and results.begun)
 
 
-def _end(args: argparse.Namespace, summary: dict[str, Any]) -> int:
+def _end(args: RescoreSettings, summary: dict[str, Any]) -> int:
     """Print the summary; the exit status."""
     if args.json:
         sys.stdout.buffer.write(canonical({"summary": summary}) + b"\n")
@@ -180,18 +175,18 @@ class _Work:
     """What is to be scored by what, as the arguments say. Raises `UsageError`, `ResultsError`,
     `OSError`."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        if not args.ask_again and (args.model or args.judge or args.budget):
+    def __init__(self, recordings: Sequence[Path], args: RescoreSettings) -> None:
+        if not args.ask_again and (args.stages.model or args.stages.judge or args.stages.budget):
             raise UsageError(
                 "--model, --judge, --budget: nobody is asked; wanted --ask-again with them"
             )
         self._keep = args.out is not None
-        self._selection = selection(args)
-        self._tasks = tasks_of(args.task, overrides(args.set))
+        self._selection = args.stored.selection(recordings)
+        self._tasks = tasks_of(args.task, dict(args.set_))
         self._kept: Kept | None = None
         self._old: dict[str, bytes] = {}
         if self._selection is None:
-            self._paths = recorded.files(args.recordings)
+            self._paths = recorded.files(recordings)
             self.count = len(self._paths)
             self._take_old(args)
         else:
@@ -199,7 +194,7 @@ class _Work:
                 raise UsageError(
                     "--against: stored episodes are compared with what they were paid; wanted none"
                 )
-            self._url = database_of(args)
+            self._url = args.stored.database_url()
             if len(self._tasks) == 1 and self._selection.task is None:
                 self._selection = self._selection._replace(task=self._tasks[0].id)
             self.count = stored.count(self._url, self._selection)
@@ -207,7 +202,7 @@ class _Work:
                 raise UsageError("--stored: no closed episode is selected")
         self.plan = self._plan(args)
 
-    def _take_old(self, args: argparse.Namespace) -> None:
+    def _take_old(self, args: RescoreSettings) -> None:
         if not self._tasks:
             raise UsageError(
                 "--task: recordings do not hold the task they are scored by; wanted its file"
@@ -221,10 +216,10 @@ class _Work:
             self._kept = Kept(args.against[0])
         else:
             self._old = {
-                task.id: task_bytes(task) for task in tasks_of(args.against, overrides(args.set))
+                task.id: task_bytes(task) for task in tasks_of(args.against, dict(args.set_))
             }
 
-    def _plan(self, args: argparse.Namespace) -> str:
+    def _plan(self, args: RescoreSettings) -> str:
         """A digest of everything but the episodes themselves, which are checked one by one."""
         old = (
             [sha256(read_regular(path)) for path in args.against]
@@ -266,11 +261,11 @@ class _Work:
         return sorted(name for content, name in self._kept.names().items() if content not in here)
 
 
-def _stage_options(args: argparse.Namespace) -> dict[str, Any]:
+def _stage_options(args: RescoreSettings) -> dict[str, Any]:
     """Whom a run asks and for how much, without its keys; nothing where nobody is asked."""
     if not args.ask_again:
         return {}
-    budgets = sorted(((scope, *astuple(budget)) for scope, budget in args.budget), key=repr)
+    budgets = sorted(((scope, *astuple(budget)) for scope, budget in args.stages.budget), key=repr)
     named = {
         name: value
         for name, value in os.environ.items()
@@ -278,8 +273,8 @@ def _stage_options(args: argparse.Namespace) -> dict[str, Any]:
     }
     return {
         "ask_again": {
-            "model": args.model,
-            "judges": args.judge,
+            "model": args.stages.model,
+            "judges": args.stages.judge,
             "budgets": budgets,
             "environment": named,
         }

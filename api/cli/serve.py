@@ -3,7 +3,6 @@ stop."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import resource
@@ -11,18 +10,21 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import Annotated
 
 import orjson
 import uvicorn
+from cyclopts import Parameter
 
 from api.app import create_app
 from api.cascade.stages import StageError
-from api.cli.common import add_store, days, hold, hold_file, store_settings
-from api.cli.exposure import add_exposure, refusal_of
-from api.cli.stages import add_stages, stage_settings
+from api.cli.common import STORE, Store, hold, hold_file, read_days, read_seconds, whole_number
+from api.cli.exposure import LOOPBACK, Exposure
+from api.cli.stages import NO_STAGES, StageOptions
+from api.core.command_line import option
 from api.core.errors import UnavailableError
 from api.core.gc_tuning import spare
 from api.core.keys import admin_token_file, write_private
@@ -38,102 +40,130 @@ from api.rescoring.crews import cores
 
 BACKLOG = 2_048
 WORKERS, MAX_WORKERS = 4, 64
+MAX_PORT = 65_535
+MAX_ENGINES_MIB = 64
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned serve`."""
-    add_store(parser)
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: loopback)"
-    )
-    parser.add_argument(
-        "--port", type=int, default=8420, help="0: any free one, told in DATA/service.json"
-    )
-    parser.add_argument(
-        "--nemo-port",
-        type=int,
-        metavar="PORT",
-        help="also speak NeMo Gym's dialect at the root of this port",
-    )
-    parser.add_argument(
-        "--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens"
-    )
-    parser.add_argument(
-        "--tasks-need-tests",
-        action="store_true",
-        help=(
+def _default_workers() -> int:
+    return 0 if cores() == 1 else min(cores(), WORKERS)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ServeSettings:
+    """What the service is started with."""
+
+    store: Store = STORE
+    exposure: Exposure = LOOPBACK
+    stages: StageOptions = NO_STAGES
+    port: Annotated[
+        int,
+        option("0: any free one, told in DATA/service.json", "PORT", whole_number(0, MAX_PORT)),
+    ] = 8420
+    nemo_port: Annotated[
+        int | None,
+        option(
+            "also speak NeMo Gym's dialect at the root of this port",
+            "PORT",
+            whole_number(0, MAX_PORT),
+        ),
+    ] = None
+    port_file: Annotated[
+        Path | None, option("also write the port here, once it listens", "FILE")
+    ] = None
+    tasks_need_tests: Annotated[
+        bool,
+        option(
             "refuse tasks without an oracle and an adversarial recording (`milestoned task test"
             " --bundle`)"
         ),
-    )
-    parser.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="where to keep the first admin token"
-    )
-    parser.add_argument(
-        "--sandbox-lost-s",
-        type=_seconds,
-        default=Limits().sandbox_lost_s,
-        metavar="S",
-        help=(
+    ] = False
+    token_file: Annotated[Path | None, option("where to keep the first admin token", "FILE")] = None
+    sandbox_lost_s: Annotated[
+        float,
+        option(
             "how long a sandbox of the fleet may be silent before its episode is closed (default:"
-            " %(default)g)"
+            f" {Limits().sandbox_lost_s:g})",
+            "S",
+            read_seconds,
         ),
-    )
-    parser.add_argument(
-        "--body-s",
-        type=_seconds,
-        default=Limits().body_s,
-        metavar="S",
-        help=(
+    ] = Limits().sandbox_lost_s
+    body_s: Annotated[
+        float,
+        option(
             "how long the body of a request may take to come, whoever sends it (default:"
-            " %(default)g)"
+            f" {Limits().body_s:g})",
+            "S",
+            read_seconds,
         ),
-    )
-    parser.add_argument(
-        "--keep",
-        type=days,
-        metavar="SPAN",
-        help="delete episodes that long after their end, such as 30d (default: never)",
-    )
-    parser.add_argument(
-        "--checkpoints",
-        default="",
-        metavar="FILE|URL",
-        help=(
+    ] = Limits().body_s
+    keep: Annotated[
+        float | None,
+        option(
+            "delete episodes that long after their end, such as 30d (default: never)",
+            "SPAN",
+            read_days,
+        ),
+    ] = None
+    checkpoints: Annotated[
+        str,
+        option(
             "where signed checkpoints go, outside the database (default: $MILESTONED_CHECKPOINTS,"
-            " else nowhere)"
+            " else nowhere)",
+            "FILE|URL",
+            env_var="MILESTONED_CHECKPOINTS",
         ),
-    )
-    parser.add_argument(
-        "--workers",
-        type=_count,
-        default=0 if cores() == 1 else min(cores(), WORKERS),
-        metavar="N",
-        help=(
+    ] = ""
+    workers: Annotated[
+        int,
+        option(
             "processes beside the service that detect in large segments (default: one a core, at"
-            f" most {WORKERS}, none on a machine of one core; here %(default)s)"
+            f" most {WORKERS}, none on a machine of one core)",
+            "N",
+            whole_number(0, MAX_WORKERS),
         ),
-    )
-    parser.add_argument(
-        "--engines-mib",
-        type=_count,
-        default=Limits().engines_bytes >> 20,
-        metavar="N",
-        help=(
+    ] = _default_workers()
+    engines_mib: Annotated[
+        int,
+        option(
             "memory for the episodes that are kept between two segments, in this process and in"
-            " each worker; others are made again from the log (default: %(default)s)"
+            " each worker; others are made again from the log (default:"
+            f" {Limits().engines_bytes >> 20})",
+            "N",
+            whole_number(0, MAX_ENGINES_MIB),
         ),
-    )
-    add_exposure(parser)
-    add_stages(parser)
-    parser.set_defaults(run=run)
+    ] = Limits().engines_bytes >> 20
+
+    def settings(self) -> Settings:
+        """Return them as the service has them, with the secrets of the environment."""
+        settings = self.store.settings(self.token_file)
+        limits = replace(
+            settings.limits,
+            sandbox_lost_s=self.sandbox_lost_s,
+            body_s=self.body_s,
+            engines_bytes=self.engines_mib << 20,
+        )
+        return replace(
+            settings,
+            keep_days=self.keep,
+            tasks_need_tests=self.tasks_need_tests,
+            workers=self.workers,
+            limits=limits,
+            checkpoints=self.checkpoints,
+            stages=self.stages.settings(),
+        )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Serve until a signal comes. Gives 2 for what is refused, 1 where the database can't be
-    used."""
-    settings = _settings_of(args)
-    refusal = refusal_of(args, settings)
+DEFAULTS = ServeSettings()
+
+
+def run(serve: ServeSettings = DEFAULTS) -> int:
+    """Run the service until a signal comes.
+
+    Gives 2 for what is refused, 1 where the database can't be used.
+    """
+    settings = serve.settings()
+    refusal = serve.exposure.refusal(settings)
     if refusal is not None:
         print(refusal, file=sys.stderr)
         return 2
@@ -155,13 +185,13 @@ def run(args: argparse.Namespace) -> int:
     if unfit is not None:
         print(unfit, file=sys.stderr)
         return 2 if isinstance(unfit, SigningKeyError) else 1
-    listeners = [_listen(args.host, args.port)]
+    listeners = [_listen(serve.exposure.host, serve.port)]
     nemo_port: int | None = None
-    if args.nemo_port is not None:
-        listeners.append(_listen(args.host, args.nemo_port))
+    if serve.nemo_port is not None:
+        listeners.append(_listen(serve.exposure.host, serve.nemo_port))
         nemo_port = listeners[1].getsockname()[1]
     try:
-        is_started = _serve(args, settings, listeners, nemo_port)
+        is_started = _serve(serve, settings, listeners, nemo_port)
     except StageError as error:
         print(error, file=sys.stderr)
         return 2
@@ -172,26 +202,8 @@ def run(args: argparse.Namespace) -> int:
     return 0 if is_started else 1
 
 
-def _settings_of(args: argparse.Namespace) -> Settings:
-    settings = store_settings(args, args.token_file)
-    return replace(
-        settings,
-        keep_days=args.keep,
-        tasks_need_tests=args.tasks_need_tests,
-        workers=args.workers,
-        limits=replace(
-            settings.limits,
-            sandbox_lost_s=args.sandbox_lost_s,
-            body_s=args.body_s,
-            engines_bytes=args.engines_mib << 20,
-        ),
-        checkpoints=args.checkpoints or settings.checkpoints,
-        stages=stage_settings(args),
-    )
-
-
 def _serve(
-    args: argparse.Namespace,
+    serve: ServeSettings,
     settings: Settings,
     listeners: list[socket.socket],
     nemo_port: int | None,
@@ -211,14 +223,14 @@ def _serve(
         access_log=False,
         backlog=BACKLOG,
         timeout_graceful_shutdown=5,
-        ssl_certfile=args.tls_cert,
-        ssl_keyfile=args.tls_key,
-        forwarded_allow_ips=args.forwarded_allow_ips,
+        ssl_certfile=serve.exposure.tls_cert,
+        ssl_keyfile=serve.exposure.tls_key,
+        forwarded_allow_ips=serve.exposure.forwarded_allow_ips,
     )
     server = _Server(
         config,
         app.state.notifier,
-        lambda: _announce(args, settings, host, port, nemo_port, app.state.off),
+        lambda: _announce(serve, settings, host, port, nemo_port, app.state.off),
     )
     server.run(sockets=listeners)
     return server.started
@@ -279,20 +291,6 @@ class _Server(uvicorn.Server):
         self._notifier.stop()
 
 
-def _seconds(text: str) -> float:
-    if not text.replace(".", "", 1).isdecimal() or float(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number of seconds, at least 1")
-    return float(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) > MAX_WORKERS:
-        raise argparse.ArgumentTypeError(
-            f"{text[:40]!r}; wanted a whole number from 0 to {MAX_WORKERS}"
-        )
-    return int(text)
-
-
 def _spread_out() -> None:
     # A fleet's daemons each hold a connection or three, and 1,024 is what most shells allow a
     # process.
@@ -301,7 +299,7 @@ def _spread_out() -> None:
 
 
 def _announce(
-    args: argparse.Namespace,
+    serve: ServeSettings,
     settings: Settings,
     host: str,
     port: int,
@@ -312,12 +310,12 @@ def _announce(
         {} if nemo is None else {"nemo_port": nemo}
     )
     write_private(settings.data / "service.json", orjson.dumps(told).decode())
-    if args.port_file is not None:
-        write_private(args.port_file, str(port))
+    if serve.port_file is not None:
+        write_private(serve.port_file, str(port))
     where = (
         "in MILESTONED_ADMIN_TOKEN" if settings.admin_token else f"in {admin_token_file(settings)}"
     )
-    scheme = "http" if args.tls_cert is None else "https"
+    scheme = "http" if serve.exposure.tls_cert is None else "https"
     print(
         f"milestoned listens on {scheme}://{host}:{port}; the first admin token is {where}",
         flush=True,

@@ -3,80 +3,68 @@ rules."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from api.cascade.spending import budget_of, together
+from api.cli.common import read_seconds, whole_number
+from api.core.command_line import option
 from api.core.settings import StageSettings
 from detectors.model.types import Budget
 
+MAX_CALLS = 1_024
+_DEFAULT = StageSettings()
 
-def add_stages(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Declare the arguments for reward model and judges."""
-    default = StageSettings()
-    parser.add_argument(
-        "--model",
-        default="",
-        metavar="DIR|URL",
-        help="the reward model: its folder, or a scorer's address",
-    )
-    parser.add_argument(
-        "--judge",
-        nargs="+",
-        default=[],
-        metavar="URL",
-        help="OpenAI-compatible endpoints that judge (docs/judge.md)",
-    )
-    parser.add_argument(
-        "--stage-calls",
-        type=_count,
-        default=default.at_once,
-        metavar="N",
-        help="calls of one endpoint that may run at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--stage-lease-s",
-        type=_seconds,
-        default=default.lease_s,
-        metavar="S",
-        help=(
+
+@Parameter(name="*", group="Tiers beyond the rules")
+@dataclass(frozen=True, kw_only=True)
+class StageOptions:
+    """The reward model, the judges, and what may be spent on them."""
+
+    model: Annotated[
+        str, option("the reward model: its folder, or a scorer's address", "DIR|URL")
+    ] = ""
+    judge: Annotated[
+        tuple[str, ...],
+        option(
+            "OpenAI-compatible endpoints that judge (docs/judge.md)", "URL", consume_multiple=True
+        ),
+    ] = ()
+    stage_calls: Annotated[
+        int,
+        option(
+            f"calls of one endpoint that may run at once (default: {_DEFAULT.at_once})",
+            "N",
+            whole_number(1, MAX_CALLS),
+        ),
+    ] = _DEFAULT.at_once
+    stage_lease_s: Annotated[
+        float,
+        option(
             "after which what a dead replica was asked is taken up by another (default:"
-            " %(default)g)"
+            f" {_DEFAULT.lease_s:g})",
+            "S",
+            read_seconds,
         ),
-    )
-    parser.add_argument(
-        "--budget",
-        type=_budget,
-        action="append",
-        default=[],
-        metavar="SCOPE:LIMIT",
-        help=(
+    ] = _DEFAULT.lease_s
+    budget: Annotated[
+        tuple[tuple[str, Budget], ...],
+        option(
             "the most to ask for, such as tenant:calls=1000 or day:cost=5; scopes: episode, task,"
-            " tenant, day"
+            " tenant, day",
+            "SCOPE:LIMIT",
+            budget_of,
+            many=True,
         ),
-    )
+    ] = ()
+
+    def settings(self) -> StageSettings:
+        """Return them as the service has them."""
+        return StageSettings(
+            self.model, self.judge, self.stage_calls, self.stage_lease_s, together(self.budget)
+        )
 
 
-def stage_settings(args: argparse.Namespace) -> StageSettings:
-    """Read the stage settings from the parsed arguments."""
-    return StageSettings(
-        args.model, tuple(args.judge), args.stage_calls, args.stage_lease_s, together(args.budget)
-    )
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1024:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a whole number from 1 to 1024")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    if not text.replace(".", "", 1).isdecimal() or float(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number of seconds, at least 1")
-    return float(text)
-
-
-def _budget(text: str) -> tuple[str, Budget]:
-    try:
-        return budget_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+NO_STAGES = StageOptions()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
 import orjson
 
-from api.cli.common import overrides
+from api.cli.common import Overrides
 from api.cli.main import added_commands
+from api.core.command_line import new_app, option
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
 from api.rewards.explaining import Explained, in_general, of_events
@@ -29,51 +29,10 @@ from detectors.task.task_json import task_to_json
 TEMPLATE = Path(__file__).with_name("new_task.yaml")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned task`."""
-    commands = parser.add_subparsers(dest="task_command", required=True, metavar="COMMAND")
-    new = commands.add_parser("new", help="write a task file to begin with")
-    new.add_argument("file", type=Path, metavar="FILE", help="one that does not exist yet")
-    new.set_defaults(run=_new)
-    check = commands.add_parser(
-        "check", help="say whether task files are right; exit 1 if one is not"
-    )
-    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    check.add_argument(
-        "--written-out",
-        action="store_true",
-        help="print the task as JSON, presets and defaults in it",
-    )
-    check.set_defaults(run=_check)
-    explain = commands.add_parser(
-        "explain", help="say what each milestone waits for, and why it paid or did not"
-    )
-    explain.add_argument("file", type=Path, metavar="FILE")
-    explain.add_argument(
-        "recording", type=Path, nargs="?", metavar="RECORDING", help="a .mrec or .jsonl to explain"
-    )
-    explain.set_defaults(run=_explain)
-    test = commands.add_parser(
-        "test", help="run tasks against the recordings named in them; exit 1 if one fails"
-    )
-    test.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    test.add_argument(
-        "--bundle", action="store_true", help="print the task with its recordings, for the service"
-    )
-    test.set_defaults(run=_test)
-    for command in (check, explain, test):
-        command.add_argument(
-            "--set",
-            action="append",
-            default=[],
-            metavar="KEY=VALUE",
-            help="replace a top-level key",
-        )
-    for name, (module, says) in added_commands().items():
-        if name.startswith("task "):
-            import_module(module).add(commands.add_parser(name.partition(" ")[2], help=says))
-    schema = commands.add_parser("schema", help="print the JSON Schema of task files")
-    schema.set_defaults(run=_schema)
+app = new_app("task", "Check task files before anything runs.")
+for _name, (_target, _about) in added_commands().items():
+    if _name.startswith("task "):
+        app.command(_target, name=_name.partition(" ")[2], help=_about)
 
 
 def _complain(path: Path, error: Exception) -> int:
@@ -85,14 +44,16 @@ def _complain(path: Path, error: Exception) -> int:
     return 1
 
 
-def _new(args: argparse.Namespace) -> int:
+@app.command
+def new(file: Annotated[Path, option("one that does not exist yet", "FILE")], /) -> int:
+    """Write a task file to begin with."""
     try:
-        with args.file.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATE.read_text("utf-8").replace("NAME", _id(args.file.stem)))
+        with file.open("x", encoding="utf-8") as written:
+            written.write(TEMPLATE.read_text("utf-8").replace("NAME", _id(file.stem)))
     except OSError as error:
-        return _complain(args.file, error)
+        return _complain(file, error)
     print(
-        f"{args.file}: written; `milestoned task check {args.file}` checks it, docs/tasks.md says"
+        f"{file}: written; `milestoned task check {file}` checks it, docs/tasks.md says"
         " what can be said"
     )
     return 0
@@ -103,16 +64,26 @@ def _id(stem: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-._")[:64] or "task"
 
 
-def _check(args: argparse.Namespace) -> int:
+@app.command
+def check(
+    files: Annotated[tuple[Path, ...], option("task files", "FILE")],
+    /,
+    *,
+    set_: Overrides = (),
+    written_out: Annotated[
+        bool, option("print the task as JSON, presets and defaults in it")
+    ] = False,
+) -> int:
+    """Say whether task files are right; exit 1 if one is not."""
     failed = 0
-    for path in args.files:
+    for path in files:
         try:
-            task = load_task_file(path, overrides(args.set))
+            task = load_task_file(path, dict(set_))
         except (BadTaskError, OSError) as error:
             failed |= _complain(path, error)
             continue
         rules = compile_task(task)
-        if args.written_out:
+        if written_out:
             sys.stdout.buffer.write(
                 orjson.dumps(task_to_json(task), option=orjson.OPT_INDENT_2) + b"\n"
             )
@@ -153,19 +124,25 @@ def _scripts_fail(path: Path, task: Task) -> bool:
     return bool(problems)
 
 
-def _explain(args: argparse.Namespace) -> int:
+@app.command
+def explain(
+    file: Annotated[Path, option("the task file", "FILE")],
+    recording: Annotated[Path | None, option("a .mrec or .jsonl to explain", "RECORDING")] = None,
+    /,
+    *,
+    set_: Overrides = (),
+) -> int:
+    """Say what each milestone waits for, and why it paid or did not."""
     try:
-        rules = compile_task(load_task_file(args.file, overrides(args.set)))
-        if args.recording is None:
+        rules = compile_task(load_task_file(file, dict(set_)))
+        if recording is None:
             _show(in_general(rules))
             _show_tiers(rules)
             return 0
-        events = read_events(args.recording)
+        events = read_events(recording)
         explained, engine, rewards = of_events(rules, events, events[0].episode)
     except (BadTaskError, OSError, RecordingError, CodecError) as error:
-        return _complain(
-            args.file if isinstance(error, BadTaskError) else args.recording or args.file, error
-        )
+        return _complain(file if isinstance(error, BadTaskError) else recording or file, error)
     _show(explained)
     _show_tiers(rules)
     masked = sum(r.mask for r in rewards)
@@ -193,14 +170,22 @@ def _show_tiers(rules: Ruleset) -> None:
         print(f"    {line}")
 
 
-def _test(args: argparse.Namespace) -> int:
+@app.command(name="test")
+def try_tasks(
+    files: Annotated[tuple[Path, ...], option("task files", "FILE")],
+    /,
+    *,
+    set_: Overrides = (),
+    bundle: Annotated[bool, option("print the task with its recordings, for the service")] = False,
+) -> int:
+    """Run tasks against the recordings named in them; exit 1 if one fails."""
     failed = 0
-    for path in args.files:
+    for path in files:
         try:
-            spec, lines = read_task_file(path, overrides(args.set))
+            spec, lines = read_task_file(path, dict(set_))
             rules = compile_task(check_task(spec, lines))
             missing = lacking(spec.get("tests"))
-            if args.bundle:
+            if bundle:
                 sys.stdout.buffer.write(as_bytes(bundled(spec, path.parent)) + b"\n")
                 continue
             for one in run_tests(rules, spec.get("tests", []), path.parent):
@@ -215,6 +200,8 @@ def _test(args: argparse.Namespace) -> int:
     return int(failed)
 
 
-def _schema(args: argparse.Namespace) -> int:
+@app.command
+def schema() -> int:
+    """Print the JSON Schema of task files."""
     sys.stdout.buffer.write(orjson.dumps(task_schema(), option=orjson.OPT_INDENT_2) + b"\n")
     return 0

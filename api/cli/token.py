@@ -2,113 +2,144 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import re
 import sys
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
 
-from api.auth.store import FIRST, MADE, OPERATOR, TENANT, Terms, Tokens
-from api.cli.common import add_store, days, store_settings
+from api.auth.store import FIRST, MADE, OPERATOR, TENANT, Scope, Terms, Tokens
+from api.cli.common import STORE, Store, read_days
+from api.core.command_line import new_app, option
 from api.core.errors import UnavailableError
 from api.db.database import Database, is_missing, now
 from api.db.migrate import upgrade
 
+MAX_LABEL = 256
+"""Characters of a token's label."""
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned token`."""
-    commands = parser.add_subparsers(dest="token_command", required=True, metavar="COMMAND")
-    create = commands.add_parser("create", help="print a new token, this once")
-    create.add_argument("scope", choices=MADE)
-    create.add_argument("--label", type=_label, default="", help="what it is for")
-    create.add_argument(
-        "--tenant",
-        type=_tenant,
-        default=OPERATOR,
-        metavar="NAME",
-        help="whose it is: it finds nothing of another's",
-    )
-    create.add_argument(
-        "--expires", type=days, metavar="SPAN", help="such as 30d, 12h, 90m (default: never)"
-    )
-    create.add_argument(
-        "--requests-per-s", type=_rate, metavar="N", help="its own rate of requests; 0: none"
-    )
-    listing = commands.add_parser(
-        "list", help="every token but those of daemons, without the tokens themselves"
-    )
-    listing.add_argument("--episode", metavar="ID", help="that of this episode's daemon instead")
-    revoke = commands.add_parser("revoke", help="let a token open nothing any more, within seconds")
-    revoke.add_argument("id", metavar="TOKEN_ID", help="as `token list` shows it")
-    for command in (create, listing, revoke):
-        add_store(command)
-        command.set_defaults(run=run)
+app = new_app("token", "Create, list and revoke tokens, straight in the database.")
 
 
-def _label(text: str) -> str:
-    if text in FIRST or len(text) > 256:
-        raise argparse.ArgumentTypeError(
-            f"{text[:40]!r}; wanted at most 256 characters, and not {' or '.join(FIRST)}"
-        )
+def _read_label(text: str) -> str:
+    if text in FIRST or len(text) > MAX_LABEL:
+        raise ValueError(f"expected at most {MAX_LABEL} characters, and not {' or '.join(FIRST)}")
     return text
 
 
-def _tenant(text: str) -> str:
+def _read_tenant(text: str) -> str:
     if not TENANT.fullmatch(text):
-        raise argparse.ArgumentTypeError(
-            f"{text[:80]!r}; wanted 1 to 64 of a-z, 0-9, dot, dash and underscore"
-        )
+        raise ValueError("expected 1 to 64 of a-z, 0-9, dot, dash and underscore")
     return text
 
 
-def _rate(text: str) -> float:
+def _read_rate(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number, such as 50")
+        raise ValueError("expected a number, such as 50")
     return float(text)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Do what was asked; 1 where it can't be done."""
-    try:
-        return asyncio.run(_run(args))
-    except UnavailableError as error:
-        print(error.detail, file=sys.stderr)
-        return 1
+def _read_scope(text: str) -> Scope:
+    for scope in MADE:
+        if scope == text:
+            return scope
+    raise ValueError(f"expected one of {', '.join(MADE)}")
 
 
-async def _run(args: argparse.Namespace) -> int:
-    url = store_settings(args).database
-    if args.token_command != "create" and is_missing(url):
-        print(
-            f"--data: there is no database at {url}; wanted the folder of a service",
-            file=sys.stderr,
-        )
-        return 2
-    database = Database(url)
-    try:
-        await upgrade(database)
-        return await _do(args, Tokens(database, cache_s=0))
-    finally:
-        await database.close()
+@app.command
+def create(
+    scope: Annotated[
+        Scope, option("what it may do", "|".join(MADE), _read_scope, show_choices=False)
+    ],
+    /,
+    *,
+    label: Annotated[str, option("what it is for", "TEXT", _read_label)] = "",
+    tenant: Annotated[
+        str, option("whose it is: it finds nothing of another's", "NAME", _read_tenant)
+    ] = OPERATOR,
+    expires: Annotated[
+        float | None, option("such as 30d, 12h, 90m (default: never)", "SPAN", read_days)
+    ] = None,
+    requests_per_s: Annotated[
+        float | None, option("its own rate of requests; 0: none", "N", _read_rate)
+    ] = None,
+    store: Store = STORE,
+) -> int:
+    """Print a new token, this once."""
 
-
-async def _do(args: argparse.Namespace, tokens: Tokens) -> int:
-    if args.token_command == "create":
-        terms = Terms(args.tenant, args.expires, args.requests_per_s)
-        id, token = await tokens.create(args.scope, args.label, terms)
+    async def work(tokens: Tokens) -> int:
+        id, token = await tokens.create(scope, label, Terms(tenant, expires, requests_per_s))
         print(token)
-        print(f"{id}: {args.scope} of {args.tenant}; it is shown this once", file=sys.stderr)
-    elif args.token_command == "list":
-        for row in await tokens.listed(args.episode):
+        print(f"{id}: {scope} of {tenant}; it is shown this once", file=sys.stderr)
+        return 0
+
+    return _run(store, work, is_made=True)
+
+
+@app.command(name="list")
+def list_tokens(
+    *,
+    episode: Annotated[str | None, option("that of this episode's daemon instead", "ID")] = None,
+    store: Store = STORE,
+) -> int:
+    """List every token but those of daemons, without the tokens themselves."""
+
+    async def work(tokens: Tokens) -> int:
+        for row in await tokens.listed(episode):
             used = f"used {row.last_used}" if row.last_used else "not used yet"
             print(
                 f"{row.id}  {row.scope:<8} {row.tenant:<12} {row.created_at}  {_state(row)}  {used}"
                 f"  {row.label}"
             )
-    elif not await tokens.revoke(args.id):
-        print(f"{args.id}: no such token is in force", file=sys.stderr)
+        return 0
+
+    return _run(store, work)
+
+
+@app.command
+def revoke(
+    id: Annotated[str, option("as `token list` shows it", "TOKEN_ID")],
+    /,
+    *,
+    store: Store = STORE,
+) -> int:
+    """Let a token open nothing any more, within seconds."""
+
+    async def work(tokens: Tokens) -> int:
+        if await tokens.revoke(id):
+            return 0
+        print(f"{id}: no such token is in force", file=sys.stderr)
         return 1
-    return 0
+
+    return _run(store, work)
+
+
+def _run(store: Store, work: Callable[[Tokens], Awaitable[int]], *, is_made: bool = False) -> int:
+    """Do the work on the database; 1 where it can't be done, 2 where there is none.
+
+    ``is_made``: a database that is not there is made.
+    """
+    url = store.settings().database
+    if not is_made and is_missing(url):
+        print(
+            f"--data: there is no database at {url}; wanted the folder of a service",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        return asyncio.run(_with_tokens(url, work))
+    except UnavailableError as error:
+        print(error.detail, file=sys.stderr)
+        return 1
+
+
+async def _with_tokens(url: str, work: Callable[[Tokens], Awaitable[int]]) -> int:
+    database = Database(url)
+    try:
+        await upgrade(database)
+        return await work(Tokens(database, cache_s=0))
+    finally:
+        await database.close()
 
 
 def _state(row: Any) -> str:

@@ -134,17 +134,15 @@ def settings_from_environment(
     token_file: Path | None = None,
     env: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """What the command line said, completed from MILESTONED_DATA, _DATABASE, _SECRET, _ADMIN_TOKEN
-    and _SIGNING_KEY."""
-    database_url = database_url or env.get("MILESTONED_DATABASE", "")
+    """Return what the command line said, with the secrets of MILESTONED_SECRET, _ADMIN_TOKEN and
+    _SIGNING_KEY: these are never options, as command lines are read by others."""
     return Settings(
-        data=data or Path(env.get("MILESTONED_DATA") or _beside(database_url)),
+        data=data or _beside(database_url),
         database_url=database_url,
         secret=env.get("MILESTONED_SECRET") or None,
         admin_token=env.get("MILESTONED_ADMIN_TOKEN") or None,
         signing_key=env.get("MILESTONED_SIGNING_KEY") or None,
         token_file=token_file,
-        checkpoints=env.get("MILESTONED_CHECKPOINTS", ""),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from agentd.core.logs import set_up_quietly
-from agentd.core.settings import Settings
+from agentd.core.settings import JoinSettings
 from agentd.fleet.membership import Lease, Membership
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
@@ -95,9 +95,13 @@ async def sandbox(
     client: httpx.AsyncClient, token: str, number: int, folder: Path, tape: Tape
 ) -> None:
     """Be one sandbox: register, and play every episode that it is leased."""
-    membership = Membership(
-        client, token, f"instance-of-sandbox-{number:06}", Settings(name=f"sandbox-{number}")
+    settings = JoinSettings(
+        service=str(client.base_url),
+        token_file=Path("(given)"),
+        state=folder,
+        name=f"sandbox-{number}",
     )
+    membership = Membership(client, token, f"instance-of-sandbox-{number:06}", settings)
     told = await membership.register()
     done: str | None = None
     while True:

@@ -2,16 +2,16 @@
 point."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("lab.cli.demo", "watch a scripted agent earn its rewards, on a shop of ours"),
-    "watch": ("lab.cli.watch", "watch your own browser and see its events as milestones"),
-    "convert": ("lab.cli.convert", "make a recording of what another program recorded"),
-    "coverage": ("lab.cli.coverage", "how much of others' benchmarks our tasks say, as tables"),
-    "rm": ("lab.cli.rm", "train, measure and promote the learned reward model"),
+    "demo": ("lab.cli.demo:run", "watch a scripted agent earn its rewards, on a shop of ours"),
+    "watch": ("lab.cli.watch:run", "watch your own browser and see its events as milestones"),
+    "convert": ("lab.cli.convert:run", "make a recording of what another program recorded"),
+    "coverage": ("lab.cli.coverage:run", "how much of others' benchmarks our tasks say, as tables"),
+    "rm": ("lab.cli.rm:app", "train, measure and promote the learned reward model"),
     "cascade": (
-        "lab.cli.cascade",
+        "lab.cli.cascade:app",
         "measure the tiers beyond the rules against labelled trajectories",
     ),
-    "task import": ("lab.cli.task_import", "make task files of another benchmark's tasks"),
+    "task import": ("lab.cli.task_import:run", "make task files of another benchmark's tasks"),
 }
-"""name → (module, help), as in `api.cli.main.COMMANDS`. A name of two words is a subcommand of the
-first."""
+"""name → (what is imported, help), as in `api.cli.main.COMMANDS`. A name of two words is a
+subcommand of the first."""

@@ -3,12 +3,13 @@ labelled."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+
+from api.core.command_line import new_app, option
 
 HEAD = (
     "accuracy",
@@ -23,24 +24,20 @@ HEAD = (
 )
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned cascade`."""
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    evaluate = verbs.add_parser(
-        "eval", help="measure environment, model, judges and their cascade against labels"
-    )
-    evaluate.add_argument(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help="JSON lines of labelled trajectories, may be gzipped",
-    )
-    evaluate.add_argument("--json", action="store_true", help="print the whole report as JSON")
-    parser.set_defaults(run=run)
+app = new_app("cascade", "Measure the tiers beyond the rules against labelled trajectories.")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Print the report. Gives 2 for a file that can't be read."""
+@app.command(name="eval")
+def evaluate(
+    file: Annotated[Path, option("JSON lines of labelled trajectories, may be gzipped", "FILE")],
+    /,
+    *,
+    json: Annotated[bool, option("print the whole report as JSON")] = False,
+) -> int:
+    """Measure environment, model, judges and their cascade against labels.
+
+    Gives 2 for a file that can't be read.
+    """
     try:
         from lab.evaluation.records import RecordError, read_records
         from lab.evaluation.report import report
@@ -51,15 +48,15 @@ def run(args: argparse.Namespace) -> int:
         )
         return 2
     try:
-        records, unsure = read_records(args.file)
+        records, unsure = read_records(file)
     except (OSError, EOFError, RecordError) as error:
-        print(f"{args.file}: {error}", file=sys.stderr)
+        print(f"{file}: {error}", file=sys.stderr)
         return 2
     if not records:
-        print(f"{args.file}: no trajectory has a label that decides; wanted some", file=sys.stderr)
+        print(f"{file}: no trajectory has a label that decides; wanted some", file=sys.stderr)
         return 2
     found = report(records, unsure)
-    if args.json:
+    if json:
         sys.stdout.buffer.write(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
     else:
         print(as_text(found))

@@ -3,54 +3,44 @@ docs/coverage.md's tables."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
+from api.core.command_line import option
 from api.core.regular_file import read_regular
 from lab.benchmarks import IMPORTERS
 from lab.benchmarks.base import BadSourceError, CoverageTable
+from lab.cli.task_import import read_benchmark
 
 BEGIN, END = "<!-- milestoned coverage {name} -->\n", "<!-- end -->\n"
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned coverage`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "names:\n" + "\n".join(
-        f"  {name:<18} SOURCE is {says}" for name, (_, says) in IMPORTERS.items()
-    )
-    parser.add_argument(
-        "name",
-        choices=IMPORTERS,
-        nargs="?",
-        metavar="NAME",
-        help="one of those below; all are listed",
-    )
-    parser.add_argument(
-        "source", type=Path, nargs="?", metavar="SOURCE", help="where that benchmark's data is"
-    )
-    parser.add_argument(
-        "--into", type=Path, metavar="FILE", help="replace the table between its marks in this file"
-    )
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> int:
-    if args.name is None or args.source is None:
-        for name, (_, says) in IMPORTERS.items():
-            print(f"milestoned coverage {name} SOURCE    SOURCE is {says}")
-        return 0 if args.name is None else 2
+def run(
+    name: Annotated[
+        str | None,
+        option("a benchmark; without it, all are listed", "NAME", read_benchmark),
+    ] = None,
+    source: Annotated[Path | None, option("where that benchmark's data is", "SOURCE")] = None,
+    /,
+    *,
+    into: Annotated[
+        Path | None, option("replace the table between its marks in this file", "FILE")
+    ] = None,
+) -> int:
+    """Count how much of others' benchmarks our tasks say, as tables."""
+    if name is None or source is None:
+        for benchmark, (_, says) in IMPORTERS.items():
+            print(f"milestoned coverage {benchmark} SOURCE    SOURCE is {says}")
+        return 0 if name is None else 2
     try:
-        table: CoverageTable = import_module(IMPORTERS[args.name][0]).coverage(args.source)
-        if args.into is not None:
-            args.into.write_text(
-                within(read_regular(args.into).decode(), args.name, table), "utf-8"
-            )
+        table: CoverageTable = import_module(IMPORTERS[name][0]).coverage(source)
+        if into is not None:
+            into.write_text(within(read_regular(into).decode(), name, table), "utf-8")
             return 0
     except (BadSourceError, OSError) as error:
-        print(f"{args.source}: {error}", file=sys.stderr)
+        print(f"{source}: {error}", file=sys.stderr)
         return 1
     print(f"## {table.title}\n\n{table.markdown()}", end="")
     return 0

@@ -3,18 +3,21 @@ Chromium."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
 import time
 import webbrowser
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
+from cyclopts import Parameter
+
 from api.cli.common import hold
+from api.core.command_line import option
 from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import load_task_file
 from detectors.task.ruleset import Ruleset, compile_task
@@ -46,27 +49,27 @@ INVOICE_AFTER = 2
 """The CSV invoice comes in this many page views after the click on its link."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned demo`."""
-    parser.add_argument("--headed", action="store_true", help="show the browser")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("runs/demo"),
-        metavar="DIR",
-        help="where the recording is written",
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """How the demo is shown, and what of it stays."""
+
+    headed: Annotated[bool, option("show the browser")] = False
+    out: Annotated[Path, option("where the recording is written (default: runs/demo)", "DIR")] = (
+        Path("runs/demo")
     )
-    parser.add_argument(
-        "--keep", action="store_true", help="keep the logs, the database and the profile too"
-    )
-    parser.add_argument(
-        "--open", action="store_true", help="show the episode's page at the end, until Ctrl-C"
-    )
-    parser.set_defaults(run=run)
+    keep: Annotated[bool, option("keep the logs, the database and the profile too")] = False
+    open: Annotated[bool, option("show the episode's page at the end, until Ctrl-C")] = False
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run the demo; 0 when the agent got through and the replayed rewards are the same bytes."""
+DEFAULTS = DemoSettings()
+
+
+def run(args: DemoSettings = DEFAULTS) -> int:
+    """Watch a scripted agent earn its rewards, on a shop of ours.
+
+    Gives 0 when the agent got through and the replayed rewards are the same bytes.
+    """
     try:
         chromium = find_chromium()
         find_client()
@@ -106,12 +109,12 @@ def run(args: argparse.Namespace) -> int:
     return 0 if equal else 1
 
 
-def _data_folder(args: argparse.Namespace) -> Path:
+def _data_folder(args: DemoSettings) -> Path:
     """Where the service's data stay, for who looks at the pages later."""
-    return Path(args.out / ("work/service" if args.keep else "service"))
+    return args.out / ("work/service" if args.keep else "service")
 
 
-def _demo(parts: DemoProcesses, work: Path, args: argparse.Namespace, chromium: str) -> bool:
+def _demo(parts: DemoProcesses, work: Path, args: DemoSettings, chromium: str) -> bool:
     from milestoned_client import RewardClient
 
     screen = DemoScreen()

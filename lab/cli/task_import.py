@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
 import orjson
 
+from api.core.command_line import option
 from api.tasks.task_files import BadTaskError, check_task
 from lab.benchmarks import IMPORTERS
 from lab.benchmarks.base import BadSourceError, Imported
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned task import`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "kinds:\n" + "\n".join(
-        f"  {kind:<18} SOURCE is {says}" for kind, (_, says) in IMPORTERS.items()
-    )
-    parser.add_argument("kind", choices=IMPORTERS, metavar="KIND", help="one of those below")
-    parser.add_argument("source", type=Path, metavar="SOURCE", help="the benchmark's own data")
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="where the task files go, as JSON"
-    )
-    parser.add_argument(
-        "--site",
-        action="append",
-        default=[],
-        metavar="NAME=URL",
-        help="where a site of the benchmark's is served",
-    )
-    parser.set_defaults(run=_run)
+def read_benchmark(text: str) -> str:
+    """Read the name of a benchmark that can be imported."""
+    if text not in IMPORTERS:
+        raise ValueError(f"expected one of {', '.join(IMPORTERS)}")
+    return text
 
 
-def _run(args: argparse.Namespace) -> int:
-    sites: dict[str, str] = {}
-    for pair in args.site:
-        name, found, url = pair.partition("=")
-        if not found:
-            sys.exit(f"--site {pair}: wanted NAME=URL, such as gitlab=http://127.0.0.1:8023")
-        sites[name] = url
+def _read_site(text: str) -> tuple[str, str]:
+    name, mark, url = text.partition("=")
+    if not mark:
+        raise ValueError("expected NAME=URL, such as gitlab=http://127.0.0.1:8023")
+    return name, url
+
+
+def run(
+    kind: Annotated[
+        str, option("a benchmark, as `milestoned coverage` lists them", "KIND", read_benchmark)
+    ],
+    source: Annotated[Path, option("the benchmark's own data", "SOURCE")],
+    /,
+    *,
+    out: Annotated[Path, option("where the task files go, as JSON", "DIR")],
+    site: Annotated[
+        tuple[tuple[str, str], ...],
+        option("where a site of the benchmark's is served", "NAME=URL", _read_site, many=True),
+    ] = (),
+) -> int:
+    """Make task files of another benchmark's tasks."""
     counted: Counter[str] = Counter()
     try:
-        args.out.mkdir(parents=True, exist_ok=True)
-        for one in import_module(IMPORTERS[args.kind][0]).tasks(args.source, sites):
+        out.mkdir(parents=True, exist_ok=True)
+        for one in import_module(IMPORTERS[kind][0]).tasks(source, dict(site)):
             counted[one.kind] += 1
-            _keep(one, args.out)
+            _keep(one, out)
     except (BadSourceError, BadTaskError, OSError) as error:
-        print(f"{args.source}: {error}", file=sys.stderr)
+        print(f"{source}: {error}", file=sys.stderr)
         return 1
     print(
-        f"{args.out}: {sum(counted.values())} tasks: "
+        f"{out}: {sum(counted.values())} tasks: "
         + ", ".join(f"{n} {kind}" for kind, n in counted.items())
     )
     return 0

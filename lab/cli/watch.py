@@ -3,12 +3,13 @@ it."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from api.core.command_line import option
 from api.rewards.rendering import total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
 from detectors.task.ruleset import Ruleset, compile_task
@@ -26,49 +27,41 @@ if TYPE_CHECKING:
 GLANCE_S = 0.2
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `milestoned watch`."""
-    parser.add_argument("task", type=Path, metavar="TASK.yaml", help="what counts")
-    parser.add_argument(
-        "--cdp",
-        required=True,
-        metavar="URL",
-        help="a browser started with --remote-debugging-port=9222 and a profile",
-    )
-    parser.add_argument(
-        "--files",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="watch this folder too",
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to write the recording (a new folder)"
-    )
-    parser.set_defaults(run=run)
+def run(
+    task: Annotated[Path, option("what counts", "TASK.yaml")],
+    /,
+    *,
+    cdp: Annotated[
+        str, option("a browser started with --remote-debugging-port=9222 and a profile", "URL")
+    ],
+    files: Annotated[tuple[Path, ...], option("watch this folder too", "DIR")] = (),
+    out: Annotated[
+        Path | None, option("where to write the recording (a new folder)", "DIR")
+    ] = None,
+) -> int:
+    """Watch your own browser and see its events as milestones.
 
-
-def run(args: argparse.Namespace) -> int:
-    """Watch until interrupted, then close, sum up and say where the recording is."""
+    Watches until interrupted, then closes, sums up and says where the recording is.
+    """
     try:
         find_client()
-        ruleset = compile_task(load_task_file(args.task))
+        ruleset = compile_task(load_task_file(task))
     except LackingError as error:
         print(error, file=sys.stderr)
         return 2
     except BadTaskError as error:
         for problem in error.problems:
-            print(f"{args.task}: {problem}", file=sys.stderr)
+            print(f"{task}: {problem}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"{args.task}: {error.strerror}", file=sys.stderr)
+        print(f"{task}: {error.strerror}", file=sys.stderr)
         return 1
-    scratch = None if args.out else Scratch("milestoned-watch-")
-    out = scratch.path if scratch else args.out
+    scratch = None if out else Scratch("milestoned-watch-")
+    folder = scratch.path if scratch else out
+    assert folder is not None
     try:
-        with stoppable(), DemoProcesses(out / "logs") as parts:
-            _watch(parts, ruleset, out.resolve(), args.cdp, args.files)
+        with stoppable(), DemoProcesses(folder / "logs") as parts:
+            _watch(parts, ruleset, folder.resolve(), cdp, files)
     except KeyboardInterrupt:
         return 130
     except PartFailedError as error:
@@ -80,7 +73,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _watch(parts: DemoProcesses, ruleset: Ruleset, out: Path, cdp: str, files: list[Path]) -> None:
+def _watch(
+    parts: DemoProcesses, ruleset: Ruleset, out: Path, cdp: str, files: Sequence[Path]
+) -> None:
     from milestoned_client import ControlDir, RewardClient
 
     screen = DemoScreen()

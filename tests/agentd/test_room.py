@@ -37,9 +37,7 @@ def no_room() -> Iterator[None]:
 
 
 def session(folder: Path) -> Session:
-    return Session(
-        Settings(state=folder), folder, "E", {"hears": [], "quiet_ms": 0, "settle_ms": 0}
-    )
+    return Session(Settings(), folder, "E", {"hears": [], "quiet_ms": 0, "settle_ms": 0})
 
 
 async def plan(folder: Path) -> None:

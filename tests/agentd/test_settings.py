@@ -5,26 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import structlog
 
-from agentd.cli.main import main
+from agentd.cli.main import main, make_app
+from agentd.core.command_line import CommandLineError, parse_command
 from agentd.core.errors import UsageError
-from agentd.core.settings import Settings
-from agentd.run.options import OPTIONS, read_settings
+from agentd.core.settings import RunSettings, parse_settings
 from agentd.session.supervisor import sources_of
 from agentd.sources.cdp import CdpSource
 
-NEEDED = {"service": "http://s/", "episode": "E", "token_file": "t", "state": "d"}
+NEEDED = ("--service", "http://s/", "--episode", "E", "--token-file", "t", "--state", "d")
 
 
-def test_the_command_line_goes_before_the_environment(tmp_path: Path) -> None:
+def run_settings(*argv: str) -> RunSettings:
+    """What `agentd run` reads from ``argv`` and the environment."""
+    command, bound = parse_command(make_app(), ["run", *argv])
+    settings = command(*bound.args, **bound.kwargs)
+    assert isinstance(settings, RunSettings)
+    return settings
+
+
+def test_the_command_line_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """And both before the default."""
-    settings = read_settings(
-        "run", NEEDED | {"port": "7"}, {"AGENTD_PORT": "8", "AGENTD_JOURNAL_MAX": "2M"}
-    )
+    monkeypatch.setenv("AGENTD_PORT", "8")
+    monkeypatch.setenv("AGENTD_JOURNAL_MAX", "2M")
+    settings = run_settings(*NEEDED, "--port", "7")
     assert (settings.service, settings.port, settings.journal_max) == ("http://s", 7, 2 << 20)
     assert settings.cdp is None
 
@@ -32,44 +39,45 @@ def test_the_command_line_goes_before_the_environment(tmp_path: Path) -> None:
 def test_directories_have_labels(tmp_path: Path) -> None:
     """A label of one's own, or the directory's name."""
     (tmp_path / "a=b").mkdir()
-    given = NEEDED | {"files": [f"dl={tmp_path}"]}
-    assert read_settings("run", given, {}).files == (("dl", tmp_path),)
-    given = NEEDED | {"files": [str(tmp_path / "a=b")]}
-    assert read_settings("run", given, {}).files == (("a=b", tmp_path / "a=b"),)
+    assert run_settings(*NEEDED, "--files", f"dl={tmp_path}").files == (("dl", tmp_path),)
+    folder = tmp_path / "a=b"
+    assert run_settings(*NEEDED, "--files", str(folder)).files == (("a=b", folder),)
 
 
-def wrong(tmp_path: Path) -> dict[str, tuple[dict[str, Any], str]]:
+def test_a_variable_is_one_value_and_an_empty_one_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder's name may have blanks; compose files set variables to nothing."""
+    monkeypatch.setenv("AGENTD_MASK", "my pin")
+    monkeypatch.setenv("AGENTD_PORT", "")
+    settings = run_settings(*NEEDED, "--processes", "")
+    assert (settings.mask, settings.port, settings.processes) == (("my pin",), 0, None)
+
+
+def wrong(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
     (tmp_path / "in").mkdir()
     return {
-        "missing": ({"episode": None}, "--episode ID is missing"),
-        "no address": ({"service": "localhost:1"}, "http://"),
-        "no port": ({"port": "x"}, "--port x: wanted a number"),
-        "no size": ({"journal_max": "many"}, "--journal-max many"),
-        "no directory": ({"files": [str(tmp_path / "none")]}, "is not a directory"),
+        "missing": (("--episode", ""), "--episode ID is missing"),
+        "no address": (("--service", "localhost:1"), "http://"),
+        "no port": (("--port", "x"), "--port: expected a number"),
+        "no size": (("--journal-max", "many"), "--journal-max: expected a number of bytes"),
+        "no directory": (("--files", str(tmp_path / "none")), "expected DIR or LABEL=DIR"),
         "two of a label": (
-            {"files": [f"a={tmp_path}", f"a={tmp_path / 'in'}"]},
+            ("--files", f"a={tmp_path}", "--files", f"a={tmp_path / 'in'}"),
             "'a' stands for two",
         ),
-        "one in the other": ({"files": [f"a={tmp_path}", f"b={tmp_path / 'in'}"]}, "lies in"),
-        "two browsers": ({"cdp": "http://c", "profile": "p"}, "wanted one of the two"),
+        "one in the other": (
+            ("--files", f"a={tmp_path}", "--files", f"b={tmp_path / 'in'}"),
+            "lies in",
+        ),
+        "two browsers": (("--cdp", "http://c", "--profile", "p"), "wanted one of the two"),
     }
 
 
 def test_wrong_options_are_named(tmp_path: Path) -> None:
     """Each refusal says the option and what was wanted."""
     for name, (given, words) in wrong(tmp_path).items():
-        with pytest.raises(UsageError) as error:
-            read_settings("run", NEEDED | given, {})
+        with pytest.raises((UsageError, CommandLineError)) as error:
+            run_settings(*NEEDED, *given)
         assert words in str(error.value), name
-
-
-def test_every_option_is_a_setting() -> None:
-    """The table and the settings have the same names, but for what only code can give: ways to the
-    browser."""
-    assert {option.name for option in OPTIONS} == set(Settings.__dataclass_fields__) - {
-        "connect",
-        "line",
-    }
 
 
 @pytest.fixture
@@ -105,9 +113,8 @@ def test_nothing_to_watch_is_a_wrong_option(
 
 def test_names_to_mask_reach_every_source() -> None:
     """`--mask` beside the task's own."""
-    settings = read_settings(
-        "run", NEEDED | {"mask": ["pin", "tax_id"], "cdp": "http://127.0.0.1:9"}, {}
-    )
+    argv = (*NEEDED, "--mask", "pin", "--mask", "tax_id", "--cdp", "http://127.0.0.1:9")
+    settings = parse_settings(RunSettings, argv)
     (source,) = (
         one for one in sources_of(settings, {"mask": ["iban"]}) if isinstance(one, CdpSource)
     )

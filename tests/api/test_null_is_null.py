@@ -8,13 +8,12 @@ its test until somebody says whether it gives rewards.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import csv
 import io
 import re
 import zipfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,10 @@ import orjson
 import pytest
 from websockets.asyncio.client import connect
 
-from agentd.cli.main import _parser as agentd_parser
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
 from agentd.session.local_scoring import Edge
-from api.cli.main import COMMANDS, added_commands, main
+from api.cli.main import main
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 from tests.api.processes import ROOT
@@ -45,6 +43,7 @@ from tests.api.unknown import (
     recorded,
 )
 from tests.rescoring.corpus import written
+from tests.support.commands import commands_of
 from tests.support.logs import episode, log
 
 
@@ -591,22 +590,8 @@ OTHERS = {
 """Commands without a reward of their own, and why."""
 
 
-def leaves(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
-    """The command's own subcommands, or itself."""
-    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    if not below:
-        yield name
-    for action in below:
-        for choice, inner in action.choices.items():
-            yield from leaves(f"{name} {choice}", inner)
-
-
 def test_every_command_is_in_a_table() -> None:
-    there: set[str] = set()
-    for name, (module, _) in {**COMMANDS, **added_commands()}.items():
-        parser = argparse.ArgumentParser(prog=name)
-        import_module(module).add(parser)
-        there |= set(leaves(name, parser))
+    there = {" ".join(command.words) for command in commands_of("milestoned")}
     assert there == GIVE.keys() | OTHERS.keys()
 
 
@@ -630,15 +615,14 @@ DAEMON = {
 
 
 def test_every_command_of_the_daemon_is_in_the_table_and_only_one_scores() -> None:
-    parser = agentd_parser()
-    assert set(leaves("", parser)) == {f" {name}" for name in DAEMON}
-    (commands,) = [
-        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
-    ]
+    commands = {command.words: command.arguments for command in commands_of("agentd")}
+    assert commands.keys() == {(name,) for name in DAEMON}
     scoring = {
-        name for name, one in commands.choices.items() if "--edge" in one._option_string_actions
+        words
+        for words, arguments in commands.items()
+        if any(argument.name == "--edge" for argument in arguments)
     }
-    assert scoring == {"run"}
+    assert scoring == {("run",)}
     engines = {
         path.name
         for path in (ROOT / "agentd").rglob("*.py")

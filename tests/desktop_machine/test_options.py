@@ -6,26 +6,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agentd.core.errors import UsageError
 from agentd.core.extras import display_for, need
-from agentd.core.settings import Settings
-from agentd.run.options import read_settings
+from agentd.core.settings import RecordSettings, Settings, parse_settings
 from agentd.session.supervisor import unwatched
 from tests.desktop_machine.conftest import ROOT
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
+WRONG: dict[str, tuple[tuple[str, str], str]] = {
     "no selection": (
-        {"clipboard": "primary,both"},
-        "--clipboard primary,both: wanted clipboard, primary",
+        ("--clipboard", "primary,both"),
+        "--clipboard: expected clipboard, primary",
     ),
-    "nothing to tell": ({"clipboard": "unread"}, "--clipboard unread: wanted"),
-    "no camera": ({"screen": "png"}, "--screen png: wanted x11"),
-    "no browser": ({"screen": "cdp"}, "--screen cdp: wanted --cdp or --profile too"),
-    "no size": ({"screens_max": "big"}, "--screens-max big: wanted a number of bytes"),
+    "nothing to tell": (("--clipboard", "unread"), "--clipboard: expected"),
+    "no camera": (("--screen", "png"), "--screen: expected x11 or cdp"),
+    "no browser": (("--screen", "cdp"), "--screen cdp: wanted --cdp or --profile too"),
+    "no size": (("--screens-max", "big"), "--screens-max: expected a number of bytes"),
 }
 
 
@@ -33,19 +31,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_wrong_options_are_named(what: str) -> None:
     given, words = WRONG[what]
     with pytest.raises(UsageError) as error:
-        read_settings("record", {"out": "x.mrec"} | given, {})
+        parse_settings(RecordSettings, ["--out", "x.mrec", *given])
     assert words in str(error.value)
 
 
 def test_what_is_given_is_read() -> None:
-    given = {
-        "out": "x",
-        "processes": "ada",
-        "clipboard": "primary,clipboard",
-        "screen": "cdp",
-        "cdp": "http://c",
-    }
-    settings = read_settings("record", given | {"screens_max": "1G"}, {})
+    given = "--out x --processes ada --clipboard primary,clipboard --screen cdp --cdp http://c"
+    settings = parse_settings(RecordSettings, [*given.split(), "--screens-max", "1G"])
     assert settings.processes == "ada"
     assert settings.clipboard == frozenset(("clipboard", "primary"))
     assert (settings.screen, settings.screens_max) == ("cdp", 1 << 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,8 +12,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from agentd.core.settings import Settings
+from agentd.core.settings import JoinSettings
 from agentd.fleet.membership import Membership
+
+SETTINGS = JoinSettings(service="http://service", token_file=Path("token"), state=Path("state"))
 
 
 class Gate:
@@ -40,7 +43,7 @@ async def test_a_page_in_the_services_place_is_no_answer(status: int) -> None:
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(gate.app), base_url="http://fleet"
     ) as client:
-        membership = Membership(client, "token", "instance", Settings())
+        membership = Membership(client, "token", "instance", SETTINGS)
         assert (await membership.register()).beat_s == 2.0
         assert (await membership.beat(on="ep_1", through=7)).lease is None
     assert gate.asked[0] == gate.asked[1]

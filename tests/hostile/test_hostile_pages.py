@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from agentd.core.settings import Settings
+from agentd.core.settings import RecordSettings
 from agentd.run.record import record
 from agentd.session.session import Session
 from api.replay.recordings import replay
@@ -94,7 +94,7 @@ async def visit(
     task = check_task(task_for(visitor.shop.site))
     (folder / "task.json").write_bytes(canonical(task_to_json(task)))
     stop, sessions = asyncio.Event(), asyncio.Queue[Session]()
-    settings = Settings(
+    settings = RecordSettings(
         cdp=browser.endpoint,
         out=folder / "visit.mrec",
         task=folder / "task.json",

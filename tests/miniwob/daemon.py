@@ -8,11 +8,11 @@ from pathlib import Path
 
 from milestoned_client import Episode
 
+from agentd.core.settings import RunSettings
 from agentd.inprocess.thread import DaemonThread
 from agentd.inprocess.watch import Watch
 from agentd.run.daemon import Opened
 from agentd.run.daemon import run as run_daemon
-from agentd.run.options import read_settings
 
 READY_S = 60.0
 
@@ -29,14 +29,13 @@ class _Elsewhere:
 
 def watch(episode: Episode, service: str, endpoint: str, folder: Path) -> Watch:
     """Watch the browser at ``endpoint`` for ``episode``; returns once every source sees."""
-    given = {
-        "service": service,
-        "episode": episode.id,
-        "state": str(folder),
-        "cdp": endpoint,
-        "token_file": "(given)",
-    }
-    settings = read_settings("run", given, environ={})
+    settings = RunSettings(
+        service=service,
+        episode=episode.id,
+        state=folder,
+        cdp=endpoint,
+        token_file=Path("(given)"),
+    )
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:
         await run_daemon(settings, episode.token, stop, opened)

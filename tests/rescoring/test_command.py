@@ -309,7 +309,7 @@ REFUSED = {
     "no results": (["CORPUS", "--task", "OLD", "--against", "NONE"], "not a results file"),
     "no workers": (
         ["CORPUS", "--task", "OLD", "--against", "OLD", "--workers", "0"],
-        "--workers 0: wanted at least 1",
+        "--workers: expected a whole number from 1",
     ),
     "both": (["CORPUS", "--stored", "--task", "OLD"], "--stored: wanted no recordings with it"),
     "labels of files": (["CORPUS", "--task", "OLD", "--label", "a=b"], "wanted --stored with them"),

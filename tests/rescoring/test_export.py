@@ -171,11 +171,11 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
     "no task": (["CORPUS"], "--task: recordings do not hold"),
     "gamma": (
         ["CORPUS", "--task", "TASK", "--gamma", "1.1"],
-        "--gamma 1.1: wanted a number from 0 to 1",
+        '--gamma: expected a number from 0 to 1, got "1.1"',
     ),
     "no number": (
         ["CORPUS", "--task", "TASK", "--gamma", "nan"],
-        "--gamma nan: wanted a number from 0 to 1",
+        '--gamma: expected a number from 0 to 1, got "nan"',
     ),
     "stored by another task": (
         ["--stored", "--task", "TASK"],

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import import_module
 
-from agentd.cli.main import _parser as agentd_parser
-from api.cli.main import COMMANDS, added_commands
+from tests.support.commands import commands_of
 
+HELP = ("--help", "-h")
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```$", re.S | re.M)
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _CALL = re.compile(r"(?:^|[;&|(]|[A-Z_]=\S+) *(?:\S*/bin/)?(milestoned|agentd) ([a-z][^|;&#]*)")
@@ -29,22 +27,10 @@ def command_lines(page: str) -> Iterator[list[str]]:
 @cache
 def options_of(program: str) -> Mapping[tuple[str, ...], frozenset[str]]:
     """Map each command of ``program``, as a tuple of words, to its options."""
-    if program == "agentd":
-        return dict(_walk((), agentd_parser()))
     found: dict[tuple[str, ...], frozenset[str]] = {}
-    for name, (module, _) in {**COMMANDS, **added_commands()}.items():
-        parser = argparse.ArgumentParser()
-        import_module(module).add(parser)
-        found.update(_walk(tuple(name.split()), parser))
+    for command in commands_of(program):
+        for length in range(1, len(command.words)):
+            found[command.words[:length]] = frozenset(HELP)
+        names = (argument.names for argument in command.arguments)
+        found[command.words] = frozenset(HELP).union(*names)
     return found
-
-
-def _walk(
-    words: tuple[str, ...], parser: argparse.ArgumentParser
-) -> Iterator[tuple[tuple[str, ...], frozenset[str]]]:
-    options = [option for action in parser._actions for option in action.option_strings]
-    yield words, frozenset(options)
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, below in action.choices.items():
-                yield from _walk((*words, name), below)

@@ -9,8 +9,6 @@ store    the files beside the journal
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from agentd.core.extras import display_for
 from agentd.core.settings import Settings
 from agentd.readers.picture_measures import Camera
@@ -19,14 +17,13 @@ from agentd.sources.screen.source import ScreenSource
 
 def screen_source(settings: Settings) -> ScreenSource:
     """The source that ``--screen`` asks for; raises `UsageError`."""
-    folder = _folder(settings)
     if settings.screen == "cdp":
         return ScreenSource(
-            lambda: _tab(settings), folder, settings.screens_max, tells=settings.visual
+            lambda: _tab(settings), settings.screens, settings.screens_max, tells=settings.visual
         )
     display = display_for("--screen x11")
     return ScreenSource(
-        lambda: _desktop(display), folder, settings.screens_max, tells=settings.visual
+        lambda: _desktop(display), settings.screens, settings.screens_max, tells=settings.visual
     )
 
 
@@ -40,14 +37,6 @@ def _desktop(display: str) -> Camera:
     from agentd.sources.screen.x11 import X11Camera
 
     return X11Camera(display)
-
-
-def _folder(settings: Settings) -> Path:
-    """Beside the journal, or beside the recording: there it stays with it."""
-    if settings.state is not None:
-        return settings.state / "screens"
-    assert settings.out is not None
-    return settings.out.with_name(settings.out.name + ".screens")
 
 
 __all__ = ["ScreenSource", "screen_source"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agentd.core.settings import Settings
+from agentd.core.settings import RecordSettings
 from agentd.run.record import record
 from agentd.session.session import Session
 from tests.conformance.harness.listening import count
@@ -27,7 +27,7 @@ class Port:
         await self._session.conductor.wait_sealed(said.step)
 
 
-async def record_scene(settings: Settings, hands: AsyncHands, site: str) -> None:
+async def record_scene(settings: RecordSettings, hands: AsyncHands, site: str) -> None:
     """Watch with ``settings`` while ``hands`` do the scene."""
     opened: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
     recording = asyncio.create_task(record(settings, asyncio.Event(), opened.set_result))

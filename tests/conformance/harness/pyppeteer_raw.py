@@ -7,7 +7,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agentd.core.settings import Settings
+from agentd.core.settings import RecordSettings
 from tests.conformance.harness.over_port import record_scene
 from tests.conformance.harness.pyppeteer_async import accept, hands_on, launch
 
@@ -17,7 +17,7 @@ async def main(mode: str, site: str, folder: Path) -> None:
     browser = await launch(folder)
     page = (await browser.pages())[0]
     page.on("dialog", lambda dialog: asyncio.ensure_future(accept(dialog)))
-    settings = Settings(cdp=browser.wsEndpoint, out=folder / "session.mrec", steps="port")
+    settings = RecordSettings(cdp=browser.wsEndpoint, out=folder / "session.mrec", steps="port")
     await record_scene(settings, await hands_on(page, folder), site)
     await browser.close()
 

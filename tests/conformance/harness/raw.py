@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.async_api import async_playwright
 
-from agentd.core.settings import Settings
+from agentd.core.settings import RecordSettings
 from tests.conformance.harness import ARGS, EXECUTABLE
 from tests.conformance.harness.over_port import record_scene
 from tests.conformance.harness.playwright_async import accept, hands_on
@@ -24,7 +24,7 @@ async def main(mode: str, site: str, folder: Path) -> None:
         )
         page = context.pages[0]
         page.on("dialog", accept)
-        settings = Settings(profile=profile, out=folder / "session.mrec", steps="port")
+        settings = RecordSettings(profile=profile, out=folder / "session.mrec", steps="port")
         await record_scene(settings, await hands_on(page), site)
         await context.close()
 
