@@ -34,3 +34,12 @@ def options_of(program: str) -> Mapping[tuple[str, ...], frozenset[str]]:
         names = (argument.names for argument in command.arguments)
         found[command.words] = frozenset(HELP).union(*names)
     return found
+
+
+def variables_of_options() -> set[str]:
+    """Return the environment variables of the daemon's options."""
+    return {
+        f"AGENTD_{argument.name.lstrip('-').replace('-', '_').upper()}"
+        for command in commands_of("agentd")
+        for argument in command.arguments
+    }
