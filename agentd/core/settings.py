@@ -359,11 +359,11 @@ class ReadSettings(CommandSettings):
 class DevtoolsSettings(CommandSettings):
     """`agentd devtools`."""
 
-    cdp: Annotated[str, _url("the browser whose DevTools are served, as in http://127.0.0.1:9222")]
     token_file: Annotated[Path, option("holds DevTools' token", "FILE")]
     listen: Annotated[
         tuple[str, int], option("where harnesses find DevTools", "HOST:PORT", _read_listen)
     ]
+    cdp: Annotated[str, _url("the browser whose DevTools are served, as in http://127.0.0.1:9222")]
 
 
 _Settings = TypeVar("_Settings", bound=CommandSettings)
