@@ -11,12 +11,16 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from detectors.model.types import Event, Reading
+from detectors.model.types import Event, Json, Reading
 from detectors.sdk.world import World
 
-Read = Callable[[Event, World, Any], Iterable[Reading]]
+Args = Any
+"""An instance of a rule's own class of arguments; the decorators hold its functions to that."""
+OwnArgs = TypeVar("OwnArgs")
+Read = Callable[[Event, World, Args], Iterable[Reading]]
+OwnRead = Callable[[Event, World, OwnArgs], Iterable[Reading]]
 Keys = tuple[str, ...]
 
 
@@ -35,7 +39,7 @@ class Standing:
     at: tuple[int, ...] = ()
     cause: int | None = None
     keys: dict[str, float] | None = None
-    reached: list[Any] | None = None
+    reached: list[Json] | None = None
     when: Moment | None = None
     bound: dict[str, list[int]] | None = None
 
@@ -50,11 +54,14 @@ class Moment(NamedTuple):
     seen: bool = True
 
 
-Combine = Callable[[Sequence[Standing], Standing, int, Moment, Any], float]
+Combine = Callable[[Sequence[Standing], Standing, int, Moment, Args], float]
 """(children, own standing, index of the child that was read, the moment, arguments) → level."""
 
 
-def never(args: Any) -> bool:
+OwnCombine = Callable[[Sequence[Standing], Standing, int, Moment, OwnArgs], float]
+
+
+def never(args: object) -> bool:
     """For what is not so under any arguments."""
     return False
 
@@ -73,24 +80,24 @@ class Rule:
     hears: tuple[str, ...]
     args: type
     read: Read
-    index_args: Callable[[Any], Keys | None]
+    index_args: Callable[[Args], Keys | None]
     index_event: Callable[[Event], Keys]
-    occurrence: bool | Callable[[Any], bool]
+    occurrence: bool | Callable[[Args], bool]
     doc: str
-    hears_of: Callable[[Any], tuple[str, ...]] | None = None
+    hears_of: Callable[[Args], tuple[str, ...]] | None = None
     """For a rule whose arguments say what it hears, instead of ``hears``."""
-    single: Callable[[Any], bool] = never
+    single: Callable[[Args], bool] = never
     """Whether, under its arguments, all that it finds is one and the same thing: then it can't be
     counted."""
     alone: bool = False
     """Whether it looks at the event at hand alone: not at the world, nor at what other kinds of
     events make untrue."""
 
-    def occurs(self, args: Any) -> bool:
+    def occurs(self, args: Args) -> bool:
         """Whether, under ``args``, the fact is something that happens."""
         return self.occurrence(args) if callable(self.occurrence) else self.occurrence
 
-    def heard_kinds(self, args: Any) -> tuple[str, ...]:
+    def heard_kinds(self, args: Args) -> tuple[str, ...]:
         """The kinds that the rule hears under ``args``."""
         return self.hears if self.hears_of is None else self.hears_of(args)
 
@@ -112,11 +119,11 @@ class Composite:
     doc: str
     present: Callable[[Sequence[float]], float] | None = None
     ticks: bool = False
-    absent: Callable[[Any], bool] = never
-    binds: Callable[[Any, int], str] | None = None
+    absent: Callable[[Args], bool] = never
+    binds: Callable[[Args, int], str] | None = None
 
 
-def no_index(args: Any) -> Keys | None:
+def no_index(args: object) -> Keys | None:
     """For rules whose hits can't be told beforehand."""
     return None
 
@@ -130,18 +137,18 @@ def rule(
     *,
     component: str,
     hears: tuple[str, ...] = (),
-    args: type,
+    args: type[OwnArgs],
     version: int = 1,
-    hears_of: Callable[[Any], tuple[str, ...]] | None = None,
-    index_args: Callable[[Any], Keys | None] = no_index,
+    hears_of: Callable[[OwnArgs], tuple[str, ...]] | None = None,
+    index_args: Callable[[OwnArgs], Keys | None] = no_index,
     index_event: Callable[[Event], Keys] = no_keys,
-    occurrence: bool | Callable[[Any], bool] = False,
-    single: Callable[[Any], bool] = never,
+    occurrence: bool | Callable[[OwnArgs], bool] = False,
+    single: Callable[[OwnArgs], bool] = never,
     alone: bool = False,
-) -> Callable[[Read], Rule]:
+) -> Callable[[OwnRead[OwnArgs]], Rule]:
     """Declare a leaf rule; the function's name is the rule's, its docstring the page of docs."""
 
-    def declare(read: Read) -> Rule:
+    def declare(read: OwnRead[OwnArgs]) -> Rule:
         name, doc = read.__name__, read.__doc__ or ""
         found = (
             name,
@@ -163,18 +170,18 @@ def rule(
 
 def composite(
     *,
-    args: type,
+    args: type[OwnArgs],
     version: int = 1,
     initial: float = 0.0,
     latches: bool = True,
     present: Callable[[Sequence[float]], float] | None = None,
     ticks: bool = False,
-    absent: Callable[[Any], bool] = never,
-    binds: Callable[[Any, int], str] | None = None,
-) -> Callable[[Combine], Composite]:
+    absent: Callable[[OwnArgs], bool] = never,
+    binds: Callable[[OwnArgs, int], str] | None = None,
+) -> Callable[[OwnCombine[OwnArgs]], Composite]:
     """Declare a composite; see `Composite` for what its parts say."""
 
-    def declare(combine: Combine) -> Composite:
+    def declare(combine: OwnCombine[OwnArgs]) -> Composite:
         name, doc = combine.__name__, combine.__doc__ or ""
         return Composite(
             name, version, args, combine, initial, latches, doc, present, ticks, absent, binds

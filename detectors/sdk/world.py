@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NotRequired, TypedDict, TypeVar
 
 from detectors.matchers.plain import text_key
 from detectors.matchers.url import MAX_URL
 from detectors.model.codec import canonical, sha256
 from detectors.model.safe_json import mapping
-from detectors.model.types import Event
+from detectors.model.types import Event, Json
 
 MAX_FRAMES = 64
 MAX_FIELDS = 64
@@ -33,19 +33,46 @@ MAX_NAME = 256
 FIELD = "field:"
 """How the reading keys of fields begin."""
 
+Entry = TypeVar("Entry")
+StoredValue = str | list[Json] | None
+"""A field's value; None where it is none, or too long to be kept."""
+
+
+class FieldState(TypedDict):
+    """A field as last told. ``long``: the sha256 of a value that is too long to keep; ``seq``: the
+    event that told it; ``trusted``: a user filled it in; ``hidden``: nobody could see it;
+    ``gone``: it stands in its frame no more."""
+
+    names: list[str]
+    value: StoredValue
+    checked: bool | None
+    long: str | None
+    has_value: bool
+    cut: bool
+    seq: int
+    trusted: bool
+    hidden: NotRequired[bool]
+    gone: NotRequired[bool]
+
+
+class FrameState(TypedDict):
+    """A frame's tab, its address as last seen, and its fields by their keys."""
+
+    tab: str
+    url: str
+    fields: dict[str, FieldState]
+
 
 @dataclass(slots=True)
 class World:
-    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, has_value,
-    cut, seq, trusted, hidden where nobody could see it, gone where it stands there no more}};
-    ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is
+    """``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is
     in, seq of that]; ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at
     the start]; ``navigated``: some frame's address was told, so that one without was forgotten."""
 
-    frames: dict[str, dict[str, Any]] = field(default_factory=dict)
-    downloads: dict[str, list[Any]] = field(default_factory=dict)
-    calls: dict[str, list[Any]] = field(default_factory=dict)
-    probes: dict[str, list[Any]] = field(default_factory=dict)
+    frames: dict[str, FrameState] = field(default_factory=dict)
+    downloads: dict[str, list[Json]] = field(default_factory=dict)
+    calls: dict[str, list[Json]] = field(default_factory=dict)
+    probes: dict[str, list[Json]] = field(default_factory=dict)
     navigated: bool = False
 
     def url(self, frame: str) -> str:
@@ -53,7 +80,7 @@ class World:
         known = self.frames.get(frame)
         return known["url"] if known else ""
 
-    def fields(self, frame: str) -> dict[str, dict[str, Any]]:
+    def fields(self, frame: str) -> dict[str, FieldState]:
         """The frame's fields as last seen, by field key."""
         known = self.frames.get(frame)
         return known["fields"] if known else {}
@@ -89,30 +116,31 @@ def fields_left(event: Event, world: World) -> tuple[str, ...]:
     return tuple([f"{FIELD}{frame}:{key}" for frame in frames for key in world.fields(frame)])
 
 
-def _document(data: Any, world: World) -> tuple[str, ...]:
+def _document(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     return () if data.get("same_document") else (str(data.get("frame")),)
 
 
-def _documents(data: Any, world: World) -> tuple[str, ...]:
+def _documents(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     tab = str(data.get("tab"))
     return tuple(
         sorted({tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)})
     )
 
 
-_LEFT: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
+_KeysOf = Callable[[Mapping[str, Json], World], tuple[str, ...]]
+_LEFT: dict[str, _KeysOf] = {
     "page.navigated": _document,
     "frame.detached": lambda data, _: (str(data.get("frame")),),
     "tab.closed": _documents,
 }
 
 
-def _left_fields(data: Any, world: World) -> tuple[str, ...]:
+def _left_fields(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     frame = str(data.get("frame"))
     return (f"url:{frame}",) if data.get("same_document") else (f"url:{frame}", f"doc:{frame}")
 
 
-def _tab_left(data: Any, world: World) -> tuple[str, ...]:
+def _tab_left(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     frames = _documents(data, world)
     return (
         f"title:{data.get('tab')}",
@@ -120,25 +148,25 @@ def _tab_left(data: Any, world: World) -> tuple[str, ...]:
     )
 
 
-def _file_changed(data: Any, world: World) -> tuple[str, ...]:
+def _file_changed(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     return (file_key(data, data.get("path")),)
 
 
-def _file_deleted(data: Any, world: World) -> tuple[str, ...]:
+def _file_deleted(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     return (file_key(data, data.get("path")), file_key(data, data.get("path"), "exists"))
 
 
-def _file_moved(data: Any, world: World) -> tuple[str, ...]:
+def _file_moved(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     left = data.get("from")
     return (file_key(data, left), file_key(data, left, "exists"), file_key(data, data.get("path")))
 
 
-def _process(data: Any, world: World) -> tuple[str, ...]:
+def _process(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     return (f"process:{data.get('pid')}",)  # the same pid again: it became another program
 
 
 _FILE, _FILES = ("file",), ("file", "exists")
-_REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ...]]]] = {
+_REPLACED: dict[str, tuple[tuple[str, ...], _KeysOf]] = {
     "page.navigated": (("url", "doc"), _left_fields),
     "page.title_changed": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
     "field.filled": (
@@ -183,23 +211,23 @@ def form_of(key: str) -> str:
     return key.partition(":")[0]
 
 
-def file_key(data: Any, path: Any, what: str = "file") -> str:
+def file_key(data: Mapping[str, Json], path: Json, what: str = "file") -> str:
     """The reading key of a file's content, or with ``exists`` of its being there."""
     return f"{what}:{data.get('root')}/{path}"
 
 
-def reading_key(data: Any) -> str:
+def reading_key(data: Mapping[str, Json]) -> str:
     """The reading key of what stands in a file, by what was asked: another question's answer leaves
     it alone."""
     return f"read:{data.get('as')}:{data.get('query') or ''}:{data.get('root')}/{data.get('path')}"
 
 
-def window_key(data: Any) -> str:
+def window_key(data: Mapping[str, Json]) -> str:
     """The reading key of a desktop window's being there under its title."""
     return f"window:{data.get('app')}/{data.get('window')}"
 
 
-def widget_key(data: Any, what: Any) -> str:
+def widget_key(data: Mapping[str, Json], what: Json) -> str:
     """The reading key of a widget's state or text. By role and name: child indices shift as widgets
     come and go."""
     widget = mapping(data.get("widget"))
@@ -216,7 +244,7 @@ def field_keys(event: Event) -> tuple[str, ...]:
     return field_names(event.data)
 
 
-def field_names(data: Any) -> tuple[str, ...]:
+def field_names(data: Mapping[str, Json]) -> tuple[str, ...]:
     """Index keys under which a task may name this field: accessible name, HTML name, id."""
     element = mapping(data.get("element"))
     found = (element.get("name"), element.get("attr_name"), element.get("id"))
@@ -239,13 +267,13 @@ def _fill(world: World, event: Event, step: int) -> None:
     known = world.frames.pop(frame, None) or {"tab": str(data.get("tab")), "url": "", "fields": {}}
     fields = known["fields"]
     key = str(data.get("field"))[:MAX_NAME]
-    before = fields.pop(key, {})
+    before = fields.pop(key, None)
     value = data.get("value")
     kept = _stored_value(value, fields)
     checked = data.get("checked") is True if "checked" in data else None
     # Of a value that is too long to keep, enough to know it again.
     long = sha256(canonical(value)) if kept is None and value is not None else None
-    echo = _is_echo(before, (kept, checked, long))
+    is_echo = before is not None and _is_echo(before, (kept, checked, long))
     fields[key] = {
         "names": [name[:MAX_NAME] for name in field_names(data)],
         "value": kept,
@@ -253,20 +281,21 @@ def _fill(world: World, event: Event, step: int) -> None:
         "long": long,
         "has_value": data.get("has_value") is True,
         "cut": data.get("cut") is True,
-        "seq": before["seq"] if echo else event.seq,
-        "trusted": echo or data.get("trusted") is not False,
+        "seq": before["seq"] if before is not None and is_echo else event.seq,
+        "trusted": is_echo or data.get("trusted") is not False,
     }
-    still_hidden = echo and data.get("trusted") is False and before.get("hidden")
+    was_hidden = before is not None and before.get("hidden") is True
+    still_hidden = is_echo and data.get("trusted") is False and was_hidden
     if data.get("hidden") is True or still_hidden:
         fields[key]["hidden"] = True
     _cap(fields, MAX_FIELDS)
     _keep_frame(world, frame, known)
 
 
-def _is_echo(before: Mapping[str, Any], value: tuple[Any, ...]) -> bool:
+def _is_echo(before: FieldState, value: tuple[StoredValue, bool | None, str | None]) -> bool:
     """Whether a field holds what the user typed. Frameworks echo that with an event of their own:
     the same value stays the user's. Two that nobody knows (passwords) are not the same."""
-    if not before.get("trusted") or value == (None, None, None):
+    if not before["trusted"] or value == (None, None, None):
         return False
     return (before["value"], before["checked"], before["long"]) == value
 
@@ -337,7 +366,7 @@ FOLDED = frozenset(_FOLDS)
 """The kinds that `fold` takes in."""
 
 
-def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:
+def _keep_frame(world: World, frame: str, known: FrameState) -> None:
     """Remember a frame as the newest; of too many, the oldest child frame goes before any tab's
     main frame."""
     world.frames[frame] = known
@@ -349,7 +378,7 @@ def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:
         del world.frames[oldest]
 
 
-def _stored_value(value: Any, others: Mapping[str, Mapping[str, Any]]) -> Any:
+def _stored_value(value: Json, others: Mapping[str, FieldState]) -> StoredValue:
     """The value, unless it is none or too long: the world is stored with the log."""
     length = _length(value)
     if length <= MAX_TEXT:
@@ -360,13 +389,13 @@ def _stored_value(value: Any, others: Mapping[str, Mapping[str, Any]]) -> Any:
     return value if long + length <= MAX_LONG else None
 
 
-def _length(value: Any) -> int:
+def _length(value: Json) -> int:
     """Characters; -1 for what is no value of a field."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return sum(map(len, value))
     return len(value) if isinstance(value, str) else -1
 
 
-def _cap(table: dict[str, Any], most: int) -> None:
+def _cap(table: dict[str, Entry], most: int) -> None:
     while len(table) > most:
         del table[next(iter(table))]
