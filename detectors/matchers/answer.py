@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from detectors.matchers.facts import FactsMatch
 from detectors.matchers.faults import answers
@@ -18,11 +18,13 @@ class ValueMatch:
     WANTED: ClassVar[str] = "a text or its matcher, a number, {min, max}, true, false or null"
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> ValueMatch:
+    def parse(
+        cls, spec: object, path: tuple[str | int, ...], origin: str | None = None
+    ) -> ValueMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         return cls(FactsMatch.parse({"value": spec}, path[:-1]))
 
     @answers(False)
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: object) -> bool:
         """Whether ``value`` is the one that is wanted; a number is no text, and 1 is not true."""
         return self.facts.matches({"value": value})

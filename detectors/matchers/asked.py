@@ -15,7 +15,7 @@ _KEYS = frozenset(("url", "methods", "refused"))
 _REFUSAL = 400
 
 
-def plan_entry(url: Any, methods: Iterable[str] | None, status: StatusMatch) -> dict[str, Any]:
+def plan_entry(url: object, methods: Iterable[str] | None, status: StatusMatch) -> dict[str, Any]:
     """An entry of a plan. ``url``: an address as `url_matches` takes it; ``methods``: index keys,
     None for any; ``status``: what the rule may count, of which the daemon is told only whether a
     refusal is among it."""
@@ -31,7 +31,7 @@ class Asked:
 
     __slots__ = ("_methods", "_origin", "_spec", "refused")
 
-    def __init__(self, entry: Any, origin: str | None) -> None:
+    def __init__(self, entry: object, origin: str | None) -> None:
         """Raises `SpecError` for an entry that is none."""
         about = (
             entry if isinstance(entry, dict) and "url" in entry else {"url": entry, "refused": True}

@@ -61,7 +61,7 @@ class AddressesMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> AddressesMatch:
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> AddressesMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if (
             not isinstance(spec, Mapping)
@@ -145,7 +145,7 @@ class _Fact:
     pattern: LenientPatterns | None
     wanted: Any
 
-    def holds(self, document: Mapping[str, Any]) -> bool:
+    def holds(self, document: Mapping[str, object]) -> bool:
         """Whether one of the values there is the wanted one, or nothing is there where nothing is
         to be."""
         values = list(self._values(document))
@@ -155,7 +155,7 @@ class _Fact:
             bool(self.json) and len(values) > 1 and self.wanted.matches(values)
         )
 
-    def _values(self, document: Mapping[str, Any]) -> Iterator[Any]:
+    def _values(self, document: Mapping[str, object]) -> Iterator[Any]:
         if self.json:
             found = third_party.json_values(self.json, document) or third_party.json_values(
                 self.json, _opened(document)
@@ -185,7 +185,7 @@ class ContentMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> ContentMatch:
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> ContentMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, list) or not spec:
             raise SpecError(path, spec, cls.WANTED)
@@ -215,7 +215,7 @@ class ContentMatch:
 
     @answers(False)
     def matches(
-        self, body: Any, read_as: BodyType | None = None, repeated: Repeated = "last"
+        self, body: object, read_as: BodyType | None = None, repeated: Repeated = "last"
     ) -> bool:
         """``body`` as in ``request.finished``; a cut one matches nothing, and one that its content
         type does not call a form or JSON neither, unless ``read_as`` says what it is."""
@@ -231,7 +231,7 @@ class ContentMatch:
         )
 
     @answers(False)
-    def holds(self, document: Mapping[str, Any]) -> bool:
+    def holds(self, document: Mapping[str, object]) -> bool:
         """Whether all facts are so in one object."""
         return all(fact.holds(document) for fact in self.facts)
 
@@ -273,7 +273,7 @@ def documents_of(
     )
 
 
-def _opened(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _opened(document: Mapping[str, object]) -> Mapping[str, Any]:
     """The document with the texts in it that are JSON read as such."""
     opened = dict(document)
     for name, value in document.items():

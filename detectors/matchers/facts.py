@@ -20,7 +20,7 @@ class NumberRange:
     least: float
     most: float
 
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: object) -> bool:
         """Whether ``value`` is a number in the range; true and false are none."""
         return (
             isinstance(value, int | float)
@@ -44,7 +44,9 @@ class FactsMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> FactsMatch:
+    def parse(
+        cls, spec: object, path: tuple[str | int, ...], origin: str | None = None
+    ) -> FactsMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, dict) or not spec:
             raise SpecError(path, spec, cls.WANTED)
@@ -56,12 +58,12 @@ class FactsMatch:
         )
 
     @answers(False)
-    def matches(self, data: Any) -> bool:
+    def matches(self, data: object) -> bool:
         """Whether every fact holds in ``data``."""
         return all(_holds(wanted, value_at(data, steps)) for steps, wanted in self.facts)
 
     @answers(False)
-    def judged(self, data: Any, is_hidden: Callable[[tuple[str, ...]], bool]) -> bool | None:
+    def judged(self, data: object, is_hidden: Callable[[tuple[str, ...]], bool]) -> bool | None:
         """As `matches`; None where that hangs on what stands at a path that ``is_hidden``, a text
         or number unknown."""
         hidden = [wanted for steps, wanted in self.facts if is_hidden(steps)]
@@ -79,7 +81,7 @@ class FactsMatch:
         return any(steps[0] == first for steps, _ in self.facts)
 
 
-def value_at(data: Any, steps: tuple[str, ...]) -> Any:
+def value_at(data: object, steps: tuple[str, ...]) -> Any:
     """What stands at a path of keys and list indices; None where it leads nowhere."""
     for step in steps:
         if isinstance(data, list | tuple):
@@ -95,7 +97,7 @@ def value_at(data: Any, steps: tuple[str, ...]) -> Any:
     return data
 
 
-def leads(data: Any, steps: tuple[str, ...]) -> bool:
+def leads(data: object, steps: tuple[str, ...]) -> bool:
     """Whether something stands at a path, be it null."""
     parent = value_at(data, steps[:-1])
     return (
@@ -110,7 +112,7 @@ def dotted(text: str) -> tuple[str, ...]:
     return tuple(text.split("."))
 
 
-def _path(name: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
+def _path(name: object, path: tuple[str | int, ...]) -> tuple[str, ...]:
     steps = dotted(str(name))
     if not all(steps) or len(steps) > MAX_PATH_LENGTH:
         raise SpecError(
@@ -119,7 +121,7 @@ def _path(name: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
     return steps
 
 
-def _parse_expected(spec: Any, path: tuple[str | int, ...]) -> Wanted:
+def _parse_expected(spec: object, path: tuple[str | int, ...]) -> Wanted:
     if spec is None or isinstance(spec, bool):
         return spec
     if isinstance(spec, int | float):
@@ -135,7 +137,7 @@ def _parse_expected(spec: Any, path: tuple[str | int, ...]) -> Wanted:
     return TextMatch.parse(spec, path)
 
 
-def _holds(wanted: Wanted, value: Any) -> bool:
+def _holds(wanted: Wanted, value: object) -> bool:
     if wanted is None or isinstance(wanted, bool):
         return value is wanted
     if isinstance(wanted, NumberRange):

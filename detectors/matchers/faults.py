@@ -41,12 +41,12 @@ def collected() -> Iterator[list[Fault]]:
         _COLLECTED.reset(token)
 
 
-def answers(otherwise: Any) -> Callable[[Method], Method]:
+def answers(otherwise: object) -> Callable[[Method], Method]:
     """Make a method give ``otherwise`` where it fails, and report the `Fault`."""
 
     def decorate(method: Method) -> Method:
         @wraps(method)
-        def call(self: Any, *values: Any, **options: Any) -> Any:
+        def call(self: object, *values: object, **options: Any) -> Any:
             try:
                 return method(self, *values, **options)
             except (MemoryError, ImportError, BudgetError):
@@ -65,6 +65,6 @@ def answers(otherwise: Any) -> Callable[[Method], Method]:
     return decorate
 
 
-def _name(matcher: Any) -> str:
+def _name(matcher: object) -> str:
     """A typed form's own name, where a text matcher has one: Money tells more than TextMatch."""
     return type(getattr(matcher, "typed", None) or matcher).__name__

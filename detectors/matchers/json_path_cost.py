@@ -23,10 +23,10 @@ class PathNode:
 
     __slots__ = ("meter", "root", "value")
 
-    def __init__(self, value: Any, root: Any, spent: Meter) -> None:
+    def __init__(self, value: object, root: object, spent: Meter) -> None:
         self.value, self.root, self.meter = value, root, spent
 
-    def new_child(self, value: Any, key: int | str, parent: Any) -> PathNode:
+    def new_child(self, value: object, key: int | str, parent: object) -> PathNode:
         """A value in this one, counted."""
         self.meter.spend(1, WHAT)
         return PathNode(value, self.root, self.meter)
@@ -44,7 +44,7 @@ class Query:
                 if hasattr(selector, "expression"):
                     self.descents += _count_in(selector)
 
-    def find(self, value: Any) -> list[PathNode]:
+    def find(self, value: object) -> list[PathNode]:
         """The nodes that are found. Raises `BudgetError`."""
         nodes: Iterable[Any] = [PathNode(value, value, meter())]
         for segment in self._segments:

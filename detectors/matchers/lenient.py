@@ -102,7 +102,7 @@ class Lenient:
             kind, wanted, tuple(LenientPatterns.parse(one, (*path, "pattern")) for one in patterns)
         )
 
-    def matches(self, value: Any, read: Read | None = None) -> bool:
+    def matches(self, value: object, read: Read | None = None) -> bool:
         """Whether ``value``, whatever JSON it is, is one of the wanted; a text in ``read`` is not
         read again."""
         if read is None or not isinstance(value, str):
@@ -115,7 +115,7 @@ class Lenient:
             return True
         return any(one.matches(str(found)) for one in self.patterns)
 
-    def _read(self, value: Any) -> Any:
+    def _read(self, value: object) -> Any:
         """The value as one of the kind; `_NONE` for what is none."""
         try:
             return KINDS[self.kind].read(value)

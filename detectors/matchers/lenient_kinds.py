@@ -51,7 +51,7 @@ _MONTHS = (
 _TRUE, _FALSE = {"true", "yes", "y", "1", "t", "on"}, {"false", "no", "n", "0", "f", "off"}
 
 
-def text_key(raw: Any) -> str:
+def text_key(raw: object) -> str:
     """A text without case, marks, accents, control characters and hyphens between letters; white
     space folded."""
     text = str(raw)[:MAX_CHARACTERS].translate(_MARKS)
@@ -65,7 +65,7 @@ def text_key(raw: Any) -> str:
     return " ".join("".join(c for c in bare if not unicodedata.combining(c)).casefold().split())
 
 
-def _string(raw: Any) -> str:
+def _string(raw: object) -> str:
     if isinstance(raw, list | dict):
         raise ValueError("a text")
     if isinstance(raw, bool | int | float):
@@ -73,7 +73,7 @@ def _string(raw: Any) -> str:
     return "" if not raw else text_key(raw)
 
 
-def _url(raw: Any) -> str:
+def _url(raw: object) -> str:
     """An address in one writing. Its letters are not folded: an accent, a dash, a full-width digit
     is another place."""
     text = raw.strip() if isinstance(raw, str) and len(raw) <= MAX_URL else ""
@@ -89,7 +89,7 @@ def _same_string(one: str, other: str) -> bool:
     return one == other or (near and one.strip(_QUOTES) == other.strip(_QUOTES))
 
 
-def _short(raw: Any) -> str:
+def _short(raw: object) -> str:
     """A text of the length that a single value may have: patterns are looked for in it."""
     text = _string(raw)
     if len(text) > SHORT:
@@ -97,7 +97,7 @@ def _short(raw: Any) -> str:
     return text
 
 
-def _number(raw: Any) -> float:
+def _number(raw: object) -> float:
     if isinstance(raw, bool | int | float):
         return float(raw)
     text = _short(raw).replace(",", "").replace(" ", "")
@@ -106,7 +106,7 @@ def _number(raw: Any) -> float:
     return float(number_in_words(_short(raw)))
 
 
-def _currency(raw: Any) -> float:
+def _currency(raw: object) -> float:
     """One amount, whatever stands around it; of point and comma the last is the decimal one, but
     1,234 is 1234."""
     if isinstance(raw, int | float):
@@ -127,7 +127,7 @@ def _near_price(one: float, other: float) -> bool:
     return abs(one - other) <= 0.1 + 1e-9
 
 
-def _boolean(raw: Any) -> bool:
+def _boolean(raw: object) -> bool:
     if isinstance(raw, bool | int | float):
         return bool(raw)
     word = _short(raw)
@@ -136,7 +136,7 @@ def _boolean(raw: Any) -> bool:
     return word in _TRUE
 
 
-def _duration(raw: Any) -> float:
+def _duration(raw: object) -> float:
     """Seconds; a number alone has no unit, and is none."""
     text = re.sub(r"(\d+):(\d+) ?hours?", r"\1h\2m", _short(raw)).replace(" and ", " ")
     clock = _CLOCK.fullmatch(text)
@@ -152,7 +152,7 @@ def _near_time(one: float, other: float) -> bool:
     return abs(one - other) <= max(180.0, 0.1 * max(one, other))
 
 
-def _distance(raw: Any) -> float:
+def _distance(raw: object) -> float:
     """Metres; a number alone has no unit, and is none."""
     found = _LENGTH.fullmatch(_short(raw))
     if found is None or found[2] not in _METRES:
@@ -164,7 +164,7 @@ def _near_place(one: float, other: float) -> bool:
     return abs(one - other) <= max(10.0, 0.02 * max(one, other))
 
 
-def _date(raw: Any) -> tuple[int, int, int]:
+def _date(raw: object) -> tuple[int, int, int]:
     text = re.sub(r",(?! )", ", ", _short(raw))
     day = whole_day(text, False) if text else None
     if day is None:
@@ -172,7 +172,7 @@ def _date(raw: Any) -> tuple[int, int, int]:
     return day
 
 
-def _month(raw: Any) -> int:
+def _month(raw: object) -> int:
     text = _short(raw)
     if text.isdecimal() and len(text) <= 2 and 1 <= int(text) <= 12:
         return int(text)
@@ -183,7 +183,7 @@ def _month(raw: Any) -> int:
     raise ValueError("a month")
 
 
-def _coordinates(raw: Any) -> tuple[float, float]:
+def _coordinates(raw: object) -> tuple[float, float]:
     if isinstance(raw, dict):
         if len(raw) > SHORT:
             raise ValueError("one value")
@@ -218,7 +218,7 @@ def _like_name(one: str, other: str) -> bool:
     return third_party.likeness_of_words(one, other) >= 0.8
 
 
-def _json(raw: Any) -> str:
+def _json(raw: object) -> str:
     if not isinstance(raw, str):
         raise ValueError("a text that is JSON")
     try:
@@ -230,14 +230,14 @@ def _json(raw: Any) -> str:
     return found
 
 
-def _string_list(raw: Any) -> tuple[str, ...]:
+def _string_list(raw: object) -> tuple[str, ...]:
     found = tuple(sorted(part.strip() for part in _string(raw).split(",") if part.strip()))
     if not found:
         raise ValueError("texts between commas")
     return found
 
 
-def _markdown(raw: Any) -> str:
+def _markdown(raw: object) -> str:
     if not isinstance(raw, str) or not raw:
         raise ValueError("a text")
     return plain_markdown(raw[:MAX_CHARACTERS])
@@ -251,7 +251,7 @@ class LenientType(NamedTuple):
     same: Callable[[Any, Any], bool]
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     return bool(one == other)
 
 

@@ -26,14 +26,14 @@ class Boolean(Form):
         """Whether the text says so, in one word of English."""
         return normal(text).casefold() in (_YES if self.wanted else _NO)
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON value says so: true or false, 1 or 0."""
         return (
             isinstance(value, bool | int | float) and value in (0, 1) and bool(value) is self.wanted
         )
 
 
-def boolean(value: Any, options: Mapping[str, Any], path: Path) -> Boolean:
+def boolean(value: object, options: Mapping[str, object], path: Path) -> Boolean:
     """``{boolean: true}``: "Yes", "true", "on", "1"."""
     if not isinstance(value, bool):
         raise SpecError(path, value, "true or false")
@@ -54,7 +54,7 @@ class AddressText(Form):
         return self.wanted.matches(text)
 
 
-def url(value: Any, options: Mapping[str, Any], path: Path) -> AddressText:
+def url(value: object, options: Mapping[str, object], path: Path) -> AddressText:
     """``{url: {path, origin, …}}``: an address, as rules about pages match it; whole, since a text
     has no origin."""
     return AddressText(UrlMatch.parse(value, path))
@@ -82,7 +82,7 @@ def _parts_match(wanted: tuple[str, ...], found: tuple[str, ...]) -> bool:
     return len(found) in reach
 
 
-def path_glob(value: Any, options: Mapping[str, Any], path: Path) -> PathGlob:
+def path_glob(value: object, options: Mapping[str, object], path: Path) -> PathGlob:
     """``{path: "reports/**/*.csv"}``."""
     parts = tuple(text_of(value, path, "a path such as reports/*.csv").split("/"))
     if all(part == "**" for part in parts):
@@ -107,13 +107,13 @@ class RegexPattern(Form):
         except UnicodeEncodeError:  # half a character: no text
             return False
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether the JSON of a value is, be it a list or an object: so that nothing hides in
         one."""
         return self.matches(json_text(value))
 
 
-def regex(value: Any, options: Mapping[str, Any], path: Path) -> RegexPattern:
+def regex(value: object, options: Mapping[str, object], path: Path) -> RegexPattern:
     """``{regex: "[A-Z]{2}-\\d+", ignore_case: false}``: the whole text, in RE2's syntax (no
     look-around, no back-references)."""
     pattern = text_of(value, path, f"a regular expression of at most {MAX_PATTERN} characters")
@@ -144,7 +144,7 @@ class Fuzzy(Form):
         return third_party.likeness(self.text, folded) >= self.threshold
 
 
-def fuzzy(value: Any, options: Mapping[str, Any], path: Path) -> Fuzzy:
+def fuzzy(value: object, options: Mapping[str, object], path: Path) -> Fuzzy:
     """``{fuzzy: "Quest Lumaflex Band", threshold: 0.9}``; the threshold must be given, from 0.5 to
     1."""
     text = normal(text_of(value, path, "a text")).casefold()
@@ -168,12 +168,12 @@ class AnyOf(Form):
         """Whether one of them matches."""
         return any(matcher.matches(text) for matcher in self.matchers)
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether one of them matches the value."""
         return any(matcher.matches_json(value) for matcher in self.matchers)
 
 
-def any_of(value: Any, options: Mapping[str, Any], path: Path) -> AnyOf:
+def any_of(value: object, options: Mapping[str, object], path: Path) -> AnyOf:
     """``{any_of: [{date: 2024-05-06}, yesterday]}``."""
     return AnyOf(_matchers(value, path))
 
@@ -188,17 +188,17 @@ class AllOf(Form):
         """Whether every one of them matches."""
         return all(matcher.matches(text) for matcher in self.matchers)
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether every one of them matches the value."""
         return all(matcher.matches_json(value) for matcher in self.matchers)
 
 
-def all_of(value: Any, options: Mapping[str, Any], path: Path) -> AllOf:
+def all_of(value: object, options: Mapping[str, object], path: Path) -> AllOf:
     """``{all_of: [{contains: id=7}, {starts_with: "https://shop.example/"}]}``."""
     return AllOf(_matchers(value, path))
 
 
-def _matchers(value: Any, path: Path) -> tuple[Any, ...]:
+def _matchers(value: object, path: Path) -> tuple[Any, ...]:
     from detectors.matchers.text import (
         TextMatch,  # texts are made of typed forms, and this of texts
     )

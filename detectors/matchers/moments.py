@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers import third_party
 from detectors.matchers.plain import normal
@@ -66,7 +65,7 @@ def _names_of(day: tuple[int, int, int]) -> set[str]:
     return {name, name[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(name[:3], name)}
 
 
-def date(value: Any, options: Mapping[str, Any], path: Path) -> Date:
+def date(value: object, options: Mapping[str, object], path: Path) -> Date:
     """``{date: 2024-05-06, day_first: false}``: "May 6, 2024", "05/06/2024", "6 May 2024"."""
     day_first = flag(options, "day_first", path)
     wanted = "a date such as 2024-05-06 (quoted)"
@@ -104,7 +103,7 @@ def _seconds(text: str) -> int | None:
     return hour * 3600 + minute * 60 + second if hour < 24 else None
 
 
-def time(value: Any, options: Mapping[str, Any], path: Path) -> Time:
+def time(value: object, options: Mapping[str, object], path: Path) -> Time:
     """``{time: "14:30", tolerance: 60}``: "2:30 PM", "14:30:00"; the tolerance is in seconds."""
     wanted = 'a time such as "14:30" (quoted)'
     found = _seconds(normal(text_of(value, path, wanted)))

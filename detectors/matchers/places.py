@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import About, Form, Path, number_of, plain, text_of, tolerance
@@ -41,7 +40,7 @@ class Coordinates(Form):
         found = degrees(_read(text))
         return found is not None and self._is(*found)
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON value is that place: a list of two numbers, latitude first."""
         parts = (
             [number_of(part) for part in value]
@@ -88,7 +87,7 @@ def _marked(part: re.Match[str]) -> float:
     return -degrees if part[4] in "SW" else degrees
 
 
-def coordinates(value: Any, options: Mapping[str, Any], path: Path) -> Coordinates:
+def coordinates(value: object, options: Mapping[str, object], path: Path) -> Coordinates:
     """``{coordinates: [48.8566, 2.3522], tolerance: 0.001}``; latitude first, in degrees, 0.0005 of
     them by default."""
     if not isinstance(value, list) or len(value) != 2:
@@ -117,7 +116,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_SHORT.get(word, word) for word in found)
 
 
-def address(value: Any, options: Mapping[str, Any], path: Path) -> PostalAddress:
+def address(value: object, options: Mapping[str, object], path: Path) -> PostalAddress:
     """``{address: "5000 Forbes Avenue, Pittsburgh, PA 15213"}``: "5000 Forbes Ave. Pittsburgh PA
     15213"."""
     words = _words(text_of(value, path, "an address"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers import third_party
 from detectors.matchers.plain import normal, number
@@ -62,7 +61,7 @@ class Quantity(Form):
         """Whether the text says the number."""
         return self.wanted.matches(self.read(normal(text)))
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON number is the number."""
         return self.bare and self.wanted.matches(number_of(value))
 
@@ -81,7 +80,7 @@ class Whole(Form):
             return False
         return self._is(int(folded.replace(",", "")))
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON number is the number; 42.0 is 42."""
         found = number_of(value)
         return found is not None and float(found).is_integer() and self._is(int(found))
@@ -90,14 +89,14 @@ class Whole(Form):
         return found == self.wanted or abs(found - self.wanted) <= self.tolerance
 
 
-def integer(value: Any, options: Mapping[str, Any], path: Path) -> Whole:
+def integer(value: object, options: Mapping[str, object], path: Path) -> Whole:
     """A whole number: "42", "1,234"; not "42.0", not "42 lamps"."""
     if type(value) is not int or not abs(value) < 2**63:
         raise SpecError(path, value, "a whole number of at most 63 bits")
     return Whole(value, tolerance(options, path))
 
 
-def percentage(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+def percentage(value: object, options: Mapping[str, object], path: Path) -> Quantity:
     """ "12.5 %", "12.5 percent", "12.5"; the value is in per cent."""
     return Quantity(About(plain(value, path), tolerance(options, path)), _percent, bare=True)
 
@@ -146,13 +145,13 @@ class Money(Form):
             return not self.names
         return len(named) == 1 and named[0] in self.names
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON number is that much; where a currency was asked for, a number says too
         little."""
         return not self.names and self.wanted.matches(number_of(value))
 
 
-def money(value: Any, options: Mapping[str, Any], path: Path) -> Money:
+def money(value: object, options: Mapping[str, object], path: Path) -> Money:
     """``{money: 1234.5, currency: USD, locale: en}``: "$1,234.50", "1,234.50 USD"; a text without
     currency if none is asked for."""
     locale, code = options.get("locale", "en"), options.get("currency")
@@ -199,8 +198,8 @@ def _lasting(text: str) -> float | None:
 
 
 def _of_units(
-    value: Any,
-    options: Mapping[str, Any],
+    value: object,
+    options: Mapping[str, object],
     path: Path,
     read: Callable[[str], float | None],
     unit: str,
@@ -213,12 +212,12 @@ def _of_units(
     return Quantity(About(wanted, tolerance(options, path)), read)
 
 
-def duration(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+def duration(value: object, options: Mapping[str, object], path: Path) -> Quantity:
     """ "1 h 30 min", "90 minutes", "1:30:00", "PT1H30M"; a number is in seconds, as is the
     tolerance."""
     return _of_units(value, options, path, _lasting, "a number of seconds")
 
 
-def distance(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+def distance(value: object, options: Mapping[str, object], path: Path) -> Quantity:
     """ "5 km", "3.1 miles", "6 ft 2 in"; a number is in metres, as is the tolerance."""
     return _of_units(value, options, path, _summed(_METRES), "a number of metres")

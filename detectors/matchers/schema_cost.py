@@ -74,7 +74,7 @@ class Place:
     recurs: bool = False
     """Whether a reference names it, in a circle of references."""
 
-    def applied(self, value: Any) -> list[tuple[Place, Any]]:
+    def applied(self, value: object) -> list[tuple[Place, Any]]:
         """The places that are applied where this one is, each with what it is applied to."""
         found = [(place, value) for place in self.same]
         if isinstance(value, dict):
@@ -93,7 +93,7 @@ class Place:
         places = [*self.same, *self.names.values(), *self.patterns, *self.values, *self.keys]
         return places + self.prefix + self.items
 
-    def evaluations(self, value: Any) -> int:
+    def evaluations(self, value: object) -> int:
         """Those of its own keywords over ``value``."""
         if isinstance(value, str):
             return self.own + self.text * (1 + (len(value) >> 5))
@@ -107,7 +107,7 @@ class Place:
         return self.own
 
 
-def places_of(schema: Any, pattern_units: PatternUnits) -> Place:
+def places_of(schema: object, pattern_units: PatternUnits) -> Place:
     """A schema's root. Raises `ValueError` for what has no bound: references to elsewhere, and
     those that come back to where they stand."""
     _check_words(schema)
@@ -133,7 +133,7 @@ def places_of(schema: Any, pattern_units: PatternUnits) -> Place:
     return made[id(schema)]
 
 
-def charge(root: Place, value: Any, spent: Meter) -> None:
+def charge(root: Place, value: object, spent: Meter) -> None:
     """Count what the schema takes over ``value``. Raises `BudgetError`."""
     spent.spend(weight(value, spent.left)[0], WHAT)
     units = _Count(spent, remembers=False).evaluations(root, value) // EVALUATIONS
@@ -158,7 +158,7 @@ class _Count:
         self._waiting: list[tuple[Place, Any]] = []
         """Pairs that are remembered, and that are yet to be counted for themselves."""
 
-    def evaluations(self, root: Place, value: Any) -> int:
+    def evaluations(self, root: Place, value: object) -> int:
         """All of them, at most `MAX_EVALUATIONS`. Raises `BudgetError`."""
         self._waiting.append((root, value))
         many = 0
@@ -167,7 +167,7 @@ class _Count:
             many += self._evaluations_from(place, one)
         return many
 
-    def _evaluations_from(self, root: Place, value: Any) -> int:
+    def _evaluations_from(self, root: Place, value: object) -> int:
         within: frozenset[int] = frozenset()
         waiting: list[tuple[_Pair, list[_Pair] | None]] = [((root, value, within), None)]
         while waiting:
@@ -228,7 +228,7 @@ def _key_of(pair: _Pair) -> tuple[int, int, frozenset[int]]:
     return id(place), id(value), within
 
 
-def _dicts(schema: Any) -> Iterator[dict[str, Any]]:
+def _dicts(schema: object) -> Iterator[dict[str, Any]]:
     waiting = [schema]
     while waiting:
         one = waiting.pop()
@@ -239,7 +239,7 @@ def _dicts(schema: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(one)
 
 
-def _check_words(schema: Any) -> None:
+def _check_words(schema: object) -> None:
     """Whatever could make a reference mean another place than the one that it is read as here."""
     for spec in _dicts(schema):
         said = {word: value for word, value in spec.items() if isinstance(value, str)}
@@ -253,7 +253,7 @@ def _check_words(schema: Any) -> None:
             raise ValueError(f"a JSON Schema of draft 2020-12: $schema is {DIALECT}")
 
 
-def _applied_by(spec: dict[str, Any], schema: Any) -> list[Any]:
+def _applied_by(spec: dict[str, object], schema: object) -> list[Any]:
     found = _same(spec, schema) + [
         spec[word] for word in (*_VALUES, "propertyNames") if word in spec
     ]
@@ -274,7 +274,7 @@ def _same(spec: dict[str, Any], schema: Any) -> list[Any]:
     return found + ([_target(spec["$ref"], schema)] if isinstance(spec.get("$ref"), str) else [])
 
 
-def _members(spec: dict[str, Any], word: str) -> dict[str, Any]:
+def _members(spec: dict[str, object], word: str) -> dict[str, Any]:
     found = spec.get(word)
     return found if isinstance(found, dict) else {}
 
@@ -288,11 +288,11 @@ def _prefix(spec: dict[str, Any]) -> list[Any]:
     ]
 
 
-def _items(spec: dict[str, Any]) -> list[Any]:
+def _items(spec: dict[str, object]) -> list[Any]:
     return [spec[word] for word in _ITEMS if isinstance(spec.get(word), dict | bool)]
 
 
-def _target(reference: str, schema: Any) -> Any:
+def _target(reference: str, schema: object) -> Any:
     """What a local reference names. Raises `ValueError`."""
     name = unquote(reference[1:])
     if name and not name.startswith("/"):

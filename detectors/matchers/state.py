@@ -32,7 +32,7 @@ class Fact:
     none: frozenset[bytes]
     without: frozenset[str]
 
-    def holds(self, document: Any) -> bool:
+    def holds(self, document: object) -> bool:
         """Whether the document says so. Where nothing stands, nothing holds."""
         values = third_party.json_values(self.path, document)
         if not values:
@@ -65,14 +65,16 @@ class StateMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> StateMatch:
+    def parse(
+        cls, spec: object, path: tuple[str | int, ...], origin: str | None = None
+    ) -> StateMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, list) or not 1 <= len(spec) <= MAX_FACTS:
             raise SpecError(path, spec, cls.WANTED)
         return cls(tuple(_fact(one, (*path, n)) for n, one in enumerate(spec)))
 
     @answers(0.0)
-    def share(self, body: Any) -> float:
+    def share(self, body: object) -> float:
         """The part of the facts that hold in ``body``, as in ``request.finished``; a cut one
         fulfils none."""
         if (
@@ -94,17 +96,17 @@ def _document(text: str) -> Any:
         return None
 
 
-def _compared(value: Any) -> bytes:
+def _compared(value: object) -> bytes:
     return json_text(value).encode()
 
 
-def _check_list(name: str, values: Any, path: tuple[str | int, ...]) -> None:
+def _check_list(name: str, values: object, path: tuple[str | int, ...]) -> None:
     is_keys = name == "without"
     if not isinstance(values, list) or (is_keys and not all(isinstance(k, str) for k in values)):
         raise SpecError(path, values, "a list of keys" if is_keys else "a list of values")
 
 
-def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
+def _fact(spec: object, path: tuple[str | int, ...]) -> Fact:
     if not isinstance(spec, Mapping) or set(spec) - _KEYS or not isinstance(spec.get("path"), str):
         raise SpecError(
             path,

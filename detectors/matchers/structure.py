@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]
 class Nothing:
     """Null, or nothing at all."""
 
-    def matches(self, value: Any, read: Read | None = None) -> bool:
+    def matches(self, value: object, read: Read | None = None) -> bool:
         """Whether ``value`` is null, or is not there at all."""
         return value is None
 
@@ -34,7 +34,7 @@ class Object:
     keys: Mapping[str, Any]
     more: bool
 
-    def matches(self, value: Any, read: Read | None = None) -> bool:
+    def matches(self, value: object, read: Read | None = None) -> bool:
         """Whether ``value``, an object or a text that is one, has them."""
         if isinstance(value, str) and value.lstrip().startswith("{"):
             value = _object(value, read)
@@ -50,7 +50,7 @@ class Items:
     items: tuple[Any, ...]
     ordered: bool
 
-    def matches(self, value: Any, read: Read | None = None) -> bool:
+    def matches(self, value: object, read: Read | None = None) -> bool:
         """Whether ``value`` is such a list."""
         found = value if isinstance(value, list) else [value]
         if value is None:
@@ -77,17 +77,17 @@ class StructureMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> StructureMatch:
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> StructureMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         return cls(part(spec, path))
 
     @answers(False)
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: object) -> bool:
         """Whether ``value`` is of that shape and holds those values."""
         return bool(self.root.matches(value))
 
 
-def part(spec: Any, path: Path, depth: int = 0) -> Any:
+def part(spec: object, path: Path, depth: int = 0) -> Any:
     """One part of a structure. Raises `SpecError`."""
     if spec is None:
         return Nothing()
@@ -100,7 +100,7 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
     return Lenient.parse(spec, path)
 
 
-def _object_of(spec: Mapping[str, Any], path: Path, depth: int) -> Object:
+def _object_of(spec: Mapping[str, object], path: Path, depth: int) -> Object:
     _check_keys(spec, {"object", "more"}, path)
     keys, more = spec["object"], spec.get("more", False)
     if not isinstance(keys, Mapping) or not keys or not isinstance(more, bool):
@@ -109,7 +109,7 @@ def _object_of(spec: Mapping[str, Any], path: Path, depth: int) -> Object:
     return Object(parts, more)
 
 
-def _items_of(spec: Mapping[str, Any], path: Path, depth: int) -> Items:
+def _items_of(spec: Mapping[str, object], path: Path, depth: int) -> Items:
     _check_keys(spec, {"items", "ordered"}, path)
     items, ordered = spec["items"], spec.get("ordered", False)
     if not isinstance(items, list) or len(items) > MAX_ITEMS or not isinstance(ordered, bool):
@@ -118,7 +118,7 @@ def _items_of(spec: Mapping[str, Any], path: Path, depth: int) -> Items:
     return Items(tuple(parts), ordered)
 
 
-def _check_keys(spec: Mapping[str, Any], keys: set[str], path: Path) -> None:
+def _check_keys(spec: Mapping[str, object], keys: set[str], path: Path) -> None:
     if set(spec) - keys:
         raise SpecError(path, spec, f"no other keys than {', '.join(sorted(keys))}")
 

@@ -90,15 +90,15 @@ class ListingForm(Form):
             ]
         return self._is(found)
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON array is the list; any other value is the list of itself."""
         return self._is(value if isinstance(value, list) else [value])
 
-    def _is(self, found: list[Any]) -> bool:
+    def _is(self, found: list[object]) -> bool:
         return len(found) <= MAX_ITEMS and _same(self.items, found, self.ordered, _cell)
 
 
-def listing(value: Any, options: Mapping[str, Any], path: Path) -> ListingForm:
+def listing(value: object, options: Mapping[str, object], path: Path) -> ListingForm:
     """``{list: [a, b], ordered: false, separator: ","}``: the items are texts or typed forms."""
     items = _texts(value, path, "a list of texts or their matchers")
     return ListingForm(items, _separator(options, path), flag(options, "ordered", path))
@@ -128,16 +128,16 @@ class Table(Form):
                 return False
         return self._is(found)
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON array of arrays is the table."""
         return isinstance(value, list) and self._is(value)
 
-    def _is(self, rows: list[Any]) -> bool:
+    def _is(self, rows: list[object]) -> bool:
         found = rows[1:] if self.header else rows
         return len(found) <= MAX_ITEMS and _same(self.rows, found, self.ordered, _row)
 
 
-def table(value: Any, options: Mapping[str, Any], path: Path) -> Table:
+def table(value: object, options: Mapping[str, object], path: Path) -> Table:
     """``{table: [[Lamp, {money: 12.5}], …], ordered: true, header: false}``."""
     if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
         raise SpecError(path, value, f"a list of 1 to {MAX_ITEMS} rows")
@@ -162,14 +162,14 @@ class JsonPath(Form):
         wanted."""
         return self.matches_json(_json(text))
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON value has it."""
         found = third_party.json_values(self.path, value)
         hits = [self.wanted.matches(value) for value in found]
         return all(hits) and bool(hits) if self.every else any(hits)
 
 
-def json_path(value: Any, options: Mapping[str, Any], path: Path) -> JsonPath:
+def json_path(value: object, options: Mapping[str, object], path: Path) -> JsonPath:
     """``{json: "$.items[0].price", value: {min: 3}}``: a JSON Path (RFC 9535), and what must stand
     there."""
     from detectors.matchers.answer import (
@@ -189,7 +189,7 @@ def json_path(value: Any, options: Mapping[str, Any], path: Path) -> JsonPath:
     )
 
 
-def _separator(options: Mapping[str, Any], path: Path) -> str:
+def _separator(options: Mapping[str, object], path: Path) -> str:
     found = options.get("separator", ",")
     if not isinstance(found, str) or len(found) != 1 or found.isalnum():
         raise SpecError(
@@ -198,7 +198,7 @@ def _separator(options: Mapping[str, Any], path: Path) -> str:
     return found
 
 
-def _texts(value: Any, path: Path, wanted: str) -> tuple[Any, ...]:
+def _texts(value: object, path: Path, wanted: str) -> tuple[Any, ...]:
     from detectors.matchers.text import TextMatch
 
     if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:

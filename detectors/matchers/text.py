@@ -42,14 +42,14 @@ body, a file, a probe, so that nobody hides behind padding what must not be ther
 Path = tuple[str | int, ...]
 
 
-def _is_plain_number(value: Any) -> bool:
+def _is_plain_number(value: object) -> bool:
     """Whether it is a number of at most 15 digits before the point."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return abs(value) < 1e15
 
 
-def _are_texts(value: Any) -> bool:
+def _are_texts(value: object) -> bool:
     """Whether it is a list of at least one text."""
     return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
 
@@ -82,7 +82,7 @@ class TextMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> TextMatch:
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> TextMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         if isinstance(spec, str):
             return cls._of_texts("equals", {"equals": spec}, path, ignore_case=False)
@@ -170,7 +170,7 @@ class TextMatch:
         return len(normal(text)) <= MAX_TYPED_CHARACTERS
 
     @answers(False)
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON value is what the author asked for. A text is as `matches` has it, null is
         nothing; any other value is read by ``number`` and the typed forms alone: to the others a
         number is no text."""

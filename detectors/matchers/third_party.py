@@ -64,12 +64,12 @@ METERED = frozenset(("common-expression-language", "jsonpath-rfc9535", "jsonsche
 """Libraries whose work is bounded by `detectors.model.budget`, which is more than a moment."""
 
 
-def metered(task: Any) -> bool:
+def metered(task: object) -> bool:
     """Whether a task's JSON asks for what `detectors.model.budget` bounds."""
     return not METERED.isdisjoint(_needed(task))
 
 
-def versions(task: Any) -> dict[str, str]:
+def versions(task: object) -> dict[str, str]:
     """The libraries that a task's JSON needs, with the versions that are installed."""
     needed = sorted(_needed(task))
     if not needed:
@@ -79,7 +79,7 @@ def versions(task: Any) -> dict[str, str]:
     return {name: version(name) for name in needed}
 
 
-def _needed(spec: Any) -> set[str]:
+def _needed(spec: object) -> set[str]:
     if isinstance(spec, dict):
         own = {LIBRARIES[key] for key in spec if key in LIBRARIES}
         return own.union(*(_needed(value) for value in spec.values()))
@@ -175,7 +175,7 @@ def check_schema(text: bytes) -> None:
         raise ValueError("a JSON Schema of draft 2020-12") from None
 
 
-def conforms(text: bytes, value: Any) -> bool:
+def conforms(text: bytes, value: object) -> bool:
     """Whether ``value`` conforms to the schema ``text``. Raises `BudgetError`."""
     schema = _schema(text)
     charge(schema.root, value, meter())
@@ -301,7 +301,7 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
     if query.descents > MAX_DESCENTS:
         raise ValueError(f"a JSON Path with at most {MAX_DESCENTS} of ..")
 
-    def find(value: Any) -> list[Any]:
+    def find(value: object) -> list[Any]:
         try:
             return [node.value for node in query.find(value)]
         except (jsonpath_rfc9535.JSONPathRecursionError, RecursionError):
@@ -317,7 +317,7 @@ _NAMES = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
 import."""
 
 
-def _resolve(names: tuple[str, ...], value: Any) -> list[Any]:
+def _resolve(names: tuple[str, ...], value: object) -> list[Any]:
     for name in names:
         if not isinstance(value, dict) or name not in value:
             return []
@@ -325,6 +325,6 @@ def _resolve(names: tuple[str, ...], value: Any) -> list[Any]:
     return [value]
 
 
-def json_values(path: str, value: Any) -> list[Any]:
+def json_values(path: str, value: object) -> list[Any]:
     """What stands at the places that a JSON Path names. Raises `BudgetError`."""
     return json_path(path)(value)

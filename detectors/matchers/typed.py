@@ -48,7 +48,7 @@ LINEAR = frozenset(("regex", "json", "any_of", "all_of"))
 """Forms that look into a text of any length in linear time, or leave that to their parts."""
 
 
-def parse_typed(name: str, spec: Mapping[str, Any], path: Path) -> Form:
+def parse_typed(name: str, spec: Mapping[str, object], path: Path) -> Form:
     """The form ``name`` of a task's JSON. Raises `SpecError`."""
     parse, allowed = TYPES[name]
     options = {key: value for key, value in spec.items() if key != name}

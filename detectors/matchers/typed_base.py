@@ -23,13 +23,13 @@ class Form:
         """Whether the text means what the author asked for."""
         raise NotImplementedError
 
-    def matches_json(self, value: Any) -> bool:
+    def matches_json(self, value: object) -> bool:
         """Whether a JSON value that is neither a text nor null does: a number, true or false by its
         JSON text, unless the form reads values."""
         return not isinstance(value, list | dict) and self.matches(json_text(value))
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """A JSON value as JSON; 42.0 is 42, since JSON has one type of number. "" for what is nested
     too deep to write (254 levels)."""
     try:
@@ -38,7 +38,7 @@ def json_text(value: Any) -> str:
         return ""
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> Any:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < MAX_EXACT else value
     if isinstance(value, dict):
@@ -46,7 +46,7 @@ def _whole(value: Any) -> Any:
     return [_whole(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def number_of(value: Any) -> float | int | None:
+def number_of(value: object) -> float | int | None:
     """The number that a JSON value is; None for a text, null, true and false."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -65,14 +65,14 @@ class About:
         )
 
 
-def plain(value: Any, path: Path, wanted: str = "a number") -> float:
+def plain(value: object, path: Path, wanted: str = "a number") -> float:
     """``value`` as a number. Raises `SpecError`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
         raise SpecError(path, value, wanted)
     return float(value)
 
 
-def tolerance(options: Mapping[str, Any], path: Path, default: float = 0.0) -> float:
+def tolerance(options: Mapping[str, object], path: Path, default: float = 0.0) -> float:
     """Read the option ``tolerance``, a number from 0. Raises `SpecError`."""
     found = plain(options.get("tolerance", default), (*path[:-1], "tolerance"), "a number from 0")
     if found < 0:
@@ -80,7 +80,7 @@ def tolerance(options: Mapping[str, Any], path: Path, default: float = 0.0) -> f
     return found
 
 
-def flag(options: Mapping[str, Any], name: str, path: Path, default: bool = False) -> bool:
+def flag(options: Mapping[str, object], name: str, path: Path, default: bool = False) -> bool:
     """An option that is true or false. Raises `SpecError`."""
     found = options.get(name, default)
     if not isinstance(found, bool):
@@ -88,7 +88,7 @@ def flag(options: Mapping[str, Any], name: str, path: Path, default: bool = Fals
     return found
 
 
-def text_of(value: Any, path: Path, wanted: str) -> str:
+def text_of(value: object, path: Path, wanted: str) -> str:
     """``value`` as a text with something in it. Raises `SpecError`."""
     if not isinstance(value, str) or not value.strip():
         raise SpecError(path, value, wanted)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import orjson
@@ -86,7 +86,9 @@ class UrlMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> UrlMatch:
+    def parse(
+        cls, spec: object, path: tuple[str | int, ...], origin: str | None = None
+    ) -> UrlMatch:
         """Make a matcher of its JSON form; ``origin`` is the task's. Raises `SpecError`."""
         if isinstance(spec, str):
             return cls._of_text(spec, path, origin)
@@ -205,7 +207,7 @@ class UrlMatch:
         return None if self.globbed else (self.path,)
 
 
-def _listed(spec: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:
+def _listed(spec: Mapping[str, object], key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:
     found = spec.get(key, [])
     if not isinstance(found, list) or not all(isinstance(item, str) and item for item in found):
         raise SpecError((*path, key), found, "a list of texts")
@@ -239,7 +241,7 @@ def _compiled(spec: bytes, origin: str | None) -> UrlMatch:
     return UrlMatch.parse(orjson.loads(spec), ("url",), origin)
 
 
-def url_matches(spec: Any, url: str, origin: str | None) -> bool:
+def url_matches(spec: object, url: str, origin: str | None) -> bool:
     """Whether ``url`` matches a plan's url spec (JSON); raises `SpecError` for a spec that is
     none."""
     return _compiled(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), origin).matches(url)

@@ -30,7 +30,9 @@ class IntRange:
     WANTED: ClassVar[str] = "a whole number, or {min?, max?} of whole numbers"
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> IntRange:
+    def parse(
+        cls, spec: object, path: tuple[str | int, ...], origin: str | None = None
+    ) -> IntRange:
         """Make a range of its JSON form. Raises `SpecError`."""
         if type(spec) is int:
             return cls(spec, spec)
@@ -42,7 +44,7 @@ class IntRange:
         return cls(least, most)
 
     @answers(False)
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: object) -> bool:
         """Whether ``value`` is a whole number in the range."""
         return type(value) is int and self.least <= value <= self.most
 
@@ -57,14 +59,16 @@ class StatusMatch:
 
     @classmethod
     def parse(
-        cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None
+        cls, spec: object, path: tuple[str | int, ...], origin: str | None = None
     ) -> StatusMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         listed = spec if isinstance(spec, list) and spec else [spec]
         return cls(tuple(cls._parse_item(item, spec, path) for item in listed))
 
     @classmethod
-    def _parse_item(cls, item: Any, spec: Any, path: tuple[str | int, ...]) -> tuple[int, int]:
+    def _parse_item(
+        cls, item: object, spec: object, path: tuple[str | int, ...]
+    ) -> tuple[int, int]:
         if type(item) is int and 100 <= item <= 599:
             return item, item
         if isinstance(item, str) and len(item) == 3 and item[0] in "12345" and item[1:] == "xx":
@@ -72,7 +76,7 @@ class StatusMatch:
         raise SpecError(path, spec, cls.WANTED)
 
     @answers(False)
-    def matches(self, status: Any) -> bool:
+    def matches(self, status: object) -> bool:
         """Whether ``status`` is one of the wanted."""
         return type(status) is int and any(low <= status <= high for low, high in self.ranges)
 
@@ -90,7 +94,9 @@ class BodyMatch:
     WANTED: ClassVar[str] = "an object of field names and texts"
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> BodyMatch:
+    def parse(
+        cls, spec: object, path: tuple[str | int, ...], origin: str | None = None
+    ) -> BodyMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, dict) or not spec:
             raise SpecError(path, spec, cls.WANTED)
@@ -98,7 +104,7 @@ class BodyMatch:
 
     @answers(False)
     def matches(
-        self, body: Any, read_as: BodyType | None = None, repeated: Repeated = "last"
+        self, body: object, read_as: BodyType | None = None, repeated: Repeated = "last"
     ) -> bool:
         """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing, and
         one that its content type does not call a form or JSON neither, unless ``read_as`` says what
@@ -125,7 +131,7 @@ def body_type(mime: str) -> BodyType | None:
     )
 
 
-def answer_type(body: Any) -> BodyType | None:
+def answer_type(body: object) -> BodyType | None:
     """What the body of an answer is read as. It is the server's own word, and servers call JSON by
     other names: where the content type says neither, JSON is told by its first character."""
     known = body if isinstance(body, Mapping) else {}
@@ -166,7 +172,7 @@ def form_pairs(text: str, mime: str) -> list[tuple[str, str]]:
     )
 
 
-def _is(wanted: TextMatch, value: Any) -> bool:
+def _is(wanted: TextMatch, value: object) -> bool:
     """Whether a form's text or a JSON value is as wanted; 7 is "7" too, since in a form it would
     be."""
     if isinstance(value, str):
@@ -177,7 +183,7 @@ def _is(wanted: TextMatch, value: Any) -> bool:
     )
 
 
-def _json_values(root: Any, name: str) -> tuple[Any, ...]:
+def _json_values(root: object, name: str) -> tuple[Any, ...]:
     found: Any = root
     for part in name.split("."):
         if isinstance(found, dict) and part in found:

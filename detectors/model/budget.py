@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from detectors.model.errors import BudgetError
 
@@ -57,7 +56,7 @@ def meter() -> Meter:
     return _METER.get() or Meter()
 
 
-def weight(value: Any, most: int) -> tuple[int, int]:
+def weight(value: object, most: int) -> tuple[int, int]:
     """(units, longest list or object) of a JSON value: one unit a value, and one for each 256
     characters of text. It stops, with more units than ``most``, as soon as there are more. Without
     recursion."""

@@ -43,7 +43,7 @@ class CodecError(ValueError):
     wanted."""
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Encode ``value`` with sorted keys: the same value always gives the same bytes."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
@@ -53,7 +53,7 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def encode_event(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) -> bytes:
+def encode_event(seq: int, source: str, kind: str, at: int, data: Mapping[str, object]) -> bytes:
     """One event's line, without the newline: ``[seq, at, source, kind, data]``."""
     return orjson.dumps([seq, at, source, kind, data], option=orjson.OPT_SORT_KEYS)
 
@@ -175,7 +175,7 @@ def _header(line: bytes) -> dict[str, Any]:
     return header
 
 
-def _whole(value: Any, least: int) -> bool:
+def _whole(value: object, least: int) -> bool:
     return type(value) is int and value >= least
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from detectors.model.types import Reading
@@ -16,7 +16,7 @@ class SpecError(DetectorError):
     """A part of a task is not what it should be: ``path`` (keys and indices), ``value``,
     ``wanted``."""
 
-    def __init__(self, path: tuple[str | int, ...], value: Any, wanted: str) -> None:
+    def __init__(self, path: tuple[str | int, ...], value: object, wanted: str) -> None:
         self.path, self.value, self.wanted = path, value, wanted
         super().__init__(f"{dotted(path)}: got {format_value(value)}, wanted {wanted}")
 
@@ -69,7 +69,7 @@ def dotted(path: tuple[str | int, ...]) -> str:
     return out or "(top)"
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """``value`` for an error message, cut to a readable length."""
     text = repr(value)
     return text if len(text) <= 120 else text[:117] + "..."

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, Any]:
     """The object that ``value`` is, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: Any) -> Sequence[Any]:
+def listed(value: object) -> Sequence[Any]:
     """The list that ``value`` is, or an empty one."""
     return value if isinstance(value, (list, tuple)) else ()

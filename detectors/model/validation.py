@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from detectors.model.errors import SpecError
 
@@ -18,11 +18,11 @@ class TaskReader:
         self.stored = stored
         self.problems: list[SpecError] = []
 
-    def note(self, path: Path, value: Any, wanted: str) -> None:
+    def note(self, path: Path, value: object, wanted: str) -> None:
         """Record a problem: the path to it, the value there, and what was expected."""
         self.problems.append(SpecError(path, value, wanted))
 
-    def note_new(self, path: Path, value: Any, wanted: str) -> None:
+    def note_new(self, path: Path, value: object, wanted: str) -> None:
         """Remember a problem that older builds did not find: who has taken the task goes on with
         it."""
         if not self.stored:
@@ -30,12 +30,12 @@ class TaskReader:
 
     def get(
         self,
-        spec: Mapping[str, Any],
+        spec: Mapping[str, object],
         key: str,
         path: Path,
-        ok: Callable[[Any], bool],
+        ok: Callable[[object], bool],
         wanted: str,
-        default: Any = None,
+        default: object = None,
     ) -> Any:
         """What stands under ``key`` if it is ``ok``; else the default, with a problem if something
         stood there."""
@@ -46,7 +46,7 @@ class TaskReader:
         self.note((*path, key), spec[key], wanted)
         return default
 
-    def unknown(self, spec: Mapping[str, Any], known: frozenset[str], path: Path) -> None:
+    def unknown(self, spec: Mapping[str, object], known: frozenset[str], path: Path) -> None:
         """Note every key that is none of the ``known``."""
         for key in spec:
             if key not in known:
@@ -56,7 +56,7 @@ class TaskReader:
                     f"no such key; there are {', '.join(sorted(known))}",
                 )
 
-    def attempt(self, parse: Callable[..., Any], value: Any, path: Path) -> Any:
+    def attempt(self, parse: Callable[..., object], value: object, path: Path) -> Any:
         """What ``parse(value, path)`` gives; None, with a problem, where it raises `SpecError`."""
         try:
             return parse(value, path)
@@ -65,16 +65,16 @@ class TaskReader:
             return None
 
 
-def is_text(value: Any) -> bool:
+def is_text(value: object) -> bool:
     """Whether ``value`` is a text with more than blanks in it."""
     return isinstance(value, str) and bool(value.strip())
 
 
-def is_mapping(value: Any) -> bool:
+def is_mapping(value: object) -> bool:
     """Whether ``value`` is a JSON object."""
     return isinstance(value, Mapping)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether ``value`` is a number of ordinary size; true and false are none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e6

@@ -72,11 +72,11 @@ def convert_1_to_2(event: Event) -> Event:
     return event._replace(kind=kind, data=data)
 
 
-def _rename_hop(hop: Any) -> Any:
+def _rename_hop(hop: object) -> Any:
     return _rename(hop, _RESPONSE) if isinstance(hop, dict) else hop
 
 
-def _rename(data: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:
+def _rename(data: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str, Any]:
     """Rename fields in their places; one whose new name is there already is let be."""
     if not any(old in data and new not in data for old, new in names.items()):
         return data

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
@@ -48,11 +47,11 @@ def archive_lists(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield reading(event)
 
 
-def _is_file(entry: Mapping[str, Any]) -> bool:
+def _is_file(entry: Mapping[str, object]) -> bool:
     return not _no_file(entry) and not entry.get("folder")
 
 
-def _no_file(entry: Mapping[str, Any]) -> bool:
+def _no_file(entry: Mapping[str, object]) -> bool:
     return bool(entry.get("link") or entry.get("special"))
 
 

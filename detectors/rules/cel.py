@@ -162,7 +162,7 @@ def _known_value(
     return values[-1], len({_key(value) for value in values}) > 1
 
 
-def _key(value: Any) -> Any:
+def _key(value: object) -> Any:
     """What tells one value from another: the library gives the members of a map in an order of
     chance."""
     if not isinstance(value, dict | list):
@@ -173,7 +173,7 @@ def _key(value: Any) -> Any:
         return None
 
 
-def _value(expression: str, known: dict[str, Any]) -> Any:
+def _value(expression: str, known: dict[str, object]) -> Any:
     """Evaluate an expression; None where it fails. Raises `BudgetError`."""
     try:
         return plan_of(expression).value(known, meter())

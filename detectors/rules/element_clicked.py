@@ -100,7 +100,7 @@ def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]
         yield reading
 
 
-def _is_element(element: Mapping[str, Any], args: Args) -> bool:
+def _is_element(element: Mapping[str, object], args: Args) -> bool:
     pairs = (
         ("name", args.name),
         ("role", args.role),
@@ -114,7 +114,7 @@ def _is_element(element: Mapping[str, Any], args: Args) -> bool:
     return True
 
 
-def _stands_in(around: Any, expected: TextMatch, reading: Reading) -> bool:
+def _stands_in(around: object, expected: TextMatch, reading: Reading) -> bool:
     """Whether what the element stands in is as expected. Raises `UnseenError` where not all of it
     was told."""
     if around is None:

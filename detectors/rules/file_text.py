@@ -106,7 +106,7 @@ def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield reading(event)
 
 
-def _parts(facts: Mapping[str, Any], unit: str, cut: bool) -> list[tuple[str, bool]]:
+def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str, bool]]:
     """The texts of the parts, each with whether it may go on."""
     if unit == "paragraph":
         texts = [str(paragraph.get("text")) for paragraph in _objects(facts.get("paragraphs"))]
@@ -127,5 +127,5 @@ def _lines(text: str, cut: bool) -> list[tuple[str, bool]]:
     return [(line, goes_on(text, cut) and n == len(lines)) for n, line in enumerate(lines, 1)]
 
 
-def _objects(value: Any) -> list[Mapping[str, Any]]:
+def _objects(value: object) -> list[Mapping[str, Any]]:
     return [item for item in listed(value) if isinstance(item, Mapping)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.matchers.url import MAX_URL
@@ -54,7 +53,7 @@ def other_request_made(event: Event, world: World, args: Args) -> Iterator[Readi
         yield reading
 
 
-def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
+def _is_meant(hop: Mapping[str, object], args: Args) -> bool:
     url = str(hop.get("url"))
     # Nobody hides behind a long query: of what is too long the beginning counts, and only its whole
     # path is allowed.
@@ -66,6 +65,6 @@ def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
     )
 
 
-def _is_taken(hop: Mapping[str, Any]) -> bool:
+def _is_taken(hop: Mapping[str, object]) -> bool:
     status = hop.get("status")
     return type(status) is int and status < _REFUSED and is_servers(hop)

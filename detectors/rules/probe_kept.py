@@ -70,7 +70,7 @@ def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield Reading(1.0, f"probe:{args.probe}")
 
 
-def _protected_value(value: Any, args: Args) -> Any:
+def _protected_value(value: object, args: Args) -> Any:
     """What must be as it was: of rows, each by its key; of an object or anything else, itself."""
     if not isinstance(value, list):
         return _row(value, args)
@@ -83,7 +83,7 @@ def _protected_value(value: Any, args: Args) -> Any:
     return sorted((name, canonical(row)) for name, row in named if name not in args.rows)
 
 
-def _row(value: Any, args: Args) -> Any:
+def _row(value: object, args: Args) -> Any:
     return (
         {k: v for k, v in sorted(value.items()) if k not in args.keys}
         if isinstance(value, dict)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
@@ -38,6 +37,6 @@ def process_started(event: Event, world: World, args: Args) -> Iterator[Reading]
         yield reading
 
 
-def _has(data: Mapping[str, Any], wanted: TextMatch) -> bool:
+def _has(data: Mapping[str, object], wanted: TextMatch) -> bool:
     words = " ".join(str(word) for word in listed(data["arguments"]))
     return (data.get("cut") is not True or wanted.by_beginning) and wanted.matches(words)

@@ -91,7 +91,7 @@ def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading
             return
 
 
-def _is(hop: Mapping[str, Any], args: Args, *, lost: bool) -> bool:
+def _is(hop: Mapping[str, object], args: Args, *, lost: bool) -> bool:
     return (
         args.method.matches(str(hop.get("method")))
         and args.url.matches(str(hop.get("url")))
@@ -104,24 +104,24 @@ def _is(hop: Mapping[str, Any], args: Args, *, lost: bool) -> bool:
     )
 
 
-def _answers(wanted: BodyMatch, body: Any) -> bool:
+def _answers(wanted: BodyMatch, body: object) -> bool:
     return wanted.matches(body, answer_type(body))
 
 
 def _accepted(
-    hop: Mapping[str, Any], redirected: bool, last: Mapping[str, Any], args: Args
+    hop: Mapping[str, object], redirected: bool, last: Mapping[str, object], args: Args
 ) -> bool:
     if args.redirect_to is not None:
         return redirected and _leads(last, args.redirect_to) and _OK.matches(last.get("status"))
     return not redirected and args.status.matches(hop.get("status"))
 
 
-def _leads(last: Mapping[str, Any], to: UrlMatch) -> bool:
+def _leads(last: Mapping[str, object], to: UrlMatch) -> bool:
     """Whether a redirect came to the address, and no service worker or DevTools made that up."""
     return to.matches(str(last.get("url"))) and not is_made_up(last)
 
 
-def _may_be_accepted(hop: Mapping[str, Any], redirected: bool, event: Event, args: Args) -> bool:
+def _may_be_accepted(hop: Mapping[str, object], redirected: bool, event: Event, args: Args) -> bool:
     """Of a request that failed on its way back."""
     last, status = event.data, event.data.get("status")
     if args.redirect_to is None:

@@ -152,7 +152,7 @@ def _check_lost(event: Event, last: int, args: Args) -> None:
         raise UnseenError(LOST, Reading(level, _key(event, last, args)))
 
 
-def _counts(hop: Mapping[str, Any], args: Args) -> bool:
+def _counts(hop: Mapping[str, object], args: Args) -> bool:
     """Whether the rule is about this request: by its address and method and, where the last one
     counts, by who answered it and from where it was asked."""
     if not _is_meant(hop, args):
@@ -160,7 +160,7 @@ def _counts(hop: Mapping[str, Any], args: Args) -> bool:
     return args.which != "last" or (is_servers(hop) and _asked_there(hop, args))
 
 
-def _is_taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
+def _is_taken(hops: list[Mapping[str, object]], place: int, args: Args) -> bool:
     """Whether the request at this place of a chain of redirects is as expected, and accepted."""
     return _is(hops[place], args) and _is_accepted(hops, place, args)
 
@@ -169,22 +169,22 @@ def _key(event: Event, place: int, args: Args) -> str:
     return "last" if args.which == "last" else f"request:{event.data.get('request')}:{place}"
 
 
-def _is_page(data: Mapping[str, Any]) -> bool:
+def _is_page(data: Mapping[str, object]) -> bool:
     """Whether a tab opened it: not a download, nor what was stopped."""
     if data.get("type") != "Document" or data.get("method") != "GET":
         return False
     return data.get("aborted") is not True and data.get("frame") == data.get("tab")
 
 
-def _has_method(hop: Mapping[str, Any], args: Args) -> bool:
+def _has_method(hop: Mapping[str, object], args: Args) -> bool:
     return args.method is None or args.method.matches(str(hop.get("method")))
 
 
-def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
+def _is_meant(hop: Mapping[str, object], args: Args) -> bool:
     return _has_method(hop, args) and args.url.is_at(str(hop.get("url")))
 
 
-def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
+def _asked_there(hop: Mapping[str, object], args: Args) -> bool:
     """Whether it may have been asked from the wanted page: where another page is named, it is
     another's last one."""
     if args.referer is None:
@@ -193,7 +193,7 @@ def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
     return not told or args.referer.matches(str(told))
 
 
-def _is(hop: Mapping[str, Any], args: Args) -> bool:
+def _is(hop: Mapping[str, object], args: Args) -> bool:
     """Whether the request is as expected, by all that the rule says of it."""
     if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
         return False
@@ -212,7 +212,7 @@ def _is(hop: Mapping[str, Any], args: Args) -> bool:
     return _has_cookies(mapping(answer.get("headers")), headers, args)
 
 
-def _has_cookies(set_by: Mapping[str, Any], sent: Mapping[str, Any], args: Args) -> bool:
+def _has_cookies(set_by: Mapping[str, object], sent: Mapping[str, object], args: Args) -> bool:
     """Whether the cookies in the headers of answer and request are as expected."""
     set_cookies, sent_cookies = args.cookies, args.sent_cookies
     if set_cookies is not None and not set_cookies.holds(_cookies(set_by.get("set-cookie"), "\n")):
@@ -220,13 +220,13 @@ def _has_cookies(set_by: Mapping[str, Any], sent: Mapping[str, Any], args: Args)
     return sent_cookies is None or sent_cookies.holds(_cookies(sent.get("cookie"), ";"))
 
 
-def _cookies(header: Any, between: str) -> Mapping[str, Any]:
+def _cookies(header: object, between: str) -> Mapping[str, Any]:
     """Names and values of the cookies in a header."""
     parts = (line.partition(";")[0].partition("=") for line in str(header or "").split(between))
     return {name.strip(): unquote(value) for name, mark, value in parts if mark}
 
 
-def _is_accepted(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
+def _is_accepted(hops: list[Mapping[str, object]], place: int, args: Args) -> bool:
     """Whether the server took it: its status is wanted and, of a redirect, where it led to is no
     refusal."""
     hop, last = hops[place], hops[-1]

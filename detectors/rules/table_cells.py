@@ -94,7 +94,7 @@ def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield reading(event)
 
 
-def _is_as_expected(sheet: Mapping[str, Any], args: Args, cut: bool) -> bool:
+def _is_as_expected(sheet: Mapping[str, object], args: Args, cut: bool) -> bool:
     """Whether the sheet has all that the rule asks for; ``cut``: not all of it was told."""
     rows = [listed(row) for row in listed(sheet.get("rows"))]
     size = listed(sheet.get("size"))
@@ -108,7 +108,7 @@ def _is_as_expected(sheet: Mapping[str, Any], args: Args, cut: bool) -> bool:
 
 
 def _has_values(
-    sheet: Mapping[str, Any], rows: Sequence[Sequence[Any]], args: Args, cut: bool
+    sheet: Mapping[str, object], rows: Sequence[Sequence[object]], args: Args, cut: bool
 ) -> bool:
     """Whether it has the cells, the row and the formulas that the rule names."""
     if args.cells is not None and not _has_cells(rows, args.cells, cut):
@@ -118,16 +118,16 @@ def _has_values(
     return args.formulas is None or _formulas(sheet.get("formulas"), args.formulas, cut)
 
 
-def _has_cells(rows: Sequence[Sequence[Any]], cells: FieldsMatch, cut: bool) -> bool:
+def _has_cells(rows: Sequence[Sequence[object]], cells: FieldsMatch, cut: bool) -> bool:
     return all(_is(expected, _cell_at(rows, cell, cut), cut) for cell, expected in cells.fields)
 
 
-def _sheet(facts: Mapping[str, Any], name: TextMatch | None) -> Mapping[str, Any] | None:
+def _sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, Any] | None:
     sheets = [one for one in listed(facts.get("sheets")) if isinstance(one, Mapping)]
     return next((one for one in sheets if name is None or name.matches(str(one.get("name")))), None)
 
 
-def _cell_at(rows: Sequence[Sequence[Any]], cell: str, cut: bool) -> Any:
+def _cell_at(rows: Sequence[Sequence[object]], cell: str, cut: bool) -> Any:
     place = _CELL.fullmatch(cell)
     if place is None:
         return None
@@ -140,13 +140,13 @@ def _cell_at(rows: Sequence[Sequence[Any]], cell: str, cut: bool) -> Any:
     return _cell_text(rows[row - 1], column - 1, cut)
 
 
-def _cell_text(row: Sequence[Any], place: int, cut: bool) -> Any:
+def _cell_text(row: Sequence[object], place: int, cut: bool) -> Any:
     """What stands there; an empty cell is the empty text, but where something was left out."""
     found = row[place] if place < len(row) else None
     return "" if found is None and not cut else found
 
 
-def _is(wanted: TextMatch | bool, value: Any, cut: bool) -> bool:
+def _is(wanted: TextMatch | bool, value: object, cut: bool) -> bool:
     if isinstance(wanted, bool):
         return value is wanted
     if isinstance(value, int | float) and wanted.matches_json(value):
@@ -155,7 +155,7 @@ def _is(wanted: TextMatch | bool, value: Any, cut: bool) -> bool:
     return text is not None and text_is(wanted, text, goes_on(value, cut))
 
 
-def _some_row(rows: Sequence[Sequence[Any]], wanted: FieldsMatch, cut: bool) -> bool:
+def _some_row(rows: Sequence[Sequence[object]], wanted: FieldsMatch, cut: bool) -> bool:
     if not rows:
         return False
     places = {str(value_text(name)): place for place, name in reversed(list(enumerate(rows[0])))}
@@ -167,6 +167,6 @@ def _some_row(rows: Sequence[Sequence[Any]], wanted: FieldsMatch, cut: bool) -> 
     )
 
 
-def _formulas(found: Any, wanted: FieldsMatch, cut: bool) -> bool:
+def _formulas(found: object, wanted: FieldsMatch, cut: bool) -> bool:
     known = found if isinstance(found, Mapping) else {}
     return all(_is(value, known.get(cell), cut) for cell, value in wanted.fields)

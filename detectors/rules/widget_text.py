@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
@@ -49,6 +48,6 @@ def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield reading
 
 
-def _is_widget(app: Any, widget: Mapping[str, Any], args: Args) -> bool:
+def _is_widget(app: object, widget: Mapping[str, object], args: Args) -> bool:
     pairs = ((app, args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
     return all(matcher is None or matcher.matches(str(value or "")) for value, matcher in pairs)

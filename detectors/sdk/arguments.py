@@ -67,7 +67,7 @@ class FieldsMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> FieldsMatch:
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> FieldsMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, dict) or not spec:
             raise SpecError(path, spec, cls.WANTED)
@@ -90,7 +90,7 @@ class SchemaMatch:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> SchemaMatch:
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> SchemaMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         text = canonical(spec)
         if not isinstance(spec, dict | bool) or len(text) > MAX_SCHEMA:
@@ -102,7 +102,7 @@ class SchemaMatch:
         return cls(text)
 
     @answers(False)
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: object) -> bool:
         """Whether ``value`` conforms to the schema. Raises `BudgetError`."""
         return third_party.conforms(self.schema, value)
 
@@ -117,7 +117,7 @@ class Argument(typing.NamedTuple):
     doc: str
 
 
-def arg(doc: str, default: Any = MISSING) -> Any:
+def arg(doc: str, default: object = MISSING) -> Any:
     """Declare one argument of a rule; without a default it must be given."""
     if default is MISSING:
         return field(metadata={"doc": doc})
@@ -134,7 +134,7 @@ def declared(cls: type) -> tuple[Argument, ...]:
     )
 
 
-def parse_args(cls: type, spec: Any, path: Path, origin: str | None) -> Any:
+def parse_args(cls: type, spec: object, path: Path, origin: str | None) -> Any:
     """Read a rule's arguments from JSON into its dataclass. Raises `SpecError` naming the first
     wrong one."""
     arguments = {a.name: a for a in declared(cls)}
@@ -160,7 +160,7 @@ def parse_args(cls: type, spec: Any, path: Path, origin: str | None) -> Any:
         raise SpecError(path, spec, str(error)) from None
 
 
-def _inner(hint: Any) -> Any:
+def _inner(hint: object) -> Any:
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         return next(part for part in typing.get_args(hint) if part is not type(None))
     return hint
@@ -183,13 +183,13 @@ def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _addresses(value: Any, path: Path, origin: str | None) -> tuple[UrlMatch, ...]:
+def _addresses(value: object, path: Path, origin: str | None) -> tuple[UrlMatch, ...]:
     if not isinstance(value, list) or not value:
         raise SpecError(path, value, "a list of addresses")
     return tuple(UrlMatch.parse(item, (*path, n), origin) for n, item in enumerate(value))
 
 
-def _choice(choices: tuple[Any, ...], value: Any, path: Path) -> Any:
+def _choice(choices: tuple[object, ...], value: object, path: Path) -> Any:
     if value not in choices:
         raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
     return value
@@ -199,12 +199,12 @@ _PLAIN = {int: "a whole number", bool: "true or false", str: "a text"}
 """The types of arguments that JSON has itself, and what is expected of each."""
 
 
-def _plain_value(hint: type, value: Any, path: Path) -> Any:
+def _plain_value(hint: type, value: object, path: Path) -> Any:
     is_plain = isinstance(value, str) if hint is str else type(value) is hint
     if not is_plain:
         raise SpecError(path, value, _PLAIN[hint])
     return value
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from detectors.model.budget import MAX_EVENT, weight
 
@@ -52,7 +52,7 @@ class Value(NamedTuple):
     items: int
 
 
-def value_of(value: Any) -> Value:
+def value_of(value: object) -> Value:
     """The bounds of a value that is there."""
     return Value(*weight(value, MAX_EVENT))
 

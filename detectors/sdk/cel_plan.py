@@ -52,7 +52,7 @@ class Plan:
     path: tuple[str, ...]
     apart: tuple[Apart, ...]
 
-    def value(self, known: Mapping[str, Any], spent: Meter) -> Any:
+    def value(self, known: Mapping[str, object], spent: Meter) -> Any:
         """Its value over the values of its names. Raises `BudgetError`, and what is in
         `FAILURES`."""
         given = {name: known[name] for name in self.names if name in known}
@@ -154,7 +154,7 @@ def _path(reader: ExpressionReader) -> tuple[str, ...]:
     return tuple(word for _, word in names) if plain and not literal and len(words) % 2 else ()
 
 
-def _value_at(path: tuple[str, ...], known: Mapping[str, Any]) -> Any:
+def _value_at(path: tuple[str, ...], known: Mapping[str, object]) -> Any:
     value: Any = known
     for name in path:
         if not isinstance(value, Mapping):
@@ -163,7 +163,7 @@ def _value_at(path: tuple[str, ...], known: Mapping[str, Any]) -> Any:
     return value
 
 
-def _looped(loop: Apart, known: Mapping[str, Any], spent: Meter) -> list[Any]:
+def _looped(loop: Apart, known: Mapping[str, object], spent: Meter) -> list[Any]:
     over = loop.over.value(known, spent)
     if not isinstance(over, list | tuple | dict):
         raise TypeError("a loop over what is no list")
@@ -178,7 +178,7 @@ def _looped(loop: Apart, known: Mapping[str, Any], spent: Meter) -> list[Any]:
     return found
 
 
-def _is_true(value: Any) -> bool:
+def _is_true(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("a condition that is neither true nor false")
     return value

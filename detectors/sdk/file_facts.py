@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from detectors.matchers import TextMatch, text_key
 from detectors.model.types import Event
@@ -25,7 +24,10 @@ def file_keys(event: Event) -> Keys:
 
 
 def named(
-    data: Mapping[str, Any], name: TextMatch | None, path: TextMatch | None, root: TextMatch | None
+    data: Mapping[str, object],
+    name: TextMatch | None,
+    path: TextMatch | None,
+    root: TextMatch | None,
 ) -> bool:
     """Whether the file of an event's data is the one that name, path and root ask for; a symbolic
     link is no file."""

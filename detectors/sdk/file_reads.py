@@ -124,7 +124,7 @@ def is_cut(event: Event) -> bool:
     return event.data.get("cut") is True
 
 
-def goes_on(text: Any, cut: bool) -> bool:
+def goes_on(text: object, cut: bool) -> bool:
     """Whether ``text`` may be the beginning of a longer one."""
     return cut and isinstance(text, str) and len(text) in ENDS
 
@@ -134,7 +134,7 @@ def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:
     return (not going_on or wanted.by_beginning) and wanted.matches(text)
 
 
-def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
+def facts_are(wanted: FactsMatch, facts: object, cut: bool) -> bool:
     """Whether the facts are as wanted, whatever was left out: then null is nothing, and no list or
     text is whole."""
     return wanted.matches(facts) and (
@@ -142,7 +142,7 @@ def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
     )
 
 
-def _is_known(wanted: Any, found: Any) -> bool:
+def _is_known(wanted: object, found: object) -> bool:
     if isinstance(found, list | dict):
         # A value at a path in it is there; that every one is so can't be said.
         return (
@@ -154,12 +154,12 @@ def _is_known(wanted: Any, found: Any) -> bool:
     return found is not None and (partly or not goes_on(found, True))
 
 
-def listed(value: Any) -> list[Any]:
+def listed(value: object) -> list[Any]:
     """``value`` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-def value_text(value: Any) -> str | None:
+def value_text(value: object) -> str | None:
     """A cell's or a field's value as a text: 12.0 is 12; nothing for what holds others."""
     if value is None or isinstance(value, list | dict):
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers import TextMatch
 
@@ -17,7 +16,7 @@ class CountedFields:
     trusted: bool
     hidden: bool
 
-    def leaves_out(self, data: Mapping[str, Any]) -> bool:
+    def leaves_out(self, data: Mapping[str, object]) -> bool:
         """Whether the field does not count, whatever it holds. One of which nobody said that it is
         hidden is seen."""
         if self.trusted and data.get("trusted") is False:
@@ -25,7 +24,7 @@ class CountedFields:
         return not self.hidden and data.get("hidden") is True
 
 
-def holds(data: Mapping[str, Any], wanted: TextMatch | bool, counted: CountedFields) -> bool:
+def holds(data: Mapping[str, object], wanted: TextMatch | bool, counted: CountedFields) -> bool:
     """Whether the field holds what is wanted: a text, or checked or not for a box (bool).
 
     Null (a password) equals nothing; of one that is ``cut`` only the beginning is known.
@@ -42,7 +41,9 @@ def holds(data: Mapping[str, Any], wanted: TextMatch | bool, counted: CountedFie
     return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
 
 
-def unseen(data: Mapping[str, Any], wanted: TextMatch | bool, counted: CountedFields) -> str | None:
+def unseen(
+    data: Mapping[str, object], wanted: TextMatch | bool, counted: CountedFields
+) -> str | None:
     """Of a field that does not hold what is wanted: why nobody can know that it does not, if so."""
     if isinstance(wanted, bool) or counted.leaves_out(data):
         return None

@@ -138,7 +138,7 @@ def _tried(rule: Rule, case: Case, where: str) -> bool:
         ) from None
 
 
-def _finds(rule: Rule, args: Mapping[str, Any], said: Sequence[Said], where: str) -> bool:
+def _finds(rule: Rule, args: Mapping[str, object], said: Sequence[Said], where: str) -> bool:
     """Whether one of the events is a hit, by the same index that the engine goes by."""
     try:
         parsed = parse_args(rule.args, args, (rule.name,), ORIGIN)

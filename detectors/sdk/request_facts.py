@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from detectors.model.types import Event
 
@@ -14,13 +13,13 @@ _NOT_THE_SERVER = ("worker", "unknown")
 _READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
-def is_servers(hop: Mapping[str, Any]) -> bool:
+def is_servers(hop: Mapping[str, object]) -> bool:
     """Whether the server gave the answer: not the browser's cache, not a service worker, not
     whoever made it up."""
     return hop.get("cached") is not True and not is_made_up(hop)
 
 
-def is_made_up(hop: Mapping[str, Any]) -> bool:
+def is_made_up(hop: Mapping[str, object]) -> bool:
     """Whether a service worker, DevTools or the browser itself made the answer up."""
     return hop.get("served_from") in _NOT_THE_SERVER
 
@@ -32,7 +31,7 @@ def is_lost(event: Event) -> bool:
     return event.kind == "request.failed" and data.get("sent") is True and writes(data)
 
 
-def writes(hop: Mapping[str, Any]) -> bool:
+def writes(hop: Mapping[str, object]) -> bool:
     """Whether its method may change something at the server."""
     return str(hop.get("method")).upper() not in _READS
 

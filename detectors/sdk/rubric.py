@@ -30,7 +30,7 @@ class Rubric:
     )
 
     @classmethod
-    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> Rubric:
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> Rubric:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, list) or not 1 <= len(spec) <= MAX_CRITERIA:
             raise SpecError(path, spec, cls.WANTED)
@@ -47,7 +47,7 @@ def rubric_to_json(lines: Iterable[Line]) -> list[dict[str, Any]]:
     return [{"id": line.id, "text": line.text, "required": line.required} for line in lines]
 
 
-def _line(item: Any, number: int, path: Path) -> Line:
+def _line(item: object, number: int, path: Path) -> Line:
     given = {"text": item} if isinstance(item, str) else item
     if not isinstance(given, dict) or not given.keys() <= {"id", "text", "required"}:
         raise SpecError(path, item, Rubric.WANTED)

@@ -38,7 +38,7 @@ def unsized(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _unsized(request: Mapping[str, Any], base: Path) -> Iterator[Path]:
+def _unsized(request: Mapping[str, object], base: Path) -> Iterator[Path]:
     for number, file in enumerate(listed(mapping(request.get("body")).get("files"))):
         if isinstance(file, Mapping) and "size" not in file:
             yield (*base, "body", "files", str(number), "size")
@@ -63,7 +63,9 @@ def is_part_of(read: Read, places: Collection[Path]) -> bool:
     return any(len(read.path) < len(place) and _leads_to(read.path, place) for place in places)
 
 
-def assign_sizes(data: Mapping[str, Any], hidden: Collection[Path]) -> list[dict[str, Any]] | None:
+def assign_sizes(
+    data: Mapping[str, object], hidden: Collection[Path]
+) -> list[dict[str, Any]] | None:
     """The data with the ``hidden`` sizes set, in every way that whole files can be told apart by:
     each like a known size, like another hidden one, or like none; the last way twice, by other
     numbers. None where there are too many."""
@@ -78,7 +80,7 @@ def assign_sizes(data: Mapping[str, Any], hidden: Collection[Path]) -> list[dict
     return [_with_sizes(data, dict(zip(hidden, sizes, strict=True))) for sizes in ways]
 
 
-def _known_sizes(data: Mapping[str, Any]) -> Iterator[int]:
+def _known_sizes(data: Mapping[str, object]) -> Iterator[int]:
     for request in (data, *(mapping(hop) for hop in listed(data.get("hops")))):
         for file in listed(mapping(request.get("body")).get("files")):
             size = mapping(file).get("size")
@@ -86,7 +88,7 @@ def _known_sizes(data: Mapping[str, Any]) -> Iterator[int]:
                 yield size
 
 
-def _with_sizes(data: Mapping[str, Any], sizes: Mapping[Path, int]) -> dict[str, Any]:
+def _with_sizes(data: Mapping[str, object], sizes: Mapping[Path, int]) -> dict[str, Any]:
     copy = dict(data)
     for path, size in sizes.items():
         at: Any = copy

@@ -12,7 +12,7 @@ MAX_SECONDS = 10_000_000
 WANTED = "{steps: a whole number} or {seconds: a number}, or both"
 
 
-def window_from_json(spec: Any, path: tuple[str | int, ...]) -> Window:
+def window_from_json(spec: object, path: tuple[str | int, ...]) -> Window:
     """Make a window of its JSON form. Raises `SpecError`."""
     if not isinstance(spec, dict) or not spec or set(spec) - {"steps", "seconds"}:
         raise SpecError(path, spec, WANTED)
@@ -24,11 +24,11 @@ def window_from_json(spec: Any, path: tuple[str | int, ...]) -> Window:
     return Window(steps, None if seconds is None else float(seconds))
 
 
-def _is_step_count(value: Any) -> bool:
+def _is_step_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= MAX_STEPS
 
 
-def _is_duration(value: Any) -> bool:
+def _is_duration(value: object) -> bool:
     """Whether it is a number of seconds that a window may have."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False

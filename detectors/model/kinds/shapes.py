@@ -29,7 +29,7 @@ _UNREAD: Mapping[str, tuple[str, ...]] = {
 """Fields that no condition looks into."""
 
 
-def _shape_of(hint: Any) -> Shape:
+def _shape_of(hint: object) -> Shape:
     """The shape of a payload's field, of its type."""
     if is_typeddict(hint):
         return {name: _shape_of(part) for name, part in get_type_hints(hint).items()}
