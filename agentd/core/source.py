@@ -4,7 +4,7 @@ alone."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 
 class SourceLostError(Exception):
@@ -22,7 +22,7 @@ class Sink(Protocol):
     `SourceLostError`) ends its partial ones: they are told anew.
     """
 
-    def __call__(self, kind: str, data: Mapping[str, Any]) -> None: ...
+    def __call__(self, kind: str, data: Mapping[str, object]) -> None: ...
 
 
 class Source(Protocol):
@@ -61,4 +61,4 @@ class RecallingSource(Protocol):
     """A source that after a restart of the daemon is told, before its first ``run``, what it
     reported before: the (seq, kind, data) of its events, as far as the journal still has them."""
 
-    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None: ...
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, object]]]) -> None: ...

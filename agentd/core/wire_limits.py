@@ -35,7 +35,7 @@ class UnfitError(ValueError):
         self.what, self.wanted = what, wanted
 
 
-def line_of(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) -> bytes:
+def line_of(seq: int, source: str, kind: str, at: int, data: Mapping[str, object]) -> bytes:
     """Encode an event as its line in the log. Raises `UnfitError` for one that no segment holds."""
     try:
         line = encode_event(seq, source, kind, at, data)
@@ -60,7 +60,9 @@ def _has_heavy_values(line: bytes) -> bool:
     return values_bytes(line) > MAX_VALUES_BYTES - _HEADER_BYTES
 
 
-def _encode_printable(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) -> bytes:
+def _encode_printable(
+    seq: int, source: str, kind: str, at: int, data: Mapping[str, object]
+) -> bytes:
     """Encode what orjson refuses, as half a surrogate pair, which pages and file names can hold."""
     if deeper(data, EVENT_DEPTH - 1):
         raise _too_deep()
@@ -96,7 +98,7 @@ def _containers_in(container: _Container) -> Iterator[_Container]:
     return (item for item in items if isinstance(item, _CONTAINERS))
 
 
-def printable(value: Any) -> Any:
+def printable(value: object) -> Any:
     """Return a JSON value with every lone surrogate replaced by a question mark."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()

@@ -15,7 +15,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from agentd.core.source import Sink, SourceLostError
 
@@ -81,7 +80,7 @@ class Worker:
 
     # -- in the thread
 
-    def tell(self, kind: str, data: Mapping[str, Any]) -> None:
+    def tell(self, kind: str, data: Mapping[str, object]) -> None:
         """Report an observation to the sink."""
         self._call(self._pass_on, kind, data)
 
@@ -126,7 +125,7 @@ class Worker:
 
     # -- both
 
-    def _pass_on(self, kind: str, data: Mapping[str, Any]) -> None:
+    def _pass_on(self, kind: str, data: Mapping[str, object]) -> None:
         if not self.stopping:
             self.sink(kind, data)
 

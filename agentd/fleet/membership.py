@@ -120,7 +120,7 @@ class Membership:
             )
             await backoff.wait(retry_after(response))
 
-    async def _post(self, what: str, body: dict[str, Any], wait_s: float) -> httpx.Response:
+    async def _post(self, what: str, body: dict[str, object], wait_s: float) -> httpx.Response:
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=5.0)
         body = {**body, "instance": self._instance}
         return await self._client.post(

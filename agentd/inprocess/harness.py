@@ -66,18 +66,18 @@ class LoopCarrier:
     def close(self) -> None:
         self._begin(lambda: self._reply(0, self._session.detach))
 
-    def _begin(self, what: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _begin(self, what: Callable[[], Coroutine[object, object, None]]) -> None:
         try:
             self._loop.call_soon_threadsafe(self._run, what)
         except RuntimeError:  # the harness's loop is closed
             self._inbox.put(None)
 
-    def _run(self, what: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _run(self, what: Callable[[], Coroutine[object, object, None]]) -> None:
         task = self._loop.create_task(what())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _reply(self, number: int, what: Callable[[], Awaitable[Any]]) -> None:
+    async def _reply(self, number: int, what: Callable[[], Awaitable[object]]) -> None:
         try:
             result = await what()
         except self._errors as error:
@@ -87,7 +87,7 @@ class LoopCarrier:
 
 
 async def on_loop(
-    loop: asyncio.AbstractEventLoop, what: Coroutine[Any, Any, Any], errors: Errors
+    loop: asyncio.AbstractEventLoop, what: Coroutine[object, object, object], errors: Errors
 ) -> Any:
     """Await ``what`` on the harness's loop from the daemon's; raises SourceLostError with the
     library's words."""

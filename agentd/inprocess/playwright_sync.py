@@ -11,7 +11,6 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
 
 from greenlet import greenlet
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Error, Page
@@ -100,7 +99,7 @@ class GreenletCarrier:
     def close(self) -> None:
         self._later(0, self._session.detach)
 
-    def _later(self, number: int, what: Callable[[], Any]) -> None:
+    def _later(self, number: int, what: Callable[[], object]) -> None:
         def reply() -> None:
             try:
                 result = what()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from agentd.core.source import Sink
 from agentd.inprocess.harness import Harness
@@ -36,7 +35,7 @@ class InProcessSource(CdpSource):
     come before what its library has not read yet: then there is a gap on record instead of a step
     that looks empty."""
 
-    def __init__(self, harness: Harness, plan: Mapping[str, Any]) -> None:
+    def __init__(self, harness: Harness, plan: Mapping[str, object]) -> None:
         super().__init__(None, None, plan, self._carried)
         self._harness = harness
         self._connection: Connection | None = None

@@ -48,7 +48,7 @@ class DaemonThread:
             else None
         )
 
-    def ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> Future[T]:
+    def ask(self, what: Callable[[Session], Coroutine[object, object, T]]) -> Future[T]:
         """Run ``what`` on the daemon's loop as soon as there is a session; cancelled if the daemon
         ends before."""
         return self._submit(self._ask(what))
@@ -57,7 +57,7 @@ class DaemonThread:
         return await what(await asyncio.wrap_future(self._session))
 
     def ask_within(
-        self, what: Callable[[Session], Coroutine[Any, Any, T]], wait_s: float, late: str
+        self, what: Callable[[Session], Coroutine[object, object, T]], wait_s: float, late: str
     ) -> Future[T]:
         """The same, where there is a session within ``wait_s`` seconds; else a `UsageError` that
         says ``late``."""
@@ -72,7 +72,7 @@ class DaemonThread:
 
         return self._submit(soon())
 
-    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+    def _submit(self, work: Coroutine[object, object, T]) -> Future[T]:
         with self._door:
             if self._shut:
                 work.close()

@@ -52,7 +52,7 @@ class Handle:
             lambda session: ready(session, ends - time.monotonic(), patience_s), patience_s, late
         )
 
-    async def _begin(self, session: Session, step: int | None, action: Any) -> int:
+    async def _begin(self, session: Session, step: int | None, action: object) -> int:
         said: Said = await session.conductor.begin(step, action)
         assert said.step is not None
         return said.step
@@ -93,7 +93,7 @@ class Watch(Handle):
         super().__init__(daemon, control, leave)
         self._harness = harness
 
-    def begin_step(self, action: Any = None, *, step: int | None = None) -> int:
+    def begin_step(self, action: object = None, *, step: int | None = None) -> int:
         """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`,
         `NotKeptError`."""
         return self._wait(self._daemon.ask(lambda session: self._begin(session, step, action)))
@@ -161,7 +161,7 @@ class Watch(Handle):
 class AsyncWatch(Handle):
     """A watch over a library on asyncio. Every method belongs to the loop that attached."""
 
-    async def begin_step(self, action: Any = None, *, step: int | None = None) -> int:
+    async def begin_step(self, action: object = None, *, step: int | None = None) -> int:
         """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`,
         `NotKeptError`."""
         return await self._wait(

@@ -152,7 +152,7 @@ class Journal:
 
     # -- writing
 
-    def append(self, source: str, kind: str, data: Mapping[str, Any], at: int) -> int | None:
+    def append(self, source: str, kind: str, data: Mapping[str, object], at: int) -> int | None:
         """Number an event and keep it in memory until `flush`; returns its number.
 
         None: it could not be kept, which is counted.

@@ -50,7 +50,7 @@ class PendingGaps:
             if (key.noun, key.source) == (whole.noun, whole.source) and key.part is not None:
                 del self._events[key]
 
-    def _add(self, key: _Key, kind: str, data: Mapping[str, Any]) -> None:
+    def _add(self, key: _Key, kind: str, data: Mapping[str, object]) -> None:
         events = self._events.setdefault(key, [])
         last = events[-1][0] if events else None
         if kind in OPENS and last in ENDS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
@@ -56,7 +56,7 @@ class Recorder:
         """Call ``listener`` with every event from now on."""
         self._listeners.append(listener)
 
-    def append(self, source: str, kind: str, data: Mapping[str, Any]) -> int | None:
+    def append(self, source: str, kind: str, data: Mapping[str, object]) -> int | None:
         """Journal one event now; returns its number.
 
         None: it had to be dropped, which is counted and journalled in its turn.
@@ -85,7 +85,7 @@ class Recorder:
     def sink(self, source: str) -> Sink:
         """Return what a source of that name reports into."""
 
-        def report(kind: str, data: Mapping[str, Any]) -> None:
+        def report(kind: str, data: Mapping[str, object]) -> None:
             self.append(_SOURCE_OF_KIND.get(kind, source), kind, data)
 
         return report

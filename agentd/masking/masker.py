@@ -110,7 +110,7 @@ class Masker:
         """Mask the value of every header; see `mask_header`."""
         return {name: self.mask_header(name, value) for name, value in headers.items()}
 
-    def mask_json(self, value: Any, name: str = "") -> Any:
+    def mask_json(self, value: object, name: str = "") -> Any:
         """Mask a JSON value that stands under ``name``: by its keys, and what shows by itself.
 
         Numbers that are cards become text.
@@ -129,7 +129,7 @@ class Masker:
             before = argument
         return masked
 
-    def _mask_json(self, value: Any, name: str, depth: int) -> Any:
+    def _mask_json(self, value: object, name: str, depth: int) -> Any:
         if isinstance(value, str):
             return self._mask_value(name, value, depth, within=0)
         if isinstance(value, dict | list):
@@ -142,7 +142,9 @@ class Masker:
             return MASK
         return value
 
-    def _mask_container(self, value: dict[str, Any] | list[Any], name: str, depth: int) -> Any:
+    def _mask_container(
+        self, value: dict[str, object] | list[object], name: str, depth: int
+    ) -> Any:
         if depth >= MAX_DEPTH:
             return MASK
         if isinstance(value, dict):

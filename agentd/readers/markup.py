@@ -47,7 +47,7 @@ def _element(element: Any, depth: int) -> Any:
     return {**value, "#text": text} if text else value
 
 
-def _add_child(parent: Facts, name: str, child: Any) -> None:
+def _add_child(parent: Facts, name: str, child: object) -> None:
     """Put a child's value under its name; several of one name become a list."""
     if name not in parent:
         parent[name] = child

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from agentd.readers.bounds import DamagedError
 from agentd.readers.request import Facts, ReadRequest
@@ -52,12 +52,12 @@ def read_media(file: BinaryIO, request: ReadRequest) -> Facts:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _track(track: Any, names: dict[str, str]) -> Facts:
+def _track(track: object, names: dict[str, str]) -> Facts:
     """Return what MediaInfo knows of a track; ``names``: its attribute for each name of ours."""
     facts = {ours: getattr(track, theirs, None) for ours, theirs in names.items()}
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _motion(track: Any) -> Facts:
+def _motion(track: object) -> Facts:
     facts = _track(track, {"fps": "frame_rate", "rotation": "rotation"})
     return {name: round(float(value), 3) for name, value in facts.items()}

@@ -80,7 +80,7 @@ class Conductor:
             self._sealer.start(self._sources.fence, self._last, self._seal)
 
     async def begin(
-        self, step: int | None = None, action: Any = None, command: int | None = None
+        self, step: int | None = None, action: object = None, command: int | None = None
     ) -> Said:
         """Begin ``step`` (None: the next one). Raises `StepError` or `NotKeptError`."""
         async with self._in_turn():

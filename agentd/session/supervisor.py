@@ -30,7 +30,7 @@ MAX_RETRY_S = 2.0
 log = structlog.get_logger(__name__)
 
 
-def _cdp(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _cdp(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if settings.connect is not None:
         return settings.connect(plan)
     if settings.cdp is None and settings.profile is None:
@@ -40,7 +40,7 @@ def _cdp(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return CdpSource(settings.cdp, settings.profile, plan)
 
 
-def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _files(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if not settings.files:
         return None
     from agentd.sources.files import FilesSource
@@ -48,7 +48,7 @@ def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return FilesSource(dict(settings.files), settings.own_paths)
 
 
-def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _reader(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if not settings.files or not plan.get("file_reads"):
         return None
     from agentd.sources.reader.source import ReaderSource
@@ -56,7 +56,7 @@ def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return ReaderSource(plan, dict(settings.files), settings.own_paths)
 
 
-def _ax(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _ax(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if not settings.desktop:
         return None
     need("--desktop", "desktop", "xcffib")
@@ -65,7 +65,7 @@ def _ax(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return AxSource(plan)
 
 
-def _processes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _processes(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if settings.processes is None:
         return None
     need("--processes", "desktop", "psutil")
@@ -74,7 +74,7 @@ def _processes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return ProcessesSource(settings.processes, plan)
 
 
-def _clipboard(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _clipboard(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if settings.clipboard is None:
         return None
     need("--clipboard", "desktop", "xcffib")
@@ -83,7 +83,7 @@ def _clipboard(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return ClipboardSource(display_for("--clipboard"), settings.clipboard, plan)
 
 
-def _screen(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _screen(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if settings.screen is None:
         return None
     need("--screen", "desktop", "PIL", "mss")
@@ -92,7 +92,7 @@ def _screen(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return screen_source(settings)
 
 
-def _probes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+def _probes(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     if not plan.get("probes"):
         return None
     from agentd.sources.probes import ProbesSource
@@ -157,7 +157,7 @@ def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _given_sources(settings: Settings, plan: Mapping[str, Any]) -> dict[str, bool]:
+def _given_sources(settings: Settings, plan: Mapping[str, object]) -> dict[str, bool]:
     """Return for each source whether it is watched, as the makers of `TABLE` decide."""
     by_browser = (settings.cdp, settings.profile, settings.connect)
     return {
@@ -243,7 +243,7 @@ class Supervisor:
         self.changed.set()
         self.changed = asyncio.Event()
 
-    def remind(self, rows: Callable[[str], Iterator[tuple[int, str, dict[str, Any]]]]) -> None:
+    def remind(self, rows: Callable[[str], Iterator[tuple[int, str, dict[str, object]]]]) -> None:
         """Give the sources that want it what they reported before a restart, out of the journal."""
         for source in self._sources:
             if isinstance(source, RecallingSource):

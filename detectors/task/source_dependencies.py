@@ -3,8 +3,6 @@ and no other."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from detectors.matchers import TextMatch
 from detectors.model.kinds import KINDS
 
@@ -12,7 +10,7 @@ _PARTS_BY_ARGUMENT = {"ax": "app", "probe": "probe", "reader": "path"}
 """Source → the argument of a rule that names a part of it."""
 
 
-def depends_on(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> bool:
+def depends_on(hears: tuple[str, ...], args: object, source: str, of: str | None) -> bool:
     """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part
     of it.
 
@@ -35,7 +33,7 @@ def depends_on(hears: tuple[str, ...], args: Any, source: str, of: str | None) -
     return True
 
 
-def _may_be(wanted: Any, name: str) -> bool:
+def _may_be(wanted: object, name: str) -> bool:
     """Whether an argument that names a part may mean the one called ``name``; without one it means
     any."""
     if isinstance(wanted, TextMatch):

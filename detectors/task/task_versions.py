@@ -14,7 +14,7 @@ from detectors.model.wire_versions import current_kind, current_path
 from detectors.sdk.cel_reads import Token, split_tokens
 
 
-def convert_task(spec: Any) -> Any:
+def convert_task(spec: object) -> Any:
     """Rename kinds and fields in all conditions of a task's JSON."""
     if isinstance(spec, list):
         return [convert_task(part) for part in spec]
@@ -27,7 +27,7 @@ def convert_task(spec: Any) -> Any:
     }
 
 
-def _names_kind(args: Any) -> bool:
+def _names_kind(args: object) -> bool:
     return isinstance(args, dict) and isinstance(args.get("kind"), str)
 
 

@@ -7,7 +7,6 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import orjson
 import structlog
@@ -54,7 +53,7 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def say(self, command: Mapping[str, Any]) -> None:
+    def say(self, command: Mapping[str, object]) -> None:
         """Send the child a command; to one that is gone nothing is sent."""
         assert self._process.stdin is not None
         if not self._process.stdin.is_closing():

@@ -63,7 +63,7 @@ class Pressing:
     goes up.
     """
 
-    def __init__(self, model: Model, of: Callable[[Node], dict[str, Any]]) -> None:
+    def __init__(self, model: Model, of: Callable[[Node], dict[str, object]]) -> None:
         self._model = model
         self._of = of
         self._highlit = ""

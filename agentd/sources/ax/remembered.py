@@ -43,7 +43,7 @@ class Remembered:
             case "window.closed":
                 self.windows.pop(data["window"], None)
 
-    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, object]]]) -> None:
         """Take in what a daemon before this one reported."""
         for _, kind, data in events:
             self.follow(kind, data)
@@ -80,7 +80,7 @@ class Remembered:
             sink("gap.ended", {"source": "ax", "part": name})
             sink("alarm.ended", {"source": "ax", "part": name})
 
-    def _say(self, sink: Sink, kind: str, data: dict[str, Any]) -> None:
+    def _say(self, sink: Sink, kind: str, data: dict[str, object]) -> None:
         self.follow(kind, data)
         sink(kind, data)
 

@@ -56,7 +56,7 @@ class AxSource:
         self._remembered = Remembered()
         self._live: _ListenerRun | None = None
 
-    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, object]]]) -> None:
         """Take in what a daemon before this one reported of programs and windows."""
         self._remembered.recall(events)
 

@@ -221,8 +221,10 @@ def _watch(name: str, worker: Worker) -> None:
         # look again.
         while presses := display.take_presses():
             for press in presses:
-                place = {} if press.what == "key" else {"place": display.pointer()}
-                worker.tell(press.what, {"at": _clock(press.time)} | place)
+                data: dict[str, object] = {"at": _clock(press.time)}
+                if press.what != "key":
+                    data["place"] = display.pointer()
+                worker.tell(press.what, data)
         if time.monotonic() >= due:
             worker.tell("clients", {"clients": display.clients()})
             due = time.monotonic() + CLIENTS_S

@@ -123,7 +123,7 @@ class ClipboardDisplay:
                 if happening is not None:
                     yield happening
 
-    def _happening(self, event: Any) -> Happening | None:
+    def _happening(self, event: object) -> Happening | None:
         match event:
             case xcffib.xfixes.SelectionNotifyEvent():
                 owner = event.owner if event.subtype == 0 else 0

@@ -175,7 +175,7 @@ class _ClipboardWatch:
         else:
             self._worker.tell("clipboard.changed", data)
 
-    def _tell_unseen(self, data: dict[str, Any]) -> None:
+    def _tell_unseen(self, data: dict[str, object]) -> None:
         """Report a change whose text may be there and is not known, in a gap of its own."""
         part = {"source": "clipboard", "part": "text"}
         reason = (

@@ -7,7 +7,6 @@ import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from agentd.sources.files.facts import Found
 from agentd.sources.files.troubles import Troubles
@@ -18,7 +17,7 @@ from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedEr
 class FileProbe:
     """The file's text, or what its JSON says; null where there is no file."""
 
-    def __init__(self, plan: Mapping[str, Any], roots: Mapping[str, Path]) -> None:
+    def __init__(self, plan: Mapping[str, object], roots: Mapping[str, Path]) -> None:
         self._root = str(plan["root"])
         self._path = str(plan["path"])
         self._as = str(plan.get("as", "text"))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -24,7 +23,7 @@ class GetProbe:
     """``{"status": …, "body": …}``: JSON where the site says that it is, else text. An error of the
     server (5xx) is no answer."""
 
-    def __init__(self, plan: Mapping[str, Any], origin: str | None) -> None:
+    def __init__(self, plan: Mapping[str, object], origin: str | None) -> None:
         url = str(plan["url"])
         self._url = urljoin((origin or "").rstrip("/") + "/", url) if url.startswith("/") else url
         self._trust: ssl.SSLContext | None = None

@@ -87,7 +87,9 @@ class ScriptProbe:
     """What the expression is worth in the tab that shows the address; of several such tabs, all
     must agree."""
 
-    def __init__(self, plan: Mapping[str, Any], origin: str | None, browser: ProbeBrowser) -> None:
+    def __init__(
+        self, plan: Mapping[str, object], origin: str | None, browser: ProbeBrowser
+    ) -> None:
         self._where = plan["url"]
         self._expression = str(plan["expression"])
         self._origin = origin

@@ -40,7 +40,7 @@ class ProcessesSource:
         self._live: tuple[Worker, _ProcessWatch] | None = None
         self._told: dict[int, dict[str, Any]] = {}
 
-    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, object]]]) -> None:
         """Take in, before the first `run`, what was reported before a restart of the daemon."""
         for _, kind, data in events:
             self._follow(kind, data)
@@ -57,7 +57,7 @@ class ProcessesSource:
         watch = _ProcessWatch(self._whose, self._masker, ask_kernel=self._ask_kernel)
         before, self._told = self._told, {}
 
-        def tell(kind: str, data: Mapping[str, Any]) -> None:
+        def tell(kind: str, data: Mapping[str, object]) -> None:
             self._follow(kind, data)
             sink(kind, data)
 

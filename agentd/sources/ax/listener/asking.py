@@ -35,7 +35,7 @@ class Asking:
         self._tell = tell
         self.busy: dict[str, float] = {}
 
-    def ask(self, bus: str, question: Callable[..., T], *arguments: Any) -> T | None:
+    def ask(self, bus: str, question: Callable[..., T], *arguments: object) -> T | None:
         """Return the answer of ``question(*arguments)``; None: it can't be had, or is none."""
         if self.busy.get(bus, 0.0) > time.monotonic():
             return None

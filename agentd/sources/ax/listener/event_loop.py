@@ -228,7 +228,7 @@ class DesktopListener:
         if known is not None:
             self._say_event(kind, known, event.detail1, event.detail2, self._any(event, known))
 
-    def _say_event(self, kind: str, id_: str, d1: int, d2: int, any_: Any) -> None:
+    def _say_event(self, kind: str, id_: str, d1: int, d2: int, any_: object) -> None:
         self._wire.say({"t": "event", "type": kind, "id": id_, "d1": d1, "d2": d2, "any": any_})
 
     def _any(self, event: Any, known: str) -> Any:
@@ -281,7 +281,7 @@ class DesktopListener:
                 fence = self._wire.guard(self._fence)
                 GLib.idle_add(fence, command["n"], command["ids"], until, priority=PRIORITY)
 
-    def _hit(self, command: dict[str, Any]) -> str | None:
+    def _hit(self, command: dict[str, object]) -> str | None:
         """Return the id of the object at a place of the screen; None: nothing is known there."""
         ids: list[str] = []
         for bus, windows in self._windows.items():

@@ -30,7 +30,7 @@ def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | No
 
 
 def _descend(
-    asking: Asking, bus: str, window: Any, kind: Atspi.CoordType, x: int, y: int
+    asking: Asking, bus: str, window: object, kind: Atspi.CoordType, x: int, y: int
 ) -> Any | None:
     here = None
     for _ in range(MAX_DEPTH):

@@ -72,7 +72,7 @@ class _CallWatch:
             GLib.idle_add(self._wire.guard(self._answered), key)
         return message
 
-    def _called(self, key: tuple[str, int], notice: dict[str, Any]) -> bool:
+    def _called(self, key: tuple[str, int], notice: dict[str, object]) -> bool:
         self._asked[key] = notice
         if len(self._asked) > MAX_PENDING:
             del self._asked[next(iter(self._asked))]

@@ -80,7 +80,7 @@ class ObjectTree:
         self._say_node(found, bus, role=role, name=name, parent=above, index=index, states=states)
         return True
 
-    def _know(self, found: str, source: Any, role: str, above: str) -> None:
+    def _know(self, found: str, source: object, role: str, above: str) -> None:
         self.roles[found] = role
         self.handles[found] = source
         self._parents[found] = above
@@ -89,7 +89,7 @@ class ObjectTree:
     def _say_node(self, found: str, bus: str, **fields: Any) -> None:
         self._wire.say({"t": "node", "id": found, "bus": bus, **fields})
 
-    def remember(self, source: Any, name: str) -> str | None:
+    def remember(self, source: object, name: str) -> str | None:
         """Describe a window that was gone before anybody could ask what it was, by its event.
 
         Returns its id; None: its program is not known, or the event has no name.

@@ -32,8 +32,8 @@ class LiveWindows:
         name: str,
         path: str,
         method: str,
-        read: Callable[[Any], T],
-        arguments: Any = None,
+        read: Callable[[object], T],
+        arguments: object = None,
         interface: str = _ACCESSIBLE,
     ) -> T | None:
         def call() -> T:

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from gi.repository import GLib
 
@@ -26,7 +26,7 @@ class ParentPipe:
         self._early = b""
         self.keep: list[object] = []
 
-    def say(self, message: dict[str, Any]) -> None:
+    def say(self, message: dict[str, object]) -> None:
         """Write one message as a JSON line; ends the process where the parent is gone."""
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
@@ -47,7 +47,7 @@ class ParentPipe:
         So the child ends, the parent has a gap, and the next one begins with a baseline.
         """
 
-        def call(*arguments: Any) -> T:
+        def call(*arguments: object) -> T:
             try:
                 return callback(*arguments)
             except Exception as error:  # noqa: BLE001
@@ -56,7 +56,7 @@ class ParentPipe:
 
         return call
 
-    def listen(self, command: Callable[[dict[str, Any]], None]) -> None:
+    def listen(self, command: Callable[[dict[str, object]], None]) -> None:
         """Call ``command`` for every line that comes in."""
 
         def read(source: int, condition: GLib.IOCondition) -> bool:
