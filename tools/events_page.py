@@ -18,14 +18,15 @@ MAX_CHARACTERS = 60
 
 INTRO = """# Events
 
-What can stand in a log, by source. A field marked `?` may be missing; `tab` and `frame` are CDP's
-target and frame ids. `baseline: true` on any event means: this was so already when the source
-attached, nobody did it now, it earns nothing. An *element* is `{role, name, tag, id?, attr_name?,
-type?, text?}`: ARIA role, accessible name, tag, id, HTML name, input type, own visible text. A
-*widget* is `{role, name, app, path, id?, text?, value?, states?}`: AT-SPI's role name and
-accessible name, the application, the child indices from the application down.
+This page lists every kind of event that a log can contain, by source. A field marked `?` may be
+missing; `tab` and `frame` are CDP's target and frame ids. `baseline: true` on any event means that
+the source found this state when it attached; it earns nothing. An *element* is `{role, name,
+tag, id?, attr_name?, type?, text?}`: ARIA role, accessible name, tag, id, HTML name, input
+type, own visible text. A *widget* is `{role, name, app, path, id?, text?, value?, states?}`:
+AT-SPI's role name and accessible name, the application, the child indices from the application
+down.
 
-Kinds marked *asked* are reported only where a rule of the task hears them, or the daemon was
+Kinds marked *asked* are reported only if a rule of the task subscribes to them, or the daemon was
 started with `--also KIND`. Examples are from recordings that the tests made with real programs;
 long texts in them are cut.
 """

@@ -41,7 +41,7 @@ def rules_page() -> str:
                 ", ".join(f"`{kind}`" for kind in rule.hears) or "the kind that its arguments name"
             )
             out.append(
-                f"\nComponent `{rule.component}` by default; hears {hears}; version"
+                f"\nComponent `{rule.component}` by default; subscribes to {hears}; version"
                 f" {rule.version}.\n"
             )
         arguments = declared(rule.args)

@@ -19,20 +19,18 @@ class Args:
         "The whole address as a text, such as {contains: id=7}; several at once by `all_of`."
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
 
 @rule(component="nav", hears=("page.navigated",), args=Args)
 def address_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The main frame of any tab commits an address that says what is wanted: one address all of it.
-    Its path counts as it is written and as it reads: with %61 or a, with a slash at its end or
-    without.
+    """The address of a tab's main frame matches the text, compared as a whole. The path counts
+    both as it is written and as it reads: with %61 or a, with a slash at its end or without.
 
-    Stays true until that tab goes elsewhere. url_reached compares an address by its parts, which is
-    safer wherever they are known: a page of another site can have any text in its query.
+    True until that tab goes to another address. url_reached compares an address by its parts,
+    which is safer if they are known: a page of another site can have any text in its query.
     """
     if event.data.get("main") and any(map(args.text.matches, writings(str(event.data.get("url"))))):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

@@ -23,8 +23,7 @@ class Args:
 def answer_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent's answer equals the text. The answer is data: nothing in it is a pattern.
 
-    The latest answer counts; an earlier right one that was taken back by a wrong one is not true
-    any more. An answer proves only that it was said: gate it with `after` where the world must have
-    changed too.
+    The latest answer counts: a right answer that a wrong one replaced is no longer true. An answer
+    proves only that the agent gave it: gate it with `after` if something must have changed too.
     """
     yield Reading(1.0 if args.text.matches(str(event.data.get("text"))) else 0.0, "answer")

@@ -15,17 +15,16 @@ from detectors.sdk.world import World
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    value: StructureMatch = arg("The shape of the answer, and the values in it.")
+    value: StructureMatch = arg("The structure of the answer, with its values.")
 
 
 @answer_rule(version=2, args=Args)
 def answer_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The agent's answer is JSON, by itself or in a fence, of the shape and with the values that
-    are wanted, as people write them: case, currency signs, units and a little tolerance do not
-    count.
+    """The agent's answer is JSON, by itself or in a fence, with the expected structure and values,
+    compared leniently: case, currency signs, units and small differences are ignored.
 
-    The latest answer counts. The answer is data: nothing in it is a pattern, and a list in it is no
-    choice.
+    The latest answer counts. The answer is data: nothing in it is a pattern, and a list in it is
+    no choice between values.
     """
     said = json_in(str(event.data.get("text")))
     yield Reading(1.0 if said is not None and args.value.matches(said) else 0.0, "answer")

@@ -30,8 +30,8 @@ def archive_lists(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A zip or tar archive lists all these files, and with `only` no other. It is listed, never
     unpacked.
 
-    `./a` and `a` are the same path. An empty file counts; a link, a pipe or a device does not. True
-    until the archive is read with another list, or is gone.
+    `./a` and `a` are the same path. An empty file counts; a link, a pipe or a device does not.
+    True until the archive is read with another list, or is gone.
     """
     facts = facts_of(event, args)
     if facts is None or "entries" not in facts:

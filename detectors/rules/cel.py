@@ -46,11 +46,10 @@ class Args:
         " frame's address."
     )
     distinct: str | None = arg(
-        "A CEL expression whose value tells one occurrence from another, for `repeat`.", None
+        "A CEL expression whose value identifies an occurrence, for `repeat`.", None
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
@@ -99,18 +98,18 @@ def _check(text: str) -> None:
 
 @kind_rule(args=Args, version=5)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A CEL expression (Common Expression Language) is true of the event. What page script did
-    (`trusted: false`) does not count, unless the expression itself reads `data.trusted`; nor does
-    what stood in a window when it opened (`initial`), unless it reads `data.initial`.
+    """A CEL expression (Common Expression Language) is true for the event. Actions of a page's
+    script (`trusted: false`) do not count, unless the expression itself reads `data.trusted`; nor
+    does what a window contained when it opened (`initial`), unless it reads `data.initial`.
 
-    It sees one event and nothing else: no clock, no other event, no file. One that fails, as on a
-    missing key, is not true; `has(data.key)` asks first. What it may cost over an event is bounded
-    beforehand, by the expression and the size of the event: 500,000 values looked at or copied, for
-    all rules of a task together. A `map` or `filter` whose body is about its element alone costs as
-    much as its elements; one that looks at more copies what it has made for each of them. Where
-    that is not enough, the step in which it could have paid is null; so it is where the expression
-    hangs on the `size` of a file in a request's body, or asks for it, or compares a whole file with
-    an object, and nobody knows that size.
+    The expression reads one event and nothing else: no clock, no other event, no file. If it
+    fails, as on a missing key, it is not true; test with `has(data.key)` first. Its cost for an
+    event is bounded beforehand, by the expression and the size of the event: 500,000 values read
+    or copied, for all rules of a task together. A `map` or `filter` whose body reads only its
+    element costs as much as its elements; one that reads more copies its result for each of them.
+    If the bound does not suffice, the step in which the expression could have paid is null. The
+    step is also null if the expression depends on the `size` of a file in a request's body, or
+    tests for it, or compares a whole file with an object, and the size is not known.
     """
     data = event.data
     if not _is_countable(event, args):

@@ -22,8 +22,8 @@ class Args:
 
 @rule(version=2, component="ui", hears=("clipboard.changed",), args=Args, single=lambda args: True)
 def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The clipboard comes to hold the text. True until something else is copied. Of a text that a
-    program called a secret nobody knows whether it is this one: the step is null."""
+    """The clipboard contains the text. True until something else is copied. If a program marked
+    its text as a secret, it is not known whether it is this one: the step is null."""
     data = event.data
     if data.get("selection") != args.selection:
         return

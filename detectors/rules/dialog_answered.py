@@ -24,15 +24,14 @@ class Args:
     message: TextMatch | None = arg("The dialog's message.", None)
     input: TextMatch | None = arg("What was typed into a prompt.", None)
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
 
 @rule(component="ui", hears=("dialog.closed",), args=Args, occurrence=True, alone=True)
 def dialog_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """An alert, confirm, prompt or beforeunload is closed with the wanted answer."""
+    """An alert, confirm, prompt or beforeunload dialog is closed with the expected answer."""
     data = event.data
     if args.type is not None and data.get("type") != args.type:
         return

@@ -41,11 +41,11 @@ class Args(ReadArgs):
     index_event=read_keys,
 )
 def document_part(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """One paragraph of a text document, or one slide of a presentation, has all that is wanted:
-    text, style, look.
+    """One paragraph of a text document, or one slide of a presentation, has all the expected
+    properties: text, style, format.
 
-    docs/readers.md lists what is reported of each. True until the file is read and has no such part
-    any more, or is gone.
+    docs/readers.md lists what is reported of each. True until the file is read and no longer has
+    such a part, or is gone.
     """
     facts = facts_of(event, args)
     parts = [] if facts is None else listed(facts.get(f"{args.unit}s"))

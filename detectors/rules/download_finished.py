@@ -17,8 +17,7 @@ class Args:
     name: TextMatch | None = arg("The name that the site suggests for the file.", None)
     url: UrlMatch | None = arg("The address that it comes from.", None)
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
@@ -29,8 +28,8 @@ class Args:
 
 @rule(component="file", hears=("download.finished",), args=Args, occurrence=True, alone=True)
 def download_finished(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The browser has the whole file. Where it lies and what is in it is for file_created and
-    file_matches to say."""
+    """The browser has downloaded the whole file. Use file_created and file_matches for its
+    place and content."""
     data = event.data
     if args.name is not None and not args.name.matches(str(data.get("name"))):
         return

@@ -28,7 +28,7 @@ class Args:
     id: TextMatch | None = arg("The HTML id.", None)
     tag: TextMatch | None = arg("The tag, lower case.", None)
     around: TextMatch | None = arg(
-        "The text of what it stands in, where that says more than itself: of a row, a card, a"
+        "The text of what contains it, where that has more than its own: of a row, a card, a"
         " message.",
         None,
     )
@@ -37,8 +37,7 @@ class Args:
         "A press that no click followed, as on what the page replaces meanwhile, counts too.", False
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
@@ -83,8 +82,8 @@ def _hears(args: Args) -> tuple[str, ...]:
     occurrence=True,
 )
 def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A trusted click on the element. A click that page script makes (`isTrusted: false`) never
-    counts."""
+    """A trusted click on the element. A click that a page's script makes (`isTrusted: false`)
+    never counts."""
     if event.data.get("trusted") is not True:
         return
     if event.kind == "element.pressed" and not args.presses:

@@ -27,13 +27,12 @@ class Args:
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     hidden: bool = arg(
-        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away,"
+        "Also a text field that is not visible: transparent, smaller than 2 pixels, clipped away,"
         " off the page.",
         False,
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
@@ -51,14 +50,13 @@ class Args:
     index_event=field_keys,
 )
 def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A text field, select, box or radio comes to hold the value. Stays true until it holds
-    another.
+    """A text field, select, box or radio gets the value. True until it has another.
 
     A password or a card number never reaches the log: whether it is the `value` is not known, and
-    the step is null. Case and white space are as `field` and `value` say; the field is found by any
-    of its names. A text field that nobody can see while it is filled does not count: a second one
-    of the same label pays nothing. Boxes, selects, dates and files always count, since pages lay a
-    transparent one over what they draw.
+    the step is null. `field` and `value` define whether case and white space count; the field is
+    found by any of its names. A text field that is not visible while it is filled does not count:
+    a second one of the same label pays nothing. Boxes, selects, dates and files always count,
+    since pages lay a transparent one over what they draw.
     """
     if not any(args.field.matches(name) for name in _plain_names(event)):
         return

@@ -34,12 +34,12 @@ class Args:
     index_event=file_keys,
 )
 def file_created(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A file of that name appears in a watched folder, its content settled, by writing, download or
-    renaming.
+    """A file of that name appears in a watched folder, its content settled, by writing, download
+    or renaming.
 
-    True until it is deleted or moved away. A file that was there at the start earns nothing, and
-    rewriting it does not create it. An empty file is a file; use file_matches with a size to ask
-    for more.
+    True until it is deleted or moved away. A file that existed at the start earns nothing, and
+    rewriting it does not create it. An empty file counts; use file_matches with a size to require
+    more.
     """
     if named(event.data, args.name, args.path, args.root):
         seqs, step = cause(event, world)

@@ -27,8 +27,8 @@ class Args(ReadArgs):
         "The format that it was read as, such as pdf or {one_of: [docx, odt]}.", None
     )
     facts: FactsMatch | None = arg(
-        "Dotted paths into what is reported of it (docs/readers.md), such as video.0.width, and"
-        " what stands there.",
+        "Dotted paths into its reported facts (docs/readers.md), such as video.0.width, with their"
+        " values.",
         None,
     )
     whole: bool = arg(
@@ -52,13 +52,13 @@ class Args(ReadArgs):
     index_event=read_keys,
 )
 def file_is(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A picture's size, a video's length and codec, a PDF's number of pages: what is reported of a
-    file is as wanted.
+    """The reported facts of a file match: a picture's size, a video's length and codec, a PDF's
+    number of pages.
 
-    A file that claims by its name to be of a format and is damaged, or another, is none. True until
-    the file is read with other facts, or is gone. Null is what is not there, unless the file was
-    told cut. A file that could not be read says nothing, so that it has no forbidden word either:
-    `none_of` rules about it stand in an `all_of` with `whole`.
+    A file whose name claims a format, and which is damaged or has another one, does not match.
+    True until the file is read with other facts, or is gone. A missing value is null, unless the
+    file was reported as cut. A file that could not be read matches nothing, so it does not show a
+    forbidden word either: put `none_of` rules about it into an `all_of` with `whole`.
     """
     facts = facts_of(event, args)
     if facts is None or (

@@ -39,12 +39,11 @@ class Args:
     index_event=file_keys,
 )
 def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A file in a watched folder, settled, has the name, extension, size and hash that are asked
-    for.
+    """A settled file in a watched folder has the given name, extension, size and hash.
 
-    True until its content changes to another, or it goes. What already matched at the start earns
-    nothing. A file whose hash is asked for and that could not be read (`unread_reason`: slow,
-    denied, busy) makes the step null; one that is too large to be hashed has none.
+    True until its content changes or it is gone. A file that matched at the start earns nothing.
+    If the rule has a hash and the file could not be read (`unread_reason`: slow, denied, busy),
+    the step is null; a file that is too large to be hashed does not match.
     """
     data = event.data
     extension = (

@@ -55,7 +55,7 @@ DATA_ENDS = tuple(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Args(ReadArgs):
     text: TextMatch = arg(
-        "What it says, such as {contains: Total}; a plain text is all that it says."
+        "The text, such as {contains: Total}; a plain text is compared with the whole."
     )
     unit: Literal["whole", "line", "paragraph", "page", "slide"] = arg(
         "What must say it: all, or one of these.", "whole"
@@ -87,14 +87,15 @@ class Args(ReadArgs):
     index_event=read_keys,
 )
 def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A text file, document, page or PDF says what is wanted: all of it, or one line, paragraph,
+    """The text of a text file, document, page or PDF matches: the whole, or one line, paragraph,
     page or slide.
 
-    A file of data (.csv, .json, .yaml, .toml, .ini and the like) is read as it is written, by its
-    path's end; where that is a `*`, say `format: text`.
+    A file of data (.csv, .json, .yaml, .toml, .ini and the like) is read as it is written; the end
+    of its path shows that it is one. If the path ends with a `*`, write `format: text`.
 
-    True until the file is read with another text, or is gone. What it said at the start earns
-    nothing. Of a text that was cut only its beginning is known: it contains, or starts with.
+    True until the file is read with another text, or is gone. A text that matched at the start
+    earns nothing. Of a text that was cut only the beginning is known: `contains` and `starts_with`
+    can match it.
     """
     facts = facts_of(event, args)
     if facts is None:

@@ -28,7 +28,7 @@ class Args(ReadArgs):
         "The keys that lead there, one after the other; of a list, its index from 0."
     )
     value: ValueMatch = arg(
-        "What stands there: a text or its matcher, a number, {min, max}, true, false or null."
+        "The value there: a text or its matcher, a number, {min, max}, true, false or null."
     )
 
 
@@ -41,11 +41,10 @@ class Args(ReadArgs):
     index_event=read_keys,
 )
 def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """JSON, YAML, TOML, XML, ini, preferences: what stands at one place of the file is what is
-    wanted.
+    """The value at one place of a JSON, YAML, TOML, XML, ini or preferences file matches.
 
-    A key may have dots in it. Values of ini files and attributes are texts, so that 1 is "1" or
-    {number: 1}. Null is what is not there, unless the file was reported as cut. True until the file
+    A key may contain dots. Values of ini files and attributes are texts, so that 1 is "1" or
+    {number: 1}. A missing value is null, unless the file was reported as cut. True until the file
     is read with another value, or is gone.
     """
     facts = facts_of(event, args)

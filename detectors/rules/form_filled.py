@@ -25,13 +25,12 @@ class Args:
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     hidden: bool = arg(
-        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away,"
+        "Also a text field that is not visible: transparent, smaller than 2 pixels, clipped away,"
         " off the page.",
         False,
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
@@ -45,14 +44,14 @@ class Args:
     index_event=field_keys,
 )
 def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """Filled / expected: half of the fields right is a level of one half; all fields stand in one
-    frame.
+    """The fields of a form have the expected values. The level is filled / expected: with half of
+    the fields right it is one half. All fields are in one frame.
 
-    A field that is emptied again, or stands in the page no more, takes its part back from the
-    level, but progress once credited is not paid twice. While a form is filled in parts, a field
-    that a later part took the place of counts as it was left, unless another of its name stands
-    there. A text field that nobody can see does not count, as for field_filled. What a password
-    field holds is not known: a step that fills one whose value is asked for is null.
+    A field that is emptied again, or is no longer in the page, reduces the level, but progress
+    once credited is not paid twice. While a form is filled in parts, a field that a later part
+    replaced counts as it was left, unless another field of its name is there. A text field that is
+    not visible does not count, as for field_filled. The value of a password field is not known: a
+    step that fills one whose value the rule expects is null.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):

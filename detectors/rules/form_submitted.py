@@ -22,8 +22,7 @@ class Args:
         "HTML names of fields and what they hold as it is submitted.", None
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
@@ -38,12 +37,11 @@ class Args:
     version=2, component="form", hears=("form.submitted",), args=Args, occurrence=True, alone=True
 )
 def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A form is submitted by a click or key of the user; what the server says is request_accepted's
-    business.
+    """A form is submitted by a click or key of the user. Use request_accepted for the server's
+    answer.
 
-    A submit that page script causes never counts, though Chrome calls it trusted. Whether a
-    password is the value that is asked for is not known: the step is null, if all else is as
-    wanted.
+    A submit that a page's script causes never counts, even if Chrome marks it as trusted. Whether
+    a password has the expected value is not known: the step is null, if everything else matches.
     """
     form = mapping(event.data.get("form"))
     if event.data.get("trusted") is not True:

@@ -60,12 +60,12 @@ class Args(ReadArgs):
     index_event=read_keys,
 )
 def image_like(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A picture is like the task's reference: by structural similarity (SSIM) of 64 × 64 mean
-    brightnesses, whatever size it has, or by perceptual hash; and has the further facts that are
-    asked for.
+    """A picture is similar to the task's reference: by structural similarity (SSIM) of 64 × 64
+    mean brightnesses, whatever its size, or by perceptual hash; and it has the further facts that
+    the rule names.
 
-    The reference travels in the task and is never told to the daemon. Colours alone do not tell two
-    pictures apart: ask for `mean` or `saturation` too where they count.
+    The reference is in the task and is never sent to the daemon. Colours alone do not distinguish
+    two pictures: add `mean` or `saturation` if they matter.
     """
     facts = facts_of(event, args)
     if facts is None or (

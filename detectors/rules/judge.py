@@ -12,10 +12,10 @@ from detectors.sdk.world import World
 
 @rule(component="goal", args=Judged, alone=True)
 def judge(event: Event, world: World, args: Judged) -> Iterator[Reading]:
-    """The judge says that the rubric is met. No event is a hit: the question is queued when the
-    step is sealed.
+    """The judge decides that the rubric is met. No event meets this condition: the question is
+    queued when the step is sealed.
 
-    Only as the whole of a milestone's `when`; the share of criteria that are met is the milestone's
-    level, and an abstention leaves the step's reward null. See docs/cascade.md.
+    Only as the whole of a milestone's `when`; the share of criteria that are met is the
+    milestone's level, and an abstention leaves the step's reward null. See docs/cascade.md.
     """
     return iter(())

@@ -12,8 +12,8 @@ from detectors.sdk.world import World
 
 @rule(component="goal", args=Judged, alone=True)
 def model(event: Event, world: World, args: Judged) -> Iterator[Reading]:
-    """The reward model's score is the milestone's level. No event is a hit: it is asked when the
-    step is sealed.
+    """The reward model's score is the milestone's level. No event meets this condition: the model
+    is called when the step is sealed.
 
     Only as the whole of a milestone's `when`; an abstention leaves the step's reward null. See
     docs/cascade.md.

@@ -27,12 +27,9 @@ class Args:
     )
     app: TextMatch | None = arg("Only of this application (desktop kinds).", None)
     url: UrlMatch | None = arg("Only in a frame at this address (browser kinds).", None)
-    distinct: str | None = arg(
-        "A path whose value tells one occurrence from another, for `repeat`.", None
-    )
+    distinct: str | None = arg("A path whose value identifies an occurrence, for `repeat`.", None)
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
@@ -57,13 +54,13 @@ class Args:
 
 @kind_rule(args=Args, version=2)
 def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """An event of this kind, with these facts. What page script did (`trusted: false`) does not
-    count, unless `where` itself says something about `trusted`; nor does what stood in a window
-    when it opened (`initial`), unless it says something about that.
+    """An event of this kind has these facts. Actions of a page's script (`trusted: false`) do not
+    count, unless `where` itself names `trusted`; nor does what a window contained when it opened
+    (`initial`), unless `where` names that.
 
-    For what no rule of its own speaks of: a widget activated, a process started, a message
-    received, text pasted. Where it hangs on the `size` of a file in a request's body and nobody
-    knows that, the step is null.
+    Use it for kinds that have no rule of their own: a widget activated, a process started, a
+    message received, text pasted. If it depends on the `size` of a file in a request's body and
+    the size is not known, the step is null.
     """
     data = event.data
     if not _is_countable(event, args) or not _is_place(event, world, args):

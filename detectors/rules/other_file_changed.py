@@ -39,15 +39,16 @@ class Args:
     occurrence=True,
 )
 def other_file_changed(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A watched file that is not among the `allowed` came, went, or changed in content, name or
-    permissions.
+    """A watched file that is not among the `allowed` was created or removed, or changed in
+    content, name or permissions.
 
-    So did one that came and went before anybody could look at it. Of one that a program still
-    held open under a temporary name (`.swp`, `.part`, `.tmp`) at the close, nobody knows: a step
-    that it could have made worth more, or less, is null. Name in `allowed` what an editor that is
-    left open may keep, such as `*.swp`.
+    A file that was created and removed before the daemon could read it counts too. If a program
+    still held a file open under a temporary name (`.swp`, `.part`, `.tmp`) at the close, its
+    content is not known: a step that it could have made worth more, or less, is null. Name in
+    `allowed` what an open editor may keep, such as `*.swp`.
 
-    A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else changed.
+    A guard: use it under `none_of`, in an `only_if` or a goal, to require that nothing else
+    changed.
     """
     data = event.data
     if args.root is not None and not args.root.matches(str(data.get("root"))):

@@ -22,20 +22,20 @@ _REFUSED = 400
 @dataclass(frozen=True, slots=True)
 class Args:
     url: UrlMatch = arg("Among these addresses, such as /*: all of the task's site.")
-    allowed: tuple[UrlMatch, ...] = arg("The addresses that may be asked.", ())
+    allowed: tuple[UrlMatch, ...] = arg("The addresses to which requests are allowed.", ())
     method: TextMatch = arg("The methods that count; POST, PUT, PATCH, DELETE by default.", _WRITES)
 
 
 @rule(component="form", version=3, hears=ENDS, args=Args, occurrence=True, alone=True)
 def other_request_made(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A request that may change something went to an address that is not among the `allowed`, and
-    was not refused: the server answered below 400, or its answer was cut off by the page, the agent
-    or the end of the episode.
+    """A request that may change something was sent to an address that is not among the `allowed`,
+    and was not refused: the server answered below 400, or the page, the agent or the end of the
+    episode cut its answer off.
 
-    A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else was asked for.
-    What a service worker or DevTools answered without the server was not asked for. Where the
-    answer to what went out was lost on its way, nobody knows: a step that it could have changed is
-    null.
+    A guard: use it under `none_of`, in an `only_if` or a goal, to require that no other request
+    was made. A request that a service worker or DevTools answered without the server does not
+    count. If a request was sent and its answer was lost, its effect is not known: a step that it
+    could have changed is null.
     """
     data = event.data
     hops = [mapping(hop) for hop in listed(data.get("hops"))]

@@ -26,7 +26,7 @@ class Args:
     index_event=lambda event: (url_key(str(event.data.get("url"))),),
 )
 def page_loaded(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The load event of a tab's main frame at the address fires; a page that never finishes is not
-    loaded."""
+    """The load event of a tab's main frame fires at the address. A page that never finishes is
+    not loaded."""
     if event.data.get("main") and args.url.matches(str(event.data.get("url"))):
         yield Reading(1.0, f"doc:{event.data.get('frame')}")

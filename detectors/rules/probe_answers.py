@@ -43,11 +43,11 @@ class Args:
     single=lambda args: True,
 )
 def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The daemon read a fact that the task declares under `probes`, and it is as wanted. True until
-    the probe answers otherwise; what it answered at the start earns nothing.
+    """The result of a probe, which the task declares under `probes`, matches. True until the probe
+    gives another result; a result that matched at the start earns nothing.
 
-    While a probe fails, or its answer is too long to keep whole, the steps that lean on it are
-    unobserved, not worth 0.
+    While a probe fails, or its result is too long to be recorded whole, the steps that depend on
+    it are unobserved, not worth 0.
     """
     data = event.data
     if data.get("probe") != args.probe:

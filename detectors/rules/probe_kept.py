@@ -22,9 +22,7 @@ class Args:
     path: str | None = arg(
         "A dotted path to the part that is compared; without one, the whole answer.", None
     )
-    by: str | None = arg(
-        "For a list of rows: the key that tells one row from another, such as id.", None
-    )
+    by: str | None = arg("For a list of rows: the key that identifies a row, such as id.", None)
     rows: tuple[str, ...] = arg("Rows, by the value of `by`, that may come, go or change.", ())
     keys: tuple[str, ...] = arg("Keys of each row, or of the object itself, that may change.", ())
 
@@ -47,12 +45,12 @@ class Args:
     single=lambda args: True,
 )
 def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The rows that a probe reads are those of the start, in any order, but for the `rows` and
+    """The rows that a probe reads are those of the start, in any order, except for the `rows` and
     `keys` that may differ.
 
-    A guard: in an `only_if` or a goal it says that nothing else changed. By itself it earns
-    nothing: it is true at the start. An answer that was cut, or at the start longer than 8 kB or
-    without anything at `path`, is not known to be as it was: the step is null.
+    A guard: use it in an `only_if` or a goal to require that nothing else changed. By itself it
+    earns nothing, since it is true at the start. A result that was cut, or that at the start was
+    longer than 8 kB or had nothing at `path`, cannot be compared: the step is null.
     """
     data, first = event.data, world.probes.get(args.probe)
     if data.get("probe") != args.probe or not first:

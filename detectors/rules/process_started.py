@@ -18,15 +18,14 @@ from detectors.sdk.world import World
 class Args:
     name: TextMatch = arg("The program's name, as in /proc/PID/comm.")
     arguments: TextMatch | None = arg(
-        "Its arguments, joined by blanks; secrets are masked in them.", None
+        "Its arguments, joined by spaces; secrets are masked in them.", None
     )
 
 
 @rule(version=2, component="ui", hears=("process.started",), args=Args)
 def process_started(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A process of that name runs. True until it ends. One that ran at the start earns nothing.
-    Whether it has the arguments is not known of one that did not let them be read: the step is
-    null."""
+    If its arguments could not be read, it is not known whether they match: the step is null."""
     data = event.data
     if not args.name.matches(str(data.get("name") or "")):
         return

@@ -32,11 +32,10 @@ class Args:
     body: BodyMatch | None = arg("Fields that the request's body carries.", None)
     answer: BodyMatch | None = arg("Fields that the answer's body carries.", None)
     body_as: BodyType | None = arg(
-        "What the request's body is read as; without it, what its content type says.", None
+        "How the request's body is read; without it, by its content type.", None
     )
     repeated: Repeated = arg(
-        "Which value counts of a form's field that stands in the body more than once; of one whose"
-        " name ends in [] each does.",
+        "Which value of a form's repeated field counts; if its name ends in [], each does.",
         "last",
     )
 
@@ -67,15 +66,15 @@ def _paths(event: Event) -> tuple[str, ...]:
     alone=True,
 )
 def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A request is answered by the server, by a status that means acceptance.
+    """A request is answered by the server with a status that means acceptance.
 
-    Not on sending; not on an error status; not when it was blocked or failed; not on a redirect,
-    unless to the address in `redirect_to`, which itself must answer 2xx; not when the browser's
-    cache, a service worker or DevTools answered in the server's place. A worker that passes a
-    request on is judged by what it sent itself and what the server said to that. Once the head of
-    an answer is there, it does not matter whether the page waits for the rest. Of a request that
-    may change something (POST, PUT, ...), that went out, and whose answer was cut off before its
-    head, nobody knows: a step that it could have made worth more, or less, is null.
+    It does not count when it is only sent; with an error status; if it was blocked or failed; with
+    a redirect, unless to the address in `redirect_to`, which itself must answer 2xx; or if the
+    browser's cache, a service worker or DevTools answered in the server's place. If a worker
+    passes a request on, the worker's own request and the server's answer to it count. Once the
+    head of an answer has arrived, it does not matter whether the page waits for the rest. If a
+    request that may change something (POST, PUT, ...) was sent and its answer was cut off before
+    its head, its effect is not known: a step that it could have made worth more, or less, is null.
     """
     data = event.data
     hops = [mapping(hop) for hop in listed(data.get("hops"))]

@@ -41,14 +41,13 @@ class Args:
     body: ContentMatch | None = arg("Facts of the request's body.", None)
     answer: ContentMatch | None = arg("Facts of the answer's body.", None)
     body_as: BodyType | None = arg(
-        "What the request's body is read as; without it, what its content type says.", None
+        "How the request's body is read; without it, by its content type.", None
     )
     repeated: Repeated = arg(
-        "Which value counts of a form's field that stands in the body more than once; of one whose"
-        " name ends in [] each does.",
+        "Which value of a form's repeated field counts; if its name ends in [], each does.",
         "last",
     )
-    referer: AddressesMatch | None = arg("The page that it was asked from.", None)
+    referer: AddressesMatch | None = arg("The page that made the request.", None)
     cookies: ContentMatch | None = arg(
         "Cookies that the answer sets; of these the values are reported.", None
     )
@@ -114,13 +113,13 @@ def _methods(event: Event) -> tuple[str, ...]:
     alone=True,
 )
 def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A request is answered by a status that is wanted, at one of the addresses, from the page,
-    with what is in it.
+    """A request is answered with one of the statuses, at one of the addresses, from the page, and
+    with the given content.
 
-    A redirect counts where a status is wanted that is one, if the page it led to came, and is none
-    of `not_to`. An error, a request that was blocked, and an answer of the browser's own make or a
-    service worker's do not count. Of one that may change something, that went out, and whose answer
-    was cut off, nobody knows.
+    A redirect counts if its status is among them, the page to which it led was loaded, and that
+    page is none of `not_to`. An error, a request that was blocked, and an answer that the browser
+    or a service worker made do not count. If a request that may change something was sent and its
+    answer was cut off, its effect is not known.
     """
     data = event.data
     hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]

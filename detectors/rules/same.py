@@ -27,8 +27,8 @@ class Args:
         "given: each must come after the one before, as `a value seen in A`.", "any"
     )
     part: bool = arg(
-        f"Whether it suffices that the value stands as a word, of at least {MIN_LENGTH} characters,"
-        " in the first's.",
+        f"Whether it suffices that the first value contains this one as a word of at least"
+        f" {MIN_LENGTH} characters.",
         False,
     )
 

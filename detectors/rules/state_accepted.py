@@ -47,13 +47,13 @@ def _path(event: Event) -> Keys:
     alone=True,
 )
 def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The JSON document that the server accepted last at the address has the facts: fulfilled /
-    expected.
+    """The last JSON document that the server accepted at the address has the facts. The level is
+    fulfilled / expected.
 
-    Each further document that it accepts there replaces it: what is undone is not true any more.
-    One that was sent and refused, redirected, cut or answered by the browser itself changes
-    nothing; of one that went out and whose answer was cut off nobody knows whether it replaced the
-    last. What stood in it before the agent began earns nothing.
+    Each further document that the server accepts there replaces it: what is undone is no longer
+    true. A document that was sent and refused, redirected, cut or answered by the browser itself
+    changes nothing. If a document was sent and its answer was cut off, it is not known whether it
+    replaced the last one. What the document contained before the agent began earns nothing.
     """
     data = event.data
     if not args.url.matches(str(data.get("url"))) or not args.method.matches(

@@ -79,12 +79,12 @@ class Args(ReadArgs):
     index_event=read_keys,
 )
 def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A spreadsheet, a CSV file, an HTML or document table or a database has the wanted cells, rows
+    """A spreadsheet, a CSV file, an HTML or document table or a database has the given cells, rows
     or formulas.
 
-    Of spreadsheets the values are those that their program stored last. An empty cell is the empty
-    text. Of a sheet of which not everything was reported, the whole is not known: then `table` and
-    `rows` hold nothing. True until the file is read with other content, or is gone.
+    Values of spreadsheets are those that their program stored last. An empty cell is the empty
+    text. If a sheet was not reported whole, `table` and `rows` cannot match. True until the file
+    is read with other content, or is gone.
     """
     facts = facts_of(event, args)
     sheet = None if facts is None else _sheet(facts, args.sheet)

@@ -17,18 +17,17 @@ class Args:
     text: TextMatch = arg("The text; usually {contains: ...}, since a page is seen in chunks.")
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 
 
 @rule(component="ui", hears=("text.appeared",), args=Args)
 def text_visible(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """Visible text that was not there before contains what is wanted. True until the frame loads
-    another page.
+    """Visible text appears that contains the given text. True until the frame loads another page.
 
-    What stood there when the source attached earns nothing. Text is weak evidence: pages say much.
+    Text that was visible when the source attached earns nothing. Text is weak evidence: a page can
+    show anything.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):

@@ -19,8 +19,7 @@ class Args:
         "Only while the tab is at this address: a title alone is easily borne.", None
     )
     anywhere: bool = arg(
-        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are"
-        " nobody's.",
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
     )
 

@@ -40,14 +40,14 @@ class Args:
     alone=True,
 )
 def tool_called(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The agent calls the tool, with the arguments that are asked for, as the harness tells it.
+    """The agent calls the tool with the given arguments, as the harness reports it.
 
-    A call is only a claim that the harness heard: what it did is for `tool_returned` and the world
-    to say.
+    A call is only the harness's report: use `tool_returned`, files, requests or pages for its
+    effect.
 
-    What a schema may cost over the arguments is bounded, as for `cel`: beyond it the step is null.
-    References are local (`#/$defs/...`), and a schema may refer to itself where that goes down into
-    the value.
+    The cost of a schema over the arguments is bounded, as for `cel`: beyond the bound the step is
+    null. References are local (`#/$defs/...`), and a schema may refer to itself if that descends
+    into the value.
     """
     name, given = str(event.data.get("tool")), event.data.get("arguments")
     if args.tool is not None and not args.tool.matches(name):

@@ -15,14 +15,14 @@ from detectors.sdk.world import MAX_NAME, World
 @dataclass(frozen=True, slots=True)
 class Args:
     tool: TextMatch | None = arg("The tool's name.", None)
-    ok: bool = arg("Whether it succeeded, as the harness says.", True)
+    ok: bool = arg("Whether it succeeded, as the harness reports.", True)
     result: FactsMatch | None = arg("Facts that its result must carry: dotted paths into it.", None)
     error: TextMatch | None = arg("The error that it came back with.", None)
 
 
 @rule(component="tool", hears=("agent.tool_returned",), args=Args, occurrence=True)
 def tool_returned(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A tool comes back from a call that was reported, well or with an error; named by its call."""
+    """A tool returns from a reported call, with a result or an error; the call names the tool."""
     data = event.data
     called = world.calls.get(str(data.get("call"))[:MAX_NAME])
     if called is None or data.get("ok") is not args.ok:

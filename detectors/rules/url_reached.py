@@ -38,12 +38,11 @@ class Args:
 def url_reached(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The main frame of any tab commits the address, by a load, a redirect, pushState or a hash.
 
-    Stays true until that tab goes elsewhere. A page that is not there (404), or that the server
-    could not or would not give, is not reached. What script of the site's own does with pushState
-    is believed, as an application of one page needs it: its routes are such addresses, and whether
-    a click or a page's own script leads there can't be told apart. `loaded: true` asks for a
-    document of its own at the address; `request_answered` with `which: document` for what the
-    server gave.
+    True until that tab goes to another address. A page that does not exist (404), or that the
+    server could not or would not give, is not reached. A pushState of the site's own script
+    counts, as single-page applications need it: their routes are such addresses, and a click
+    cannot be distinguished from a script of the page. `loaded: true` requires a document at the
+    address; `request_answered` with `which: document` requires the server's answer.
     """
     if args.loaded and event.data.get("same_document"):
         return

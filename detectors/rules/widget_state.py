@@ -22,15 +22,13 @@ class Args:
     on: bool = arg("Whether the state is to be on; true by default.", True)
     role: TextMatch | None = arg("AT-SPI's role name, such as check box.", None)
     app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
-    initial: bool = arg(
-        "Whether what stood there when its window opened counts; false by default.", False
-    )
+    initial: bool = arg("Whether its state when its window opened counts; false by default.", False)
 
 
 @rule(component="ax", hears=("widget.state_changed",), args=Args)
 def widget_state(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The widget comes into the state. True until it leaves it again, also when its window closes:
-    a box that was ticked in a dialog is still ticked."""
+    """The widget gets the state. True until it leaves it, also when its window closes: a box
+    that was ticked in a dialog stays ticked."""
     data, widget = event.data, mapping(event.data.get("widget"))
     if data.get("state") != args.state or data.get("on") is not args.on:
         return

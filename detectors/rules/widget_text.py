@@ -20,19 +20,16 @@ class Args:
     name: TextMatch | None = arg("The widget's accessible name.", None)
     role: TextMatch | None = arg("AT-SPI's role name, such as text or entry.", None)
     app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
-    initial: bool = arg(
-        "Whether what stood there when its window opened counts; false by default.", False
-    )
+    initial: bool = arg("Whether its state when its window opened counts; false by default.", False)
 
 
 @rule(version=2, component="ax", hears=("widget.text_changed",), args=Args)
 def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The widget's text, once it rested, is this. True until the text is another, also when its
-    window closes.
+    """The widget's text, once it no longer changes, is this one. True until the text is another,
+    also when its window closes.
 
-    The text on the screen is not the file on the disk: ask for the file where it is the file that
-    counts. What a password field holds is not known: where the rule names the field, the step is
-    null.
+    The text on the screen is not the file on the disk: use a file rule if the file matters. The
+    value of a password field is not known: if the rule names the field, the step is null.
     """
     data, widget = event.data, mapping(event.data.get("widget"))
     if not _is_widget(data.get("app"), widget, args):

@@ -21,7 +21,7 @@ class Args:
 
 @rule(component="ax", hears=("window.opened", "window.title_changed"), args=Args)
 def window_opened(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A window or dialog with that title is on the desktop. True until it is closed or bears
+    """A window or dialog with that title is on the desktop. True until it is closed or has
     another title."""
     data = event.data
     pairs = (("app", args.app), ("role", args.role), ("title", args.title))
