@@ -41,9 +41,9 @@ def _path(args: Args, place: int) -> str:
 def same(
     children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
 ) -> float:
-    """Every condition in `of` has been true about one and the same thing: clicked in the tab that
-    stands at the address, the file that was downloaded is the one that was renamed, the number seen
-    on one page is typed into another (`by: value, order: given`).
+    """Every condition in `of` has been true about the same thing: a click in the tab that shows the
+    address, a rename of the file that was downloaded, a number of one page typed into another
+    (`by: value, order: given`).
     """
     if own.best >= 1.0:
         return 1.0

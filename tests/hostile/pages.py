@@ -592,4 +592,4 @@ NOT_TOLD = [
         asks="/delete",
     ),
 ]
-"""What Chromium itself does not tell DevTools: docs/network.md, "Not seen"."""
+"""What Chromium itself does not tell DevTools: docs/network.md, "What cannot be observed"."""
