@@ -87,6 +87,12 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         def do_PUT(self) -> None:
             self.reply()
 
+        def do_PATCH(self) -> None:
+            self.reply()
+
+        def do_DELETE(self) -> None:
+            self.reply()
+
         def do_OPTIONS(self) -> None:
             self.reply()
 
