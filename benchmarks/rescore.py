@@ -28,7 +28,7 @@ from api.tasks.task_files import load_task_file
 from benchmarks.measure import beside, interleaved, line, rate
 from detectors.model.codec import GENESIS, encode_event, join_segment, sha256
 from detectors.model.kinds import KINDS
-from detectors.model.types import Task
+from detectors.task.language import Task
 
 ROOT = Path(__file__).parent.parent
 EPISODES, ROUNDS, STEP = 10_000, 5, 10

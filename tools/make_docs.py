@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import typing
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -18,12 +17,13 @@ sys.path.insert(0, str(ROOT))
 import orjson  # noqa: E402
 
 from api.tasks.schema import task_schema  # noqa: E402
-from detectors.sdk.arguments import declared  # noqa: E402
+from detectors.sdk.arguments import declared_arguments  # noqa: E402
 from detectors.sdk.registry import Composite, Rule, rules  # noqa: E402
 from tools.architecture import picture, rooms_page  # noqa: E402
 from tools.blocking_client import TARGET, blocking_client  # noqa: E402
 from tools.commands_page import commands_page  # noqa: E402
 from tools.events_page import events_page  # noqa: E402
+from tools.task_page import task_page  # noqa: E402
 
 MADE = "<!-- Made by `make docs` from the code; edit the docstrings there. -->\n\n"
 
@@ -44,12 +44,12 @@ def rules_page() -> str:
                 f"\nComponent `{rule.component}` by default; subscribes to {hears}; version"
                 f" {rule.version}.\n"
             )
-        arguments = declared(rule.args)
+        arguments = declared_arguments(rule.args).keys
         if arguments:
             out.append("\n| argument | type | |\n| --- | --- | --- |\n")
         for a in arguments:
             required = "" if a.required else " (optional)"
-            out.append(f"| `{a.name}` | {_type_name(a.type)}{required} | {a.doc} |\n")
+            out.append(f"| `{a.name}` | {a.type.label or a.type.expected}{required} | {a.doc} |\n")
         if isinstance(rule, Composite):
             part = (
                 "`when`: a condition (optional)" if name == "goal" else "`of`: a list of conditions"
@@ -62,38 +62,12 @@ def _paragraphs(doc: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in doc.strip().split("\n\n"))
 
 
-def _type_name(hint: object) -> str:
-    names = {
-        "TextMatch": "text",
-        "UrlMatch": "address",
-        "IntRange": "range",
-        "StatusMatch": "status",
-    }
-    names |= {
-        "BodyMatch": "fields of a body",
-        "AddressesMatch": "lenient addresses",
-        "ContentMatch": "lenient content",
-        "StructureMatch": "lenient structure",
-        "StateMatch": "facts of a state",
-        "FieldsMatch": "fields",
-        "FactsMatch": "facts",
-        "ValueMatch": "value",
-        "SchemaMatch": "JSON Schema",
-        "Window": "window",
-        "int": "whole number",
-        "tuple[detectors.matchers.url.UrlMatch, ...]": "addresses",
-        "str": "name",
-        "bool": "true/false",
-    }
-    name = str(hint) if typing.get_origin(hint) is tuple else getattr(hint, "__name__", str(hint))
-    return names.get(name, str(hint).removeprefix("typing."))
-
-
 def pages() -> dict[str, bytes]:
     """Return every generated file by its path."""
     return {
         "docs/rules.md": rules_page().encode(),
         "docs/events.md": events_page().encode(),
+        "docs/task-reference.md": (MADE + task_page()).encode(),
         "docs/task.schema.json": orjson.dumps(task_schema(), option=orjson.OPT_INDENT_2) + b"\n",
         "docs/architecture.svg": picture().encode(),
         "docs/map.md": (MADE + rooms_page()).encode(),

@@ -9,7 +9,7 @@ import orjson
 
 from api.audit.store import Audits
 from detectors.model.errors import DetectorError
-from detectors.model.types import Task
+from detectors.task.language import Task
 from detectors.task.task_json import task_from_json
 
 

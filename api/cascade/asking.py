@@ -26,7 +26,8 @@ from api.stages.base import Opinion, Question, Stage
 from api.verdicts.escalations import Item, PendingItem
 from api.verdicts.opinions import Asking, Key, Opinions
 from api.verdicts.words import abstained, checked, stored_form
-from detectors.model.types import Ask, Budget
+from detectors.model.types import Ask
+from detectors.task.language import Budget
 
 BACK_OFF_S = 1.0
 MAX_RETRY_S = 60.0

@@ -19,7 +19,8 @@ from api.verdicts.escalations import PendingItem
 from detectors.engine.engine import Engine
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of
-from detectors.model.types import Ask, Event, Line, Reward
+from detectors.model.types import Ask, Event, Reward
+from detectors.sdk.rubric import Line
 from detectors.sdk.tier_rules import is_judged
 from detectors.task.ruleset import Ruleset
 from detectors.task.task_json import task_to_json
@@ -103,10 +104,16 @@ class EpisodeEvidence:
         policy = self.rules.task.escalation
         lines: tuple[Line, ...] = ()
         if item in ("step", "goal"):
-            lines = () if policy is None else policy.step if item == "step" else policy.goal
+            lines = (
+                ()
+                if policy is None
+                else policy.rubric.step
+                if item == "step"
+                else policy.rubric.goal
+            )
         else:
             node = self.rules.nodes[self.rules.tops[self.rules.index[item]]]
-            lines = node.args.rubric.lines if is_judged(node.rule) else ()
+            lines = node.args.rubric if is_judged(node.rule) else ()
         if not lines and item == "step":
             return (MOVED,)
         return tuple(Criterion(line.id, line.text, line.required) for line in lines)

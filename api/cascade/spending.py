@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from api.verdicts.escalations import PendingItem
 from api.verdicts.opinions import Key
-from detectors.model.types import Budget
-from detectors.task.escalation import SCOPES
+from detectors.task.language import Budget
+from detectors.task.value_types import SCOPES
 
 
 def budgets_of(

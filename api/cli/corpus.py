@@ -20,7 +20,7 @@ from api.rescoring.corpus import CorpusSelection
 from api.rescoring.crews import NoCrewError
 from api.rescoring.kept import ResultsError
 from api.tasks.task_files import BadTaskError, load_task_file
-from detectors.model.types import Task
+from detectors.task.language import Task
 
 FAILED = 2
 """The exit status of a run that could not do what was asked."""

@@ -12,7 +12,7 @@ from api.cascade.spending import budget_of, together
 from api.cli.common import read_seconds, whole_number
 from api.core.command_line import option
 from api.core.settings import StageSettings
-from detectors.model.types import Budget
+from detectors.task.language import Budget
 
 MAX_CALLS = 1_024
 _DEFAULT = StageSettings()

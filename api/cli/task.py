@@ -22,7 +22,7 @@ from api.tasks.script_check import NotTriedError, doubtful_calls, script_probes,
 from api.tasks.task_files import BadTaskError, check_task, load_task_file, read_task_file
 from api.tasks.task_warnings import warnings_of
 from detectors.model.codec import CodecError
-from detectors.model.types import Task
+from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 

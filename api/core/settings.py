@@ -10,8 +10,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from detectors.model.types import Budget
+if TYPE_CHECKING:
+    from detectors.task.language import Budget
 
 
 @dataclass(frozen=True, slots=True)

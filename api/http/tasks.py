@@ -19,7 +19,7 @@ from api.replay.task_tests import BadTestError, lacking, run_tests
 from api.rewards.rendering import total_in_words
 from api.tasks.schema import task_schema
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
-from detectors.model.types import Task
+from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
 
 router = APIRouter(tags=["tasks"])

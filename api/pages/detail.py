@@ -16,9 +16,9 @@ from api.rewards.explaining import of_events
 from api.rewards.rendering import terms, waits_for
 from api.service.container import Parts
 from api.timeline.timeline import Span
-from detectors.model.types import MilestoneSpec
 from detectors.sdk.registry import Rule, rules
-from detectors.task.task_json import condition_to_json
+from detectors.task.conditions import condition_to_json
+from detectors.task.language import MilestoneSpec
 
 MAX_CHARACTERS = 20_000
 """Of one event that are shown."""

@@ -29,7 +29,7 @@ from api.rewards.scored_episode import task_bytes
 from api.service.container import Parts
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
 from detectors.model.codec import sha256
-from detectors.model.types import Task
+from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
 
 OFFERED, CHOSEN = 20, 5

@@ -25,7 +25,7 @@ from api.pages.render import HEADERS, page
 from api.pages.viewer import COOKIE, viewer
 from api.service.container import Parts
 from api.timeline.timeline import Line, Span, fits, fold_lines
-from detectors.model.types import Task
+from detectors.task.language import Task
 
 MAX_LINES = 400
 """Lines of one step that are sent at once; the rest is a link away."""

@@ -11,7 +11,7 @@ from fastapi import Request
 from api.http.support import parts_of
 from api.pages.viewer import viewer
 from api.timeline.timeline import Outline
-from detectors.model.types import Task
+from detectors.task.language import Task
 
 
 class EpisodeView(NamedTuple):

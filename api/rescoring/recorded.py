@@ -14,7 +14,7 @@ from api.rescoring.kept import Kept
 from api.rescoring.work import Material
 from api.rewards.scored_episode import task_bytes
 from detectors.model.codec import sha256
-from detectors.model.types import Task
+from detectors.task.language import Task
 
 SUFFIX = ".mrec"
 _FIRST_BYTES = 64 * 1024

@@ -9,8 +9,9 @@ from api.rewards.near_miss import Misses, in_words
 from api.rewards.rendering import terms, waits_for, window_in_words
 from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
-from detectors.model.types import Alarm, Event, Milestone, MilestoneSpec, Reward
+from detectors.model.types import Alarm, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
+from detectors.task.language import MilestoneSpec
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 

@@ -97,7 +97,7 @@ class Misses:
 
 
 def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
-    names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), MATCHERS)]
+    names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), tuple(MATCHERS))]
     try:
         level = _level(rule, args, event, world)
     except UnseenError as unseen:

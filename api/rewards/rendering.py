@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from detectors.engine.stakes import goal_worth, most_of_steps, spread_over
-from detectors.model.types import Condition, MilestoneSpec, Window
+from detectors.model.types import Condition
 from detectors.sdk.registry import Rule, rules
+from detectors.sdk.window import Window
+from detectors.task.language import MilestoneSpec
 from detectors.task.ruleset import Ruleset
 
 _COMPOSITES = {

@@ -18,7 +18,8 @@ from api.verdicts.recorded import Playback
 from detectors.model.caches import cache_by_size
 from detectors.model.codec import canonical
 from detectors.model.rewards import milestone_to_json, reward_to_json
-from detectors.model.types import Milestone, Segment, Task
+from detectors.model.types import Milestone, Segment
+from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json, task_to_json
 

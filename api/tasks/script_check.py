@@ -18,7 +18,7 @@ import orjson
 from websockets.exceptions import WebSocketException
 from websockets.version import version
 
-from detectors.model.types import ProbeSpec, Task
+from detectors.task.language import ProbeSpec, Task
 from detectors.task.script_calls import refusal, refused_calls
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -44,14 +44,10 @@ class NotTriedError(Exception):
 def script_probes(task: Task) -> list[tuple[str, str]]:
     """Path and expression of each script probe."""
     return [
-        (_path(n, probe), str(probe.args["expression"]))
+        (_path(n, probe), probe.script.expression)
         for n, probe in enumerate(task.probes)
-        if _is_script(probe)
+        if probe.script is not None
     ]
-
-
-def _is_script(probe: ProbeSpec) -> bool:
-    return probe.kind == "script"
 
 
 def _path(n: int, probe: ProbeSpec) -> str:

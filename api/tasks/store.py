@@ -15,7 +15,7 @@ from api.tasks.tables import tasks
 from detectors.model.caches import SizedCache
 from detectors.model.codec import canonical
 from detectors.model.errors import DetectorError
-from detectors.model.types import Task
+from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json, task_to_json
 

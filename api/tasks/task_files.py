@@ -12,7 +12,7 @@ from api.core.json_values import fault_of
 from api.core.regular_file import NotRegularError, read_regular
 from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
 from detectors.model.errors import SpecError, dotted, format_value
-from detectors.model.types import Task
+from detectors.task.language import Task
 from detectors.task.task_json import TaskError, task_from_json
 
 

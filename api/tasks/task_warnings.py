@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from detectors.engine.stakes import goals, outcome_worth
 from detectors.model.rewards import total
-from detectors.model.types import Condition, Task
+from detectors.model.types import Condition
+from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset
 from detectors.task.tools_preset import PREFIX
 

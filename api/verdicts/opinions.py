@@ -19,7 +19,7 @@ from api.db.clock import clock
 from api.episodes.shared_transaction import SharedTransaction
 from api.verdicts.tables import budgets, opinions
 from detectors.model.codec import canonical
-from detectors.model.types import Budget
+from detectors.task.language import Budget
 
 STAGE = "stage"
 UNKNOWN = 1e-6

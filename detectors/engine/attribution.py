@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from detectors.model.rewards import total
-from detectors.model.types import Task
+from detectors.task.language import Task
 
 Credit = Literal["as_paid", "cause"]
 """``as_paid``: each step has its own reward; ``cause``: what a milestone with ``credit_to: cause``

@@ -9,8 +9,9 @@ from dataclasses import replace
 from detectors.engine.conditions import Conditions, Risen
 from detectors.engine.state import Award, State
 from detectors.model.rewards import total
-from detectors.model.types import Event, Milestone, MilestoneSpec
+from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Standing
+from detectors.task.language import MilestoneSpec
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 MAX_EVIDENCE = 64

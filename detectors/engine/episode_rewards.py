@@ -59,7 +59,7 @@ class EpisodeRewards:
         shaped = {
             n: award
             for n, award in sorted(state.awards.items())
-            if specs[n].component in shaping.components
+            if specs[n].component in shaping.potential
         }
         before, now = state.potential, 0.0
         cut_off = event.kind == "episode.closed" and event.data.get("truncated") is True

@@ -15,15 +15,9 @@ from detectors.engine.stakes import goal_stake, goals, outcome_worth, rule_weigh
 from detectors.engine.state import State
 from detectors.model.codec import sha256
 from detectors.model.rewards import blend, total
-from detectors.model.types import (
-    Ask,
-    Escalation,
-    Milestone,
-    MilestoneSpec,
-    Reward,
-    Verdict,
-)
+from detectors.model.types import Ask, Milestone, Reward, Verdict
 from detectors.sdk.tier_rules import is_judged
+from detectors.task.language import Escalation, MilestoneSpec
 from detectors.task.ruleset import Ruleset
 
 SOFT = 0.5

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from detectors.engine.state import State
 from detectors.model.rewards import total
-from detectors.model.types import Escalation
+from detectors.task.language import Escalation
 from detectors.task.ruleset import Ruleset
 
 DEFAULT_STEPS = 50

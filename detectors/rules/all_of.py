@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from detectors.model.types import Window
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Moment, Standing, composite
+from detectors.sdk.window import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.model.types import Window
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Moment, Standing, composite
+from detectors.sdk.window import Window
 
 
 @dataclass(frozen=True, slots=True)

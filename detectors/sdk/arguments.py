@@ -1,15 +1,15 @@
 """How a rule's typed arguments are read: a frozen dataclass of matchers is the declaration.
 
-A field's type says how its JSON is parsed, its default whether it may be left out, its metadata
-``doc`` what it means. The JSON Schema for editors is made of the same declaration
-(api/tasks/schema.py).
+A field's type says how its JSON is read and described (`TYPES`), its default whether it may be left
+out, `arg` what it means. The JSON Schema for editors and docs/rules.md are made of the same
+declaration.
 """
 
 from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import Any
@@ -26,31 +26,30 @@ from detectors.matchers import (
     TextMatch,
     UrlMatch,
     ValueMatch,
+    lenient_schema,
+    schemas,
     text_key,
     third_party,
 )
 from detectors.matchers.faults import answers
 from detectors.model.codec import canonical
 from detectors.model.errors import SpecError
-from detectors.model.types import Window
-from detectors.sdk.rubric import Rubric
-from detectors.sdk.window import window_from_json
-
-MATCHERS: tuple[Any, ...] = (
-    AddressesMatch,
-    BodyMatch,
-    ContentMatch,
-    FactsMatch,
-    IntRange,
-    StateMatch,
-    StatusMatch,
-    StructureMatch,
-    TextMatch,
-    UrlMatch,
-    ValueMatch,
+from detectors.model.json_objects import Key, ObjectType
+from detectors.model.json_types import (
+    FLAG,
+    JsonType,
+    ListOf,
+    Parsed,
+    Schema,
+    checked,
+    choice,
+    names,
 )
-"""What an argument may be, beside names, numbers and choices."""
-Path = tuple[str | int, ...]
+from detectors.model.types import Json
+from detectors.model.validation import NotedError, Path, TaskReader
+from detectors.sdk.rubric import RUBRIC, Line
+from detectors.sdk.window import WINDOW, Window
+
 MAX_SCHEMA = 16_384
 
 
@@ -107,14 +106,52 @@ class SchemaMatch:
         return third_party.conforms(self.schema, value)
 
 
-class Argument(typing.NamedTuple):
-    """One declared argument: its name, type, whether it must be given, and its sentence for the
-    docs."""
+def matcher_type(
+    matcher: Any, label: str, described: Callable[[], Schema], ref: str | None = None
+) -> JsonType[Any]:
+    """The JSON of a matcher: a class with ``parse`` and ``WANTED``."""
 
-    name: str
-    type: Any
-    required: bool
-    doc: str
+    def parse(reader: TaskReader, value: Json, path: Path) -> Any:
+        return matcher.parse(value, path, reader.origin)
+
+    return Parsed(matcher.WANTED, parse, described, label=label, ref=ref)
+
+
+TEXT_TYPE = matcher_type(TextMatch, "text", schemas.text_schema, "text")
+URL_TYPE = matcher_type(UrlMatch, "address", schemas.url_schema, "url")
+FACTS_TYPE = matcher_type(FactsMatch, "facts", schemas.facts_schema)
+SCHEMA_TYPE = matcher_type(SchemaMatch, "JSON Schema", lambda: {"type": ["object", "boolean"]})
+STRUCTURE_TYPE = matcher_type(
+    StructureMatch, "lenient structure", lenient_schema.structure, "structure"
+)
+ID_REF: Schema = {"$ref": "#/$defs/id"}
+MATCHERS: Mapping[type, JsonType[Any]] = {
+    TextMatch: TEXT_TYPE,
+    UrlMatch: URL_TYPE,
+    FactsMatch: FACTS_TYPE,
+    StructureMatch: STRUCTURE_TYPE,
+    IntRange: matcher_type(IntRange, "range", schemas.range_schema),
+    AddressesMatch: matcher_type(AddressesMatch, "lenient addresses", lenient_schema.addresses),
+    ContentMatch: matcher_type(ContentMatch, "lenient content", lenient_schema.content),
+    StateMatch: matcher_type(StateMatch, "facts of a state", schemas.state_schema),
+    StatusMatch: matcher_type(StatusMatch, "status", schemas.status_schema),
+    BodyMatch: matcher_type(BodyMatch, "fields of a body", schemas.body_schema),
+    ValueMatch: matcher_type(ValueMatch, "value", schemas.value_schema),
+}
+"""How the JSON of each matcher is read and described."""
+TYPES: Mapping[Any, JsonType[Any]] = {
+    **MATCHERS,
+    FieldsMatch: matcher_type(FieldsMatch, "fields", schemas.form_schema),
+    SchemaMatch: SCHEMA_TYPE,
+    Window: WINDOW,
+    tuple[Line, ...]: RUBRIC,
+    tuple[UrlMatch, ...]: ListOf(URL_TYPE, "a list of addresses", minimum=1),
+    tuple[str, ...]: names("a list of names", ID_REF, minimum=1),
+    int: checked(lambda value: type(value) is int, "a whole number", {"type": "integer"}, int),
+    bool: FLAG,
+    str: checked(lambda value: isinstance(value, str), "a text", {"type": "string"}, str),
+}
+"""What an argument may be, beside one of a few choices (`Literal`)."""
 
 
 def arg(doc: str, default: object = MISSING) -> Any:
@@ -125,86 +162,52 @@ def arg(doc: str, default: object = MISSING) -> Any:
 
 
 @cache
-def declared(cls: type) -> tuple[Argument, ...]:
-    """The arguments that a rule's dataclass declares, in order."""
+def declared_arguments(cls: type) -> ObjectType[Any]:
+    """The object of arguments that a rule's dataclass declares."""
     hints = typing.get_type_hints(cls)
-    return tuple(
-        Argument(f.name, _inner(hints[f.name]), f.default is MISSING, f.metadata.get("doc", ""))
+    keys = tuple(
+        Key(
+            f.name,
+            _type_of(hints[f.name]),
+            f.metadata.get("doc", ""),
+            attribute=f.name,
+            required=f.default is MISSING,
+            default=None if f.default is MISSING else f.default,
+        )
         for f in fields(cls)
     )
+    listed = ", ".join(one.name for one in keys)
+    return ObjectType(cls, keys, "", f"an object with {listed or 'nothing in it'}", noun="argument")
 
 
-def parse_args(cls: type, spec: object, path: Path, origin: str | None) -> Any:
-    """Read a rule's arguments from JSON into its dataclass. Raises `SpecError` naming the first
-    wrong one."""
-    arguments = {a.name: a for a in declared(cls)}
-    if not isinstance(spec, Mapping):
-        raise SpecError(path, spec, f"an object with {', '.join(arguments) or 'nothing in it'}")
-    for name in spec:
-        if name not in arguments:
-            raise SpecError(
-                (*path, str(name)),
-                spec[name],
-                f"no such argument; there are {', '.join(arguments)}",
-            )
-    missing = [a.name for a in arguments.values() if a.required and a.name not in spec]
-    if missing:
-        raise SpecError((*path, missing[0]), None, "this argument; it must be given")
-    values = {
-        name: _value(arguments[name].type, value, (*path, name), origin)
-        for name, value in spec.items()
-    }
+def read_args(reader: TaskReader, cls: type, spec: Json, path: Path) -> Any:
+    """Read a rule's arguments from JSON into its dataclass; every problem is noted. Raises
+    `NotedError` if there is one, or `SpecError`."""
+    before = len(reader.problems)
+    values = declared_arguments(cls).read_values(reader, spec, path)
+    if len(reader.problems) > before:
+        raise NotedError
     try:
         return cls(**values)
     except ValueError as error:  # a dataclass's own check of its arguments together
         raise SpecError(path, spec, str(error)) from None
 
 
-def _inner(hint: object) -> Any:
+def parse_args(cls: type, spec: Json, path: Path, origin: str | None) -> Any:
+    """Read a rule's arguments as `read_args`. Raises `SpecError` naming the first wrong one."""
+    reader = TaskReader(origin=origin)
+    try:
+        return read_args(reader, cls, spec, path)
+    except NotedError:
+        raise reader.problems[0] from None
+
+
+def _type_of(hint: Any) -> JsonType[Any]:
+    """How an argument is read, by its declared type."""
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
-        return next(part for part in typing.get_args(hint) if part is not type(None))
-    return hint
-
-
-def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
-    """Read one argument by its declared type."""
-    if hint in MATCHERS or hint in (FieldsMatch, SchemaMatch, Rubric):
-        return hint.parse(value, path, origin)
-    if hint is Window:
-        return window_from_json(value, path)
-    if hint in _PLAIN:
-        return _plain_value(hint, value, path)
-    if hint == tuple[UrlMatch, ...]:
-        return _addresses(value, path, origin)
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
     if typing.get_origin(hint) is typing.Literal:
-        return _choice(typing.get_args(hint), value, path)
-    if typing.get_origin(hint) is tuple and not _are_names(value):
-        raise SpecError(path, value, "a list of names")
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _addresses(value: object, path: Path, origin: str | None) -> tuple[UrlMatch, ...]:
-    if not isinstance(value, list) or not value:
-        raise SpecError(path, value, "a list of addresses")
-    return tuple(UrlMatch.parse(item, (*path, n), origin) for n, item in enumerate(value))
-
-
-def _choice(choices: tuple[object, ...], value: object, path: Path) -> Any:
-    if value not in choices:
-        raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
-    return value
-
-
-_PLAIN = {int: "a whole number", bool: "true or false", str: "a text"}
-"""The types of arguments that JSON has itself, and what is expected of each."""
-
-
-def _plain_value(hint: type, value: object, path: Path) -> Any:
-    is_plain = isinstance(value, str) if hint is str else type(value) is hint
-    if not is_plain:
-        raise SpecError(path, value, _PLAIN[hint])
-    return value
-
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+        return choice(typing.get_args(hint))
+    if hint not in TYPES:
+        raise TypeError(f"an argument of type {hint!r}: expected one of detectors.sdk.arguments")
+    return TYPES[hint]

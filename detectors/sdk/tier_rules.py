@@ -8,7 +8,7 @@ from typing import Literal
 
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Rule
-from detectors.sdk.rubric import Rubric
+from detectors.sdk.rubric import Line
 
 NAMES = ("judge", "model")
 """The rules that only say who is asked: no event is a hit."""
@@ -18,7 +18,7 @@ NAMES = ("judge", "model")
 class Judged:
     """The arguments of such a rule."""
 
-    rubric: Rubric = arg(
+    rubric: tuple[Line, ...] = arg(
         "What must be so, criterion by criterion: a list of texts, or of {id, text, required}."
     )
     ask: Literal["end", "after"] = arg(

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from detectors.model.errors import SpecError
-from detectors.model.types import Window
+from detectors.model.json_objects import key, object_type
+from detectors.model.json_types import number, whole
 
 MAX_STEPS = 100_000
 MAX_SECONDS = 10_000_000
-WANTED = "{steps: a whole number} or {seconds: a number}, or both"
+SECOND = 1_000_000_000
+"""In nanoseconds."""
 
 
-def window_from_json(spec: object, path: tuple[str | int, ...]) -> Window:
-    """Make a window of its JSON form. Raises `SpecError`."""
-    if not isinstance(spec, dict) or not spec or set(spec) - {"steps", "seconds"}:
-        raise SpecError(path, spec, WANTED)
-    steps, seconds = spec.get("steps"), spec.get("seconds")
-    if "steps" in spec and not _is_step_count(steps):
-        raise SpecError((*path, "steps"), steps, f"a whole number from 0 to {MAX_STEPS}")
-    if "seconds" in spec and not _is_duration(seconds):
-        raise SpecError((*path, "seconds"), seconds, f"a number from 0 to {MAX_SECONDS}")
-    return Window(steps, None if seconds is None else float(seconds))
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How far apart two moments may be: at most so many steps, and so many seconds; of what is not
+    given any number."""
+
+    steps: int | None = key("So many steps.", whole(0, MAX_STEPS), None)
+    seconds: float | None = key("So many seconds.", number(0, MAX_SECONDS), None)
+
+    def holds(self, steps: int, nanoseconds: int) -> bool:
+        """Whether a distance of ``steps`` and ``nanoseconds`` is within it."""
+        return (self.steps is None or steps <= self.steps) and (
+            self.seconds is None or nanoseconds <= self.seconds * SECOND
+        )
+
+    def passed(self, steps: int, nanoseconds: int) -> bool:
+        """Whether a distance of ``steps`` and ``nanoseconds`` is at least it, in all that it
+        says."""
+        return (self.steps is None or steps >= self.steps) and (
+            self.seconds is None or nanoseconds >= self.seconds * SECOND
+        )
 
 
-def _is_step_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= MAX_STEPS
-
-
-def _is_duration(value: object) -> bool:
-    """Whether it is a number of seconds that a window may have."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 <= float(value) <= MAX_SECONDS
-
-
-def window_to_json(window: Window) -> dict[str, Any]:
-    """Return the JSON form that `window_from_json` reads."""
-    parts = {"steps": window.steps, "seconds": window.seconds}
-    return {name: value for name, value in parts.items() if value is not None}
+WINDOW = object_type(
+    Window,
+    expected="{steps: a whole number} or {seconds: a number}, or both",
+    at_least_one=True,
+)

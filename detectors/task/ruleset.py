@@ -17,13 +17,14 @@ from detectors.model.caches import SharedPart
 from detectors.model.codec import canonical, sha256
 from detectors.model.kinds import KINDS
 from detectors.model.memory import size_of
-from detectors.model.types import Condition, Event, MilestoneSpec, Task
+from detectors.model.types import Condition, Event
 from detectors.model.wire_versions import former_kinds
 from detectors.sdk.arguments import parse_args
 from detectors.sdk.condition_reads import told_on_request
 from detectors.sdk.correlation import bound_reads, can_have
 from detectors.sdk.registry import Composite, Keys, Rule, foreign, rules
 from detectors.sdk.site import is_about_pages, origin_of
+from detectors.task.language import MilestoneSpec, Task
 from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
@@ -205,8 +206,8 @@ class Ruleset:
             "hears": sorted(
                 {*self.hears, *(old for new in self.hears for old in former_kinds(new))}
             ),
-            "quiet_ms": self.task.quiet_ms,
-            "settle_ms": self.task.settle_ms,
+            "quiet_ms": self.task.settings.quiet_ms,
+            "settle_ms": self.task.settings.settle_ms,
             "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,
             "origin": self.task.origin,
             "probes": [probe_plan(probe) for probe in self.task.probes],

@@ -14,31 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from detectors.matchers import FactsMatch
-from detectors.model.errors import SpecError
-from detectors.model.validation import Path, TaskReader, is_mapping, is_number, is_text
-from detectors.sdk.arguments import SchemaMatch
+from detectors.model.types import Json
+from detectors.model.validation import TaskReader
+from detectors.task.language import TOOLS, ToolsPreset
+from detectors.task.value_types import DEFAULT_PAY, PAY_RANGES
 
-RANGES: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "when": {"right": (0.5, 1.5), "no_call": (0.3, 1.0), "wrong": (-0.2, -0.2)},
-    "which": {"right": (0.5, 2.0), "wrong": (-0.7, -0.3)},
-    "syntax": {"right": (0.3, 1.0), "other": (0.3, 1.0), "wrong": (-1.0, -1.0)},
-    "execution": {"right": (0.5, 1.0), "wrong": (-2.0, -1.0)},
-    "arguments": {"right": (0.5, 2.0), "wrong": (-1.5, -0.5)},
-    "final": {"right": (8.0, 15.0), "wrong": (-1.0, -0.3)},
-}
-"""What the literature pays, lowest and highest; beyond it only with ``free: true``."""
-
-DEFAULT: Mapping[str, Mapping[str, float]] = {
-    "when": {"right": 1.0, "no_call": 1.0, "wrong": -0.2},
-    "which": {"right": 1.5, "wrong": -0.5},
-    "syntax": {"right": 1.0, "other": 0.5, "wrong": -1.0},
-    "execution": {"right": 1.0, "wrong": -1.0},
-    "arguments": {"right": 1.0, "wrong": -0.5},
-    "final": {"right": 10.0, "wrong": -0.5},
-}
 FLOOR = -5.0
 """The penalty floor of a task with the preset, unless it gives its own."""
 TIMES = 10
@@ -50,115 +31,59 @@ _MIN_NAME_LENGTH = MAX_ID_LENGTH - len("execution.")
 """How much of a tool's name is left in the longest of its ids."""
 _ANY_ANSWER = {"answer_matches": {"text": {"glob": "*"}}}
 
-Milestones = Iterator[dict[str, Any]]
+Milestones = Iterator[dict[str, Json]]
 
 
-def expand(read: TaskReader, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The task's JSON with ``tools`` written out; problems go to ``read``."""
+def expand(reader: TaskReader, spec: Mapping[str, Json]) -> dict[str, Json]:
+    """The task's JSON with ``tools`` written out; problems go to ``reader``."""
     rest = {key: value for key, value in spec.items() if key != "tools"}
-    own = spec["tools"]
-    if not is_mapping(own):
-        read.note(("tools",), own, "an object with expected, and schemas, pay, free if wanted")
+    with reader.noting():
+        preset = TOOLS.read(reader, spec["tools"], ("tools",))
+        pay = _pay(reader, preset)
+    if reader.problems:
         return rest
-    read.unknown(own, frozenset(("expected", "schemas", "pay", "free")), ("tools",))
-    expected, schemas, pay = _expected(read, own), _schemas(read, own), _pay(read, own)
-    if read.problems:
+    own, weights = rest.get("milestones", []), rest.get("weights", {})
+    is_ours_alone = "outcome" not in rest and isinstance(weights, Mapping) and "tool" not in weights
+    if not isinstance(own, list) or not is_ours_alone:
+        expected = "no weights.tool and no outcome beside it: the preset gives both"
+        reader.note(("tools",), "…", expected)
         return rest
-    mine, weights = rest.get("milestones", []), rest.get("weights", {})
-    is_ours_alone = "outcome" not in rest and is_mapping(weights) and "tool" not in weights
-    if not isinstance(mine, list) or not is_ours_alone:
-        read.note(
-            ("tools",), "…", "no weights.tool and no outcome beside it: the preset gives both"
-        )
-        return rest
-    _check_components(read, mine)
-    preset = list(_milestones(expected, schemas, pay))
+    _check_components(reader, own)
+    made = list(_milestones(preset, pay))
     return {
         **rest,
-        "milestones": [*mine, *preset],
-        "weights": {**weights, "tool": sum(m.get("weight", 0.0) for m in preset)},
+        "milestones": [*own, *made],
+        "weights": {**weights, "tool": sum(m.get("weight", 0.0) for m in made)},
         "outcome": {"success": pay["final"]["right"], "failure": pay["final"]["wrong"]},
         "penalty_floor": rest.get("penalty_floor", FLOOR),
     }
 
 
-def _check_components(read: TaskReader, milestones: list[Any]) -> None:
+def _check_components(reader: TaskReader, milestones: list[Json]) -> None:
     """Refuse milestones of the task's own in the component that the preset weighs."""
     expected = "another component: `tools` weighs this one by itself"
     for n, m in enumerate(milestones):
-        if is_mapping(m) and m.get("component") == "tool" and "penalty" not in m:
-            read.note(("milestones", n, "component"), "tool", expected)
+        if isinstance(m, Mapping) and m.get("component") == "tool" and "penalty" not in m:
+            reader.note(("milestones", n, "component"), "tool", expected)
 
 
-def _expected(read: TaskReader, own: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    path: Path = ("tools", "expected")
-    found = own.get("expected")
-    if not isinstance(found, list) or len(found) > 64:
-        read.note(
-            path, found, "a list of at most 64 calls {tool, arguments?}; empty: no call is needed"
-        )
-        return []
-    for n, call in enumerate(found):
-        if (
-            not is_mapping(call)
-            or not is_text(call.get("tool"))
-            or set(call) - {"tool", "arguments"}
-        ):
-            read.note((*path, n), call, "{tool, arguments?}")
-        elif "arguments" in call:
-            read.attempt(FactsMatch.parse, call["arguments"], (*path, n, "arguments"))
-    return found
+def _pay(reader: TaskReader, preset: ToolsPreset) -> dict[str, dict[str, float]]:
+    """What each side of each facet pays, with the defaults; what lies beyond the literature is
+    noted, unless the preset is free."""
+    for facet, sides in preset.pay.items():
+        for side, value in sides.items():
+            low, high = PAY_RANGES[facet][side]
+            if not preset.free and not low <= value <= high:
+                expected = f"a number from {low:g} to {high:g}, or `free: true` beside it"
+                reader.note(("tools", "pay", facet, side), value, expected)
+    return {facet: {**values, **preset.pay.get(facet, {})} for facet, values in DEFAULT_PAY.items()}
 
 
-def _schemas(read: TaskReader, own: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = own.get("schemas", {})
-    if not is_mapping(found):
-        read.note(("tools", "schemas"), found, "an object of tools and their JSON Schemas")
-        return {}
-    for name, schema in found.items():
-        read.attempt(SchemaMatch.parse, schema, ("tools", "schemas", name))
-    return found  # type: ignore[no-any-return]
-
-
-def _pay(read: TaskReader, own: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    path: Path = ("tools", "pay")
-    given = read.get(own, "pay", ("tools",), is_mapping, f"an object with {', '.join(RANGES)}", {})
-    free = read.get(own, "free", ("tools",), lambda v: isinstance(v, bool), "true or false", False)
-    read.unknown(given, frozenset(RANGES), path)
-    pay = {facet: dict(values) for facet, values in DEFAULT.items()}
-    for facet, paid in pay.items():
-        values = read.get(
-            given, facet, path, is_mapping, f"an object with {', '.join(RANGES[facet])}", {}
-        )
-        read.unknown(values, frozenset(RANGES[facet]), (*path, facet))
-        for side in set(values) & set(RANGES[facet]):
-            try:
-                paid[side] = _value(values[side], RANGES[facet][side], free, (*path, facet, side))
-            except SpecError as error:
-                read.problems.append(error)
-    return pay
-
-
-def _value(value: Any, limits: tuple[float, float], free: bool, path: Path) -> float:
-    low, high = limits
-    positive = high > 0
-    if not is_number(value) or (value <= 0 if positive else value >= 0):
-        raise SpecError(path, value, f"a number {'above' if positive else 'below'} 0")
-    if not free and not low <= value <= high:
-        raise SpecError(
-            path, value, f"a number from {low:g} to {high:g}, or `free: true` beside it"
-        )
-    return float(value)
-
-
-def _milestones(
-    expected: list[Mapping[str, Any]],
-    schemas: Mapping[str, Any],
-    pay: Mapping[str, Mapping[str, float]],
-) -> Milestones:
-    wanted = Counter(call["tool"] for call in expected)
+def _milestones(preset: ToolsPreset, pay: Mapping[str, Mapping[str, float]]) -> Milestones:
+    schemas = preset.schemas
+    wanted = Counter(call.tool for call in preset.expected)
     names = _names({*wanted, *schemas})
-    yield from _conditions(bool(expected), pay["when"])
+    yield from _conditions(bool(wanted), pay["when"])
     for tool, times in sorted(wanted.items()):
         name, which = names[tool], {"tool_called": {"tool": tool}}
         yield _right(f"which.{name}", which, pay["which"]["right"], times)
@@ -174,11 +99,11 @@ def _milestones(
         others = {"tool_called": {"other_than": {"one_of": sorted(wanted)}}}
         yield _wrong("other", others, pay["which"]["wrong"])
     yield from _syntax(wanted, schemas, names, pay["syntax"])
-    for n, call in enumerate(expected):
-        if "arguments" in call:
-            asked = {"tool": call["tool"], "arguments": call["arguments"]}
+    for n, call in enumerate(preset.expected):
+        if call.arguments is not None:
+            asked = {"tool": call.tool, "arguments": call.arguments}
             yield _right(f"arguments.{n}", {"tool_called": asked}, pay["arguments"]["right"])
-            if wanted[call["tool"]] == 1:
+            if wanted[call.tool] == 1:
                 # Of several calls with unlike arguments none is wrong by itself.
                 yield _wrong(
                     f"odd-arguments.{n}",
@@ -188,7 +113,7 @@ def _milestones(
 
 
 def _conditions(needed: bool, pay: Mapping[str, float]) -> Milestones:
-    called: dict[str, Any] = {"tool_called": {}}
+    called: dict[str, Json] = {"tool_called": {}}
     silent = {"all_of": {"holding": True, "of": [{"none_of": [called]}, _ANY_ANSWER]}}
     yield _right("when", called if needed else silent, pay["right" if needed else "no_call"])
     yield {
@@ -199,7 +124,7 @@ def _conditions(needed: bool, pay: Mapping[str, float]) -> Milestones:
 
 def _syntax(
     wanted: Counter[str],
-    schemas: Mapping[str, Any],
+    schemas: Mapping[str, Json],
     names: Mapping[str, str],
     pay: Mapping[str, float],
 ) -> Milestones:
@@ -216,7 +141,7 @@ def _syntax(
         yield _right("syntax-of-others", {"any_of": others}, pay["other"])
 
 
-def _right(name: str, when: Any, worth: float, times: int = 1) -> dict[str, Any]:
+def _right(name: str, when: Json, worth: float, times: int = 1) -> dict[str, Json]:
     more = {"repeat": times} if times > 1 else {}
     return {
         "id": f"{PREFIX}{name[:MAX_ID_LENGTH]}",
@@ -227,7 +152,7 @@ def _right(name: str, when: Any, worth: float, times: int = 1) -> dict[str, Any]
     }
 
 
-def _wrong(name: str, when: Any, worth: float) -> dict[str, Any]:
+def _wrong(name: str, when: Json, worth: float) -> dict[str, Json]:
     return {
         "id": f"{PREFIX}{name[:MAX_ID_LENGTH]}",
         "component": "tool",

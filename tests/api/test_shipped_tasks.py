@@ -12,7 +12,7 @@ import pytest
 from api.cli.task import TEMPLATE
 from api.tasks.task_files import check_task, load_task_file, load_task_yaml
 from api.tasks.task_warnings import warnings_of
-from detectors.model.types import Task
+from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
 from examples.learning.tasks import KINDS, task
 from tests.api.processes import ROOT

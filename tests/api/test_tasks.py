@@ -63,7 +63,7 @@ probes:
 """
 
 BAD = {
-    "unknown key": ("version:", "verison:", 'line 2: verison: got \'1\', wanted no such key; there are $schema, credit'),
+    "unknown key": ("version:", "verison:", 'line 2: verison: got \'1\', wanted no such key (did you mean version?); there are id, version, instruction, origin'),
     "missing key": ("instruction: Buy the lamp.\n", "", "line 1: instruction: got None, wanted this key"),
     "version a number": ('"1"', "1", "line 2: version: got 1, wanted a text such as \"1\" (quote it)"),
     "bad id": ("id: page", "id: a page", "line 8: milestones[0].id: got 'a page', wanted letters, digits"),

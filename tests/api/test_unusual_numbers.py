@@ -10,7 +10,7 @@ import pytest
 
 from api.rewards.ledger import EACH, MAX_CACHED_BYTES, Ledger
 from api.tasks.task_files import BadTaskError, check_task
-from detectors.task.task_json import MAX_MILESTONES
+from detectors.task.value_types import MAX_MILESTONES
 from tests.api.service import ADMIN, TASK, Service
 
 NUMBERS = {

@@ -10,7 +10,7 @@ import orjson
 
 from api.app import create_app
 from api.core.settings import Settings, StageSettings
-from detectors.model.types import Budget
+from detectors.task.language import Budget
 from tests.api.service import ADMIN, SECRET
 from tests.cascade.listening import listen
 from tests.cascade.stage import stages

@@ -16,7 +16,7 @@ from api.db.migrate import upgrade
 from api.episodes.shared_transaction import SharedTransaction
 from api.verdicts.opinions import STAGE, Asking, Opinions, answered
 from api.verdicts.tables import budgets, opinions
-from detectors.model.types import Budget
+from detectors.task.language import Budget
 from tests.api.service import Store, eventually, until
 from tests.cascade.stage import Endpoint
 from tests.cascade.test_escalation import answering, endpoint, judged, task

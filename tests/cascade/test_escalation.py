@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from api.core.settings import StageSettings
-from detectors.model.types import Budget
+from detectors.task.language import Budget
 from tests.api.service import Service, Store, eventually, running
 from tests.cascade.stage import MODEL, Endpoint, stages
 from tests.support.logs import Said, episode, went

@@ -413,7 +413,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no such component": ({"shaping": {"potential": ["file"]}}, "a list of components with milestones"),
     "shaped and levelled": ({"shaping": {"potential": ["ui"]}, "credit": "level"}, "credited by progress"),
     "a gate without its probe": ({"milestones": [{**GO, "only_if": {"probe_kept": {"probe": "x"}}}]}, "a probe of the task"),
-    "odd limits": ({"limits": {"minutes": 3}}, "{steps: a whole number}"),
+    "odd limits": ({"limits": {"minutes": 3}}, "no such key; there are steps, seconds"),
     "since nobody": ({"milestones": [{**GO, "within": {"steps": 1}, "since": "x"}]}, "another milestone's id"),
     "since alone": ({"milestones": [A, {**GO, "since": "a"}]}, "within:"),
     "a circle": ({"milestones": [{**A, "within": {"steps": 1}, "since": "go"}, {**GO, "after": ["a"]}]}, "circle"),

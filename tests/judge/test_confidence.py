@@ -11,7 +11,7 @@ from api.stages.judge.answers import Met
 from api.stages.judge.confidence import Answered, support_of
 from api.stages.judge.judge import Judge
 from api.stages.judge.settings import judge_settings
-from detectors.model.types import Escalation
+from detectors.task.language import Escalation
 from tests.judge.sessions import session
 
 BAR = Escalation().confident

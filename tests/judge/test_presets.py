@@ -17,7 +17,8 @@ from api.stages.base import Criterion, Question
 from api.stages.judge.judge import Judge
 from api.tasks.task_files import load_task_file
 from detectors.model.validation import Path as Where
-from detectors.sdk.rubric import Rubric
+from detectors.model.validation import TaskReader
+from detectors.sdk.rubric import RUBRIC
 from detectors.task.task_json import task_to_json
 from tests.judge.serving import ROOT, Served
 from tests.support.logs import Said, episode, log, sealed, went
@@ -150,7 +151,7 @@ def question(name: str, told: list[Said]) -> Question:
     task = load_task_file(FOLDER / f"{name}.yaml")
     (judged,) = [one.when.args["rubric"] for one in task.milestones if one.when.rule == "judge"]
     where: Where = ("rubric",)
-    lines = Rubric.parse(judged, where).lines
+    lines = RUBRIC.read(TaskReader(), judged, where)
     criteria = tuple(Criterion(line.id, line.text, line.required) for line in lines)
     events = log(*episode([*told, sealed(0)]))
     return Question("ep_1", 0, "goal", True, task_to_json(task), criteria, events, ())

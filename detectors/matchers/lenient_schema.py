@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from detectors.matchers.lenient_kinds import KINDS
 from detectors.matchers.structures import MAX_ITEMS
+from detectors.model.json_types import Schema, object_schema
 
-Schema = dict[str, Any]
 _TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
 _PATTERN: Schema = {
     "anyOf": [
@@ -21,33 +19,27 @@ _PATTERN: Schema = {
         },
     ]
 }
+_FLAG: Schema = {"type": "boolean", "default": False}
 _PART: Schema = {"$ref": "#/$defs/structure"}
-
-
-def _closed(properties: Schema, *required: str) -> Schema:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": properties,
-        "required": list(required),
-    }
 
 
 def structure() -> Schema:
     """Null, objects, lists, values of a kind."""
     parts: Schema = {"type": "object", "minProperties": 1, "additionalProperties": _PART}
     patterns: Schema = {"type": "array", "items": _PATTERN}
-    kinds = [_closed({kind: {"type": "array"}, "pattern": patterns}, kind) for kind in KINDS]
+    kinds = [
+        object_schema({kind: {"type": "array"}, "pattern": patterns}, [kind]) for kind in KINDS
+    ]
     return {
         "anyOf": [
             {"type": "null"},
-            _closed({"object": parts, "more": {"type": "boolean", "default": False}}, "object"),
-            _closed(
+            object_schema({"object": parts, "more": _FLAG}, ["object"]),
+            object_schema(
                 {
                     "items": {"type": "array", "maxItems": MAX_ITEMS, "items": _PART},
-                    "ordered": {"type": "boolean", "default": False},
+                    "ordered": _FLAG,
                 },
-                "items",
+                ["items"],
             ),
             *kinds,
         ]
@@ -59,18 +51,18 @@ def addresses() -> Schema:
     query: Schema = {"type": "object", "additionalProperties": _PART}
     one: Schema = {
         "anyOf": [
-            _closed({"address": {"type": "string"}, "query": query}, "address"),
-            _closed({"pattern": _PATTERN, "query": query}, "pattern"),
+            object_schema({"address": {"type": "string"}, "query": query}, ["address"]),
+            object_schema({"pattern": _PATTERN, "query": query}, ["pattern"]),
         ]
     }
-    return _closed(
+    return object_schema(
         {
             "any": {"type": "array", "minItems": 1, "items": one},
             "ignore": {"type": "array", "items": _PATTERN},
-            "encoded": {"type": "boolean", "default": False},
+            "encoded": _FLAG,
             "scope": _TEXTS,
         },
-        "any",
+        ["any"],
     )
 
 
@@ -78,7 +70,7 @@ def content() -> Schema:
     """The schema of a list of facts about a body."""
     text: Schema = {"type": "string"}
     facts = [
-        _closed({name: schema, "is": _PART}, name, "is")
+        object_schema({name: schema, "is": _PART}, [name, "is"])
         for name, schema in (("name", text), ("json", text), ("pattern", _PATTERN))
     ]
     return {"type": "array", "minItems": 1, "items": {"anyOf": facts}}
