@@ -77,9 +77,9 @@ class EpisodeStatus:
 class Readiness:
     """Whether every source sees that the episode's daemon was given or that its task needs.
 
-    ``waiting`` names those that do not, each with the reason; before a daemon has begun ``agentd``
-    or ``sandbox``, of a closed episode ``episode``. ``through``: the log's last event that this was
-    read from.
+    ``waiting`` names those that do not, each with the reason; before a daemon has begun, and once
+    it is silent, ``agentd`` or ``sandbox``, of a closed episode ``episode``. ``through``: the log's
+    last event that this was read from.
     """
 
     episode: str
