@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import gzip
 import json
@@ -33,7 +32,7 @@ from agentd.sources.probes.answer import ProbeFailedError
 from agentd.sources.probes.get import GetProbe
 from agentd.uplink.http import Service
 from api.audit.delivery import DeliveryError, ToUrl
-from api.cli import episode
+from api.cli.main import main
 from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
 from lab.demo.parts import _all_ready, _answers
 from tests.test_layers import ROOT
@@ -161,10 +160,8 @@ def open_episode(url: str) -> int:
     with TemporaryDirectory() as data:
         token = Path(data, "admin.token")
         token.write_text("token")
-        parser = argparse.ArgumentParser()
-        episode.add(parser)
         options = ["--service", url, "--token-file", str(token), "--data", data]
-        return episode.run(parser.parse_args(["open", "shop", *options]))
+        return main(["episode", "open", "shop", *options])
 
 
 async def command_line(url: str) -> None:
