@@ -149,8 +149,9 @@ def _lines(explanation: dict[str, Any]) -> Iterable[str]:
     for milestone in explanation["milestones"]:
         yield from _milestone_lines(milestone)
     for verdict in explanation["verdicts"]:
+        confidence = f"(confidence {verdict['confidence']:g})"
         yield (
-            f"  {verdict['stage']}: {_number(verdict['score'])} ({verdict['confidence']:g} sure)"
+            f"  {verdict['stage']}: {_number(verdict['score'])} {confidence}"
             f" by {verdict['by']}: {verdict['why']}"
         )
     for recorded in explanation["said"]:
@@ -197,12 +198,12 @@ def _recorded_lines(recorded: dict[str, Any]) -> Iterable[str]:
 
 
 def _number(value: float | None) -> str:
-    return "None" if value is None else number_in_words(value)
+    return "null" if value is None else number_in_words(value)
 
 
 def _edge_line(edge: dict[str, Any] | None) -> str:
     if edge is None:
-        return "  the edge computed nothing"
+        return "  the daemon computed no reward of its own (agentd run --edge)"
     verdict = "which DIFFERS" if edge["differs"] else "the same"
     return f"  the edge computed {_number(edge['reward'])} at event {edge['seq']}: {verdict}"
 

@@ -195,6 +195,10 @@ def _of_said(said: list[bytes]) -> str:
     return f"{stages.total()} words: {words or 'none'}; {decided} steps decided"
 
 
+_GAPS = ("gap.began", "gap.ended", "events.dropped")
+"""The kinds of the journal that say when a source did not observe."""
+
+
 def _steps(events: Iterable[Event]) -> Iterator[str]:
     """A line for each step: when, what, and how many events of which kinds came in it."""
     head, counts = "", Counter[str]()
@@ -203,7 +207,7 @@ def _steps(events: Iterable[Event]) -> Iterator[str]:
             if head:
                 yield _step(head, counts)
             head, counts = _head_of(event), Counter()
-        if event.source not in ("steps", "journal"):
+        if event.source not in ("steps", "journal") or event.kind in _GAPS:
             counts[event.kind] += 1
     if head:
         yield _step(head, counts)

@@ -3,6 +3,7 @@ service."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Annotated
 
 from api.cli.common import CreditTo, Overrides
 from api.core.command_line import option
-from api.replay.recordings import RecordingError, play
+from api.replay.recordings import RecordingError, play, read_recording
 from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
 from api.verdicts.recorded import Playback
 from detectors.engine.attribution import causes_of, credit
 from detectors.model.codec import canonical
+from detectors.model.kinds import KINDS
 from detectors.model.rewards import encode_reward, reward_to_json
 from detectors.model.rewards import total as sum_of
 from detectors.model.types import Reward
@@ -54,6 +56,12 @@ def run(
             f" {ruleset.digest[:12]} (another task, version or origin)",
             file=sys.stderr,
         )
+        for kind in _missing_asked_kinds(recording, ruleset):
+            print(
+                f"note: no {kind} is in the recording; the daemon reports it only if the task that"
+                " was recorded asks for it (docs/events.md), so that 0 may mean not observed",
+                file=sys.stderr,
+            )
     credits: dict[int, float | None] | None = None
     if credit_to != "as_paid":
         rewards = [reward_to_json(reward) for reward in playback.rewards]
@@ -63,7 +71,24 @@ def run(
     else:
         _print_lines(playback.rewards, credits)
         print(_summary(playback))
+        if any(reward.status == "unobserved" for reward in playback.rewards):
+            changes = "".join(f" --set {key}={shlex.quote(value)}" for key, value in set_)
+            files = f"{shlex.quote(str(task))} {shlex.quote(str(recording))}"
+            print(
+                "note: null is not 0: what a rule needs was not observed. Which milestones depend"
+                f" on it: milestoned task explain {files}{changes}",
+                file=sys.stderr,
+            )
     return 0
+
+
+def _missing_asked_kinds(recording: Path, ruleset: Ruleset) -> list[str]:
+    """Return the asked kinds that a rule hears and the recording has no event of."""
+    missing = {kind for kind in ruleset.slots if kind in KINDS and KINDS[kind].asked}
+    if missing:
+        for segment in read_recording(recording):
+            missing.difference_update(event.kind for event in segment.events)
+    return sorted(missing)
 
 
 def _print_json(rewards: Sequence[Reward], credits: Mapping[int, float | None] | None) -> None:
@@ -101,8 +126,10 @@ def describe(reward: Reward) -> str:
     for m in reward.milestones:
         cause = "" if m.cause_step is None else f", set in motion in step {m.cause_step}"
         events = ", ".join(map(str, m.evidence))
+        unpaid = "; not paid, since the step is null" if reward.reward is None else ""
         lines.append(
-            f"          {m.worth:+.3f}  {m.component:<6} {m.id} ({m.rule}; events {events}{cause})"
+            f"          {m.worth:+.3f}  {m.component:<6} {m.id}"
+            f" ({m.rule}; events {events}{cause}{unpaid})"
         )
     return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from detectors.model.types import Alarm, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
 from detectors.task.language import MilestoneSpec
 from detectors.task.ruleset import ConditionNode, Ruleset
+from detectors.task.source_dependencies import depends_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +42,42 @@ def of_events(
     reached: list[Milestone] = []
     alarms: list[Alarm] = []
     rewards: list[Reward] = []
+    gaps: list[Event] = []
     for event in events:
+        if event.kind in _BLINDING:
+            gaps.append(event)
         out = engine.feed([event])
         reached.extend(out.milestones)
         rewards.extend(out.rewards)
         alarms.extend(out.alarms)
         misses.take(event, engine.state.world, engine.state.step)
-    why = _Why(engine, misses, reached, rewards, alarms)
+    why = _Why(engine, misses, reached, rewards, alarms, gaps)
     explained = [
         Explained(one.id, one.worth, one.waits, tuple(why.explain(n)))
         for n, one in enumerate(in_general(rules))
     ]
     return explained, engine, rewards
+
+
+_BLINDING = ("gap.began", "events.dropped")
+
+
+def _gap_in_words(gap: Event) -> str:
+    """Name the source, what of it was not observed, from which event on, and why."""
+    source, part = gap.data.get("source"), gap.data.get("part")
+    if gap.kind == "events.dropped":
+        return f"event {gap.seq}: observations of {source} were lost"
+    about = f"{source}:{part}" if part is not None else source
+    return f"nothing of {about} was observed from event {gap.seq} on: {gap.data.get('reason')}"
+
+
+def _steps_in_words(steps: list[int]) -> str:
+    """Name ascending steps: the first and the last where none between them is missing."""
+    if len(steps) == 1:
+        return f"step {steps[0]} is null"
+    if steps[-1] - steps[0] == len(steps) - 1:
+        return f"steps {steps[0]} to {steps[-1]} are null"
+    return f"steps {', '.join(map(str, steps))} are null"
 
 
 class _Why:
@@ -65,12 +90,14 @@ class _Why:
         reached: list[Milestone],
         rewards: list[Reward],
         alarms: list[Alarm],
+        gaps: list[Event],
     ) -> None:
         self._alarms = alarms
         self._engine, self._misses, self._reached = engine, misses, reached
         self._rules, self._state = engine.ruleset, engine.state
         self._conditions: Conditions = engine.conditions
         self._masked = {r.step: r.reason for r in rewards if r.mask}
+        self._gaps = gaps
 
     def explain(self, n: int) -> Iterator[str]:
         """Yield lines on milestone number ``n``: what it paid, or why it did not."""
@@ -87,22 +114,61 @@ class _Why:
         is_whole = spec.penalty is not None or (award is not None and award.best >= 1.0)
         if reached and is_whole:
             return
+        unknown = self._unknown(n)
         if spec.penalty is not None:
-            yield "did not happen: no penalty"
+            yield unknown or "did not happen: no penalty"
             return
-        yield from self._not_paid(n, spec)
+        yield from self._not_paid(n, spec, unknown)
 
     def _paid(self, m: Milestone) -> str:
         events = ", ".join(map(str, m.evidence))
         if m.baseline:
             return f"was so at the start, and earned nothing (events {events})"
         verb = "paid" if m.worth >= 0 else "took"
-        masked = ""
         if m.step in self._masked:
-            masked = "; the step is unobserved, so it is neither credited nor lost"
-        return f"{verb} {m.worth:+g} in step {m.step} (events {events}){masked}"
+            return (
+                f"came true in step {m.step} (events {events}), worth {m.worth:+g}; not paid, since"
+                f" the step is null: {self._masked[m.step]}"
+            )
+        return f"{verb} {m.worth:+g} in step {m.step} (events {events})"
 
-    def _not_paid(self, n: int, spec: MilestoneSpec) -> Iterator[str]:
+    def _unknown(self, n: int) -> str:
+        """Say which steps are null since a source that milestone ``n`` depends on was blind; empty
+        if it could be observed in all steps."""
+        steps: dict[str, list[int]] = {}
+        for step, reason in sorted(self._masked.items()):
+            for gap in self._gaps:
+                is_cause = f"from event {gap.seq}: " in (reason or "")
+                if is_cause and self._depends_on_gap(n, gap):
+                    steps.setdefault(_gap_in_words(gap), []).append(step)
+        if not steps:
+            return ""
+        causes = "; ".join(f"{cause} ({_steps_in_words(those)})" for cause, those in steps.items())
+        return f"not known whether it came true: {causes}"
+
+    def _depends_on_gap(self, n: int, gap: Event) -> bool:
+        """Whether a condition of milestone ``n``, or of one that it requires, reads what ``gap``
+        hid."""
+        source, part = str(gap.data.get("source")), gap.data.get("part")
+        for node in self._rules.nodes:
+            if node.owner != n:
+                continue
+            if any(self._depends_on_gap(required, gap) for required in node.requires):
+                return True
+            if isinstance(node.rule, Rule) and (
+                source == "journal"
+                or depends_on(
+                    node.rule.heard_kinds(node.args),
+                    node.args,
+                    source,
+                    None if part is None else str(part),
+                )
+            ):
+                return True
+        return False
+
+    def _not_paid(self, n: int, spec: MilestoneSpec, unknown: str) -> Iterator[str]:
+        """Say why it did not pay, or only in part; ``unknown``: why that is not known."""
         top = self._rules.nodes[self._rules.tops[n]]
         standing = self._conditions.standing(top)
         if standing.best >= 1.0 or standing.now >= 1.0:
@@ -112,9 +178,9 @@ class _Why:
                 yield "came true, but before the first step or while a source saw nothing: nobody's"
             yield from reasons
         elif standing.best > 0:
-            yield f"did not pay: {standing.best:.0%} of it came true"
+            yield f"{unknown or 'did not pay'}: {standing.best:.0%} of it came true"
         else:
-            yield "did not pay"
+            yield unknown or "did not pay"
         yield from self._parts(top)
 
     def _held_back(self, n: int, spec: MilestoneSpec, now: bool) -> Iterator[str]:

@@ -136,7 +136,7 @@ def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
 def in_words(miss: Miss | None, rule: str, given: Any) -> str:
     """One line: the event that came nearest, and what of it was otherwise."""
     if miss is None:
-        return "nothing of that kind happened"
+        return "no event that this rule reads is in the log"
     place = f"in step {miss.step}" if miss.step >= 0 else "before the first step"
     where = f"event {miss.event.seq} {place}"
     shown = clip(line(miss.event).split(miss.event.source, 1)[1])

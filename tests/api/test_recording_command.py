@@ -221,6 +221,7 @@ def test_show_steps_is_a_line_a_step(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run("show", "--steps", write(tmp_path, WHOLE)) == 0
     before, step, *_ = capsys.readouterr().out.splitlines()
     assert before.startswith("before")
+    assert before.endswith("gap.began 2, gap.ended 1")
     assert step.startswith("step 0")
     assert step.endswith("element.clicked 1, tab.opened 1")
 

@@ -210,7 +210,7 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "the name is another": (GO, [[clicked("Buy")], [clicked("Add to basket")]], "nearest: event 5 in step 1: name is “Add to basket”, wanted “Add to cart”"),
     "the role is another": (GO, [[clicked("Add to cart", role="link")], [clicked("x", role="link")]], "event 3 in step 0: role is “link”, wanted “button”"),
     "script clicked": (GO, [[clicked("Add to cart", trusted=False)]], "event 3 in step 0, which does not count for element_clicked"),
-    "nothing happened": (GO, [[went("/a")]], "element_clicked: nothing of that kind happened"),
+    "nothing happened": (GO, [[went("/a")]], "element_clicked: no event that this rule reads is in the log"),
     "the status": (POST, [[finished("POST", "/orders", 500)]], "status is 500, wanted 201"),
     "half a form": (FORM, [[filled("Name", "Ada")]], "did not pay: 50% of it came true"),
     "too early": ({**GO, "after": ["a"]}, [[clicked("Add to cart")], [went("/a")]], "came true before a (event 5), and not again after it"),
@@ -222,7 +222,12 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "a goal": ({"id": "g", "when": {"goal": {"requires": ["a"]}}}, [[]], "requires a, which was not reached"),
     "part of all": ({"id": "m", "component": "ui", "when": {"all_of": [GO["when"], A["when"]]}}, [[went("/a"), clicked("x")]], "name is “x”, wanted “Add to cart”"),
     "no penalty": ({**GO, "penalty": 0.5}, [[]], "did not happen: no penalty"),
-    "unobserved": (GO, [[clicked("Add to cart"), ("gap.began", {"source": "cdp", "reason": "r"})]], "the step is unobserved"),
+    "unobserved": (GO, [[clicked("Add to cart"), ("gap.began", {"source": "cdp", "reason": "r"})]], "came true in step 0 (events 3), worth +0.2; not paid, since the step is null: cdp saw nothing from event 4: r"),
+    "nobody looked": (GO, [[("gap.began", {"source": "cdp", "part": "element", "reason": "r"})], []], "not known whether it came true: nothing of cdp:element was observed from event 3 on: r (steps 0 to 1 are null)"),
+    "a penalty, and nobody looked": ({**GO, "penalty": 0.5}, [[("gap.began", {"source": "cdp", "part": "element", "reason": "r"})]], "not known whether it came true"),
+    "a goal, and nobody looked": ({"id": "g", "when": {"goal": {"requires": ["a"]}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "not known whether it came true: nothing of cdp was observed from event 3 on: r (step 0 is null)"),
+    "lost events": (GO, [[("events.dropped", {"source": "cdp", "count": 3})]], "event 3: observations of cdp were lost (step 0 is null)"),
+    "another source was blind": ({"id": "f", "when": {"file_created": {"name": "x"}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "did not pay"),
 }  # fmt: skip
 
 

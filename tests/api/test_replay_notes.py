@@ -1,0 +1,62 @@
+"""`milestoned replay` in words: what it says beside a reward that is null, or that may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+import zstandard
+
+from api.cli.main import main
+from detectors.model.codec import GENESIS, encode_segment
+from tests.support.logs import ORIGIN, Said, clicked, episode, log
+
+GO: dict[str, Any] = {"element_clicked": {"name": "Go"}}
+HELLO: dict[str, Any] = {"text_visible": {"text": "Hello"}}
+GAP: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
+
+
+def replay(folder: Path, when: dict[str, Any], *said: Said) -> list[str]:
+    """Replay one step under a task of one milestone; return the file names of task and
+    recording."""
+    recording, task = folder / "it.mrec", folder / "task.yaml"
+    text = encode_segment(log(*episode(said)), GENESIS)
+    recording.write_bytes(zstandard.ZstdCompressor().compress(text))
+    spec = {"id": "t", "version": "1", "instruction": "Do it.", "origin": "http://other.test"}
+    task.write_text(yaml.safe_dump({**spec, "milestones": [{"id": "m", "when": when}]}))
+    change = f"origin={ORIGIN}"
+    assert main(["replay", str(recording), "--task", str(task), "--set", change]) == 0
+    return [str(task), str(recording)]
+
+
+def test_a_null_step_names_the_command_that_explains_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the same files and changes, and what came true in the step is not shown as paid."""
+    task, recording = replay(tmp_path, GO, clicked("Go"), GAP)
+    out, err = capsys.readouterr()
+    assert "events 3; not paid, since the step is null)" in out
+    command = f"milestoned task explain {task} {recording} --set origin={ORIGIN}"
+    assert err.rstrip().endswith(command)
+    assert main(command.split()[1:]) == 0
+    assert "not paid, since the step is null: cdp saw nothing" in capsys.readouterr().out
+
+
+def test_a_known_step_has_neither(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replay(tmp_path, GO, clicked("Go"))
+    out, err = capsys.readouterr()
+    assert "not paid" not in out
+    assert "task explain" not in err
+
+
+@pytest.mark.parametrize("is_reported", [False, True])
+def test_a_kind_that_a_recording_was_perhaps_never_asked_for_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_reported: bool
+) -> None:
+    """The recording is of another task, and has no event of the kind that this one needs."""
+    other = ("text.appeared", {"tab": "T", "frame": "T", "text": "Bye"})
+    replay(tmp_path, HELLO, *([other] if is_reported else []))
+    noted = "note: no text.appeared is in the recording" in capsys.readouterr().err
+    assert noted is not is_reported
