@@ -72,7 +72,8 @@ def _task(task: Mapping[str, Any]) -> Iterator[str]:
         f"\n{task['task']} version {task['version']}: {task['closed']} closed of {task['episodes']}"
         " episodes"
     )
-    yield f"  mean total {number(task['mean_total'])} of {number(task['attainable'])}"
+    left_out = " (means and rates leave out what is not known)" if task["masked_steps"] else ""
+    yield f"  mean total {number(task['mean_total'])} of {number(task['attainable'])}{left_out}"
     yield (
         f"  goal rate {part(task['goal_rate'])}, masked {task['masked_steps']} of {task['steps']}"
         " steps"

@@ -9,6 +9,7 @@ from api.rewards.near_miss import Misses, in_words
 from api.rewards.rendering import terms, waits_for, window_in_words
 from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
+from detectors.model.kinds import KINDS
 from detectors.model.types import Alarm, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
 from detectors.task.language import MilestoneSpec
@@ -220,11 +221,10 @@ class _Why:
         """What of a condition is missing, leaf by leaf."""
         indent, standing = "  " * depth, self._conditions.standing(node)
         if isinstance(node.rule, Rule):
-            given = self._arguments(node)
-            yield (
-                f"{indent}{node.rule.name}:"
-                f" {in_words(self._misses.nearest.get(node.id), node.rule.name, given)}"
-            )
+            nearest = self._misses.nearest.get(node.id)
+            miss = in_words(nearest, node.rule.name, self._arguments(node))
+            perhaps = self._perhaps_unrecorded(node.rule, node.args) if nearest is None else ""
+            yield f"{indent}{node.rule.name}: {miss}{perhaps}"
             return
         for index in node.requires:
             award = self._state.awards.get(index)
@@ -236,6 +236,19 @@ class _Why:
             below = self._rules.nodes[child]
             if is_wanted or self._conditions.standing(below).now < 1.0:
                 yield from self._parts(below, depth + 1)
+
+    def _perhaps_unrecorded(self, rule: Rule, args: object) -> str:
+        """Say which kinds a recording of another task may lack, since they are recorded only if
+        asked for; empty if there are none."""
+        if self._engine.recorded_under in (None, self._rules.digest):
+            return ""
+        asked = [kind for kind in rule.heard_kinds(args) if kind in KINDS and KINDS[kind].asked]
+        if not asked:
+            return ""
+        return (
+            f"; {', '.join(asked)}: recorded only if the task of the recording asks for it, and"
+            " that was another one"
+        )
 
     def _arguments(self, node: ConditionNode) -> dict[str, object]:
         """The arguments as the task has them."""

@@ -226,6 +226,7 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "nobody looked": (GO, [[("gap.began", {"source": "cdp", "part": "element", "reason": "r"})], []], "not known whether it came true: nothing of cdp:element was observed from event 3 on: r (steps 0 to 1 are null)"),
     "a penalty, and nobody looked": ({**GO, "penalty": 0.5}, [[("gap.began", {"source": "cdp", "part": "element", "reason": "r"})]], "not known whether it came true"),
     "a goal, and nobody looked": ({"id": "g", "when": {"goal": {"requires": ["a"]}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "not known whether it came true: nothing of cdp was observed from event 3 on: r (step 0 is null)"),
+    "a recording of another task": ({"id": "m", "when": {"text_visible": {"text": "x"}}}, [[went("/a")]], "text.appeared: recorded only if the task of the recording asks for it, and that was another one"),
     "lost events": (GO, [[("events.dropped", {"source": "cdp", "count": 3})]], "event 3: observations of cdp were lost (step 0 is null)"),
     "another source was blind": ({"id": "f", "when": {"file_created": {"name": "x"}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "did not pay"),
 }  # fmt: skip

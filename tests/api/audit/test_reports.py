@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from api.audit.report_text import as_report_text
 from api.auth.store import Terms
 from api.cli.main import main
 from tests.api.audit.audited import sign, tamper, told, whole
@@ -107,6 +108,7 @@ async def test_a_report_says_what_was_paid_masked_and_tampered_with(service: Ser
     assert {one["id"]: one["hit_rate"] for one in task["milestones"]} == {
         "cart": 1, "look": 0, "buy": 0, "sell": 0, "done": 0
     }  # fmt: skip
+    assert "(means and rates leave out what is not known)" in as_report_text(report)
     assert report["masks"] == [{"cause": "cdp: gone", "steps": 1, "while_acting": 1, "episodes": 1}]
     assert [
         (one["episode"], one["address"], one["names_a_secret"]) for one in report["tamper"]
