@@ -337,24 +337,31 @@ def _fill(
 def _find_circles(places: Iterable[Place]) -> set[int]:
     """The ids of the places that may be within themselves: what is left once none is without one
     within it, and none is within no other."""
-    inner = {id(place): [id(one) for one in place.inner()] for place in places}
+    inner = {id(place): [id(part) for part in place.inner()] for place in places}
     outer: dict[int, list[int]] = {place: [] for place in inner}
     for place, within in inner.items():
-        for one in within:
-            outer[one].append(place)
+        for part in within:
+            outer[part].append(place)
     left = set(inner)
-    for onward, back in ((inner, outer), (outer, inner)):
-        many = {place: sum(one in left for one in onward[place]) for place in left}
-        ends = [place for place in left if not many[place]]
-        while ends:
-            end = ends.pop()
-            left.discard(end)
-            for place in back[end]:
-                if place in left:
-                    many[place] -= 1
-                    if not many[place]:
-                        ends.append(place)
+    _discard_ends(left, inner, outer)
+    _discard_ends(left, outer, inner)
     return left
+
+
+def _discard_ends(left: set[int], onward: dict[int, list[int]], back: dict[int, list[int]]) -> None:
+    """Discard from ``left``, one after the other, each place from which none that is left is
+    reached ``onward``; ``back`` has the same edges the other way."""
+    remaining = {place: sum(part in left for part in onward[place]) for place in left}
+    ends = [place for place in left if not remaining[place]]
+    while ends:
+        end = ends.pop()
+        left.discard(end)
+        for place in back[end]:
+            if place not in left:
+                continue
+            remaining[place] -= 1
+            if not remaining[place]:
+                ends.append(place)
 
 
 def _check_cycles(places: Any) -> None:

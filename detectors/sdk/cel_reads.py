@@ -169,17 +169,21 @@ def can_name(expression: str, member: str) -> bool:
     compares with an object of the author's; if not, it looks at whole objects alone, each like
     another or not."""
     tokens = [*_tokens(expression), Token("mark", "")]
-    for before, token, after in zip([tokens[-1], *tokens], tokens, tokens[1:], strict=False):
-        if token == ("name", member) and after.word != "(":
-            return True
-        if token.sort == "text" and (token.word == member or "\\" in token.word):
-            return True
-        if token == ("mark", "{") and after.word != "}":
-            return True
-        is_index = token == ("mark", "[") and (before.sort == "name" or before.word in (")", "]"))
-        if is_index and after.sort not in ("text", "number"):
-            return True
-    return False
+    triples = zip([tokens[-1], *tokens], tokens, tokens[1:], strict=False)
+    return any(_may_name(token, before, after, member) for before, token, after in triples)
+
+
+def _may_name(token: Token, before: Token, after: Token, member: str) -> bool:
+    """Whether ``token``, between its neighbours, may take ``member``, or begins an object of the
+    author's."""
+    if token.sort == "name":
+        return token.word == member and after.word != "("
+    if token.sort == "text":
+        return token.word == member or "\\" in token.word
+    if token == ("mark", "{"):
+        return after.word != "}"
+    is_index = token == ("mark", "[") and (before.sort == "name" or before.word in (")", "]"))
+    return is_index and after.sort not in ("text", "number")
 
 
 def _tokens(expression: str) -> list[Token]:

@@ -268,28 +268,38 @@ def _fill(world: World, event: Event, step: int) -> None:
     fields = known["fields"]
     key = str(data.get("field"))[:MAX_NAME]
     before = fields.pop(key, None)
+    fields[key] = _filled_field(event, before, fields)
+    _cap(fields, MAX_FIELDS)
+    _keep_frame(world, frame, known)
+
+
+def _filled_field(
+    event: Event, before: FieldState | None, fields: Mapping[str, FieldState]
+) -> FieldState:
+    """The state of a field after ``event``; ``before``: its state until then; ``fields``: the
+    others of its frame, which share the room for values."""
+    data = event.data
     value = data.get("value")
     kept = _stored_value(value, fields)
     checked = data.get("checked") is True if "checked" in data else None
     # Of a value that is too long to keep, enough to know it again.
     long = sha256(canonical(value)) if kept is None and value is not None else None
-    is_echo = before is not None and _is_echo(before, (kept, checked, long))
-    fields[key] = {
+    echoed = before if before and _is_echo(before, (kept, checked, long)) else None
+    state: FieldState = {
         "names": [name[:MAX_NAME] for name in field_names(data)],
         "value": kept,
         "checked": checked,
         "long": long,
         "has_value": data.get("has_value") is True,
         "cut": data.get("cut") is True,
-        "seq": before["seq"] if before is not None and is_echo else event.seq,
-        "trusted": is_echo or data.get("trusted") is not False,
+        "seq": event.seq if echoed is None else echoed["seq"],
+        "trusted": echoed is not None or data.get("trusted") is not False,
     }
-    was_hidden = before is not None and before.get("hidden") is True
-    still_hidden = is_echo and data.get("trusted") is False and was_hidden
+    by_script = data.get("trusted") is False
+    still_hidden = by_script and echoed is not None and echoed.get("hidden") is True
     if data.get("hidden") is True or still_hidden:
-        fields[key]["hidden"] = True
-    _cap(fields, MAX_FIELDS)
-    _keep_frame(world, frame, known)
+        state["hidden"] = True
+    return state
 
 
 def _is_echo(before: FieldState, value: tuple[StoredValue, bool | None, str | None]) -> bool:
