@@ -41,7 +41,7 @@ from api.rescoring.crews import cores
 BACKLOG = 2_048
 WORKERS, MAX_WORKERS = 4, 64
 MAX_PORT = 65_535
-MAX_ENGINES_MIB = 64
+MAX_ENGINES_MIB = 1 << 20
 
 
 def _default_workers() -> int:

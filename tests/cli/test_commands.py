@@ -157,6 +157,18 @@ def test_an_option_that_is_missing_is_named_with_what_it_is_for(
     assert str(argument.parameter.help) in said
 
 
+def has_number(_command: Command, argument: Argument) -> bool:
+    default = argument.field_info.default
+    return isinstance(default, int | float) and not isinstance(default, bool)
+
+
+@pytest.mark.parametrize(("command", "argument"), options(has_number))
+def test_a_default_can_be_given(command: Command, argument: Argument) -> None:
+    """It is within the option's own bounds."""
+    default = f"{argument.name}={argument.field_info.default}"
+    settings_of(command, [*needed(command), default])
+
+
 def variables_of(command: Command, argument: Argument) -> tuple[str, ...]:
     if command.program == "agentd":
         return (f"AGENTD_{argument.name.lstrip('-').replace('-', '_').upper()}",)
