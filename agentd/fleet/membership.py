@@ -102,7 +102,7 @@ class Membership:
         except httpx.TransportError as error:
             log.debug("The service did not hear that the sandbox goes.", why=words(error))
 
-    async def _ask(self, what: str, body: dict[str, Any], wait_s: float) -> dict[str, Any]:
+    async def _ask(self, what: str, body: dict[str, Any], wait_s: float) -> dict[str, object]:
         backoff = Backoff()
         while True:
             try:

@@ -27,7 +27,7 @@ from agentd.session.session import Session
 from agentd.session.step_controller import NotKeptError
 from agentd.session.supervisor import TABLE, unwatched
 
-HEARS_ALL: dict[str, Any] = {
+HEARS_ALL: dict[str, object] = {
     "task": "recording",
     "digest": "",
     "hears": None,
@@ -64,7 +64,7 @@ async def record(
         lock.release()
 
 
-def _plan(settings: RecordSettings) -> dict[str, Any]:
+def _plan(settings: RecordSettings) -> dict[str, object]:
     """Every kind of event; with ``--task`` what its rules read of texts, bodies and files, and its
     probes, too."""
     if settings.task is None:

@@ -143,7 +143,7 @@ class Session:
         log.info("Every source sees: the first step can begin.", ready=str(file))
         return True
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> dict[str, object]:
         """Return what /healthz answers to who knows the token."""
         return {
             "episode": self.journal.episode,

@@ -87,7 +87,7 @@ class Conductor:
             if not self.steps.begins(step):
                 return self._again("step.began")
             await self._finish("next")
-            data: dict[str, Any] = {"step": self.steps.next}
+            data: dict[str, object] = {"step": self.steps.next}
             if action is not None:
                 data["action"] = action
             return self._say("step.began", data, command)
@@ -121,7 +121,7 @@ class Conductor:
                 self._say("step.ended", {"step": self.steps.current}, None)
             await self._finish(None)
             await self._sources.before_seal(self.steps.current, closing=True)
-            data: dict[str, Any] = {"reason": reason}
+            data: dict[str, object] = {"reason": reason}
             if truncated:
                 data["truncated"] = True
             return self._say("episode.closed", data, None, source="journal")

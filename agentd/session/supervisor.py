@@ -107,7 +107,7 @@ def _probes(settings: Settings, plan: Mapping[str, object]) -> Source | None:
     )
 
 
-TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
+TABLE: Mapping[str, Callable[[Settings, Mapping[str, object]], Source | None]] = {
     "cdp": _cdp,
     "files": _files,
     "ax": _ax,

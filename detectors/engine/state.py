@@ -65,7 +65,7 @@ class State:
     spent: int = 0
     doubt: bool = False
     gaps: dict[str, list[Any]] = field(default_factory=dict)
-    blind: dict[str, list[Any]] = field(default_factory=dict)
+    blind: dict[str, list[object]] = field(default_factory=dict)
     pending: list[Milestone] = field(default_factory=list)
     world: World = field(default_factory=World)
     standings: dict[int, Standing] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class State:
         first."""
         return orjson.dumps(self._flat())
 
-    def _flat(self) -> dict[str, Any]:
+    def _flat(self) -> dict[str, object]:
         flat = {name: getattr(self, name) for name in _PLAIN}
         flat["v"] = STATE_VERSION
         flat["pending"] = [milestone_to_json(m) for m in self.pending]

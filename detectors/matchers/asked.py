@@ -4,7 +4,6 @@ how they ended."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from detectors.matchers.plain import text_key
 from detectors.matchers.url import url_matches
@@ -15,7 +14,9 @@ _KEYS = frozenset(("url", "methods", "refused"))
 _REFUSAL = 400
 
 
-def plan_entry(url: object, methods: Iterable[str] | None, status: StatusMatch) -> dict[str, Any]:
+def plan_entry(
+    url: object, methods: Iterable[str] | None, status: StatusMatch
+) -> dict[str, object]:
     """An entry of a plan. ``url``: an address as `url_matches` takes it; ``methods``: index keys,
     None for any; ``status``: what the rule may count, of which the daemon is told only whether a
     refusal is among it."""

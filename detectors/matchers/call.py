@@ -109,7 +109,7 @@ class AddressesMatch:
         return True
 
     @property
-    def plan_addresses(self) -> list[Any]:
+    def plan_addresses(self) -> list[object]:
         """What a daemon may know, as its plan has addresses: origin and path, or ``scope`` for a
         pattern."""
         return [*self.scope, *(one.plain for one in self.alternatives if one.plain)]
@@ -155,7 +155,7 @@ class _Fact:
             bool(self.json) and len(values) > 1 and self.wanted.matches(values)
         )
 
-    def _values(self, document: Mapping[str, object]) -> Iterator[Any]:
+    def _values(self, document: Mapping[str, object]) -> Iterator[object]:
         if self.json:
             found = third_party.json_values(self.json, document) or third_party.json_values(
                 self.json, _opened(document)
@@ -244,7 +244,7 @@ class ContentMatch:
 @cache_by_size(BODIES_BYTES, lambda _, text, *more: PARSED * len(text), keeps_last=True)
 def documents_of(
     text: str, mime: str, kind: BodyType | None, repeated: Repeated = "last"
-) -> tuple[Mapping[str, Any], ...]:
+) -> tuple[Mapping[str, object], ...]:
     """The objects that a body is: one, or those of an array; none where it is nothing of the
     kind."""
     if kind is None:
@@ -273,7 +273,7 @@ def documents_of(
     )
 
 
-def _opened(document: Mapping[str, object]) -> Mapping[str, Any]:
+def _opened(document: Mapping[str, object]) -> Mapping[str, object]:
     """The document with the texts in it that are JSON read as such."""
     opened = dict(document)
     for name, value in document.items():

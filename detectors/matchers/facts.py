@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from detectors.matchers.faults import answers
 from detectors.matchers.text import TextMatch
@@ -81,7 +81,7 @@ class FactsMatch:
         return any(steps[0] == first for steps, _ in self.facts)
 
 
-def value_at(data: object, steps: tuple[str, ...]) -> Any:
+def value_at(data: object, steps: tuple[str, ...]) -> object:
     """What stands at a path of keys and list indices; None where it leads nowhere."""
     for step in steps:
         if isinstance(data, list | tuple):

@@ -46,7 +46,7 @@ def answers(otherwise: object) -> Callable[[Method], Method]:
 
     def decorate(method: Method) -> Method:
         @wraps(method)
-        def call(self: object, *values: object, **options: Any) -> Any:
+        def call(self: object, *values: object, **options: Any) -> object:
             try:
                 return method(self, *values, **options)
             except (MemoryError, ImportError, BudgetError):

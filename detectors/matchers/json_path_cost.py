@@ -67,7 +67,7 @@ class CountedExpression:
     def __init__(self, expression: Any, weighed: bool) -> None:
         self._expression, self._weighed = expression, weighed
 
-    def evaluate(self, context: Any) -> Any:
+    def evaluate(self, context: Any) -> object:
         """As the library's. Raises `BudgetError`."""
         spent = meter()
         spent.spend(1, WHAT)

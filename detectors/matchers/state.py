@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -88,7 +88,7 @@ class StateMatch:
 
 
 @cache_by_size(BODIES_BYTES, lambda _, text: PARSED * len(text), keeps_last=True)
-def _document(text: str) -> Any:
+def _document(text: str) -> object:
     # A task has many facts of one document; it is read once.
     try:
         return orjson.loads(text)

@@ -123,7 +123,7 @@ def _check_keys(spec: Mapping[str, object], keys: set[str], path: Path) -> None:
         raise SpecError(path, spec, f"no other keys than {', '.join(sorted(keys))}")
 
 
-def _object(text: str, read: Read | None) -> Any:
+def _object(text: str, read: Read | None) -> object:
     if read is None:
         return _read(text)
     if (found := read.get(("{", text))) is None:
@@ -138,7 +138,7 @@ def _read(text: str) -> Any:
         return None
 
 
-def json_in(text: str) -> Any:
+def json_in(text: str) -> object:
     """The JSON that a text is, or has in a fence of Markdown; None where it is none."""
     whole = _read(text.strip())  # first: its own texts may have a fence in them
     _, fence, rest = text.partition("```")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.model.codec import canonical
 from detectors.model.errors import SpecError
@@ -38,7 +37,7 @@ def json_text(value: object) -> str:
         return ""
 
 
-def _whole(value: object) -> Any:
+def _whole(value: object) -> object:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < MAX_EXACT else value
     if isinstance(value, dict):

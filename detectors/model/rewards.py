@@ -49,7 +49,7 @@ def settling(episode: str, step: int, through: int, digest: str, reason: str) ->
     )
 
 
-def milestone_to_json(m: Milestone) -> dict[str, Any]:
+def milestone_to_json(m: Milestone) -> dict[str, object]:
     """A milestone as the wire has it."""
     return {
         "id": m.id,
@@ -89,7 +89,7 @@ def episode_total(values: Iterable[float | None]) -> float | None:
     return total(known) if listed and len(known) == len(listed) else None
 
 
-def reward_to_json(r: Reward) -> dict[str, Any]:
+def reward_to_json(r: Reward) -> dict[str, object]:
     """A reward as the wire has it."""
     return {
         "episode": r.episode,

@@ -139,7 +139,7 @@ def _is_countable(event: Event, args: Args) -> bool:
 
 def _known_value(
     kind: str, expression: str, known: dict[str, Any], hidden: tuple[Path, ...]
-) -> tuple[Any, bool]:
+) -> tuple[object, bool]:
     """What the expression gives (None where it fails), and whether that may be another with the
     sizes that are ``hidden``.
 
@@ -161,7 +161,7 @@ def _known_value(
     return values[-1], len({_key(value) for value in values}) > 1
 
 
-def _key(value: object) -> Any:
+def _key(value: object) -> object:
     """What tells one value from another: the library gives the members of a map in an order of
     chance."""
     if not isinstance(value, dict | list):

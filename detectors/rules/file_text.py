@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from detectors.matchers import TextMatch
 from detectors.model.types import Event, Reading
@@ -128,5 +128,5 @@ def _lines(text: str, cut: bool) -> list[tuple[str, bool]]:
     return [(line, goes_on(text, cut) and n == len(lines)) for n, line in enumerate(lines, 1)]
 
 
-def _objects(value: object) -> list[Mapping[str, Any]]:
+def _objects(value: object) -> list[Mapping[str, object]]:
     return [item for item in listed(value) if isinstance(item, Mapping)]

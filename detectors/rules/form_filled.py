@@ -72,11 +72,11 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     yield reading
 
 
-def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[str, list[Any]]:
+def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[str, list[object]]:
     """The fields of each of these names, in one walk: pages may have many. With ``gone_too`` those
     that stand in the page no more, where none of their name does."""
     found: dict[str, list[Any]] = {}
-    gone: dict[str, list[Any]] = {}
+    gone: dict[str, list[object]] = {}
     for data in known.values():
         for name in data["names"]:
             if name in keys:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers.facts import MAX_PATH_LENGTH, dotted, leads, value_at
 from detectors.model.codec import canonical
@@ -68,7 +67,7 @@ def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield Reading(1.0, f"probe:{args.probe}")
 
 
-def _protected_value(value: object, args: Args) -> Any:
+def _protected_value(value: object, args: Args) -> object:
     """What must be as it was: of rows, each by its key; of an object or anything else, itself."""
     if not isinstance(value, list):
         return _row(value, args)
@@ -81,7 +80,7 @@ def _protected_value(value: object, args: Args) -> Any:
     return sorted((name, canonical(row)) for name, row in named if name not in args.rows)
 
 
-def _row(value: object, args: Args) -> Any:
+def _row(value: object, args: Args) -> object:
     return (
         {k: v for k, v in sorted(value.items()) if k not in args.keys}
         if isinstance(value, dict)

@@ -219,7 +219,7 @@ def _has_cookies(set_by: Mapping[str, object], sent: Mapping[str, object], args:
     return sent_cookies is None or sent_cookies.holds(_cookies(sent.get("cookie"), ";"))
 
 
-def _cookies(header: object, between: str) -> Mapping[str, Any]:
+def _cookies(header: object, between: str) -> Mapping[str, object]:
     """Names and values of the cookies in a header."""
     parts = (line.partition(";")[0].partition("=") for line in str(header or "").split(between))
     return {name.strip(): unquote(value) for name, mark, value in parts if mark}

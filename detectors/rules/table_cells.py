@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.matchers import IntRange, TextMatch
 from detectors.model.codec import canonical
@@ -122,12 +121,12 @@ def _has_cells(rows: Sequence[Sequence[object]], cells: FieldsMatch, cut: bool) 
     return all(_is(expected, _cell_at(rows, cell, cut), cut) for cell, expected in cells.fields)
 
 
-def _sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, Any] | None:
+def _sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, object] | None:
     sheets = [one for one in listed(facts.get("sheets")) if isinstance(one, Mapping)]
     return next((one for one in sheets if name is None or name.matches(str(one.get("name")))), None)
 
 
-def _cell_at(rows: Sequence[Sequence[object]], cell: str, cut: bool) -> Any:
+def _cell_at(rows: Sequence[Sequence[object]], cell: str, cut: bool) -> object:
     place = _CELL.fullmatch(cell)
     if place is None:
         return None
@@ -140,7 +139,7 @@ def _cell_at(rows: Sequence[Sequence[object]], cell: str, cut: bool) -> Any:
     return _cell_text(rows[row - 1], column - 1, cut)
 
 
-def _cell_text(row: Sequence[object], place: int, cut: bool) -> Any:
+def _cell_text(row: Sequence[object], place: int, cut: bool) -> object:
     """What stands there; an empty cell is the empty text, but where something was left out."""
     found = row[place] if place < len(row) else None
     return "" if found is None and not cut else found

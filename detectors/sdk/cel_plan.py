@@ -154,7 +154,7 @@ def _path(reader: ExpressionReader) -> tuple[str, ...]:
     return tuple(word for _, word in names) if plain and not literal and len(words) % 2 else ()
 
 
-def _value_at(path: tuple[str, ...], known: Mapping[str, object]) -> Any:
+def _value_at(path: tuple[str, ...], known: Mapping[str, object]) -> object:
     value: Any = known
     for name in path:
         if not isinstance(value, Mapping):
@@ -163,7 +163,7 @@ def _value_at(path: tuple[str, ...], known: Mapping[str, object]) -> Any:
     return value
 
 
-def _looped(loop: Apart, known: Mapping[str, object], spent: Meter) -> list[Any]:
+def _looped(loop: Apart, known: Mapping[str, object], spent: Meter) -> list[object]:
     over = loop.over.value(known, spent)
     if not isinstance(over, list | tuple | dict):
         raise TypeError("a loop over what is no list")

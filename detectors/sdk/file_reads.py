@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from detectors.matchers import FactsMatch, TextMatch
 from detectors.matchers.facts import value_at
@@ -70,7 +70,7 @@ class ReadArgs:
         """What the daemon is to read the file as; None where the file's content and name say it."""
         return self.format
 
-    def asks(self) -> dict[str, list[Any]]:
+    def asks(self) -> dict[str, list[object]]:
         """What the daemon is to read; nothing of what would be right."""
         return {
             "file_reads": [
@@ -98,7 +98,7 @@ def read_keys(event: Event) -> Keys:
     return (text_key(str(event.data.get("path"))),)
 
 
-def facts_of(event: Event, args: ReadArgs) -> Mapping[str, Any] | None:
+def facts_of(event: Event, args: ReadArgs) -> Mapping[str, object] | None:
     """What the event tells of a file that ``args`` is about; None if it is about another, or the
     file said nothing."""
     data = event.data
@@ -154,7 +154,7 @@ def _is_known(wanted: object, found: object) -> bool:
     return found is not None and (partly or not goes_on(found, True))
 
 
-def listed(value: object) -> list[Any]:
+def listed(value: object) -> list[object]:
     """``value`` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 

@@ -55,7 +55,7 @@ class Found(NamedTuple):
     name: str
     distribution: str
     version: str
-    load: Callable[[], Any]
+    load: Callable[[], object]
 
 
 def take(found: Iterable[Found]) -> list[str]:

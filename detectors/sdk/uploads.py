@@ -65,7 +65,7 @@ def is_part_of(read: Read, places: Collection[Path]) -> bool:
 
 def assign_sizes(
     data: Mapping[str, object], hidden: Collection[Path]
-) -> list[dict[str, Any]] | None:
+) -> list[dict[str, object]] | None:
     """The data with the ``hidden`` sizes set, in every way that whole files can be told apart by:
     each like a known size, like another hidden one, or like none; the last way twice, by other
     numbers. None where there are too many."""

@@ -176,7 +176,7 @@ class _Desktop:
         """Report the texts that are held back."""
         flags = {} if self._ready else {"baseline": True}
         for say in self._fold.settle():
-            self._tape.tell(at, say.kind, say.data | flags)
+            self._tape.tell(at, say.kind, {**say.data, **flags})
 
 
 class _Files:

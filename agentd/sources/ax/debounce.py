@@ -4,7 +4,6 @@ Floods end here."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from agentd.masking import MASK, Masker
 from agentd.sources.ax.messages import Message
@@ -53,7 +52,7 @@ class Debouncer:
         self._asked |= dict.fromkeys(taken)
         return taken
 
-    def describe(self, node: Node) -> dict[str, Any]:
+    def describe(self, node: Node) -> dict[str, object]:
         """Return the fields of an event about a widget."""
         window = self._model.window_of(node)
         return {
@@ -221,7 +220,7 @@ class Debouncer:
             return
         if text != MASK:
             text = self._masker.mask_value(node.name if node.role in TEXTS else "", text)
-        data: dict[str, Any] = {"text": text}
+        data: dict[str, object] = {"text": text}
         if cut:
             data["cut"] = True
         yield AxObservation("widget.text_changed", self.describe(node) | data | flags)

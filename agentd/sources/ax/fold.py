@@ -10,7 +10,6 @@ events alone (`settle`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from agentd.masking import Masker
 from agentd.sources.ax.debounce import Debouncer
@@ -145,7 +144,7 @@ class DesktopFold:
         app.toolkit = message["toolkit"]
         app.pid = message["pid"]
         app.coarse = app.toolkit == "GTK" and message["version"].startswith("4.")
-        data: dict[str, Any] = {"app": app.name}
+        data: dict[str, object] = {"app": app.name}
         if app.toolkit:
             data["toolkit"] = f"{app.toolkit} {message['version']}".strip()
         if app.pid:
@@ -302,7 +301,7 @@ class DesktopFold:
         if not self._baseline:
             yield AxObservation("widget.focused", self._describe(node))
 
-    def _describe(self, node: Node) -> dict[str, Any]:
+    def _describe(self, node: Node) -> dict[str, object]:
         return self._debouncer.describe(node)
 
 

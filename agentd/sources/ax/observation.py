@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 
 class AxObservation(NamedTuple):
     """Something that happened on the desktop: an event's kind and its data."""
 
     kind: str
-    data: dict[str, Any]
+    data: Mapping[str, object]

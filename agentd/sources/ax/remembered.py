@@ -25,7 +25,7 @@ class Remembered:
 
     def __init__(self) -> None:
         self.programs: dict[str, int] = {}
-        self.windows: dict[str, dict[str, Any]] = {}
+        self.windows: dict[str, dict[str, object]] = {}
         self.missing: set[str] = set()
 
     def follow(self, kind: str, data: Mapping[str, Any]) -> None:

@@ -168,7 +168,7 @@ class Windows:
             yield from self._closing(id_)
             yield AxObservation("window.closed", self._describe(window))
 
-    def _describe(self, window: Window) -> dict[str, Any]:
+    def _describe(self, window: Window) -> dict[str, object]:
         return {
             "app": self._model.app(window.bus).name,
             "window": handle(window.id),

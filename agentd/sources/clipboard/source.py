@@ -18,6 +18,7 @@ from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
 from agentd.sources.clipboard.display import ClipboardDisplay, Owned, program
 from agentd.sources.clipboard.reading import WHOLE_S, Reader, Reading
+from detectors.model.kinds.desktop import ClipboardChanged
 
 MAX_TEXT_LENGTH = 10_000
 """Characters of a text that are reported."""
@@ -159,23 +160,24 @@ class _ClipboardWatch:
 
     def _tell(self, owned: Owned, *, baseline: bool = False) -> None:
         """Report what a selection holds, unless its owner took it again meanwhile."""
-        data: dict[str, Any] = {"selection": self._selections[owned.selection]}
+        data: ClipboardChanged = {"selection": self._selections[owned.selection]}
         if owned.owner:
-            data |= self._of_owner(owned.owner)
+            self._add_owner(data, owned.owner)
             reading = self._read(owned)
             if reading.unread == "superseded" and self._claimed_again(owned):
                 return
-            data |= self._of_text(reading)
+            self._add_text(data, reading)
         else:
             data["length"] = 0
         if baseline:
-            self._worker.tell("clipboard.changed", data | {"baseline": True})
+            data["baseline"] = True
+            self._worker.tell("clipboard.changed", data)
         elif data.get("unread_reason") in UNSEEN:
             self._tell_unseen(data)
         else:
             self._worker.tell("clipboard.changed", data)
 
-    def _tell_unseen(self, data: dict[str, object]) -> None:
+    def _tell_unseen(self, data: ClipboardChanged) -> None:
         """Report a change whose text may be there and is not known, in a gap of its own."""
         part = {"source": "clipboard", "part": "text"}
         reason = (
@@ -192,8 +194,7 @@ class _ClipboardWatch:
             return Reading(unread="superseded")
         return self._reader.read(owned.selection, owned.time)
 
-    def _of_owner(self, window: int) -> dict[str, Any]:
-        data: dict[str, Any] = {}
+    def _add_owner(self, data: ClipboardChanged, window: int) -> None:
         pid = self._display.pid(window)
         name = program(pid) if pid else ""
         app = self._display.app(window) or name
@@ -201,14 +202,13 @@ class _ClipboardWatch:
             data["app"] = app
         if name:
             data["pid"] = pid
-        return data
 
-    def _of_text(self, reading: Reading) -> dict[str, Any]:
-        data: dict[str, Any] = {}
+    def _add_text(self, data: ClipboardChanged, reading: Reading) -> None:
         if reading.types:
             data["types"] = list(reading.types)
         if reading.unread is not None or reading.start is None:
-            return data | {"unread_reason": reading.unread}
+            data["unread_reason"] = reading.unread or "no text"
+            return
         text = self._masker.mask_text(reading.start)
         data["text"] = text[:MAX_TEXT_LENGTH]
         data["length"] = reading.length
@@ -216,4 +216,3 @@ class _ClipboardWatch:
             data["sha256"] = reading.sha256
         if reading.length > MAX_TEXT_LENGTH:
             data["cut"] = True
-        return data

@@ -346,7 +346,7 @@ class RootAttachment:
                 continue
             data = {"root": root, **do.data}
             for name in data.keys() & {"path", "name", "from", "link"}:
-                data[name] = spoken(data[name])
+                data[name] = spoken(str(data[name]))
             self._sink(do.kind, data)
 
     def _finish_look(self, root: str, path: str, ticket: int, facts: FileFacts | None) -> None:

@@ -8,7 +8,7 @@ one that was overtaken.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from agentd.sources.files.facts import FileFacts, Found
 from agentd.sources.files.names import PARTIAL, mark_beside, scaffold
@@ -42,7 +42,7 @@ class FileObservation(NamedTuple):
     """Something that happened: an event's kind and its data, all but the root."""
 
     kind: str
-    data: dict[str, Any]
+    data: dict[str, object]
 
 
 Do = Look | FileObservation
@@ -458,11 +458,11 @@ def _permitted(path: str, before: FileFacts, now: FileFacts) -> list[Do]:
     return [FileObservation("file.mode_changed", _named(path) | {"mode": f"{now.mode:04o}"})]
 
 
-def _named(path: str) -> dict[str, Any]:
+def _named(path: str) -> dict[str, object]:
     return {"path": path, "name": path.rpartition("/")[2]}
 
 
-def describe(path: str, facts: FileFacts) -> dict[str, Any]:
+def describe(path: str, facts: FileFacts) -> dict[str, object]:
     """Return an event's data of a file with content, or of a link."""
     data = _named(path) | {"size": facts.size, "sha256": facts.sha256}
     if facts.link is not None:

@@ -48,7 +48,7 @@ class Memory:
 
     def removal_events(
         self, root: str, there: Set[str], unknown: Set[str]
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
+    ) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the events of what was reported and is not ``there``.
 
         What lies in ``unknown`` folders is left out: nobody knows whether it is there.

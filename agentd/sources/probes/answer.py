@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import orjson
 
 from agentd.masking import Masker
+from detectors.model.types import Json
 
 MAX_ANSWER_BYTES = 64 << 10
 """Bytes of an answer that are read, and that its JSON may have."""
@@ -24,7 +25,7 @@ class Answer(NamedTuple):
     cut: bool = False
 
 
-def text_of(data: bytes, as_: str, what: str) -> Any:
+def text_of(data: bytes, as_: str, what: str) -> object:
     """``data`` as text, or read as JSON with ``as_`` "json"; raises `ProbeFailedError`."""
     if as_ == "json":
         try:
@@ -37,7 +38,14 @@ def text_of(data: bytes, as_: str, what: str) -> Any:
         raise ProbeFailedError(f"{what} is no UTF-8 text") from None
 
 
-def answer_fields(answer: Answer, masker: Masker) -> dict[str, Any]:
+class KeptAnswer(TypedDict):
+    """What an event keeps of an answer; with ``cut`` nothing of it."""
+
+    value: Json
+    cut: NotRequired[bool]
+
+
+def answer_fields(answer: Answer, masker: Masker) -> KeptAnswer:
     """An event's ``value`` and ``cut``: masked, and nothing at all of what is too long to be kept
     whole."""
     if not answer.cut:

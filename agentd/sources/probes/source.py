@@ -22,6 +22,7 @@ from agentd.sources.probes.command import CommandProbe
 from agentd.sources.probes.file import FileProbe
 from agentd.sources.probes.get import GetProbe
 from agentd.sources.probes.script import ProbeBrowser, ScriptProbe
+from detectors.model.kinds.harness import Moment, ProbeAnswered, ProbeFailed
 
 AGAIN_S = 1.0
 """How often what could not be answered at the start is asked again until the first step ends,
@@ -61,7 +62,7 @@ class ProbesSource:
     ) -> None:
         origin = plan.get("origin")
         self._browser = ProbeBrowser(cdp, profile, line)
-        make: dict[str, Callable[[Mapping[str, Any]], ProbeClient]] = {
+        make: dict[str, Callable[[Mapping[str, object]], ProbeClient]] = {
             "get": lambda spec: GetProbe(spec, origin),
             "file": lambda spec: FileProbe(spec, files or {}),
             "command": lambda spec: CommandProbe(spec, allow_commands),
@@ -136,7 +137,7 @@ class ProbesSource:
         await self._ask(failed, "start", None, again=True)
 
     async def _ask(
-        self, probes: Sequence[_Probe], when: str, step: int | None, *, again: bool = False
+        self, probes: Sequence[_Probe], when: Moment, step: int | None, *, again: bool = False
     ) -> None:
         """All at once, and told in the order in which the task declares them."""
         async with self._turn:
@@ -159,23 +160,36 @@ class ProbesSource:
             answer = str(error)[:500]
         return round((loop.time() - began) * 1000), answer
 
-    def _tell(self, name: str, when: str, step: int | None, ms: int, answer: Answer | str) -> None:
+    def _tell(
+        self, name: str, when: Moment, step: int | None, ms: int, answer: Answer | str
+    ) -> None:
         if self._sink is None:
             return
-        data: dict[str, Any] = {"probe": name, "when": when}
-        if step is not None:
-            data["step"] = step
         if isinstance(answer, str):
             reason = self._masker.mask_text(answer)
             if name not in self._blind:
                 self._blind.add(name)
                 self._sink("gap.began", {"source": self.name, "part": name, "reason": reason})
-            self._sink("probe.failed", {**data, "reason": reason, "ms": ms})
+            failed: ProbeFailed = {"probe": name, "when": when, "reason": reason, "ms": ms}
+            if step is not None:
+                failed["step"] = step
+            self._sink("probe.failed", failed)
             log.warning("A probe was not answered.", probe=name, when=when, why=reason)
             return
+        kept = answer_fields(answer, self._masker)
+        answered: ProbeAnswered = {
+            "probe": name,
+            "when": when,
+            "value": kept["value"],
+            "ms": ms,
+        }
+        if step is not None:
+            answered["step"] = step
+        if "cut" in kept:
+            answered["cut"] = kept["cut"]
         if when == "start":
-            data["baseline"] = True
-        self._sink("probe.answered", {**data, **answer_fields(answer, self._masker), "ms": ms})
+            answered["baseline"] = True
+        self._sink("probe.answered", answered)
         if name in self._blind:
             self._blind.discard(name)
             self._sink("gap.ended", {"source": self.name, "part": name})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agentd.sources.processes.look import ProcessFacts
+from detectors.model.kinds.desktop import ProcessEnded, ProcessStarted
 
 MAX_ARGUMENTS = 64
 MAX_ARGUMENT_LENGTH = 500
@@ -46,7 +47,7 @@ class ProcessObservation(NamedTuple):
     """Something that happened: an event's kind and its data."""
 
     kind: str
-    data: dict[str, Any]
+    data: ProcessStarted | ProcessEnded
 
 
 class _Known(NamedTuple):
@@ -131,7 +132,7 @@ class ProcessFold:
     def _end(self, known: _Known | None) -> list[ProcessObservation]:
         if known is None or not known.told:
             return []
-        data: dict[str, Any] = {"pid": known.facts.pid}
+        data: ProcessEnded = {"pid": known.facts.pid}
         if known.facts.name:
             data["name"] = known.facts.name
         return [ProcessObservation("process.ended", data)]
@@ -156,8 +157,8 @@ class ProcessFold:
         was_inside = before is not None and before.inside
         return facts.pid == int(self._whose) or is_inside_above or was_inside
 
-    def _data(self, facts: ProcessFacts, parent: int) -> dict[str, Any]:
-        data: dict[str, Any] = {"pid": facts.pid}
+    def _data(self, facts: ProcessFacts, parent: int) -> ProcessStarted:
+        data: ProcessStarted = {"pid": facts.pid}
         if parent:
             data["parent"] = parent
         if facts.name:

@@ -38,7 +38,7 @@ class ProcessesSource:
         self._masker = Masker(plan.get("mask") or ())
         self._ask_kernel = ask_kernel
         self._live: tuple[Worker, _ProcessWatch] | None = None
-        self._told: dict[int, dict[str, Any]] = {}
+        self._told: dict[int, dict[str, object]] = {}
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, object]]]) -> None:
         """Take in, before the first `run`, what was reported before a restart of the daemon."""

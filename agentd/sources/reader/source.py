@@ -103,7 +103,7 @@ class ReaderSource:
             told = frozenset(self._told)
             look = await asyncio.to_thread(look_for, self._roots, self._wishes, told)
             found = look.found
-            moment: dict[str, Any] = {"when": when}
+            moment: dict[str, object] = {"when": when}
             if step is not None:
                 moment["step"] = step
             for gone in sorted(self._told - found.keys() - look.closed.keys(), key=str):
@@ -152,7 +152,7 @@ class ReaderSource:
 
     async def _ask(
         self, at: Spot, stamp: Stamp, fd: int, head: bytes, size: int, left: float
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         name = at.path.rpartition("/")[2]
         format_ = at.wish.format or format_of(mime_of(head, name), name)
         about = {"format": format_, "size": size}
@@ -168,7 +168,7 @@ class ReaderSource:
 
     async def _answer(
         self, format_: str, fd: int, size: int, left: float, query: str | None, wal: int | None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         most = FORMATS[format_].most
         if size > most:
             return {"status": "large", "reason": f"{format_} is read up to {most} bytes"}

@@ -10,7 +10,7 @@ import asyncio
 import base64
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import structlog
 from PIL import Image
@@ -18,6 +18,8 @@ from PIL import Image
 from agentd.core.source import Sink
 from agentd.readers.picture_measures import FORMAT, Camera, NoShotError, Shot, ShotFacts, develop
 from agentd.sources.screen.store import ShotStore
+from detectors.model.kinds.desktop import ScreenCaptured
+from detectors.model.kinds.looks import VisualScreenshotTaken
 
 CLOSE_S = 4.0
 """How long the close waits for the last picture, in seconds."""
@@ -152,7 +154,7 @@ class _Roll:
         self._sink("screen.captured", data)
         if self._told is not None and data.get("kept", True) and facts.sha256 not in self._told:
             self._told.add(facts.sha256)
-            picture = {
+            picture: VisualScreenshotTaken = {
                 "sha256": facts.sha256,
                 "format": FORMAT,
                 "base64": base64.b64encode(facts.data).decode(),
@@ -164,15 +166,17 @@ class _Roll:
         self._before = facts.cells
         return facts
 
-    async def _described(self, shot: Shot, facts: ShotFacts) -> dict[str, Any]:
+    async def _described(self, shot: Shot, facts: ShotFacts) -> ScreenCaptured:
         width, height = shot.image.size
-        data: dict[str, Any] = {
+        data: ScreenCaptured = {
             "sha256": facts.sha256,
             "width": width,
             "height": height,
             "phash": facts.phash,
+            "backend": self._camera.of,
+            "format": FORMAT,
+            "bytes": len(facts.data),
         }
-        data |= {"backend": self._camera.of, "format": FORMAT, "bytes": len(facts.data)}
         if facts.changed is not None:
             data["changed"] = facts.changed
         if shot.tab is not None:

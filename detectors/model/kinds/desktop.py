@@ -3,7 +3,7 @@ screen."""
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from detectors.model.kinds.kind import KindTable
 
@@ -233,7 +233,7 @@ class ScreenCaptured(TypedDict):
     phash: str
     changed: NotRequired[float]
     tab: NotRequired[str]
-    backend: Literal["x11", "cdp"]
+    backend: str
     format: str
     bytes: int
     delay_ms: NotRequired[int]
