@@ -245,4 +245,4 @@ def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
     where a file is another user's, so that reading it may be seen."""
     (tmp_path / "theirs").write_text("theirs")
     os.chown(tmp_path / "theirs", 12345, 12345)
-    assert "'unread': 'denied'" in powerless(POWERLESS, tmp_path)
+    assert "'unread_reason': 'denied'" in powerless(POWERLESS, tmp_path)
