@@ -205,7 +205,7 @@ async def test_the_reads_of_the_page_s_list_may_be_called(
     browser: Chromium, site: Site, page: Page
 ) -> None:
     """What docs/probes.md says may be called."""
-    may = re.findall(r"`([^`]+)`", PAGE.partition("May be read or called")[2].partition("\n\n")[0])
+    may = re.findall(r"`([^`]+)`", PAGE.partition("\nAllowed: ")[2].partition("\n\n")[0])
     assert len(may) > 15
     wanted = (
         "(() => { const element = document.querySelector('#q'), list = [2, 1], text = 'a b'; return"
