@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from api.log.tables import steps
 from detectors.model.codec import GENESIS, encode_segment, sha256
+from detectors.model.wire_versions import WIRE
 from tests.api.service import Service, events, frames, texts
 from tests.support.logs import began, clicked, episode, went
 
@@ -148,7 +149,11 @@ REFUSED: dict[str, tuple[int, str, Callable[[str], bytes]]] = {
         lambda id: _press(_first(id).replace(b'"task":"t"', b'"task":"u"')),
     ),
     "another episode's": (409, "other-episode", lambda id: _press(_text("ep_other"))),
-    "a newer wire": (422, "malformed-segment", lambda id: _press(_header(_text(id), wire=2))),
+    "a newer wire": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_header(_text(id), wire=WIRE + 1)),
+    ),
     "a wrong count": (422, "malformed-segment", lambda id: _press(_header(_text(id), count=3))),
     "no events": (
         422,
