@@ -3,7 +3,6 @@ commands."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from api.core.notify import Notifier, called_of, log_of
 from api.fleet import daemon_calls
 from api.fleet.daemon_calls import CALL, SILENT, DaemonCalls
-from tests.api.service import Store, running
+from tests.api.service import Store, eventually, running
 from tests.api.test_readiness import OPENED, Daemon, asked
 from tests.support.stack import Stack
 
@@ -73,9 +72,11 @@ async def test_who_appends_or_asks_for_commands_is_heard_of(store: Store) -> Non
         id, token = await service.open()
         await Daemon(service, id, token, OPENED).tell()
         assert (await asked(service, id))["ready"]
-        while not (waiting := (await asked(service, id))["waiting"]):
-            await asyncio.sleep(0.05)
-        assert waiting.keys() == {"agentd"}
+
+        async def waiting() -> dict[str, str]:
+            return dict((await asked(service, id))["waiting"])
+
+        assert (await eventually(waiting)).keys() == {"agentd"}
         path = f"/v1/episodes/{id}/commands"
         began = time.monotonic()
         commands = await service.get(path, token, params={"after": 0, "wait_ms": 30_000})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -267,11 +268,10 @@ async def do(browser: Chromium, page: Page, books: Books, how: str) -> list[floa
 
 async def settle(watch: Watch, worth: Any) -> None:
     """Let the step settle, as a step does: until it is worth something or for two seconds."""
-    for _ in range(40):
-        await watch.fence()
-        if worth() != 0.0:
-            return
+    latest = time.monotonic() + 2
+    while worth() == 0.0 and time.monotonic() < latest:
         await asyncio.sleep(0.05)
+        await watch.fence()
 
 
 @pytest.mark.parametrize("how", WRITES.values(), ids=WRITES)
