@@ -35,7 +35,7 @@ from api.http import (
 )
 from api.http.adapters import nemo, openenv, openrlhf, slime
 from api.http.document import Documented
-from api.http.support import PROBLEM, invalid
+from api.http.support import PROBLEM, invalid_parameters
 from api.pages import audit as audit_page
 from api.pages import compare, editor, exports, fleet, label, listing, training, viewer
 from api.pages import episode as episode_page
@@ -154,7 +154,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 async def _validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return await _problem(request, invalid(error.errors()))
+    return await _problem(request, invalid_parameters(error.errors()))
 
 
 async def _unhandled(request: Request, error: Exception) -> Response:

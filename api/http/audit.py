@@ -4,9 +4,10 @@ over many."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
 
 from api.audit.explaining import Explainer
 from api.audit.owning import Owner
@@ -17,7 +18,6 @@ from api.audit.statement import episode_origin, log_origin
 from api.audit.store import Audits
 from api.audit.verifying import Verifier
 from api.auth.store import Principal
-from api.core.errors import InvalidError
 from api.core.settings import Limits
 from api.core.signing import Signer
 from api.episodes.store import Episodes
@@ -28,13 +28,14 @@ from api.http.audit_shapes import (
     ReportShape,
     VerificationShape,
 )
+from api.http.authorization import requires
 from api.http.dependencies import AuditsPart
 from api.http.describe import problems
-from api.http.support import READ, answer, caller, checked_step, parts_of
+from api.http.parameters import EpisodeId, Step
+from api.http.support import READ, answer, parts_of
 from api.rewards.ledger import Ledger
 
 router = APIRouter(tags=["audit"])
-_FORMATS = ("json", "text", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,56 +65,70 @@ async def _audit_parts(request: Request) -> AuditParts:
 UsedParts = Annotated[AuditParts, Depends(_audit_parts)]
 
 
-def _words(
-    name: str, says: str, *, required: bool = False, of: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string", "maxLength": 512}
-    if of:
-        schema["enum"] = list(of)
-    return {
-        "name": name,
-        "in": "query",
-        "required": required,
-        "description": says,
-        "schema": schema,
-    }
+Reader = Annotated[Principal, requires(READ)]
+ShortText = Annotated[str, Field(max_length=512)]
 
 
-_SELECTED = [
-    _words("task", "Episodes of this task alone."),
-    _words("status", "Episodes that stand so alone.", of=("open", "closing", "closed")),
-    _words("label", "Episodes with this label alone, as NAME=VALUE."),
-    _words("since", "Opened at or after this date or time, ISO 8601 in UTC."),
-    _words("until", "Opened before this date or time."),
-    _words("by", "The label that names the policy's version; `policy` by default."),
-]
+async def _reporter(
+    who: Reader,
+    audits: AuditsPart,
+    task: Annotated[ShortText | None, Query(description="Episodes of this task alone.")] = None,
+    status: Annotated[
+        Literal["open", "closing", "closed"] | None,
+        Query(description="Episodes that stand so alone."),
+    ] = None,
+    label: Annotated[
+        str | None,
+        Query(max_length=1_200, description="Episodes with this label alone, as NAME=VALUE."),
+    ] = None,
+    since: Annotated[
+        ShortText | None,
+        Query(description="Opened at or after this date or time, ISO 8601 in UTC."),
+    ] = None,
+    until: Annotated[
+        ShortText | None, Query(description="Opened before this date or time.")
+    ] = None,
+    by: Annotated[
+        str, Query(max_length=512, description="The label that names the policy's version.")
+    ] = "policy",
+) -> Reporter:
+    selection = AuditSelection(
+        task=task, status=status, label=label, since=since, until=until, tenant=who.tenant
+    )
+    return Reporter(audits, selection, by)
+
+
+ReporterPart = Annotated[Reporter, Depends(_reporter)]
 
 
 @router.get(
     "/v1/episodes/{episode}/steps/{step:step}/explanation",
     summary="Why a step was worth what it was",
-    responses={200: {"model": ExplanationShape}, **problems(401, 403, 404)},
+    response_model=ExplanationShape,
+    responses=problems(401, 403, 404),
+    dependencies=[requires(READ)],
 )
-async def explanation(request: Request, parts: UsedParts) -> Response:
+async def explanation(episode: EpisodeId, step: Step, parts: UsedParts) -> Response:
     """The sealed reward with rule, evidence, verdicts, who opened the episode, what the edge
     computed, what is signed."""
-    await caller(request, READ)
     explainer = Explainer(parts.audits, parts.ledger, parts.signer.name)
-    step = checked_step(request.path_params["step"])
-    return answer(await explainer.explain(request.path_params["episode"], step))
+    return answer(await explainer.explain(episode, step))
 
 
 @router.get(
     "/v1/audit/verify",
     summary="Recompute an episode",
-    responses={200: {"model": VerificationShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [_words("episode", "The episode's id.", required=True)]},
+    response_model=VerificationShape,
+    responses=problems(401, 403, 404, 422),
 )
-async def verify(request: Request, parts: UsedParts) -> Response:
+async def verify(
+    who: Reader,
+    parts: UsedParts,
+    episode: Annotated[str, Query(min_length=1, max_length=512, description="The episode's id.")],
+) -> Response:
     """Chain, checkpoints and all rewards of one episode, recomputed from its log alone; every
     difference is named."""
-    who = await caller(request, READ)
-    episode = await _episode(request, parts, who)
+    await parts.episodes.owned(who.tenant, episode)
     key = parts.owner.key
     verifier = Verifier(parts.audits, parts.ledger, parts.limits, key)
     differences = [difference._asdict() async for difference in verifier.episode(episode)]
@@ -132,19 +147,26 @@ async def verify(request: Request, parts: UsedParts) -> Response:
 @router.get(
     "/v1/audit/checkpoints",
     summary="What is signed",
-    responses={200: {"model": CheckpointsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={
-        "parameters": [
-            _words("episode", "That episode's notes, instead of those over all episodes.")
-        ]
-    },
+    response_model=CheckpointsShape,
+    responses=problems(401, 403, 404, 422),
 )
-async def checkpoints(request: Request, parts: UsedParts) -> Response:
+async def checkpoints(
+    who: Reader,
+    parts: UsedParts,
+    episode: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=512,
+            description="That episode's notes, instead of those over all episodes.",
+        ),
+    ] = None,
+) -> Response:
     """Signed notes in C2SP's tlog-checkpoint form, and the public key."""
-    who = await caller(request, READ)
     origin = log_origin(parts.signer.name)
-    if "episode" in request.query_params:
-        origin = episode_origin(parts.signer.name, await _episode(request, parts, who))
+    if episode is not None:
+        await parts.episodes.owned(who.tenant, episode)
+        origin = episode_origin(parts.signer.name, episode)
     notes = [row.note for row in await parts.audits.notes(origin)]
     return answer({"key": parts.owner.key.text(), "checkpoints": notes})
 
@@ -152,20 +174,21 @@ async def checkpoints(request: Request, parts: UsedParts) -> Response:
 @router.get(
     "/v1/audit/report",
     summary="A report over many episodes",
+    response_model=ReportShape,
     responses={
-        200: {"model": ReportShape, "content": {"text/plain": {}, "text/html": {}}},
+        200: {"content": {"text/plain": {}, "text/html": {}}},
         **problems(401, 403, 422),
     },
-    openapi_extra={"parameters": [*_SELECTED, _words("format", "json by default.", of=_FORMATS)]},
 )
-async def report(request: Request, audits: AuditsPart) -> Response:
+async def report(
+    reporter: ReporterPart,
+    format: Annotated[
+        Literal["json", "text", "html"], Query(description="How to write it.")
+    ] = "json",
+) -> Response:
     """Rewards by task, milestones never and always reached, masks, tampering, edge and service,
     health."""
-    who = await caller(request, READ)
-    format = request.query_params.get("format", "json")
-    if format not in _FORMATS:
-        raise InvalidError(f"format: got {format[:40]!r}, wanted one of {', '.join(_FORMATS)}")
-    report = await _reporter(request, audits, who).report()
+    report = await reporter.report()
     if format == "html":
         return Response(as_html(report), media_type="text/html; charset=utf-8", headers=_NO_SCRIPT)
     if format == "text":
@@ -183,28 +206,9 @@ _NO_SCRIPT = {
 @router.get(
     "/v1/reports/health",
     summary="Does the reward still mean what it should",
-    responses={200: {"model": HealthShape}, **problems(401, 403, 422)},
-    openapi_extra={"parameters": _SELECTED},
+    response_model=HealthShape,
+    responses=problems(401, 403, 422),
 )
-async def health(request: Request, audits: AuditsPart) -> Response:
+async def health(reporter: ReporterPart) -> Response:
     """Each policy version against the one before it; docs/health.md defines every alarm."""
-    who = await caller(request, READ)
-    return answer(await _reporter(request, audits, who).health())
-
-
-def _reporter(request: Request, audits: Audits, who: Principal) -> Reporter:
-    query = request.query_params
-    names = ("task", "status", "label", "since", "until")
-    conditions: dict[str, Any] = {name: query.get(name) for name in names}
-    selection = AuditSelection(**conditions, tenant=who.tenant)
-    return Reporter(audits, selection, query.get("by", "policy"))
-
-
-async def _episode(request: Request, parts: AuditParts, who: Principal) -> str:
-    """The episode that the query names, if it is the caller's tenant's. Raises `InvalidError`,
-    `NotFoundError`."""
-    episode = request.query_params.get("episode")
-    if not episode:
-        raise InvalidError("episode: got none, wanted an episode's id")
-    await parts.episodes.owned(who.tenant, episode)
-    return episode
+    return answer(await reporter.health())

@@ -7,16 +7,22 @@ else that they do before the database.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends
+from starlette.requests import HTTPConnection
 
 from api.audit.store import Audits
+from api.auth.rates import Rates
+from api.auth.store import Tokens
 from api.commands.command_queue import Channel
 from api.commands.store import Commands
+from api.core.keys import Keys
 from api.core.settings import Limits, Settings
 from api.core.yaml_text import ApartReader
 from api.db.database import Database
+from api.episodes.idempotency import Answers
 from api.episodes.store import Episodes
 from api.http.support import parts_of
 from api.live.streams import Streams
@@ -29,68 +35,89 @@ from api.scoring.turns import Turns
 from api.tasks.store import Tasks
 
 
-async def _settings(request: Request) -> Settings:
-    return parts_of(request).settings
+async def _settings(connection: HTTPConnection) -> Settings:
+    return parts_of(connection).settings
 
 
-async def _limits(request: Request) -> Limits:
-    return parts_of(request).settings.limits
+async def _limits(connection: HTTPConnection) -> Limits:
+    return parts_of(connection).settings.limits
 
 
-async def _database(request: Request) -> Database:
-    return parts_of(request).database
+async def _database(connection: HTTPConnection) -> Database:
+    return parts_of(connection).database
 
 
-async def _tasks(request: Request) -> Tasks:
-    return parts_of(request).tasks
+async def _tasks(connection: HTTPConnection) -> Tasks:
+    return parts_of(connection).tasks
 
 
-async def _yaml(request: Request) -> ApartReader:
-    return parts_of(request).yaml
+async def _yaml(connection: HTTPConnection) -> ApartReader:
+    return parts_of(connection).yaml
 
 
-async def _episodes(request: Request) -> Episodes:
-    return parts_of(request).episodes
+async def _episodes(connection: HTTPConnection) -> Episodes:
+    return parts_of(connection).episodes
 
 
-async def _commands(request: Request) -> Commands:
-    return parts_of(request).commands
+async def _commands(connection: HTTPConnection) -> Commands:
+    return parts_of(connection).commands
 
 
-async def _channel(request: Request) -> Channel:
-    return parts_of(request).channel
+async def _channel(connection: HTTPConnection) -> Channel:
+    return parts_of(connection).channel
 
 
-async def _ledger(request: Request) -> Ledger:
-    return parts_of(request).ledger
+async def _ledger(connection: HTTPConnection) -> Ledger:
+    return parts_of(connection).ledger
 
 
-async def _follower(request: Request) -> Follower:
-    return parts_of(request).follower
+async def _follower(connection: HTTPConnection) -> Follower:
+    return parts_of(connection).follower
 
 
-async def _streams(request: Request) -> Streams:
-    return parts_of(request).streams
+async def _streams(connection: HTTPConnection) -> Streams:
+    return parts_of(connection).streams
 
 
-async def _scorer(request: Request) -> Scorer:
-    return parts_of(request).scorer
+async def _scorer(connection: HTTPConnection) -> Scorer:
+    return parts_of(connection).scorer
 
 
-async def _turns(request: Request) -> Turns:
-    return parts_of(request).turns
+async def _turns(connection: HTTPConnection) -> Turns:
+    return parts_of(connection).turns
 
 
-async def _audits(request: Request) -> Audits:
-    return parts_of(request).audits
+async def _audits(connection: HTTPConnection) -> Audits:
+    return parts_of(connection).audits
 
 
-async def _rescores(request: Request) -> Rescores:
-    return parts_of(request).rescores
+async def _rescores(connection: HTTPConnection) -> Rescores:
+    return parts_of(connection).rescores
 
 
-async def _rescorer(request: Request) -> Rescorer:
-    return parts_of(request).rescorer
+async def _rescorer(connection: HTTPConnection) -> Rescorer:
+    return parts_of(connection).rescorer
+
+
+async def _answers(connection: HTTPConnection) -> Answers:
+    return parts_of(connection).answers
+
+
+async def _keys(connection: HTTPConnection) -> Keys:
+    return parts_of(connection).keys
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticator:
+    """What finds out whose a token is, and counts what is asked with it."""
+
+    tokens: Tokens
+    rates: Rates
+
+
+async def _authenticator(connection: HTTPConnection) -> Authenticator:
+    parts = parts_of(connection)
+    return Authenticator(parts.tokens, parts.rates)
 
 
 SettingsPart = Annotated[Settings, Depends(_settings)]
@@ -109,3 +136,6 @@ TurnsPart = Annotated[Turns, Depends(_turns)]
 AuditsPart = Annotated[Audits, Depends(_audits)]
 RescoresPart = Annotated[Rescores, Depends(_rescores)]
 RescorerPart = Annotated[Rescorer, Depends(_rescorer)]
+AnswersPart = Annotated[Answers, Depends(_answers)]
+KeysPart = Annotated[Keys, Depends(_keys)]
+AuthenticatorPart = Annotated[Authenticator, Depends(_authenticator)]

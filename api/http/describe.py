@@ -1,5 +1,4 @@
-"""How routes are described in OpenAPI: bodies that the handlers read themselves, problems,
-parameters."""
+"""What FastAPI can't derive for OpenAPI: problems, and what the hot routes read themselves."""
 
 from __future__ import annotations
 
@@ -7,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from api.http.authorization import Authorization
 from api.http.shapes import ProblemShape
 from api.http.support import PROBLEM
 
@@ -40,47 +40,48 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def takes(model: type[BaseModel], keyed: bool = True, required: bool = True) -> dict[str, Any]:
-    """A JSON body of ``model``; ``keyed``: the route honours Idempotency-Key."""
+def takes(model: type[BaseModel]) -> dict[str, Any]:
+    """Describe a JSON body of ``model``, for a hot route that reads its body itself."""
     schema = model.model_json_schema()
     schema.update(_inlined(schema))
-    extra = body({"application/json": schema}, required)
-    return {**extra, "parameters": [_KEY]} if keyed else extra
+    return body({"application/json": schema})
 
 
-def body(content: dict[str, Any], required: bool = True) -> dict[str, Any]:
+def secured(scopes: frozenset[str]) -> dict[str, Any]:
+    """Describe the scopes of a hot route that finds out itself who calls."""
+    return {"security": [{Authorization.scheme_name: sorted(scopes)}]}
+
+
+def body(content: dict[str, Any]) -> dict[str, Any]:
     """A body of these media types and schemas."""
     return {
         "requestBody": {
-            "required": required,
+            "required": True,
             "content": {kind: {"schema": s} for kind, s in content.items()},
         }
     }
 
 
-def keyed(extra: dict[str, Any]) -> dict[str, Any]:
-    """Add the header Idempotency-Key to a route's OpenAPI members."""
-    return {**extra, "parameters": [*extra.get("parameters", []), _KEY]}
+def _in_path(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": schema,
+    }
 
 
-def query(name: str, says: str, most: int, default: int = 0) -> dict[str, Any]:
-    """A whole number of the query."""
-    schema = {"type": "integer", "minimum": 0, "maximum": most, "default": default}
-    return {"name": name, "in": "query", "required": False, "description": says, "schema": schema}
-
-
-WAIT = query("wait_ms", "Milliseconds to wait at most.", 50_000)
-
-_KEY = {
-    "name": "Idempotency-Key",
-    "in": "header",
+EPISODE = _in_path("episode", "The episode's id.", {"type": "string"})
+STEP = _in_path("step", "The step's number.", {"type": "integer"})
+WAIT = {
+    "name": "wait_ms",
+    "in": "query",
     "required": False,
-    "description": (
-        "The same key with the same body gives the same answer again; another body is refused"
-        " (422)."
-    ),
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": "Milliseconds to wait at most.",
+    "schema": {"type": "integer", "minimum": 0, "maximum": 50_000, "default": 0},
 }
+"""Parameters of the hot routes, which read them themselves."""
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from api.auth.store import Principal
-from api.core.errors import GoneError, InvalidError, NotFoundError
+from api.core.errors import GoneError, NotFoundError
 from api.core.keys import Keys
 from api.core.notify import Deadline, Notifier
 from api.core.settings import Limits
@@ -18,16 +18,18 @@ from api.fleet import leases
 from api.fleet.leases import Leases
 from api.fleet.readiness import Readiness
 from api.fleet.rows import LeaseRow
+from api.http.authorization import requires
 from api.http.dependencies import (
     ChannelPart,
     CommandsPart,
     EpisodesPart,
     FollowerPart,
     LedgerPart,
-    LimitsPart,
 )
-from api.http.describe import WAIT, problems, takes
-from api.http.once import once
+from api.http.describe import problems
+from api.http.json_route import JsonRoute
+from api.http.once import IdempotencyPart
+from api.http.parameters import EpisodeId, Wait
 from api.http.shapes import (
     Close,
     ClosedShape,
@@ -37,30 +39,12 @@ from api.http.shapes import (
     ReadyShape,
     TombstoneShape,
 )
-from api.http.support import (
-    ADMIN,
-    JSON,
-    READ,
-    TRAINER,
-    answer,
-    caller,
-    deadline_of,
-    parsed,
-    parts_of,
-    read_body,
-)
+from api.http.support import ADMIN, JSON, READ, TRAINER, answer, parts_of
 from api.service.removal import Removal
 from api.tasks.store import Tasks
 
-router = APIRouter(tags=["episodes"])
-_MAX_REASON_LENGTH = 500
-_REASON = {
-    "name": "reason",
-    "in": "query",
-    "required": True,
-    "description": "Why; the tombstone says it for ever.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": _MAX_REASON_LENGTH},
-}
+router = APIRouter(tags=["episodes"], route_class=JsonRoute)
+_CLOSE = Close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +84,17 @@ async def _removal(request: Request) -> Removal:
     "/v1/episodes",
     status_code=201,
     summary="Open an episode",
-    responses={201: {"model": OpenedShape}, **problems(401, 403, 404, 413, 422)},
-    openapi_extra=takes(OpenEpisode),
+    response_model=OpenedShape,
+    responses=problems(401, 403, 404, 413, 422),
 )
 async def open_episode(
-    request: Request, parts: Annotated[OpeningParts, Depends(opening_parts)]
+    who: Annotated[Principal, requires(TRAINER)],
+    parts: Annotated[OpeningParts, Depends(opening_parts)],
+    idempotency: IdempotencyPart,
+    opening: OpenEpisode,
 ) -> Response:
     """Open an episode; the answer holds the token that only appends to it, told here and never
     again."""
-    who = await caller(request, TRAINER)
-    content = await read_body(request, parts.limits.body_bytes)
-    opening = parsed(OpenEpisode, content)
 
     async def work(intent: str | None) -> Response:
         return answer(await opened(parts, who, opening, intent), 201)
@@ -127,7 +111,7 @@ async def open_episode(
             return body
         return orjson.dumps({**document, "token": parts.keys.append_token(document["episode"])})
 
-    return await once(request, who, content, work, conceal, reveal)
+    return await idempotency.once(who, work, conceal, reveal)
 
 
 async def opened(
@@ -171,26 +155,20 @@ async def _assigned_lease(parts: OpeningParts, episode: str) -> LeaseRow:
 @router.post(
     "/v1/episodes/{episode}:close",
     summary="Close an episode",
-    responses={
-        200: {"model": ClosedShape},
-        202: {"model": ClosedShape},
-        **problems(401, 403, 404, 413, 422),
-    },
-    openapi_extra=takes(Close, required=False),
+    response_model=ClosedShape,
+    responses={202: {"model": ClosedShape}, **problems(401, 403, 404, 413, 422)},
 )
 async def close(
-    request: Request,
-    limits: LimitsPart,
+    who: Annotated[Principal, requires(TRAINER)],
+    episode: EpisodeId,
     commands: CommandsPart,
     channel: ChannelPart,
     ledger: LedgerPart,
+    idempotency: IdempotencyPart,
+    closing: Close = _CLOSE,
 ) -> Response:
     """Ask the daemon to close; answered with all rewards once the end is in the log, else 202
     `closing`."""
-    who = await caller(request, TRAINER)
-    episode = request.path_params["episode"]
-    content = await read_body(request, limits.body_bytes)
-    closing = parsed(Close, content)
 
     async def work(_intent: str | None) -> Response:
         await commands.close(episode, closing.reason, truncated=closing.truncated)
@@ -207,19 +185,19 @@ async def close(
         bodies = b",".join(await ledger.all(episode))
         return Response(orjson.dumps(head)[:-1] + b',"rewards":[' + bodies + b"]}", media_type=JSON)
 
-    return await once(request, who, content, work)
+    return await idempotency.once(who, work)
 
 
 @router.get(
     "/v1/episodes/{episode}",
     summary="Where an episode stands",
-    responses={200: {"model": EpisodeShape}, **problems(401, 403, 404)},
+    response_model=EpisodeShape,
+    responses=problems(401, 403, 404),
+    dependencies=[requires(READ, or_own=True)],
 )
-async def status(request: Request, episodes: EpisodesPart, follower: FollowerPart) -> Response:
+async def status(episode: EpisodeId, episodes: EpisodesPart, follower: FollowerPart) -> Response:
     """Where an episode stands: how far its log goes and up to which time, its step, its total so
     far."""
-    episode = request.path_params["episode"]
-    await caller(request, READ, own=episode)
     row = await episodes.get(episode)
     return answer({**describe(row), "at": await follower.last_at(episode, row.through)})
 
@@ -227,41 +205,39 @@ async def status(request: Request, episodes: EpisodesPart, follower: FollowerPar
 @router.get(
     "/v1/episodes/{episode}/ready",
     summary="Whether an episode's daemon sees",
-    responses={200: {"model": ReadyShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [WAIT]},
+    response_model=ReadyShape,
+    responses=problems(401, 403, 404, 422),
+    dependencies=[requires(READ, or_own=True)],
 )
-async def ready(request: Request, readiness: Annotated[Readiness, Depends(_readiness)]) -> Response:
+async def ready(
+    episode: EpisodeId, deadline: Wait, readiness: Annotated[Readiness, Depends(_readiness)]
+) -> Response:
     """Whether a step can begin: what the daemon's log tells of its sources. Waits for that at most
     `wait_ms`.
 
     A source that is lost makes it false again, until the source is back.
     """
-    episode = request.path_params["episode"]
-    await caller(request, READ, own=episode)
-    return answer(await readiness.wait_until_ready(episode, deadline_of(request)))
+    return answer(await readiness.wait_until_ready(episode, deadline))
 
 
 @router.delete(
     "/v1/episodes/{episode}",
     summary="Delete an episode",
-    responses={200: {"model": TombstoneShape}, **problems(401, 403, 404, 409, 422)},
-    openapi_extra={"parameters": [_REASON]},
+    response_model=TombstoneShape,
+    responses=problems(401, 403, 404, 409, 422),
 )
-async def delete(request: Request, removal: Annotated[Removal, Depends(_removal)]) -> Response:
+async def delete(
+    who: Annotated[Principal, requires(ADMIN, even_deleted=True)],
+    episode: EpisodeId,
+    reason: Annotated[
+        str,
+        Query(min_length=1, max_length=500, description="Why; the tombstone says it for ever."),
+    ],
+    removal: Annotated[Removal, Depends(_removal)],
+) -> Response:
     """Delete an episode with all that it told and earned. A signed tombstone stays, which is the
-    answer, now and again.
-
-    Whoever asks for it from then on is answered 410 with the tombstone; its id is not given out
-    again.
-    """
-    episode = request.path_params["episode"]
-    reason = request.query_params.get("reason", "")
+    answer, now and again."""
     try:
-        who = await caller(request, ADMIN)
-        if not 0 < len(reason) <= _MAX_REASON_LENGTH:
-            raise InvalidError(
-                f"reason: {len(reason)} characters, wanted 1 to {_MAX_REASON_LENGTH}"
-            )
         return answer(await removal.delete(episode, reason, who.id))
     except GoneError as gone:
         return answer(gone.more)

@@ -11,18 +11,19 @@ from __future__ import annotations
 import hashlib
 from asyncio import Lock
 from collections.abc import Awaitable, Callable
+from typing import Annotated
 from weakref import WeakValueDictionary
 
-from fastapi import Request, Response
+from fastapi import Depends, Header, Request, Response
 
 from api.auth.store import Principal
-from api.core.errors import InvalidError, KeyReusedError, ProblemError, TooManyError
-from api.episodes.idempotency import Given
-from api.http.support import PROBLEM, parts_of
+from api.core.errors import KeyReusedError, ProblemError, TooManyError
+from api.episodes.idempotency import Answers, Given
+from api.http.dependencies import AnswersPart
+from api.http.support import PROBLEM
 
 Work = Callable[[str | None], Awaitable[Response]]
 Change = Callable[[bytes], bytes]
-_MAX_KEY_LENGTH = 255
 _PASSING = TooManyError.status
 _ACCEPTED = 202
 
@@ -32,44 +33,71 @@ def unchanged(body: bytes) -> bytes:
     return body
 
 
-async def once(
-    request: Request,
-    who: Principal,
-    body: bytes,
-    work: Work,
-    conceal: Change = unchanged,
-    reveal: Change = unchanged,
-) -> Response:
-    """What ``work`` answers, or what it answered before. ``work`` gets the intent, None without a
-    key.
+class Idempotency:
+    """The Idempotency-Key of one request; ``key`` is None where it has none."""
 
-    ``conceal`` takes out of an answer what must not be stored, ``reveal`` puts it back.
-    """
-    key = request.headers.get("idempotency-key")
-    if key is None:
-        return await work(None)
-    if not 0 < len(key) <= _MAX_KEY_LENGTH:
-        raise InvalidError(f"Idempotency-Key: {len(key)} characters, wanted 1 to {_MAX_KEY_LENGTH}")
-    intent = _digest("\n".join((who.id, request.method, request.url.path, key)).encode())
-    digest = _digest(body)
-    locks: WeakValueDictionary[str, Lock] = request.app.state.intents
-    lock = locks.setdefault(intent, Lock())
-    async with lock:
-        answers = parts_of(request).answers
-        given = await answers.find(intent)
-        if given is not None and given.request != digest:
-            raise KeyReusedError("Idempotency-Key: it was used for another body; wanted a new key")
-        if given is not None and given.status is not None:
-            replay = {"idempotency-replayed": "true"}
-            return Response(reveal(given.body or b""), given.status, replay, given.media_type)
-        response = await _run(work, intent)
-        if _is_final(response):
-            stored = conceal(bytes(response.body))
-            final = Given(digest, response.status_code, response.media_type, stored)
-            await answers.keep(intent, final)
-        elif response.status_code == _ACCEPTED and given is None:
-            await answers.keep(intent, Given(digest, None, None, None))
-        return response
+    def __init__(self, request: Request, answers: Answers, key: str | None) -> None:
+        self._request, self._answers, self._key = request, answers, key
+
+    async def once(
+        self,
+        who: Principal,
+        work: Work,
+        conceal: Change = unchanged,
+        reveal: Change = unchanged,
+    ) -> Response:
+        """Answer what ``work`` answers, or what it answered before. ``work`` gets the intent, None
+        without a key.
+
+        ``conceal`` takes out of an answer what must not be stored, ``reveal`` puts it back. Raises
+        `KeyReusedError` where the key was used for another body.
+        """
+        if self._key is None:
+            return await work(None)
+        request = self._request
+        intent = _digest("\n".join((who.id, request.method, request.url.path, self._key)).encode())
+        digest = _digest(request.state.content)
+        locks: WeakValueDictionary[str, Lock] = request.app.state.intents
+        lock = locks.setdefault(intent, Lock())
+        async with lock:
+            given = await self._answers.find(intent)
+            if given is not None and given.request != digest:
+                raise KeyReusedError(
+                    "Idempotency-Key: it was used for another body; wanted a new key"
+                )
+            if given is not None and given.status is not None:
+                replay = {"idempotency-replayed": "true"}
+                return Response(reveal(given.body or b""), given.status, replay, given.media_type)
+            response = await _run(work, intent)
+            if _is_final(response):
+                stored = conceal(bytes(response.body))
+                final = Given(digest, response.status_code, response.media_type, stored)
+                await self._answers.keep(intent, final)
+            elif response.status_code == _ACCEPTED and given is None:
+                await self._answers.keep(intent, Given(digest, None, None, None))
+            return response
+
+
+async def _idempotency(
+    request: Request,
+    answers: AnswersPart,
+    key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            min_length=1,
+            max_length=255,
+            description=(
+                "The same key with the same body gives the same answer again; another body is"
+                " refused (422)."
+            ),
+        ),
+    ] = None,
+) -> Idempotency:
+    return Idempotency(request, answers, key)
+
+
+IdempotencyPart = Annotated[Idempotency, Depends(_idempotency)]
 
 
 def _is_final(response: Response) -> bool:

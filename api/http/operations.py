@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from api.auth.store import OPERATOR
+from api.auth.store import OPERATOR, Principal
 from api.core.errors import ForbiddenError, UnavailableError
+from api.core.metrics import Metrics
 from api.db.migrate import current, latest_revision, reached
+from api.http.authorization import requires
 from api.http.dependencies import DatabasePart
 from api.http.describe import problems
-from api.http.support import METRICS, answer, caller, parts_of
+from api.http.support import METRICS, answer, parts_of
+from api.service.gauges import Gauges
 
 router = APIRouter(tags=["operations"])
 
 
+async def _gauges(request: Request) -> Gauges:
+    return parts_of(request).gauges
+
+
+async def _counters(request: Request) -> Metrics:
+    return parts_of(request).metrics
+
+
 @router.get("/healthz", summary="Is it alive")
-async def healthz(request: Request) -> Response:
+async def healthz() -> Response:
     """The process answers."""
     return answer({"status": "ok"})
 
@@ -39,13 +52,15 @@ async def readyz(database: DatabasePart) -> Response:
     response_class=PlainTextResponse,
     responses={200: {"description": "Prometheus' text form."}, **problems(401, 403)},
 )
-async def metrics(request: Request) -> Response:
+async def metrics(
+    who: Annotated[Principal, requires(METRICS)],
+    gauges: Annotated[Gauges, Depends(_gauges)],
+    counters: Annotated[Metrics, Depends(_counters)],
+) -> Response:
     """Counters over all tenants, so for the operator's own tokens alone."""
-    who = await caller(request, METRICS)
     if who.tenant != OPERATOR:
         raise ForbiddenError(
             f"authorization: the token is {who.tenant}'s, wanted one of the operator's ({OPERATOR})"
         )
-    parts = parts_of(request)
-    await parts.gauges.refresh()
-    return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    await gauges.refresh()
+    return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

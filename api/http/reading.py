@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.cascade.store import Verdicts
-from api.core.errors import InvalidError
 from api.episodes.store import Episodes
+from api.http.authorization import requires
 from api.http.dependencies import EpisodesPart, FollowerPart, LimitsPart
-from api.http.describe import problems, query
+from api.http.describe import problems
+from api.http.parameters import DIGITS, EpisodeId
 from api.http.shapes import EventsShape, TrajectoryShape, VerdictsShape
-from api.http.support import MAX_SEQ, READ, answer, caller, parts_of, whole_query
+from api.http.support import MAX_SEQ, READ, answer, parts_of, whole
 from api.log.reader import Follower
 from api.log.segments import StoredSegments
 from api.rewards.credits import Credits
@@ -26,29 +27,10 @@ from api.rewards.ledger import Ledger
 from api.rewards.trajectory import transitions
 from api.verdicts.escalations import Escalations
 from api.verdicts.recording_verdicts import frame_of
-from detectors.engine.attribution import CREDITS, Credit
+from detectors.engine.attribution import Credit
 from detectors.model.codec import checksum_frame
 
 router = APIRouter(tags=["evidence"])
-_KIND = {
-    "name": "kind",
-    "in": "query",
-    "required": False,
-    "description": "Only events of this kind; may be given several times.",
-    "schema": {"type": "array", "items": {"type": "string"}},
-    "explode": True,
-}
-
-_CREDIT_TO = {
-    "name": "credit_to",
-    "in": "query",
-    "required": False,
-    "description": (
-        "Which step a milestone is credited to: the one it was paid in, or the one that set it in"
-        " motion."
-    ),
-    "schema": {"enum": list(CREDITS), "default": "as_paid"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,37 +76,34 @@ async def _recording_parts(request: Request) -> RecordingParts:
     return RecordingParts(parts.episodes, parts.verdicts, parts.segments)
 
 
-def _credit_to(request: Request) -> Credit:
-    value = request.query_params.get("credit_to", "as_paid")
-    for credit in CREDITS:
-        if credit == value:
-            return credit
-    raise InvalidError(f"credit_to: got {value[:40]!r}, wanted one of {', '.join(CREDITS)}")
-
-
 @router.get(
     "/v1/episodes/{episode}/events",
     summary="The log",
-    responses={200: {"model": EventsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={
-        "parameters": [
-            query("after", "Events with a higher number.", MAX_SEQ),
-            query("limit", "The most events to give.", 5_000, 500),
-            _KIND,
-        ]
-    },
+    response_model=EventsShape,
+    responses=problems(401, 403, 404, 422),
+    dependencies=[requires(READ)],
 )
 async def events(
-    request: Request, limits: LimitsPart, episodes: EpisodesPart, follower: FollowerPart
+    episode: EpisodeId,
+    limits: LimitsPart,
+    episodes: EpisodesPart,
+    follower: FollowerPart,
+    after: Annotated[
+        int, Query(ge=0, le=MAX_SEQ, description="Events with a higher number."), DIGITS
+    ] = 0,
+    limit: Annotated[
+        int, Query(ge=0, le=5_000, description="The most events to give."), DIGITS
+    ] = 500,
+    kind: Annotated[
+        Sequence[str],
+        Query(description="Only events of this kind; may be given several times."),
+    ] = (),
 ) -> Response:
     """A page of the log. With `kind`, a page may be short though more follows: `next` says where to
     go on."""
-    await caller(request, READ)
-    episode = request.path_params["episode"]
-    after = whole_query(request, "after", 0, MAX_SEQ)
-    limit = max(1, whole_query(request, "limit", 500, limits.page))
+    limit = max(1, whole("limit", str(limit), limits.page))
     row = await episodes.get(episode)
-    kinds = frozenset(request.query_params.getlist("kind"))
+    kinds = frozenset(kind)
     page, following = await follower.page(episode, after, limit, kinds)
     return answer({"events": page, "through": row.through, "next": following})
 
@@ -132,21 +111,24 @@ async def events(
 @router.get(
     "/v1/episodes/{episode}/verdicts",
     summary="What was said beyond the rules",
-    responses={200: {"model": VerdictsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [query("after", "Those with a higher number.", MAX_SEQ)]},
+    response_model=VerdictsShape,
+    responses=problems(401, 403, 404, 422),
+    dependencies=[requires(READ)],
 )
 async def verdicts(
-    request: Request, parts: Annotated[VerdictParts, Depends(_verdict_parts)]
+    episode: EpisodeId,
+    parts: Annotated[VerdictParts, Depends(_verdict_parts)],
+    after: Annotated[
+        int, Query(ge=0, le=MAX_SEQ, description="Those with a higher number."), DIGITS
+    ] = 0,
 ) -> Response:
     """The episode's log of verdicts: each names its stage, model, prompt, evidence, votes and cost,
     and the one before.
 
     With what the episode still waits for.
     """
-    await caller(request, READ)
-    episode = request.path_params["episode"]
     await parts.episodes.get(episode)
-    log = await parts.verdicts.read_log(episode, whole_query(request, "after", 0, MAX_SEQ))
+    log = await parts.verdicts.read_log(episode, after)
     waiting = [
         {"step": row.step, "item": row.item, "audit": row.audit}
         for row in await parts.escalations.list_for(episode)
@@ -157,22 +139,32 @@ async def verdicts(
 @router.get(
     "/v1/episodes/{episode}/trajectory",
     summary="The episode as transitions",
-    responses={200: {"model": TrajectoryShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [_CREDIT_TO]},
+    response_model=TrajectoryShape,
+    responses=problems(401, 403, 404, 422),
+    dependencies=[requires(READ)],
 )
 async def trajectory(
-    request: Request, parts: Annotated[TrajectoryParts, Depends(_trajectory_parts)]
+    episode: EpisodeId,
+    parts: Annotated[TrajectoryParts, Depends(_trajectory_parts)],
+    credit_to: Annotated[
+        Credit,
+        Query(
+            description=(
+                "Which step a milestone is credited to: the one it was paid in, or the one that"
+                " set it in motion."
+            )
+        ),
+    ] = "as_paid",
 ) -> Response:
     """(o, a, r, o') tuples: a pure function of the log and its sealed rewards.
 
     `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it
     in motion, once the episode is closed; the sealed reward stands beside it as it was paid.
     """
-    await caller(request, READ)
-    row = await parts.episodes.get(request.path_params["episode"])
+    row = await parts.episodes.get(episode)
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
     events = [event async for event in parts.follower.events(row.id)]
-    credit = await parts.credits.by_step(row, rewards, _credit_to(request))
+    credit = await parts.credits.by_step(row, rewards, credit_to)
     reward_by_step = {reward["step"]: reward for reward in rewards}
     steps = await asyncio.to_thread(transitions, events, reward_by_step, credit)
     return answer({"episode": row.id, "steps": steps})
@@ -189,14 +181,14 @@ async def trajectory(
         },
         **problems(401, 403, 404),
     },
+    dependencies=[requires(READ)],
 )
 async def recording(
-    request: Request, parts: Annotated[RecordingParts, Depends(_recording_parts)]
+    episode: EpisodeId, parts: Annotated[RecordingParts, Depends(_recording_parts)]
 ) -> Response:
     """The stored zstd frames one after the other, what was said beyond the rules, a checksum: it
     replays anywhere."""
-    await caller(request, READ)
-    row = await parts.episodes.get(request.path_params["episode"])
+    row = await parts.episodes.get(episode)
     headers = {"content-disposition": f'attachment; filename="{row.id}.mrec"'}
     # Read first: of a step that is decided meanwhile the file then says that it waits, and never
     # the reverse.

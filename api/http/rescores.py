@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import orjson
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
+from api.auth.store import Principal
 from api.core.errors import InvalidError, TooLargeError
 from api.core.settings import Limits
+from api.http.authorization import requires
 from api.http.dependencies import RescoresPart
-from api.http.describe import problems, query, takes
-from api.http.once import once
+from api.http.describe import problems
+from api.http.json_route import JsonRoute
+from api.http.once import IdempotencyPart
+from api.http.parameters import DIGITS
 from api.http.rescore_shapes import Rescore, RescoredPageShape, RescoreShape, RescoresShape
-from api.http.support import (
-    ADMIN,
-    READ,
-    answer,
-    bad_task,
-    caller,
-    parsed,
-    parts_of,
-    read_body,
-    whole_query,
-)
+from api.http.support import ADMIN, READ, answer, bad_task, parts_of
 from api.rescoring.background import Rescorer
 from api.rescoring.corpus import Corpus, CorpusSelection
 from api.rescoring.report import Tally
@@ -34,18 +28,12 @@ from api.rewards.scored_episode import task_bytes
 from api.tasks.store import Tasks
 from api.tasks.task_files import BadTaskError, check_task
 
-router = APIRouter(tags=["rescores"])
+router = APIRouter(tags=["rescores"], route_class=JsonRoute)
 _LISTED = 100
 _MAX_PAGE = 100
 _NUMBERS = 2**31 - 1
-_STATUSES = ("same", "changed", "failed")
-_STATUS = {
-    "name": "status",
-    "in": "query",
-    "required": False,
-    "description": "Only episodes of this status.",
-    "schema": {"type": "string", "enum": list(_STATUSES)},
-}
+Reader = Annotated[Principal, requires(READ)]
+RescoreId = Annotated[str, Path(description="The rescore's id.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +62,19 @@ async def _creation_parts(request: Request) -> CreationParts:
     "/v1/rescores",
     status_code=201,
     summary="Rescore stored episodes",
-    responses={201: {"model": RescoreShape}, **problems(401, 403, 404, 409, 413, 422)},
-    openapi_extra=takes(Rescore),
+    response_model=RescoreShape,
+    responses=problems(401, 403, 404, 409, 413, 422),
 )
 async def create(
-    request: Request, parts: Annotated[CreationParts, Depends(_creation_parts)]
+    who: Annotated[Principal, requires(ADMIN)],
+    parts: Annotated[CreationParts, Depends(_creation_parts)],
+    idempotency: IdempotencyPart,
+    rescore: Rescore,
 ) -> Response:
     """Score closed episodes again under another task or this build's rules. What was paid stays;
     the answer says where the results will be."""
-    who = await caller(request, ADMIN)
-    content = await read_body(request, parts.limits.body_bytes)
 
     async def work(_intent: str | None) -> Response:
-        rescore = parsed(Rescore, content)
         task_id, task_body = await _find_task(parts, who.tenant, rescore)
         select = rescore.select
         selection = CorpusSelection(
@@ -103,7 +91,7 @@ async def create(
         parts.rescorer.wake()
         return answer(describe(await parts.rescores.get(who.tenant, id)), 201)
 
-    return await once(request, who, content, work)
+    return await idempotency.once(who, work)
 
 
 async def _find_task(
@@ -153,11 +141,11 @@ async def _select_episodes(parts: CreationParts, selection: CorpusSelection) -> 
 @router.get(
     "/v1/rescores",
     summary="The latest rescores",
-    responses={200: {"model": RescoresShape}, **problems(401, 403)},
+    response_model=RescoresShape,
+    responses=problems(401, 403),
 )
-async def listed(request: Request, rescores: RescoresPart) -> Response:
+async def listed(who: Reader, rescores: RescoresPart) -> Response:
     """The latest hundred, newest first."""
-    who = await caller(request, READ)
     rows = await rescores.listed(who.tenant, _LISTED)
     return answer({"rescores": [describe(row) for row in rows]})
 
@@ -165,38 +153,41 @@ async def listed(request: Request, rescores: RescoresPart) -> Response:
 @router.get(
     "/v1/rescores/{rescore}",
     summary="A rescore",
-    responses={200: {"model": RescoreShape}, **problems(401, 403, 404)},
+    response_model=RescoreShape,
+    responses=problems(401, 403, 404),
     operation_id="one_v1_rescores__rescore__get",
 )
-async def get_rescore(request: Request, rescores: RescoresPart) -> Response:
+async def get_rescore(who: Reader, rescore: RescoreId, rescores: RescoresPart) -> Response:
     """How far it is, and what it found so far: done and nothing changed where `summary.changed` and
     `.failed` are 0."""
-    who = await caller(request, READ)
-    return answer(describe(await rescores.get(who.tenant, request.path_params["rescore"])))
+    return answer(describe(await rescores.get(who.tenant, rescore)))
 
 
 @router.get(
     "/v1/rescores/{rescore}/episodes",
     summary="A rescore's results",
-    responses={200: {"model": RescoredPageShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={
-        "parameters": [
-            query("after", "Results with a higher number.", _NUMBERS),
-            query("limit", "The most results to give.", _MAX_PAGE, 20),
-            _STATUS,
-        ]
-    },
+    response_model=RescoredPageShape,
+    responses=problems(401, 403, 404, 422),
 )
-async def results(request: Request, rescores: RescoresPart) -> Response:
+async def results(
+    who: Reader,
+    rescore: RescoreId,
+    rescores: RescoresPart,
+    after: Annotated[
+        int, Query(ge=0, le=_NUMBERS, description="Results with a higher number."), DIGITS
+    ] = 0,
+    limit: Annotated[
+        int, Query(ge=0, le=_MAX_PAGE, description="The most results to give."), DIGITS
+    ] = 20,
+    status: Annotated[
+        Literal["same", "changed", "failed"] | None,
+        Query(description="Only episodes of this status."),
+    ] = None,
+) -> Response:
     """Finished episodes in their order, each with its new result and what differs from the one that
     was paid."""
-    who = await caller(request, READ)
-    row = await rescores.get(who.tenant, request.path_params["rescore"])
-    after = whole_query(request, "after", 0, _NUMBERS)
-    limit = max(1, whole_query(request, "limit", 20, _MAX_PAGE))
-    status = request.query_params.get("status")
-    if status is not None and status not in _STATUSES:
-        raise InvalidError(f"status: got {status[:40]!r}, wanted {', '.join(_STATUSES)}")
+    row = await rescores.get(who.tenant, rescore)
+    limit = max(1, limit)
     page = await rescores.results(row.number, after, limit, status)
     return answer({"episodes": page, "next": page[-1]["number"] if len(page) == limit else None})
 
@@ -211,8 +202,9 @@ async def results(request: Request, rescores: RescoresPart) -> Response:
         **problems(401, 403, 404),
     },
 )
-async def remove(request: Request, rescores: RescoresPart) -> Response:
+async def remove(
+    who: Annotated[Principal, requires(ADMIN)], rescore: RescoreId, rescores: RescoresPart
+) -> Response:
     """Stop it if it runs and forget its results; what was paid is not touched."""
-    who = await caller(request, ADMIN)
-    await rescores.remove(who.tenant, request.path_params["rescore"])
+    await rescores.remove(who.tenant, rescore)
     return Response(status_code=204)

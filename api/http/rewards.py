@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from api.core.errors import ProblemError
 from api.core.notify import Deadline
-from api.http.describe import WAIT, problems, takes
+from api.http.describe import EPISODE, STEP, WAIT, problems, secured, takes
 from api.http.shapes import Item, Query, RewardShape, RewardsShape
 from api.http.support import (
     JSON,
@@ -32,9 +32,9 @@ router = APIRouter(tags=["rewards"])
     "/v1/episodes/{episode}/steps/{step:step}/reward",
     summary="A step's reward",
     responses={200: {"model": RewardShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [WAIT]},
+    openapi_extra={**secured(READ), "parameters": [EPISODE, STEP, WAIT]},
 )
-async def reward(request: Request) -> Response:
+async def reward(request: Request) -> Response:  # hot: FastAPI's resolving would double its cost
     """Wait for the seal at most `wait_ms`, then answer `settling` with a null reward that is
     masked."""
     who = await caller(request, READ)
@@ -53,9 +53,9 @@ async def reward(request: Request) -> Response:
     "/v1/rewards:query",
     summary="Many rewards",
     responses={200: {"model": RewardsShape}, **problems(401, 403, 413, 422)},
-    openapi_extra=takes(Query, keyed=False),
+    openapi_extra={**takes(Query), **secured(READ)},
 )
-async def rewards(request: Request) -> Response:
+async def rewards(request: Request) -> Response:  # hot, as one reward is
     """Read many rewards in order, each with its own status or `error`. A read: needs no
     Idempotency-Key."""
     who = await caller(request, READ)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
+from api.auth.store import Principal
 from api.core.errors import NotFoundError
 from api.core.keys import Keys
 from api.core.notify import Deadline, Notifier
@@ -19,7 +20,10 @@ from api.fleet.leases import Leases
 from api.fleet.rows import SandboxRow
 from api.fleet.store import Sandboxes
 from api.fleet.watch import Watch
-from api.http.describe import WAIT, problems, query, takes
+from api.http.authorization import requires
+from api.http.describe import problems
+from api.http.json_route import JsonRoute
+from api.http.parameters import DIGITS, EpisodeId, Wait
 from api.http.sandbox_shapes import (
     Beat,
     BeatShape,
@@ -29,19 +33,9 @@ from api.http.sandbox_shapes import (
     Register,
     SandboxesShape,
 )
-from api.http.support import (
-    READ,
-    SANDBOX,
-    answer,
-    caller,
-    deadline_of,
-    parsed,
-    parts_of,
-    read_body,
-    whole_query,
-)
+from api.http.support import READ, SANDBOX, answer, parts_of
 
-router = APIRouter(tags=["fleet"])
+router = APIRouter(tags=["fleet"], route_class=JsonRoute)
 _PAGE = 1_000
 
 
@@ -71,24 +65,32 @@ async def _fleet_parts(request: Request) -> FleetParts:
     )
 
 
+async def _version(request: Request) -> str:
+    version: str = request.app.version
+    return version
+
+
 UsedParts = Annotated[FleetParts, Depends(_fleet_parts)]
+VersionPart = Annotated[str, Depends(_version)]
+Daemon = Annotated[Principal, requires(SANDBOX)]
+SandboxId = Annotated[str, Path(description="The sandbox's id.")]
 
 
 @router.post(
     "/v1/sandboxes",
     summary="Register a sandbox",
-    responses={200: {"model": BeatShape}, **problems(401, 403, 409, 413, 422)},
-    openapi_extra=takes(Register, keyed=False),
+    response_model=BeatShape,
+    responses=problems(401, 403, 409, 413, 422),
 )
-async def register(request: Request, parts: UsedParts) -> Response:
+async def register(
+    who: Daemon, parts: UsedParts, version: VersionPart, registration: Register
+) -> Response:
     """A daemon says who it is. Registered again by the same instance it is the same sandbox, with
     its episode.
 
     409: a living sandbox has that name, or the daemon's version is not one that this service takes.
     """
-    who = await caller(request, SANDBOX)
-    registration = parsed(Register, await read_body(request, parts.limits.body_bytes))
-    version_skew.check(request.app.version, registration.agentd, registration.wire)
+    version_skew.check(version, registration.agentd, registration.wire)
     newcomer = sandboxes.Newcomer(**registration.model_dump())
     row = await parts.sandboxes.register(who.tenant, newcomer)
     return answer(await _sandbox_document(parts, row, None))
@@ -97,20 +99,22 @@ async def register(request: Request, parts: UsedParts) -> Response:
 @router.post(
     "/v1/sandboxes/{sandbox}:beat",
     summary="A sandbox is alive",
-    responses={200: {"model": BeatShape}, **problems(401, 403, 404, 413, 422)},
-    openapi_extra=takes(Beat, keyed=False),
+    response_model=BeatShape,
+    responses=problems(401, 403, 404, 413, 422),
 )
-async def beat(request: Request, parts: UsedParts) -> Response:
+async def beat(
+    request: Request,  # for its disconnect
+    who: Daemon,
+    sandbox: SandboxId,
+    parts: UsedParts,
+    report: Beat,
+) -> Response:
     """The daemon is there; an idle one waits here, at most `wait_ms`, for its next episode.
 
     `lease` is what it should work on; `given_up` that the service ended the episode `on` without
     it, and why.
     """
-    who = await caller(request, SANDBOX)
-    report = parsed(Beat, await read_body(request, parts.limits.body_bytes))
-    row = await parts.sandboxes.authenticate(
-        who.tenant, request.path_params["sandbox"], report.instance
-    )
+    row = await parts.sandboxes.authenticate(who.tenant, sandbox, report.instance)
     if report.done is not None:
         await parts.leases.free(row.id, report.done)
     if report.failed is not None and row.episode == report.failed.episode:
@@ -165,43 +169,30 @@ async def _sandbox_document(parts: FleetParts, row: SandboxRow, on: str | None) 
 @router.post(
     "/v1/sandboxes/{sandbox}:leave",
     summary="A sandbox goes for good",
-    responses={200: {"model": LeftShape}, **problems(401, 403, 404, 413, 422)},
-    openapi_extra=takes(Leave, keyed=False),
+    response_model=LeftShape,
+    responses=problems(401, 403, 404, 413, 422),
 )
-async def leave(request: Request, parts: UsedParts) -> Response:
+async def leave(who: Daemon, sandbox: SandboxId, parts: UsedParts, farewell: Leave) -> Response:
     """The daemon was told to stop. One with an episode stays until it is back, or is lost."""
-    who = await caller(request, SANDBOX)
-    farewell = parsed(Leave, await read_body(request, parts.limits.body_bytes))
-    row = await parts.sandboxes.authenticate(
-        who.tenant, request.path_params["sandbox"], farewell.instance
-    )
+    row = await parts.sandboxes.authenticate(who.tenant, sandbox, farewell.instance)
     return answer({"sandbox": row.id, "state": await parts.sandboxes.leave(row.id)})
 
 
 @router.get(
     "/v1/sandboxes",
     summary="Who is there",
-    responses={200: {"model": SandboxesShape}, **problems(401, 403, 422)},
-    openapi_extra={
-        "parameters": [
-            {
-                "name": "after",
-                "in": "query",
-                "required": False,
-                "schema": {"type": "string", "maxLength": 64},
-            },
-            query("limit", "How many at most.", _PAGE, _PAGE),
-        ]
-    },
+    response_model=SandboxesShape,
+    responses=problems(401, 403, 422),
 )
-async def listed(request: Request, parts: UsedParts) -> Response:
+async def listed(
+    who: Annotated[Principal, requires(READ)],
+    parts: UsedParts,
+    after: Annotated[str, Query(description="Sandboxes after this one.", max_length=64)] = "",
+    limit: Annotated[int, Query(ge=0, le=_PAGE, description="How many at most."), DIGITS] = _PAGE,
+) -> Response:
     """Every sandbox: its last beat, its episode, its version, the sources that see nothing. `next`:
     the page after."""
-    who = await caller(request, READ)
-    limit = whole_query(request, "limit", _PAGE, _PAGE)
-    rows = await parts.sandboxes.listed(
-        who.tenant, request.query_params.get("after", "")[:64], limit
-    )
+    rows = await parts.sandboxes.listed(who.tenant, after, limit)
     more = rows[-1].id if rows and len(rows) == limit else None
     queued = await parts.leases.queued(who.tenant)
     return answer(
@@ -212,13 +203,12 @@ async def listed(request: Request, parts: UsedParts) -> Response:
 @router.get(
     "/v1/episodes/{episode}/sandbox",
     summary="An episode's sandbox",
-    responses={200: {"model": LeaseShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [WAIT]},
+    response_model=LeaseShape,
+    responses=problems(401, 403, 404, 422),
+    dependencies=[requires(READ)],
 )
-async def of_episode(request: Request, parts: UsedParts) -> Response:
+async def of_episode(episode: EpisodeId, deadline: Wait, parts: UsedParts) -> Response:
     """Which sandbox works on the episode, once one does; waits for that at most `wait_ms`."""
-    await caller(request, READ)
-    episode, deadline = request.path_params["episode"], deadline_of(request)
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
         row = await parts.leases.find(episode)

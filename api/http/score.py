@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from api.auth.store import Principal
 from api.core.errors import InvalidError, ProblemError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
-from api.http.dependencies import LimitsPart, ScorerPart
-from api.http.describe import problems, takes
+from api.http.authorization import requires
+from api.http.dependencies import ScorerPart
+from api.http.describe import problems
+from api.http.json_route import JsonRoute
 from api.http.shapes import Wait
-from api.http.support import READ, Body, answer, caller, parsed, read_body
+from api.http.support import READ, Body, answer
 from api.scoring.fold import MIN_KNOWN, Fold, Folding
 from api.scoring.reference import Reference, reference_of
 from api.scoring.score import Score
 from api.scoring.scorer import Sample
 
-router = APIRouter(tags=["rewards"])
+router = APIRouter(tags=["rewards"], route_class=JsonRoute)
 MAX_CHARACTERS = 1_000_000
 """Of one answer: a policy that thinks aloud writes 100,000, and must not fail its whole batch."""
 
@@ -58,14 +61,14 @@ class ScoresShape(BaseModel):
 @router.post(
     "/v1/score",
     summary="Score samples",
-    responses={200: {"model": ScoresShape}, **problems(401, 403, 413, 422)},
-    openapi_extra=takes(ScoreBody, keyed=False),
+    response_model=ScoresShape,
+    responses=problems(401, 403, 413, 422),
 )
-async def score(request: Request, limits: LimitsPart, scorer: ScorerPart) -> Response:
+async def score(
+    who: Annotated[Principal, requires(READ)], scorer: ScorerPart, body: ScoreBody
+) -> Response:
     """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be
     repeated."""
-    who = await caller(request, READ)
-    body = parsed(ScoreBody, await read_body(request, limits.body_bytes))
     folding = Folding(body.fold, body.gamma, body.min_known)
     samples = [_sample(sample) for sample in body.samples]
     scores = await scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))

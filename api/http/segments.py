@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
 
 from api.auth.store import Principal
 from api.core.errors import ConflictError, CostlySegmentError, SandboxLostError, TooManyError
 from api.core.frames import MAX_NUMBER
 from api.fleet.ending import end
+from api.http.authorization import requires
 from api.http.dependencies import ChannelPart, EpisodesPart, TasksPart
-from api.http.describe import WAIT, body, problems, query
+from api.http.describe import EPISODE, body, problems, secured
+from api.http.parameters import DIGITS, EpisodeId, Wait
 from api.http.shapes import AppendedShape, CommandsShape, PlanShape
 from api.http.support import (
     NOBODY,
     READ,
     answer,
     caller,
-    deadline_of,
     parts_of,
     read_body,
     token_of,
     whole_header,
-    whole_query,
 )
 from api.ingest.admission import FAR_BEHIND
 
@@ -48,9 +50,13 @@ _BEHIND = {
     "/v1/episodes/{episode}/events",
     summary="Append a segment",
     responses={200: {"model": AppendedShape}, **problems(401, 403, 404, 409, 413, 422)},
-    openapi_extra={**body({"application/zstd": _FRAME}), "parameters": [_BEHIND]},
+    openapi_extra={
+        **body({"application/zstd": _FRAME}),
+        **secured(NOBODY),
+        "parameters": [EPISODE, _BEHIND],
+    },
 )
-async def append(request: Request) -> Response:
+async def append(request: Request) -> Response:  # hot, and its body is a frame that is streamed
     """Append one segment. Idempotent by itself: the same segment again is acknowledged again.
 
     A gap, a fork, another episode's segment or one after the close is refused with 409, which names
@@ -118,27 +124,30 @@ async def _appender(request: Request, episode: str) -> Principal:
 @router.get(
     "/v1/episodes/{episode}/commands",
     summary="What the harness said",
-    responses={200: {"model": CommandsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={
-        "parameters": [query("after", "The last command that was journalled.", MAX_NUMBER), WAIT]
-    },
+    response_model=CommandsShape,
+    responses=problems(401, 403, 404, 422),
+    dependencies=[requires(NOBODY, or_own=True)],
 )
-async def commands(request: Request, channel: ChannelPart) -> Response:
+async def commands(
+    episode: EpisodeId,
+    deadline: Wait,
+    channel: ChannelPart,
+    after: Annotated[
+        int, Query(ge=0, le=MAX_NUMBER, description="The last command that was journalled."), DIGITS
+    ] = 0,
+) -> Response:
     """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""
-    episode = request.path_params["episode"]
-    await caller(request, NOBODY, own=episode)
-    after = whole_query(request, "after", 0, MAX_NUMBER)
-    return answer({"commands": await channel.next_commands(episode, after, deadline_of(request))})
+    return answer({"commands": await channel.next_commands(episode, after, deadline)})
 
 
 @router.get(
     "/v1/episodes/{episode}/plan",
     summary="What to listen for",
-    responses={200: {"model": PlanShape}, **problems(401, 403, 404)},
+    response_model=PlanShape,
+    responses=problems(401, 403, 404),
+    dependencies=[requires(READ, or_own=True)],
 )
-async def plan(request: Request, episodes: EpisodesPart, tasks: TasksPart) -> Response:
+async def plan(episode: EpisodeId, episodes: EpisodesPart, tasks: TasksPart) -> Response:
     """What the daemon may know of the task: nothing of what would be right."""
-    episode = request.path_params["episode"]
-    await caller(request, READ, own=episode)
     row = await episodes.get(episode)
     return answer((await tasks.ruleset(row.task_number)).plan(episode))

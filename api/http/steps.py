@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -12,22 +12,20 @@ from api.auth.store import Principal
 from api.commands.command_queue import Channel
 from api.commands.store import Commands, Queued
 from api.core.notify import Deadline
-from api.core.settings import Limits
-from api.http.describe import problems, takes
-from api.http.once import once
+from api.http.authorization import requires
+from api.http.describe import problems
+from api.http.json_route import JsonRoute
+from api.http.once import Idempotency, IdempotencyPart
+from api.http.parameters import EpisodeId, Step
 from api.http.shapes import Answer, BeginStep, CallTool, EndStep, NotedShape, ReturnTool
-from api.http.support import TRAINER, answer, caller, checked_step, parsed, parts_of, read_body
+from api.http.support import TRAINER, answer, parts_of
 
-router = APIRouter(tags=["steps"])
+router = APIRouter(tags=["steps"], route_class=JsonRoute)
+_BEGIN, _END = BeginStep(), EndStep()
 _RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"model": NotedShape},
     202: {"model": NotedShape, "description": "Queued for the daemon."},
     **problems(401, 403, 404, 409, 413, 422),
 }
-
-
-class _HasWait(Protocol):
-    wait_ms: int
 
 
 Queue = Callable[[str, str | None], Awaitable[Queued]]
@@ -40,122 +38,141 @@ class CommandParts:
 
     commands: Commands
     channel: Channel
-    limits: Limits
 
 
 async def _command_parts(request: Request) -> CommandParts:
     parts = parts_of(request)
-    return CommandParts(parts.commands, parts.channel, parts.settings.limits)
+    return CommandParts(parts.commands, parts.channel)
 
 
 UsedParts = Annotated[CommandParts, Depends(_command_parts)]
-
-
-async def _receive(request: Request, limits: Limits) -> tuple[Principal, bytes]:
-    """Return the caller, a trainer, and the body."""
-    who = await caller(request, TRAINER)
-    return who, await read_body(request, limits.body_bytes)
+Trainer = Annotated[Principal, requires(TRAINER)]
 
 
 async def _run_command(
-    request: Request,
-    channel: Channel,
     who: Principal,
-    content: bytes,
-    command: _HasWait,
+    channel: Channel,
+    idempotency: Idempotency,
+    episode: str,
+    wait_ms: int,
     queue: Queue,
 ) -> Response:
     """Queue the command and answer 200 once its daemon journalled it, 202 when time is up."""
-    episode = request.path_params["episode"]
 
     async def work(intent: str | None) -> Response:
         queued = await queue(episode, intent)
-        outcome = await channel.journalled(episode, queued, Deadline(command.wait_ms))
+        outcome = await channel.journalled(episode, queued, Deadline(wait_ms))
         return answer(outcome, 200 if "seq" in outcome else 202)
 
-    return await once(request, who, content, work)
+    return await idempotency.once(who, work)
 
 
 @router.post(
     "/v1/episodes/{episode}/steps",
     summary="Begin a step",
+    response_model=NotedShape,
     responses=_RESPONSES,
-    openapi_extra=takes(BeginStep, required=False),
 )
-async def begin(request: Request, parts: UsedParts) -> Response:
+async def begin(
+    who: Trainer,
+    episode: EpisodeId,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: BeginStep = _BEGIN,
+) -> Response:
     """Begin the next step with its action; the step that began last again gives the same answer."""
-    who, content = await _receive(request, parts.limits)
-    command = parsed(BeginStep, content)
 
     async def queue(episode: str, intent: str | None) -> Queued:
         return await parts.commands.begin(episode, command.step, command.action, intent)
 
-    return await _run_command(request, parts.channel, who, content, command, queue)
+    return await _run_command(who, parts.channel, idempotency, episode, command.wait_ms, queue)
 
 
 @router.post(
     "/v1/episodes/{episode}/steps/{step:step}:end",
     summary="End a step",
+    response_model=NotedShape,
     responses=_RESPONSES,
-    openapi_extra=takes(EndStep, required=False),
 )
-async def end(request: Request, parts: UsedParts) -> Response:
+async def end(
+    who: Trainer,
+    episode: EpisodeId,
+    step: Step,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: EndStep = _END,
+) -> Response:
     """End the step that began last; its reward is sealed once its effects are in."""
-    who, content = await _receive(request, parts.limits)
-    command = parsed(EndStep, content)
-    step = checked_step(request.path_params["step"])
 
     async def queue(episode: str, intent: str | None) -> Queued:
         return await parts.commands.end(episode, step, intent)
 
-    return await _run_command(request, parts.channel, who, content, command, queue)
+    return await _run_command(who, parts.channel, idempotency, episode, command.wait_ms, queue)
 
 
 async def _report(
-    request: Request,
+    who: Principal,
     parts: CommandParts,
-    model: type[Answer] | type[CallTool] | type[ReturnTool],
+    idempotency: Idempotency,
+    episode: str,
     kind: str,
+    command: Answer | CallTool | ReturnTool,
 ) -> Response:
     """Queue an event of ``kind``, with the body's members as its data."""
-    who, content = await _receive(request, parts.limits)
-    command = parsed(model, content)
     data = command.model_dump(exclude={"wait_ms"}, exclude_unset=True)
 
     async def queue(episode: str, intent: str | None) -> Queued:
         return await parts.commands.say(episode, kind, data, intent)
 
-    return await _run_command(request, parts.channel, who, content, command, queue)
+    return await _run_command(who, parts.channel, idempotency, episode, command.wait_ms, queue)
 
 
 @router.post(
     "/v1/episodes/{episode}/answers",
     summary="The agent answers",
+    response_model=NotedShape,
     responses=_RESPONSES,
-    openapi_extra=takes(Answer),
 )
-async def answers(request: Request, parts: UsedParts) -> Response:
+async def answers(
+    who: Trainer,
+    episode: EpisodeId,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: Answer,
+) -> Response:
     """Say the agent's final answer."""
-    return await _report(request, parts, Answer, "agent.answered")
+    return await _report(who, parts, idempotency, episode, "agent.answered", command)
 
 
 @router.post(
     "/v1/episodes/{episode}/tools:call",
     summary="The agent calls a tool",
+    response_model=NotedShape,
     responses=_RESPONSES,
-    openapi_extra=takes(CallTool),
 )
-async def tool_called(request: Request, parts: UsedParts) -> Response:
+async def tool_called(
+    who: Trainer,
+    episode: EpisodeId,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: CallTool,
+) -> Response:
     """Say that the agent called a tool."""
-    return await _report(request, parts, CallTool, "agent.tool_called")
+    return await _report(who, parts, idempotency, episode, "agent.tool_called", command)
 
 
 @router.post(
     "/v1/episodes/{episode}/tools:return",
     summary="A tool returns",
+    response_model=NotedShape,
     responses=_RESPONSES,
-    openapi_extra=takes(ReturnTool),
 )
-async def tool_returned(request: Request, parts: UsedParts) -> Response:
+async def tool_returned(
+    who: Trainer,
+    episode: EpisodeId,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: ReturnTool,
+) -> Response:
     """Say that the tool came back."""
-    return await _report(request, parts, ReturnTool, "agent.tool_returned")
+    return await _report(who, parts, idempotency, episode, "agent.tool_returned", command)

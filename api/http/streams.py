@@ -4,16 +4,19 @@ all."""
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
+from api.auth.store import Principal
 from api.core.errors import InvalidError
-from api.http.dependencies import EpisodesPart, StreamsPart
+from api.http.authorization import requires
+from api.http.dependencies import Authenticator, AuthenticatorPart, EpisodesPart, StreamsPart
 from api.http.describe import problems
-from api.http.support import READ, caller, parts_of, token_of, while_known
+from api.http.parameters import DIGITS, EpisodeId
+from api.http.support import READ, token_of, while_known
 from api.live.streams import KINDS, WatchQuery, place_of
 from api.log.arrivals import START, Place
 
@@ -22,34 +25,49 @@ _EVENT_STREAM: dict[str, Any] = {"text/event-stream": {}}
 _PLACE = re.compile(r"-?[0-9]{1,18}\.-?[0-9]{1,18}\.[0-9]{1,19}", re.ASCII)
 
 
-def _last_id(schema: dict[str, Any], says: str) -> dict[str, Any]:
-    return {
-        "name": "Last-Event-ID",
-        "in": "header",
-        "required": False,
-        "description": says,
-        "schema": schema,
-    }
+async def _kinds(
+    kinds: Annotated[
+        str | None,
+        Query(
+            description=(
+                f"Which of {', '.join(KINDS)} to send, with commas between; all by default."
+            )
+        ),
+    ] = None,
+) -> frozenset[str]:
+    chosen = frozenset(KINDS if kinds is None else kinds.split(","))
+    if not chosen <= set(KINDS):
+        known = ", ".join(KINDS)
+        raise InvalidError(
+            f"kinds: got {kinds or ''!r:.80}, wanted some of {known}, with commas between"
+        )
+    return chosen
 
 
-_KINDS = {
-    "name": "kinds",
-    "in": "query",
-    "required": False,
-    "description": f"Which of {', '.join(KINDS)} to send, with commas between; all by default.",
-    "schema": {"type": "string"},
-}
-_LABEL = {
-    "name": "label",
-    "in": "query",
-    "required": False,
-    "description": (
-        "Only episodes with this label, as KEY=VALUE; may be given several times, then all must"
-        " fit."
-    ),
-    "schema": {"type": "array", "items": {"type": "string"}},
-    "explode": True,
-}
+KindsPart = Annotated[frozenset[str], Depends(_kinds)]
+
+
+class AuthorizedStream:
+    """Streams for as long as the caller's token is in force."""
+
+    def __init__(self, authenticator: Authenticator, token: str) -> None:
+        self._authenticator, self._token = authenticator, token
+
+    def response(self, body: AsyncIterator[bytes]) -> Response:
+        """Answer with the server-sent events of ``body``."""
+        authorized = while_known(self._authenticator, self._token, body)
+        headers = {"cache-control": "no-cache"}
+        return StreamingResponse(authorized, media_type="text/event-stream", headers=headers)
+
+
+async def _authorized_stream(
+    authenticator: AuthenticatorPart,
+    authorization: Annotated[str, Header(include_in_schema=False)] = "",
+) -> AuthorizedStream:
+    return AuthorizedStream(authenticator, token_of(authorization))
+
+
+AuthorizedStreamPart = Annotated[AuthorizedStream, Depends(_authorized_stream)]
 
 
 @router.get(
@@ -68,17 +86,25 @@ _LABEL = {
         },
         **problems(401, 403, 404, 422),
     },
-    openapi_extra={
-        "parameters": [
-            _last_id(
-                {"type": "integer", "minimum": 0},
-                "Go on after this event; its milestones and rewards are sent again.",
-            ),
-            _KINDS,
-        ]
-    },
+    dependencies=[requires(READ)],
 )
-async def stream(request: Request, streams: StreamsPart, episodes: EpisodesPart) -> Response:
+async def stream(
+    episode: EpisodeId,
+    kinds: KindsPart,
+    streams: StreamsPart,
+    episodes: EpisodesPart,
+    authorized: AuthorizedStreamPart,
+    after: Annotated[
+        int,
+        Header(
+            alias="Last-Event-ID",
+            ge=0,
+            lt=10**18,
+            description="Go on after this event; its milestones and rewards are sent again.",
+        ),
+        DIGITS,
+    ] = 0,
+) -> Response:
     """Server-sent events with the log's numbers as ids. The last one is `ended`: the episode is
     closed, and what was asked of a model or a judge is answered. A stream that ends without it was
     cut, or its episode was deleted.
@@ -86,16 +112,10 @@ async def stream(request: Request, streams: StreamsPart, episodes: EpisodesPart)
     A watcher that takes long to take gets a `lagging` event now and then: `after` is where it is,
     `through` where the log is. Nothing is left out for it.
     """
-    await caller(request, READ)
-    kinds = _kinds(request)
-    row = await episodes.get(request.path_params["episode"])
-    last_id = request.headers.get("last-event-id", "0")
-    if not (last_id.isascii() and last_id.isdigit() and len(last_id) < 19):
-        raise InvalidError(f"Last-Event-ID: got {last_id[:40]!r}, wanted the number of an event")
-    after = int(last_id)
+    row = await episodes.get(episode)
     if row.status == "closed" and after > row.through:
         return Response(status_code=204)
-    return _streamed(request, streams.of_one(row.id, after, kinds))
+    return authorized.response(streams.of_one(row.id, after, kinds))
 
 
 @router.get(
@@ -109,18 +129,29 @@ async def stream(request: Request, streams: StreamsPart, episodes: EpisodesPart)
         },
         **problems(401, 403, 422),
     },
-    openapi_extra={
-        "parameters": [
-            _last_id(
-                {"type": "string"},
-                "Go on after this id; 0: from the oldest that is kept. None: from now on.",
-            ),
-            _KINDS,
-            _LABEL,
-        ]
-    },
 )
-async def stream_all(request: Request, streams: StreamsPart) -> Response:
+async def stream_all(
+    who: Annotated[Principal, requires(READ)],
+    kinds: KindsPart,
+    streams: StreamsPart,
+    authorized: AuthorizedStreamPart,
+    last_id: Annotated[
+        str | None,
+        Header(
+            alias="Last-Event-ID",
+            description="Go on after this id; 0: from the oldest that is kept. None: from now on.",
+        ),
+    ] = None,
+    label: Annotated[
+        Sequence[str],
+        Query(
+            description=(
+                "Only episodes with this label, as KEY=VALUE; may be given several times, then all"
+                " must fit."
+            )
+        ),
+    ] = (),
+) -> Response:
     """What all episodes of the caller's tenant tell and earn, in the order in which it was stored;
     never ends.
 
@@ -128,45 +159,25 @@ async def stream_all(request: Request, streams: StreamsPart) -> Response:
     events tell nothing but how far the stream is; a `lost` event that what came between its id and
     `until` is in the episodes alone.
     """
-    who = await caller(request, READ)
-    place, after = _place(request.headers.get("last-event-id"))
-    labels = dict(map(_label, request.query_params.getlist("label")))
-    watch = WatchQuery(who.tenant, _kinds(request), labels)
-    return _streamed(request, streams.of_all(watch, place, after))
+    place, after = _place(last_id)
+    watch = WatchQuery(who.tenant, kinds, dict(map(_label, label)))
+    return authorized.response(streams.of_all(watch, place, after))
 
 
-def _streamed(request: Request, body: AsyncIterator[bytes]) -> Response:
-    token = token_of(request.headers.get("authorization", ""))
-    authorized = while_known(parts_of(request), token, body)
-    headers = {"cache-control": "no-cache"}
-    return StreamingResponse(authorized, media_type="text/event-stream", headers=headers)
-
-
-def _kinds(request: Request) -> frozenset[str]:
-    value = request.query_params.get("kinds")
-    kinds = frozenset(KINDS if value is None else value.split(","))
-    if not kinds <= set(KINDS):
-        known = ", ".join(KINDS)
-        raise InvalidError(
-            f"kinds: got {value or ''!r:.80}, wanted some of {known}, with commas between"
-        )
-    return kinds
-
-
-def _label(said: str) -> tuple[str, str]:
-    key, mark, value = said.partition("=")
+def _label(text: str) -> tuple[str, str]:
+    key, mark, value = text.partition("=")
     if not (key and mark):
-        raise InvalidError(f"label: got {said[:80]!r}, wanted KEY=VALUE")
+        raise InvalidError(f"label: got {text[:80]!r}, wanted KEY=VALUE")
     return key, value
 
 
-def _place(said: str | None) -> tuple[Place | None, int]:
-    if said is None:
+def _place(last_id: str | None) -> tuple[Place | None, int]:
+    if last_id is None:
         return None, 0
-    if said == "0":
+    if last_id == "0":
         return START, 0
-    if not _PLACE.fullmatch(said):
+    if not _PLACE.fullmatch(last_id):
         raise InvalidError(
-            f"Last-Event-ID: got {said[:80]!r}, wanted an id that this stream gave, or 0"
+            f"Last-Event-ID: got {last_id[:80]!r}, wanted an id that this stream gave, or 0"
         )
-    return place_of(said)
+    return place_of(last_id)

@@ -1,8 +1,8 @@
 """What every route does alike: who calls, what was sent, what is answered.
 
-Handlers read their bodies themselves, so that nobody is parsed before he is known, and so that the
-hot paths (segments, rewards) pay for no validation that they do not need. What they take and give
-is declared beside them for OpenAPI.
+Routes declare their bodies, parameters and callers (api/http/authorization.py, json_route.py,
+parameters.py). The hot routes (segments, one reward, many rewards) call the functions here
+themselves: FastAPI's resolving would cost them more than all else that they do before the database.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import HTTPConnection
 
 from api.auth.rates import Rates
 from api.auth.store import Principal, Tokens
@@ -77,9 +78,13 @@ class StepConvertor(Convertor[int]):
 register_url_convertor("step", StepConvertor())
 
 
-def parts_of(request: Request) -> Parts:
-    """Return the service behind this request, with all its parts (see api/http/dependencies.py)."""
-    parts: Parts = request.app.state.parts
+def parts_of(connection: HTTPConnection) -> Parts:
+    """Return the service behind this connection, with all its parts.
+
+    For dependencies (api/http/dependencies.py) and the hot routes alone: a handler gets what it
+    uses.
+    """
+    parts: Parts = connection.app.state.parts
     return parts
 
 
@@ -87,17 +92,31 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
     """Who calls, if that token has one of ``scopes`` or is the append token of the episode ``own``.
 
     An ``episode`` in the path that is not the caller's tenant's is not there at all.
-    Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, `NotFoundError`.
+    Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, `NotFoundError`, `GoneError`.
     """
-    parts = parts_of(request)
-    known = await authenticate(parts, request.headers.get("authorization", ""))
-    principal = allowed(known, scopes, own)
-    episode = request.path_params.get("episode")
-    if episode is not None:
-        if not episode.isascii() or "\0" in episode:
-            raise NotFoundError("episode: there is no episode of such letters")
-        await parts.episodes.owned(principal.tenant, episode)
+    principal = await scoped_caller(request, scopes, own)
+    await check_episode(request, principal)
     return principal
+
+
+async def scoped_caller(
+    request: Request, scopes: frozenset[str], own: str | None = None
+) -> Principal:
+    """Return who calls, without a look at the episode in the path. Raises `UnauthorizedError`,
+    `TooManyError`, `ForbiddenError`."""
+    known = await authenticate(parts_of(request), request.headers.get("authorization", ""))
+    return allowed(known, scopes, own)
+
+
+async def check_episode(request: Request, principal: Principal) -> None:
+    """Refuse an ``episode`` in the path that is not the tenant's. Raises `NotFoundError`,
+    `GoneError`."""
+    episode = request.path_params.get("episode")
+    if episode is None:
+        return
+    if not episode.isascii() or "\0" in episode:
+        raise NotFoundError("episode: there is no episode of such letters")
+    await parts_of(request).episodes.owned(principal.tenant, episode)
 
 
 class Authentication(Protocol):
@@ -215,6 +234,11 @@ def invalid(errors: Any) -> InvalidError:
     return InvalidError(
         f"{first['path']}: got {first['value']}: {first['wanted']}", errors=problems
     )
+
+
+def invalid_parameters(errors: Any) -> InvalidError:
+    """FastAPI's errors of a query, header or path likewise: their name is the path."""
+    return invalid([{**error, "loc": error["loc"][1:]} for error in errors])
 
 
 def bad_task(error: BadTaskError) -> InvalidError:

@@ -6,15 +6,17 @@ import asyncio
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
+from api.auth.store import Principal
 from api.core.errors import InvalidError
 from api.core.yaml_text import ApartReader, BadYamlError, Lines
-from api.http.dependencies import SettingsPart, TasksPart, YamlPart
-from api.http.describe import body, keyed, problems
-from api.http.once import once
+from api.http.authorization import requires
+from api.http.dependencies import LimitsPart, SettingsPart, TasksPart, YamlPart
+from api.http.describe import body, problems
+from api.http.once import IdempotencyPart
 from api.http.shapes import TaskShape, TasksShape
-from api.http.support import AUTHOR, READ, answer, bad_task, caller, read_body
+from api.http.support import AUTHOR, READ, answer, bad_task, read_body
 from api.replay.task_tests import BadTestError, lacking, run_tests
 from api.rewards.rendering import total_in_words
 from api.tasks.schema import task_schema
@@ -23,30 +25,41 @@ from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
 
 router = APIRouter(tags=["tasks"])
+Author = Annotated[Principal, requires(AUTHOR)]
+Reader = Annotated[Principal, requires(READ | AUTHOR)]
 _YAML = ("application/yaml", "application/x-yaml", "text/yaml")
+
+
+async def _task_content(request: Request, who: Author, limits: LimitsPart) -> bytes:
+    """Read a task, which is JSON or YAML and larger than other bodies may be."""
+    content = await read_body(request, limits.task_bytes)
+    request.state.content = content
+    return content
 
 
 @router.post(
     "/v1/tasks",
     status_code=201,
     summary="Register a task",
+    response_model=TaskShape,
     responses={
         200: {"model": TaskShape, "description": "It was registered already."},
-        201: {"model": TaskShape},
         **problems(401, 403, 409, 413, 422),
     },
-    openapi_extra=keyed(
-        body({"application/json": task_schema(), "application/yaml": {"type": "string"}})
-    ),
+    openapi_extra=body({"application/json": task_schema(), "application/yaml": {"type": "string"}}),
 )
 async def register(
-    request: Request, settings: SettingsPart, tasks: TasksPart, yaml: YamlPart
+    who: Author,
+    content: Annotated[bytes, Depends(_task_content)],
+    settings: SettingsPart,
+    tasks: TasksPart,
+    yaml: YamlPart,
+    idempotency: IdempotencyPart,
+    content_type: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
     """Register a task from JSON or YAML. The same version with other content is refused with
     409."""
-    who = await caller(request, AUTHOR)
-    content = await read_body(request, settings.limits.task_bytes)
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = content_type.partition(";")[0].strip().lower()
 
     async def work(_intent: str | None) -> Response:
         spec, lines = await _parse_task(content, media_type, yaml)
@@ -58,7 +71,7 @@ async def register(
         is_new, document = await tasks.register(who.tenant, task)
         return answer(document, 201 if is_new else 200)
 
-    return await once(request, who, content, work)
+    return await idempotency.once(who, work)
 
 
 async def _parse_task(content: bytes, media_type: str, yaml: ApartReader) -> tuple[Any, Lines]:
@@ -113,11 +126,10 @@ async def schema() -> Response:
 
 
 @router.get(
-    "/v1/tasks", summary="All tasks", responses={200: {"model": TasksShape}, **problems(401, 403)}
+    "/v1/tasks", summary="All tasks", response_model=TasksShape, responses=problems(401, 403)
 )
-async def listed(request: Request, tasks: TasksPart) -> Response:
+async def listed(who: Reader, tasks: TasksPart) -> Response:
     """Every version of every task, in the order of registration."""
-    who = await caller(request, READ | AUTHOR)
     rows = await tasks.listed(who.tenant)
     return answer({"tasks": [_task_document(row) for row in rows]})
 
@@ -125,14 +137,17 @@ async def listed(request: Request, tasks: TasksPart) -> Response:
 @router.get(
     "/v1/tasks/{id:path}",
     summary="A task",
-    responses={200: {"model": TaskShape}, **problems(401, 403, 404, 422)},
+    response_model=TaskShape,
+    responses=problems(401, 403, 404, 422),
     operation_id="one_v1_tasks__id__get",
 )
 async def find_task(
-    request: Request, tasks: TasksPart, id: str, version: Annotated[str | None, Query()] = None
+    who: Reader,
+    id: Annotated[str, Path(description="The task's id.")],
+    tasks: TasksPart,
+    version: Annotated[str | None, Query(description="The latest by default.")] = None,
 ) -> Response:
     """A task, of its latest registered version by default."""
-    who = await caller(request, READ | AUTHOR)
     row = await tasks.find(who.tenant, id, version)
     return answer({**_task_document(row), "task": orjson.loads(bytes(row.body))})
 

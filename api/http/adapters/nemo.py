@@ -8,17 +8,20 @@ of a port; with observability on it puts `/ng-rollout/ID` before them. What can'
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel, ConfigDict
 
+from api.auth.store import Principal
 from api.core.errors import InvalidError, ProblemError, UnavailableError
-from api.http.adapters.sessions import COOKIE, remember, remembered
-from api.http.adapters.shared import asked_of, clean, described, value_of
+from api.http.adapters.sessions import COOKIE, SessionCookiePart
+from api.http.adapters.shared import ScoreOptionsPart, clean, value_of
+from api.http.authorization import requires
 from api.http.dependencies import CommandsPart, ScorerPart, TurnsPart
 from api.http.describe import problems
-from api.http.support import READ, TRAINER, answer, caller, parsed, parts_of, read_body
+from api.http.json_route import JsonRoute
+from api.http.support import READ, TRAINER, answer
 from api.scoring.reference import Reference, reference_of
 from api.scoring.responses import calls_tools, response_text
 from api.scoring.score import Score
@@ -38,22 +41,18 @@ class NemoBody(BaseModel):
 
 
 router = APIRouter(tags=["adapters"])
-dialect = APIRouter()
-_PLACES = ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}")
-_POST: dict[str, Any] = {
-    "responses": problems(401, 403, 404, 409, 413, 422),
-    "openapi_extra": described(NemoBody),
-}
+dialect = APIRouter(route_class=JsonRoute)
+_POST: dict[str, Any] = {"responses": problems(401, 403, 404, 409, 413, 422)}
+Reader = Annotated[Principal, requires(READ)]
+Trainer = Annotated[Principal, requires(TRAINER)]
 
 
-async def _received(request: Request, scopes: frozenset[str] = READ) -> tuple[str, dict[str, Any]]:
-    who = await caller(request, scopes)
-    body = await read_body(request, parts_of(request).settings.limits.body_bytes)
-    return who.tenant, parsed(NemoBody, body).model_dump(exclude_unset=True)
+def _members_of(sent: NemoBody) -> dict[str, Any]:
+    return sent.model_dump(exclude_unset=True)
 
 
-def _reference_of(request: Request, body: dict[str, Any]) -> Reference:
-    return remembered(request) or reference_of(_ours(_row_of(body)))
+async def _is_strict(request: Request) -> bool:
+    return "/strict/" in request.url.path
 
 
 def _row_of(body: dict[str, Any]) -> dict[str, Any]:
@@ -72,42 +71,48 @@ def _ours(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @dialect.post("/seed_session", summary="NeMo Gym: begin a rollout", **_POST)
-async def seed_session(request: Request, turns: TurnsPart) -> Response:
+async def seed_session(
+    who: Reader, cookie: SessionCookiePart, turns: TurnsPart, sent: NemoBody
+) -> Response:
     """Bind the rollout, by a cookie, to the episode or task that its row names; the same again
     changes nothing."""
-    tenant, body = await _received(request)
+    body = _members_of(sent)
     where = reference_of(_ours(body))
-    await turns.check_exists(tenant, where)
+    await turns.check_exists(who.tenant, where)
     session = body.get("resources_session_id")
     response = answer({} if session is None else {"resources_session_id": session})
-    remember(request, response, where)
+    cookie.remember(response, where)
     return response
 
 
 @dialect.post("/verify", summary="NeMo Gym: score a rollout", **_POST)
-async def verify(request: Request, scorer: ScorerPart) -> Response:
+async def verify(
+    who: Reader,
+    options: ScoreOptionsPart,
+    cookie: SessionCookiePart,
+    is_strict: Annotated[bool, Depends(_is_strict)],
+    scorer: ScorerPart,
+    sent: NemoBody,
+) -> Response:
     """The row and the response again, with `reward`; `mask_sample` and a failure where nobody can
     know it."""
-    tenant, body = await _received(request)
-    options = asked_of(request)
+    body = _members_of(sent)
     if body.get("response") is None:
         raise InvalidError("response: got none, wanted an object of OpenAI's Responses")
     try:
-        sample = Sample(_reference_of(request, body), clean(response_text(body["response"])))
+        reference = cookie.remembered() or reference_of(_ours(_row_of(body)))
+        sample = Sample(reference, clean(response_text(body["response"])))
         outcome: Score | ProblemError = await scorer.score(
-            tenant, sample, options.folding, options.deadline
+            who.tenant, sample, options.folding, options.deadline
         )
     except InvalidError:
         raise
     except ProblemError as problem:
         outcome = problem
-    return answer({**body, **_verdict(request, outcome, options.fallback)})
+    return answer({**body, **_verdict(outcome, options.fallback, is_strict)})
 
 
-def _verdict(
-    request: Request, found: Score | ProblemError, fallback: float | None
-) -> dict[str, Any]:
-    strict = "/strict/" in request.url.path
+def _verdict(found: Score | ProblemError, fallback: float | None, strict: bool) -> dict[str, Any]:
     if isinstance(found, ProblemError):
         if strict:
             raise found
@@ -152,31 +157,41 @@ def _masked(
 
 
 @dialect.post("/reset", summary="NeMo Gym: begin a rollout of steps", **_POST)
-async def reset(request: Request, turns: TurnsPart) -> Response:
+async def reset(
+    who: Trainer,
+    options: ScoreOptionsPart,
+    cookie: SessionCookiePart,
+    turns: TurnsPart,
+    sent: NemoBody,
+) -> Response:
     """The task's instruction; the first step begins, or the one that runs is taken up."""
-    tenant, body = await _received(request, TRAINER)
-    where = reference_of(_ours(_row_of(body)))
-    instruction, step = await turns.begin(tenant, where, asked_of(request).deadline)
+    where = reference_of(_ours(_row_of(_members_of(sent))))
+    instruction, step = await turns.begin(who.tenant, where, options.deadline)
     info = {"episode_id": where.episode, "task_id": where.task, "step": step}
     info |= {"supports_step_idempotency": True, "supports_explicit_close": True}
     response = answer({"observation": instruction, "info": info})
-    remember(request, response, Reference(where.episode, step, where.task, where.version))
+    cookie.remember(response, Reference(where.episode, step, where.task, where.version))
     return response
 
 
 @dialect.post("/step", summary="NeMo Gym: a step's reward", **_POST)
-async def step(request: Request, turns: TurnsPart) -> Response:
+async def step(
+    who: Trainer,
+    options: ScoreOptionsPart,
+    cookie: SessionCookiePart,
+    turns: TurnsPart,
+    sent: NemoBody,
+) -> Response:
     """The reward of the step that ends with this response. The same request again gives the same
     answer."""
-    tenant, body = await _received(request, TRAINER)
-    options = asked_of(request)
-    where = remembered(request)
+    body = _members_of(sent)
+    where = cookie.remembered()
     if where is None:
         raise InvalidError(f"cookie: got no {COOKIE}; wanted the one that /reset set")
     spoken = body.get("response") or {}
     final = where.episode is None or not calls_tools(spoken)
     text = clean(response_text(spoken)) if final else None
-    turn = await turns.end(tenant, where, where.step or 0, text, final, options.deadline)
+    turn = await turns.end(who.tenant, where, where.step or 0, text, final, options.deadline)
     # This dialect can't leave a step out: what is not known is the configured fall-back, else a
     # 503.
     paid = {
@@ -187,37 +202,48 @@ async def step(request: Request, turns: TurnsPart) -> Response:
     response = answer({"observation": None, **paid, "info": turn.score.document()})
     if turn.next_step is not None:
         following = Reference(where.episode, turn.next_step, where.task, where.version)
-        remember(request, response, following)
+        cookie.remember(response, following)
     return response
 
 
 @dialect.post("/close", summary="NeMo Gym: end a rollout of steps", **_POST)
-async def close(request: Request, turns: TurnsPart, commands: CommandsPart) -> Response:
+async def close(
+    who: Trainer,
+    cookie: SessionCookiePart,
+    turns: TurnsPart,
+    commands: CommandsPart,
+    _sent: NemoBody,
+) -> Response:
     """Close what /reset opened, if it still is open; closing again changes nothing."""
-    tenant, _ = await _received(request, TRAINER)
-    where = remembered(request)
+    where = cookie.remembered()
     if where is not None and where.episode is not None:
-        await turns.check_exists(tenant, where)
+        await turns.check_exists(who.tenant, where)
         await commands.close(where.episode, "the rollout ended")
     response = answer({})
     response.delete_cookie(COOKIE)
     return response
 
 
-@dialect.post("/close_session", summary="NeMo Gym: end a rollout", **_POST)
-async def close_session(request: Request) -> Response:
+@dialect.post(
+    "/close_session", summary="NeMo Gym: end a rollout", dependencies=[requires(READ)], **_POST
+)
+async def close_session(sent: NemoBody) -> Response:
     """Nothing is kept of a session but the cookie; unknown ones succeed."""
-    _, body = await _received(request)
+    body = _members_of(sent)
     response = answer({name: body[name] for name in ("resources_session_id",) if name in body})
     response.delete_cookie(COOKIE)
     return response
 
 
-@dialect.post("/aggregate_metrics", summary="NeMo Gym: means over rollouts", **_POST)
-async def aggregate_metrics(request: Request) -> Response:
+@dialect.post(
+    "/aggregate_metrics",
+    summary="NeMo Gym: means over rollouts",
+    dependencies=[requires(READ)],
+    **_POST,
+)
+async def aggregate_metrics(sent: NemoBody) -> Response:
     """Mean reward and share of masked rollouts, over those that are no masked ones."""
-    _, body = await _received(request)
-    rows = body.get("verify_responses") or []
+    rows = _members_of(sent).get("verify_responses") or []
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InvalidError("verify_responses: wanted a list of what /verify answered")
     paid = [
@@ -235,13 +261,22 @@ async def aggregate_metrics(request: Request) -> Response:
 @dialect.get(
     "/reverify_mode",
     summary="NeMo Gym: whether stored rollouts can be scored again",
-    responses={**problems(401, 403)},
+    responses=problems(401, 403),
+    dependencies=[requires(READ)],
 )
-async def reverify_mode(request: Request) -> Response:
+async def reverify_mode() -> Response:
     """Always: a reward is a function of the log."""
-    await caller(request, READ)
     return answer("stateless")
 
 
-for _place in _PLACES:
-    router.include_router(dialect, prefix=_place)
+async def _rollout(
+    rollout: Annotated[str, Path(description="NeMo Gym's name of the rollout, not used.")],
+) -> None:
+    """Declare the parameter of the path."""
+
+
+router.include_router(dialect, prefix="/nemo")
+router.include_router(dialect, prefix="/nemo/strict")
+router.include_router(
+    dialect, prefix="/nemo/ng-rollout/{rollout}", dependencies=[Depends(_rollout)]
+)

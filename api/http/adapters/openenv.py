@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Request, Response, WebSocket
+from fastapi import APIRouter, Response, WebSocket
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.websockets import WebSocketDisconnect
 
@@ -19,12 +19,12 @@ from api.core.errors import InvalidError, ProblemError, UnavailableError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.adapters.shared import clean
+from api.http.dependencies import AuthenticatorPart, ScorerPart, TurnsPart
 from api.http.support import TRAINER, Authentication, allowed, answer, authenticate, invalid
 from api.scoring.fold import Folding
 from api.scoring.reference import Reference, reference_of
 from api.scoring.scorer import Sample, Scorer
 from api.scoring.turns import Turns
-from api.service.container import Parts
 
 router = APIRouter(prefix="/openenv", tags=["adapters"])
 WAIT_MS = 45_000
@@ -150,12 +150,16 @@ def _action(data: dict[str, Any]) -> Action:
 
 
 @router.websocket("/ws")
-async def session(socket: WebSocket) -> None:
+async def session(
+    socket: WebSocket,
+    turns: TurnsPart,
+    scorer: ScorerPart,
+    authenticator: AuthenticatorPart,
+) -> None:
     """A session: JSON messages in, one answer each."""
-    parts: Parts = socket.app.state.parts
     await socket.accept()
     try:
-        rollout = Session(parts.turns, parts.scorer, await _trainer(parts, socket))
+        rollout = Session(turns, scorer, await _trainer(authenticator, socket))
     except ProblemError as problem:
         await _send(socket, _error(problem))
         await socket.close(1008)
@@ -169,7 +173,7 @@ async def session(socket: WebSocket) -> None:
                 )
                 continue
             try:
-                await _trainer(parts, socket)  # again, for its token may have ended since
+                await _trainer(authenticator, socket)  # again, for its token may have ended since
                 await _send(socket, await rollout.take(message))
             except ProblemError as problem:
                 await _send(socket, _error(problem))
@@ -226,7 +230,7 @@ async def metadata() -> Response:
 
 
 @router.get("/schema", summary="OpenEnv: actions, observations, state")
-async def schema(request: Request) -> Response:
+async def schema() -> Response:
     """JSON Schemas of what a session takes and gives."""
     models: dict[str, type[BaseModel]] = {
         "action": Action,

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.auth.store import Principal
 from api.core.errors import InvalidError
-from api.http.adapters.shared import asked_of, clean, described, sample_of, value_of
-from api.http.dependencies import LimitsPart, ScorerPart
+from api.http.adapters.shared import ScoreOptionsPart, clean, sample_of, value_of
+from api.http.authorization import requires
+from api.http.dependencies import ScorerPart
 from api.http.describe import problems
-from api.http.support import READ, answer, caller, parsed, read_body
+from api.http.json_route import JsonRoute
+from api.http.support import READ, answer
 from api.scoring.score import Score
 
-router = APIRouter(tags=["adapters"])
+router = APIRouter(tags=["adapters"], route_class=JsonRoute)
 
 
 class ScoreQuery(BaseModel):
@@ -46,20 +49,22 @@ class Scores(BaseModel):
 @router.post(
     "/get_reward",
     summary="OpenRLHF: reward (its server's own path)",
-    responses={200: {"model": Scores}, **problems(401, 403, 404, 413, 422)},
-    openapi_extra=described(ScoreQuery),
+    response_model=Scores,
+    responses=problems(401, 403, 404, 413, 422),
 )
 @router.post(
     "/adapters/openrlhf/score",
     summary="OpenRLHF: reward",
-    responses={200: {"model": Scores}, **problems(401, 403, 404, 413, 422)},
-    openapi_extra=described(ScoreQuery),
+    response_model=Scores,
+    responses=problems(401, 403, 404, 413, 422),
 )
-async def score(request: Request, limits: LimitsPart, scorer: ScorerPart) -> Response:
+async def score(
+    who: Annotated[Principal, requires(READ)],
+    options: ScoreOptionsPart,
+    scorer: ScorerPart,
+    body: ScoreQuery,
+) -> Response:
     """Score each text by what its label names. What is not known is `?fallback=`, else 503."""
-    who = await caller(request, READ)
-    options = asked_of(request)
-    body = parsed(ScoreQuery, await read_body(request, limits.body_bytes))
     if len(body.query) != len(body.labels) or len(body.prompts) not in (0, len(body.query)):
         sizes = f"{len(body.query)} query, {len(body.prompts)} prompts, {len(body.labels)} labels"
         raise InvalidError(f"query: got {sizes}; wanted lists of one length")
