@@ -46,8 +46,7 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
         if self.body_field is None:
             return handle
-        model = self.body_field.field_info.annotation
-        assert model is not None
+        model: Any = self.body_field.field_info.annotation
         assert issubclass(model, BaseModel)
         authorization = self._authorization()
 
