@@ -19,10 +19,12 @@ from api.auth.store import Tokens
 from api.commands.command_queue import Channel
 from api.commands.store import Commands
 from api.core.keys import Keys
+from api.core.notify import Notifier
 from api.core.settings import Limits, Settings
 from api.core.yaml_text import ApartReader
 from api.db.database import Database
 from api.episodes.idempotency import Answers
+from api.episodes.search import Search
 from api.episodes.store import Episodes
 from api.http.support import parts_of
 from api.live.streams import Streams
@@ -32,7 +34,9 @@ from api.rescoring.store import Rescores
 from api.rewards.ledger import Ledger
 from api.scoring.scorer import Scorer
 from api.scoring.turns import Turns
+from api.service.overview import Overview
 from api.tasks.store import Tasks
+from api.timeline.outlines import Outlines
 
 
 async def _settings(connection: HTTPConnection) -> Settings:
@@ -120,6 +124,22 @@ async def _authenticator(connection: HTTPConnection) -> Authenticator:
     return Authenticator(parts.tokens, parts.rates)
 
 
+async def _overview(connection: HTTPConnection) -> Overview:
+    return parts_of(connection).overview
+
+
+async def _outlines(connection: HTTPConnection) -> Outlines:
+    return parts_of(connection).outlines
+
+
+async def _search(connection: HTTPConnection) -> Search:
+    return parts_of(connection).search
+
+
+async def _notifier(connection: HTTPConnection) -> Notifier:
+    return parts_of(connection).notifier
+
+
 SettingsPart = Annotated[Settings, Depends(_settings)]
 LimitsPart = Annotated[Limits, Depends(_limits)]
 DatabasePart = Annotated[Database, Depends(_database)]
@@ -139,3 +159,7 @@ RescorerPart = Annotated[Rescorer, Depends(_rescorer)]
 AnswersPart = Annotated[Answers, Depends(_answers)]
 KeysPart = Annotated[Keys, Depends(_keys)]
 AuthenticatorPart = Annotated[Authenticator, Depends(_authenticator)]
+OverviewPart = Annotated[Overview, Depends(_overview)]
+OutlinesPart = Annotated[Outlines, Depends(_outlines)]
+SearchPart = Annotated[Search, Depends(_search)]
+NotifierPart = Annotated[Notifier, Depends(_notifier)]

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from api.core.notify import Deadline
 from api.http.dependencies import LimitsPart
-from api.http.support import checked_step, whole
+from api.http.support import MAX_SEQ, checked_step, whole
 
 MAX_WAIT_MS = 50_000
 _MAX_DIGITS = 19
@@ -28,6 +28,8 @@ def _digits(value: Any) -> Any:
 DIGITS = BeforeValidator(_digits)
 """Beside the `Query` or `Header` of a whole number."""
 
+After = Annotated[int, Query(ge=0, le=MAX_SEQ, description="Those with a higher number."), DIGITS]
+"""The last event, or the like, that the caller has."""
 EpisodeId = Annotated[str, Path(description="The episode's id.")]
 Step = Annotated[int, Path(description="The step's number."), AfterValidator(checked_step)]
 WaitMs = Annotated[

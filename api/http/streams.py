@@ -4,7 +4,8 @@ all."""
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response
@@ -47,16 +48,20 @@ async def _kinds(
 KindsPart = Annotated[frozenset[str], Depends(_kinds)]
 
 
+_NO_CACHE = MappingProxyType({"cache-control": "no-cache"})
+
+
 class AuthorizedStream:
     """Streams for as long as the caller's token is in force."""
 
     def __init__(self, authenticator: Authenticator, token: str) -> None:
         self._authenticator, self._token = authenticator, token
 
-    def response(self, body: AsyncIterator[bytes]) -> Response:
+    def response(
+        self, body: AsyncIterator[bytes], headers: Mapping[str, str] = _NO_CACHE
+    ) -> Response:
         """Answer with the server-sent events of ``body``."""
         authorized = while_known(self._authenticator, self._token, body)
-        headers = {"cache-control": "no-cache"}
         return StreamingResponse(authorized, media_type="text/event-stream", headers=headers)
 
 

@@ -3,25 +3,32 @@ somebody look at."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from api.audit.note import NoteError, PublicKey, opened, parse_checkpoint
+from api.audit.owning import Owner
 from api.audit.report_text import as_html, as_report_text
 from api.audit.reporting import Reporter
 from api.audit.statement import log_origin
+from api.audit.store import Audits
 from api.audit.tree import Tree
 from api.audit.verifying import Verifier
-from api.auth.store import Principal
-from api.core.errors import InvalidError
+from api.auth.store import Principal, Tokens
+from api.core.settings import Limits
+from api.core.signing import Signer
 from api.db.database import now
+from api.episodes.store import Episodes
+from api.http.dependencies import AuditsPart
 from api.http.support import parts_of
 from api.pages.render import HEADERS, page
-from api.pages.selected import ALL, WINDOWS, asked_of, selection_of
-from api.pages.viewer import viewer
-from api.service.container import Parts
+from api.pages.selected import ALL, WINDOWS, Filters, selection_of
+from api.pages.viewer import Viewer
+from api.rewards.ledger import Ledger
+from api.service.overview import Overview
 
 TOGETHER = 20
 """The most episodes that one look verifies: each is recomputed from its log."""
@@ -44,18 +51,49 @@ class Head(NamedTuple):
     wrong: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class AuditPageParts:
+    """What the page uses of the service."""
+
+    audits: Audits
+    ledger: Ledger
+    episodes: Episodes
+    overview: Overview
+    tokens: Tokens
+    owner: Owner
+    signer: Signer
+    limits: Limits
+    checkpoints: str | None
+
+
+async def _audit_page_parts(request: Request) -> AuditPageParts:
+    parts = parts_of(request)
+    return AuditPageParts(
+        audits=parts.audits,
+        ledger=parts.ledger,
+        episodes=parts.episodes,
+        overview=parts.overview,
+        tokens=parts.tokens,
+        owner=parts.owner,
+        signer=parts.signer,
+        limits=parts.settings.limits,
+        checkpoints=parts.settings.checkpoints,
+    )
+
+
+UsedParts = Annotated[AuditPageParts, Depends(_audit_page_parts)]
+
+
 @router.get("/audit")
-async def audit(request: Request) -> Response:
+async def audit(who: Viewer, asked: Filters, parts: UsedParts, verify: str = "") -> Response:
     """The page; ``?verify=`` an episode's id, or `newest`, recomputes those."""
-    who = await viewer(request)
-    parts, asked = parts_of(request), asked_of(request)
     report = await Reporter(
         parts.audits, selection_of(who, asked), asked.get("by", "policy")
     ).report()
     tree = await parts.audits.tree()
     verified = None
-    if said := request.query_params.get("verify", "").strip():
-        verified = await _verified(parts, who, said, asked)
+    if to_verify := verify.strip():
+        verified = await _verified(parts, who, to_verify, asked)
     return page(
         "audit.html",
         asked=asked,
@@ -65,24 +103,24 @@ async def audit(request: Request) -> Response:
         tree=tree,
         heads=await _heads(parts, tree),
         signing=await parts.overview.signing(who.tenant),
-        outside=parts.settings.checkpoints,
+        outside=parts.checkpoints,
         tokens=await _tokens(parts, who),
         verified=verified,
         together=TOGETHER,
-        said=said,
+        said=to_verify,
     )
 
 
 @router.get("/audit/report")
-async def report_file(request: Request) -> Response:
+async def report_file(
+    who: Viewer,
+    asked: Filters,
+    audits: AuditsPart,
+    form: Annotated[Literal["html", "json", "text"], Query(alias="format")] = "html",
+) -> Response:
     """The report as a file, of all that the filters select."""
-    who = await viewer(request)
-    form = request.query_params.get("format", "html")
-    if form not in _FILES:
-        raise InvalidError(f"format: got {form[:40]!r}, wanted one of {', '.join(_FILES)}")
-    asked = asked_of(request)
     selection = selection_of(who, {**asked, "over": asked.get("over", ALL)})
-    report = await Reporter(parts_of(request).audits, selection, asked.get("by", "policy")).report()
+    report = await Reporter(audits, selection, asked.get("by", "policy")).report()
     made = (
         orjson.dumps(report)
         if form == "json"
@@ -95,11 +133,11 @@ async def report_file(request: Request) -> Response:
     return Response(made, 200, headers, _FILES[form])
 
 
-def _key(parts: Parts) -> PublicKey:
+def _key(parts: AuditPageParts) -> PublicKey:
     return parts.owner.key
 
 
-async def _heads(parts: Parts, tree: Any) -> list[Head]:
+async def _heads(parts: AuditPageParts, tree: Any) -> list[Head]:
     """The newest signed heads over all episodes, each checked against the key and the newest
     against the tree."""
     rows = list(await parts.audits.notes(log_origin(parts.signer.name)))[-NOTES:]
@@ -122,10 +160,10 @@ def _head(row: Any, key: PublicKey, tree: Any) -> Head:
 
 
 async def _verified(
-    parts: Parts, who: Principal, said: str, asked: dict[str, str]
+    parts: AuditPageParts, who: Principal, said: str, asked: dict[str, str]
 ) -> dict[str, Any]:
     """What recomputing came to: one episode, or the newest that the filters select."""
-    verifier = Verifier(parts.audits, parts.ledger, parts.settings.limits, _key(parts))
+    verifier = Verifier(parts.audits, parts.ledger, parts.limits, _key(parts))
     if said != "newest":
         await parts.episodes.owned(who.tenant, said)
         chosen = [said]
@@ -142,7 +180,7 @@ async def _verified(
     }
 
 
-async def _tokens(parts: Parts, who: Principal) -> list[dict[str, Any]]:
+async def _tokens(parts: AuditPageParts, who: Principal) -> list[dict[str, Any]]:
     """Each token of the tenant's, what it opened and whether it is in force; never the token
     itself."""
     opened_by = await parts.overview.openers(who.tenant)

@@ -4,25 +4,27 @@ it."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from api.auth.store import Principal
 from api.core.errors import InvalidError
-from api.episodes.store import describe
-from api.http.support import parts_of
+from api.episodes.store import Episodes, describe
+from api.http.dependencies import DatabasePart, EpisodesPart, TasksPart
 from api.pages.aligned import aligned
 from api.pages.curve import running_totals
 from api.pages.plot import together
 from api.pages.render import page
-from api.pages.viewer import viewer
+from api.pages.viewer import Viewer
 from api.replay.recordings import read_frames
 from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rewards.event_text import line
 from api.rewards.scored_episode import Result, ruleset_of, score, stored_result
-from api.service.container import Parts
+from api.tasks.store import Tasks
 from api.timeline.timeline import action_text
 from detectors.model.types import Segment
 
@@ -38,21 +40,41 @@ class CompareColumn(NamedTuple):
     actions: dict[int, str]
 
 
+@dataclass(frozen=True, slots=True)
+class CompareParts:
+    """What the page uses of the service."""
+
+    tasks: Tasks
+    episodes: Episodes
+    corpus: Corpus
+
+
+async def _compare_parts(
+    tasks: TasksPart, episodes: EpisodesPart, database: DatabasePart
+) -> CompareParts:
+    return CompareParts(tasks, episodes, Corpus(database))
+
+
+UsedParts = Annotated[CompareParts, Depends(_compare_parts)]
+
+
 @router.get("/compare")
-async def compare(request: Request) -> Response:
+async def compare(
+    who: Viewer,
+    parts: UsedParts,
+    a: str = "",
+    b: str = "",
+    version: str = "",
+    episode: Annotated[Sequence[str], Query()] = (),
+) -> Response:
     """``?a=`` and ``&b=``, or two ``episode=``, are episodes; ``&version=`` in place of b: a's task
     in that version."""
-    who = await viewer(request)
-    parts = parts_of(request)
-    asked = {
-        name: text
-        for name in ("a", "b", "version")
-        if (text := request.query_params.get(name, "").strip())
-    }
-    if chosen := request.query_params.getlist("episode"):
-        if len(chosen) != 2:
-            raise InvalidError(f"episode: got {len(chosen)}, wanted two to compare")
-        asked = {"a": chosen[0], "b": chosen[1]}
+    given = {"a": a.strip(), "b": b.strip(), "version": version.strip()}
+    asked = {name: text for name, text in given.items() if text}
+    if episode:
+        if len(episode) != 2:
+            raise InvalidError(f"episode: got {len(episode)}, wanted two to compare")
+        asked = {"a": episode[0], "b": episode[1]}
     if "a" not in asked:
         return page("compare.html", asked=asked, sides=None, versions=[])
     left = await _stored(parts, who, asked["a"])
@@ -74,9 +96,9 @@ async def compare(request: Request) -> Response:
     )
 
 
-async def _stored(parts: Parts, who: Principal, episode: str) -> StoredEpisode:
+async def _stored(parts: CompareParts, who: Principal, episode: str) -> StoredEpisode:
     await parts.episodes.owned(who.tenant, episode)
-    [found] = await Corpus(parts.database).whole([await parts.episodes.get(episode)])
+    [found] = await parts.corpus.whole([await parts.episodes.get(episode)])
     return found
 
 

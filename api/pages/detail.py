@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import orjson
+from fastapi import Depends, Query
 
 from api.core.errors import NotFoundError
-from api.http.support import MAX_SEQ, whole
+from api.http.dependencies import FollowerPart, OutlinesPart, TasksPart
+from api.http.parameters import DIGITS
+from api.http.support import MAX_SEQ
+from api.log.reader import Follower
 from api.pages.episode_view import EpisodeView
 from api.rewards.event_text import telling
 from api.rewards.explaining import of_events
 from api.rewards.rendering import terms, waits_for
-from api.service.container import Parts
+from api.tasks.store import Tasks
+from api.timeline.outlines import Outlines
 from api.timeline.timeline import Span
 from detectors.sdk.registry import Rule, rules
 from detectors.task.conditions import condition_to_json
@@ -24,15 +29,52 @@ MAX_CHARACTERS = 20_000
 """Of one event that are shown."""
 
 
+class Focus(NamedTuple):
+    """What the address asks to see of an episode: a step by its key, an event, a milestone."""
+
+    step: str | None
+    event: int | None
+    milestone: str | None
+
+
+async def _focus(
+    step: str | None = None,
+    event: Annotated[int | None, Query(ge=0, le=MAX_SEQ), DIGITS] = None,
+    milestone: str | None = None,
+) -> Focus:
+    return Focus(step, event, milestone)
+
+
+FocusPart = Annotated[Focus, Depends(_focus)]
+
+
+@dataclass(frozen=True, slots=True)
+class DetailParts:
+    """What telling more of an episode uses of the service."""
+
+    follower: Follower
+    tasks: Tasks
+    outlines: Outlines
+
+
+async def _detail_parts(
+    follower: FollowerPart, tasks: TasksPart, outlines: OutlinesPart
+) -> DetailParts:
+    return DetailParts(follower, tasks, outlines)
+
+
+UsedDetailParts = Annotated[DetailParts, Depends(_detail_parts)]
+
+
 async def detail_of(
-    parts: Parts, now: EpisodeView, query: Mapping[str, str], span: Span | None
+    parts: DetailParts, now: EpisodeView, focus: Focus, span: Span | None
 ) -> dict[str, Any]:
     """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises
     `NotFoundError`."""
-    if "event" in query:
-        return await _event(parts, now, whole("event", query["event"], MAX_SEQ))
-    if "milestone" in query:
-        return await _milestone(parts, now, query["milestone"])
+    if focus.event is not None:
+        return await _event(parts, now, focus.event)
+    if focus.milestone is not None:
+        return await _milestone(parts, now, focus.milestone)
     reward = now.paid.get(span.step) if span is not None else None
     evidence = [seq for one in (reward or {}).get("milestones", ()) for seq in one["evidence"]]
     return {
@@ -44,7 +86,7 @@ async def detail_of(
     }
 
 
-async def _event(parts: Parts, now: EpisodeView, seq: int) -> dict[str, Any]:
+async def _event(parts: DetailParts, now: EpisodeView, seq: int) -> dict[str, Any]:
     found = await parts.follower.between(now.row.id, seq, seq)
     if not found:
         raise NotFoundError(f"event: {seq} is not in the log, which ends at {now.row.through}")
@@ -63,7 +105,7 @@ async def _event(parts: Parts, now: EpisodeView, seq: int) -> dict[str, Any]:
     }
 
 
-async def _milestone(parts: Parts, now: EpisodeView, id: str) -> dict[str, Any]:
+async def _milestone(parts: DetailParts, now: EpisodeView, id: str) -> dict[str, Any]:
     place, spec = next(
         ((n, one) for n, one in enumerate(now.task.milestones) if one.id == id), (0, None)
     )
@@ -105,7 +147,7 @@ def _evidence_steps(now: EpisodeView, evidence: list[int]) -> dict[int, str]:
     return {seq: now.outline.span_of(seq).key for seq in evidence}
 
 
-async def _became(parts: Parts, now: EpisodeView, place: int) -> list[str]:
+async def _became(parts: DetailParts, now: EpisodeView, place: int) -> list[str]:
     """The nearest miss in words: this alone runs the rules over the log, once for all milestones
     and all who ask."""
     known = parts.outlines.explained(now.row.id, now.row.through)

@@ -5,28 +5,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
 import yaml
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth.store import Principal
 from api.core.errors import InvalidError, ProblemError
-from api.core.yaml_text import BadYamlError
-from api.episodes.search import EpisodeQuery
-from api.episodes.store import describe
+from api.core.settings import Settings
+from api.core.yaml_text import ApartReader, BadYamlError
+from api.episodes.search import EpisodeQuery, Search
+from api.episodes.store import Episodes, describe
+from api.http.dependencies import LimitsPart
 from api.http.support import ADMIN, parts_of
 from api.http.tasks import tested
 from api.pages.render import page
-from api.pages.viewer import sent_form, viewer
+from api.pages.viewer import Form, Viewer, sent_form, visitor
 from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rescoring.report import episode_lines
 from api.rescoring.stored import material
 from api.rescoring.work import outcome
 from api.rewards.scored_episode import task_bytes
-from api.service.container import Parts
+from api.tasks.store import Tasks
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
 from detectors.model.codec import sha256
 from detectors.task.language import Task
@@ -80,33 +83,62 @@ class Draft(NamedTuple):
     problems: list[Any]
 
 
-@router.get("/editor")
-async def edit(request: Request) -> Response:
-    """``?task=ID&version=V``: begin from that one."""
-    who = await viewer(request)
+@dataclass(frozen=True, slots=True)
+class EditorParts:
+    """What the editor uses of the service."""
+
+    settings: Settings
+    tasks: Tasks
+    yaml: ApartReader
+    search: Search
+    episodes: Episodes
+    corpus: Corpus
+
+
+async def _editor_parts(request: Request) -> EditorParts:
     parts = parts_of(request)
-    id = request.query_params.get("task", "")
-    row = await parts.tasks.find(who.tenant, id, request.query_params.get("version") or None)
+    return EditorParts(
+        settings=parts.settings,
+        tasks=parts.tasks,
+        yaml=parts.yaml,
+        search=parts.search,
+        episodes=parts.episodes,
+        corpus=Corpus(parts.database),
+    )
+
+
+async def _task_form(request: Request, limits: LimitsPart) -> Form:
+    return await sent_form(request, 4 * limits.task_bytes)
+
+
+UsedParts = Annotated[EditorParts, Depends(_editor_parts)]
+
+
+@router.get("/editor")
+async def edit(who: Viewer, parts: UsedParts, task: str = "", version: str = "") -> Response:
+    """``?task=ID&version=V``: begin from that one."""
+    row = await parts.tasks.find(who.tenant, task, version or None)
     text = written(orjson.loads(bytes(row.body)))
-    chosen = [one["episode"] for one in (await _offered(parts, who, id))[:CHOSEN]]
-    return await _page(parts, who, id, await drafted(parts, text), chosen)
+    chosen = [one["episode"] for one in (await _offered(parts.search, who, task))[:CHOSEN]]
+    return await _page(parts.search, who, task, await drafted(parts.yaml, text), chosen)
 
 
 @router.post("/editor")
-async def act(request: Request) -> Response:
+async def act(
+    who: Annotated[Principal, visitor(ADMIN)],
+    form: Annotated[Form, Depends(_task_form)],
+    parts: UsedParts,
+) -> Response:
     """`do`: `try` it on the chosen episodes, or `save` what was tried."""
-    who = await viewer(request, ADMIN)
-    parts = parts_of(request)
-    form = await sent_form(request, 4 * parts.settings.limits.task_bytes)
     text = form.get("text", "").replace("\r\n", "\n")
     if len(text.encode()) > parts.settings.limits.task_bytes:
         raise InvalidError(
             f"text: {len(text.encode())} bytes, wanted at most {parts.settings.limits.task_bytes}"
         )
     id, chosen = form.get("task", ""), form.getlist("episode")[:OFFERED]
-    found = await drafted(parts, text)
+    found = await drafted(parts.yaml, text)
     if found.task is None:
-        return await _page(parts, who, id, found, chosen, status=422)
+        return await _page(parts.search, who, id, found, chosen, status=422)
     if form.get("do") == "save" and form.get("tried") == sha256(text.encode()):
         try:
             if parts.settings.tasks_need_tests:
@@ -114,18 +146,18 @@ async def act(request: Request) -> Response:
             await parts.tasks.register(who.tenant, found.task)
         except ProblemError as problem:
             return await _page(
-                parts, who, id, found, chosen, refused=problem.detail, status=problem.status
+                parts.search, who, id, found, chosen, refused=problem.detail, status=problem.status
             )
         return Response(status_code=303, headers={"location": _path(found.task)})
     tried = await _tried(parts, who, found.task, chosen)
-    return await _page(parts, who, id, found, chosen, tried=tried)
+    return await _page(parts.search, who, id, found, chosen, tried=tried)
 
 
-async def drafted(parts: Parts, text: str) -> Draft:
+async def drafted(yaml_reader: ApartReader, text: str) -> Draft:
     """What the text says, with every problem named; read apart from the process that answers
     everybody."""
     try:
-        spec, lines = await parts.yaml.read(text.encode("utf-8", "replace"))
+        spec, lines = await yaml_reader.read(text.encode("utf-8", "replace"))
     except BadYamlError as error:
         return Draft(text, None, None, bad_yaml(error).problems)
     try:
@@ -169,16 +201,18 @@ def _path(task: Task) -> str:
     return f"/tasks/{quote(task.id)}?version={quote(task.version, safe='')}"
 
 
-async def _offered(parts: Parts, who: Principal, task: str) -> list[dict[str, Any]]:
-    rows, _ = await parts.search.page(EpisodeQuery(who.tenant, task=task, status="closed"), OFFERED)
+async def _offered(search: Search, who: Principal, task: str) -> list[dict[str, Any]]:
+    rows, _ = await search.page(EpisodeQuery(who.tenant, task=task, status="closed"), OFFERED)
     return [describe(row) for row in rows]
 
 
-async def _tried(parts: Parts, who: Principal, task: Task, chosen: Sequence[str]) -> list[Tried]:
+async def _tried(
+    parts: EditorParts, who: Principal, task: Task, chosen: Sequence[str]
+) -> list[Tried]:
     for episode in chosen:
         await parts.episodes.owned(who.tenant, episode)
     rows = [await parts.episodes.get(episode) for episode in chosen]
-    stored = await Corpus(parts.database).whole([row for row in rows if row.status == "closed"])
+    stored = await parts.corpus.whole([row for row in rows if row.status == "closed"])
     return await asyncio.to_thread(_outcomes, stored, task_bytes(task))
 
 
@@ -200,7 +234,7 @@ def _lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 async def _page(
-    parts: Parts,
+    search: Search,
     who: Principal,
     id: str,
     found: Draft,
@@ -214,5 +248,5 @@ async def _page(
     return page(
         "editor.html", status, id=id, text=found.text, problems=found.problems, rules=rules,
         digest=sha256(found.text.encode()) if told["tried"] is not None else "", chosen=chosen,
-        offered=await _offered(parts, who, id), may_save=who.scope in ADMIN, **told,
+        offered=await _offered(search, who, id), may_save=who.scope in ADMIN, **told,
     )  # fmt: skip

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from api.core.errors import InvalidError
-from api.core.notify import log_of
-from api.episodes.store import describe
-from api.http.support import MAX_SEQ, parts_of, while_known, whole, whole_query
+from api.core.notify import Notifier, log_of
+from api.episodes.store import Episodes, describe
+from api.http.dependencies import FollowerPart
+from api.http.parameters import DIGITS, After
+from api.http.support import MAX_SEQ, parts_of
+from api.live.live_subscribers import Followers
+from api.log.reader import Follower
 from api.pages.curve import HEIGHT, WIDTH, curve
-from api.pages.detail import detail_of
-from api.pages.episode_view import EpisodeView, load_view
+from api.pages.detail import Focus, FocusPart, UsedDetailParts, detail_of
+from api.pages.episode_view import EpisodeView, LoadedView
 from api.pages.render import HEADERS, page
-from api.pages.viewer import COOKIE, viewer
-from api.service.container import Parts
+from api.pages.viewer import Viewer, ViewerStream
 from api.timeline.timeline import Line, Span, fits, fold_lines
 from detectors.task.language import Task
 
@@ -41,18 +44,35 @@ FRAMED = {
 router = APIRouter(include_in_schema=False)
 
 
+@dataclass(frozen=True, slots=True)
+class EpisodeLiveParts:
+    """What tells the page that its episode moved."""
+
+    episodes: Episodes
+    followers: Followers
+    notifier: Notifier
+    heartbeat_s: float
+
+
+async def _live_parts(request: Request) -> EpisodeLiveParts:
+    parts = parts_of(request)
+    return EpisodeLiveParts(
+        parts.episodes, parts.followers, parts.notifier, parts.settings.limits.heartbeat_s
+    )
+
+
 @router.get("/episodes/{episode}")
-async def episode(request: Request) -> Response:
+async def episode(
+    now: LoadedView, focus: FocusPart, parts: UsedDetailParts, after: After = 0
+) -> Response:
     """The page; ``?step=3`` opens a step, ``?step=opening`` what came before the first, ``&after=``
     its next lines; ``?milestone=ID`` and ``?event=7`` say more of those."""
-    now = await load_view(request)
-    parts, query = parts_of(request), request.query_params
-    chosen = _chosen(query, now)
+    chosen = _chosen(focus, now)
     lines: list[Line] = []
     more = None
     if chosen is not None:
-        lines, more = await _lines(parts, now, chosen, whole_query(request, "after", 0, MAX_SEQ))
-    told = await detail_of(parts, now, query, chosen)
+        lines, more = await _lines(parts.follower, now, chosen, after)
+    told = await detail_of(parts, now, focus, chosen)
     data = {**_paid(now), "chosen": chosen, "lines": lines, "more": more, "detail": told}
     return page(
         "episode.html", headers=FRAMED, shown=now.outline.spans, slot_of=_slots(now), **data
@@ -60,68 +80,66 @@ async def episode(request: Request) -> Response:
 
 
 @router.get("/episodes/{episode}/now")
-async def now(request: Request) -> Response:
+async def now(
+    view: LoadedView,
+    first: Annotated[int, Query(alias="from", ge=0, le=MAX_SEQ), DIGITS] = 0,
+) -> Response:
     """What may have changed: all but the steps before the one that is at place ``from`` of the
     outline."""
-    found = await load_view(request)
-    spans = found.outline.spans[whole_query(request, "from", 0, MAX_SEQ) :]
     return page(
         "episode/now.html",
-        shown=spans,
-        slot_of=_slots(found),
+        shown=view.outline.spans[first:],
+        slot_of=_slots(view),
         chosen=None,
         lines=[],
         more=None,
-        **_paid(found),
+        **_paid(view),
     )
 
 
 @router.get("/episodes/{episode}/window")
-async def window(request: Request) -> Response:
+async def window(
+    view: LoadedView, focus: FocusPart, follower: FollowerPart, after: After = 0
+) -> Response:
     """The lines of ``step``, those after the event ``after``."""
-    found = await load_view(request)
-    span = _chosen(request.query_params, found)
+    span = _chosen(focus, view)
     if span is None:
-        raise InvalidError(
-            f"step: got {request.query_params['step'][:40]!r}, to which the log has not come"
-        )
-    lines, more = await _lines(
-        parts_of(request), found, span, whole_query(request, "after", 0, MAX_SEQ)
-    )
-    here = f"/episodes/{found.row.id}"
+        raise InvalidError(f"step: got {focus.step or ''!r:.42}, to which the log has not come")
+    lines, more = await _lines(follower, view, span, after)
+    here = f"/episodes/{view.row.id}"
     return page("episode/window.html", span=span, lines=lines, more=more, here=here)
 
 
 @router.get("/episodes/{episode}/detail")
-async def detail(request: Request) -> Response:
+async def detail(view: LoadedView, focus: FocusPart, parts: UsedDetailParts) -> Response:
     """More of one step, milestone or event."""
-    found = await load_view(request)
-    told = await detail_of(
-        parts_of(request), found, request.query_params, _chosen(request.query_params, found)
-    )
-    return page("episode/detail.html", detail=told, here=f"/episodes/{found.row.id}")
+    told = await detail_of(parts, view, focus, _chosen(focus, view))
+    return page("episode/detail.html", detail=told, here=f"/episodes/{view.row.id}")
 
 
 @router.get("/episodes/{episode}/search")
-async def search(request: Request) -> Response:
+async def search(
+    view: LoadedView,
+    follower: FollowerPart,
+    q: str = "",
+    source: Annotated[Sequence[str], Query()] = (),
+    after: After = 0,
+) -> Response:
     """Lines that have the words ``q``, of the sources ``source``, after the event ``after``."""
-    found = await load_view(request)
-    query, after = request.query_params, whole_query(request, "after", 0, MAX_SEQ)
-    sources = frozenset(filter(None, query.getlist("source")))
-    events = await parts_of(request).follower.between(found.row.id, after + 1, after + SEARCHED)
-    lines = [
-        one
-        for one in fold_lines(events, found.evidence)
-        if fits(one, query.get("q", "").strip(), sources)
-    ]
-    at = [found.outline.span_of(line.first).key for line in lines[:MAX_LINES]]
-    following = after + SEARCHED if after + SEARCHED < found.row.through else None
+    sources = frozenset(filter(None, source))
+    events = await follower.between(view.row.id, after + 1, after + SEARCHED)
+    lines = [line for line in fold_lines(events, view.evidence) if fits(line, q.strip(), sources)]
+    at = [view.outline.span_of(line.first).key for line in lines[:MAX_LINES]]
+    following = after + SEARCHED if after + SEARCHED < view.row.through else None
     if len(lines) > MAX_LINES:
         following = lines[MAX_LINES - 1].last
     return page(
-        "episode/found.html", found=list(zip(at, lines, strict=False)), following=following,
-        through=min(found.row.through, after + SEARCHED), here=f"/episodes/{found.row.id}",
-    )  # fmt: skip
+        "episode/found.html",
+        found=list(zip(at, lines, strict=False)),
+        following=following,
+        through=min(view.row.through, after + SEARCHED),
+        here=f"/episodes/{view.row.id}",
+    )
 
 
 def _paid(now: EpisodeView) -> dict[str, Any]:
@@ -149,27 +167,27 @@ def _slots(now: EpisodeView) -> dict[int, int]:
 
 
 async def _lines(
-    parts: Parts, now: EpisodeView, span: Span, after: int
+    follower: Follower, now: EpisodeView, span: Span, after: int
 ) -> tuple[list[Line], int | None]:
     """The lines of a step beyond event ``after``, and the event after which there are more."""
-    events = await parts.follower.between(now.row.id, max(span.first, after + 1), span.last)
+    events = await follower.between(now.row.id, max(span.first, after + 1), span.last)
     lines = fold_lines(events, now.evidence)
     return lines[:MAX_LINES], lines[MAX_LINES - 1].last if len(lines) > MAX_LINES else None
 
 
-def _chosen(query: Mapping[str, str], now: EpisodeView) -> Span | None:
+def _chosen(focus: Focus, now: EpisodeView) -> Span | None:
     """The span that was asked for; by default that of the event or milestone that was, or the last
     that was paid."""
-    asked = query.get("step")
+    asked = focus.step
     if asked is not None:
         if asked != "opening" and not asked.isdecimal():
             raise InvalidError(
                 f"step: got {asked[:40]!r}, wanted `opening` or the number of a step"
             )
         return next((span for span in now.outline.spans if span.key == asked), None)
-    if "event" in query:
-        return now.outline.span_of(whole("event", query["event"], MAX_SEQ))
-    times = [one["step"] for one in now.reached if one["id"] == query.get("milestone", one["id"])]
+    if focus.event is not None:
+        return now.outline.span_of(focus.event)
+    times = [one["step"] for one in now.reached if focus.milestone in (None, one["id"])]
     named = {-1 if span.step is None else span.step: span for span in now.outline.spans}
     return named.get(max(times, default=NEVER)) or now.outline.spans[-1]
 
@@ -192,29 +210,22 @@ def _milestones(task: Task, reached: Sequence[Mapping[str, Any]]) -> list[dict[s
 
 
 @router.get("/episodes/{episode}/live")
-async def live(request: Request) -> Response:
+async def live(
+    _who: Viewer,
+    episode: str,
+    stream: ViewerStream,
+    parts: Annotated[EpisodeLiveParts, Depends(_live_parts)],
+    after: After = 0,
+    last_event_id: Annotated[str, Header()] = "",
+) -> Response:
     """Server-sent words that the episode has moved on: the page asks for what is new."""
-    await viewer(request)
-    parts = parts_of(request)
-    row = await parts.episodes.get(request.path_params["episode"])
-    after = _shown_through(request)
-    return StreamingResponse(
-        while_known(parts, request.cookies[COOKIE], _moves(parts, row.id, after)),
-        media_type="text/event-stream",
-        headers=HEADERS,
-    )
+    row = await parts.episodes.get(episode)
+    # What the page was rendered with, or was told of last before the connection was lost.
+    shown = int(last_event_id) if re.fullmatch(r"\d{1,12}", last_event_id) else after
+    return stream.response(_moves(parts, row.id, shown), HEADERS)
 
 
-def _shown_through(request: Request) -> int:
-    """What the page has: what it was rendered with, or what it was told of last before the
-    connection was lost."""
-    last = request.headers.get("last-event-id", "")
-    return (
-        int(last) if re.fullmatch(r"\d{1,12}", last) else whole_query(request, "after", 0, MAX_SEQ)
-    )
-
-
-async def _moves(parts: Parts, episode: str, through: int) -> AsyncIterator[bytes]:
+async def _moves(parts: EpisodeLiveParts, episode: str, through: int) -> AsyncIterator[bytes]:
     while True:
         parts.followers.note(episode)
         changed = parts.notifier.watch(log_of(episode))
@@ -225,7 +236,7 @@ async def _moves(parts: Parts, episode: str, through: int) -> AsyncIterator[byte
         if row.status == "closed":
             yield b"event: closed\ndata: \n\n"  # else who looks would ask again
             return
-        if not await parts.notifier.wait(changed, parts.settings.limits.heartbeat_s):
+        if not await parts.notifier.wait(changed, parts.heartbeat_s):
             if parts.notifier.stopped:
                 return
             yield b": still here\n\n"

@@ -3,13 +3,13 @@ log."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import orjson
-from fastapi import Request
+from fastapi import Depends
 
-from api.http.support import parts_of
-from api.pages.viewer import viewer
+from api.http.dependencies import EpisodesPart, LedgerPart, OutlinesPart, TasksPart
+from api.pages.viewer import Viewer
 from api.timeline.timeline import Outline
 from detectors.task.language import Task
 
@@ -35,15 +35,22 @@ class EpisodeView(NamedTuple):
         return frozenset(seq for one in self.reached for seq in one["evidence"])
 
 
-async def load_view(request: Request) -> EpisodeView:
-    """The episode of the path, as far as it is stored. Raises what `viewer` does."""
-    await viewer(request)
-    parts = parts_of(request)
-    row = await parts.episodes.get(request.path_params["episode"])
-    rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
+async def _load_view(
+    _who: Viewer,
+    episode: str,
+    episodes: EpisodesPart,
+    ledger: LedgerPart,
+    tasks: TasksPart,
+    outlines: OutlinesPart,
+) -> EpisodeView:
+    """Load the episode of the path, as far as it is stored."""
+    row = await episodes.get(episode)
+    rewards = [orjson.loads(body) for body in await ledger.all(row.id)]
     reached = [
-        orjson.loads(body)
-        for _, body in await parts.ledger.milestones_between(row.id, 0, row.through)
+        orjson.loads(body) for _, body in await ledger.milestones_between(row.id, 0, row.through)
     ]
-    task = (await parts.tasks.ruleset(row.task_number)).task
-    return EpisodeView(row, task, await parts.outlines.load(row.id, row.through), rewards, reached)
+    task = (await tasks.ruleset(row.task_number)).task
+    return EpisodeView(row, task, await outlines.load(row.id, row.through), rewards, reached)
+
+
+LoadedView = Annotated[EpisodeView, Depends(_load_view)]

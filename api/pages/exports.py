@@ -9,28 +9,26 @@ import io
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
 from api.core.errors import InvalidError
-from api.episodes.search import EpisodeQuery
+from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import describe
 from api.exporting.rows import tables
 from api.exporting.stored import of_store, recording
-from api.http.support import parts_of
-from api.pages.listing import asked_of, wanted_of
-from api.pages.viewer import viewer
+from api.http.dependencies import DatabasePart, SearchPart
+from api.pages.listing import ListFilters, wanted_of
+from api.pages.viewer import Viewer
 from api.pages.zipping import as_file, whole, zipped
 from api.rescoring.corpus import Corpus, StoredEpisode
-from api.service.container import Parts
 
 TOGETHER = 500
 MAX_EPISODES = 1_000
 """Episodes in one file of recordings or of Parquet tables; `milestoned export` has no limit."""
 GAMMA = 0.99
-FORMATS = ("csv", "parquet", "recordings")
 _COLUMNS = (
     "episode",
     "task",
@@ -52,19 +50,21 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/episodes/export")
-async def export(request: Request) -> Response:
+async def export(
+    who: Viewer,
+    asked: ListFilters,
+    search: SearchPart,
+    database: DatabasePart,
+    form: Annotated[Literal["csv", "parquet", "recordings"], Query(alias="format")] = "csv",
+) -> Response:
     """All that the filters of the list select, in its order, as ``?format=``."""
-    who = await viewer(request)
-    parts, form = parts_of(request), request.query_params.get("format", "csv")
-    if form not in FORMATS:
-        raise InvalidError(f"format: got {form[:40]!r}, wanted {', '.join(FORMATS)}")
-    wanted = wanted_of(who.tenant, asked_of(request), {})
+    wanted = wanted_of(who.tenant, asked)
     if form == "csv":
         # What is refused is, before the answer begins.
-        first = await parts.search.page(wanted, TOGETHER)
-        told = _csv(parts, wanted, *first)
+        first = await search.page(wanted, TOGETHER)
+        told = _csv(search, wanted, *first)
         return StreamingResponse(told, 200, as_file("episodes.csv"), "text/csv; charset=utf-8")
-    rows, more = await parts.search.page(wanted, MAX_EPISODES)
+    rows, more = await search.page(wanted, MAX_EPISODES)
     if more is not None:
         raise InvalidError(
             f"episodes: more than {MAX_EPISODES} are selected, wanted fewer; `milestoned export`"
@@ -73,14 +73,14 @@ async def export(request: Request) -> Response:
     closed = [row for row in rows if row.status == "closed"]
     if not closed:
         raise InvalidError("episodes: none that is closed is selected, wanted one at least")
-    stored = whole(Corpus(parts.database), closed)
+    stored = whole(Corpus(database), closed)
     return await zipped(
         f"{form}.zip", _recordings(stored) if form == "recordings" else _parquet(stored)
     )
 
 
 async def _csv(
-    parts: Parts, wanted: EpisodeQuery, rows: Sequence[Any], following: Any
+    search: Search, wanted: EpisodeQuery, rows: Sequence[Any], following: Any
 ) -> AsyncIterator[bytes]:
     yield (",".join(_COLUMNS) + "\r\n").encode()
     while True:
@@ -89,7 +89,7 @@ async def _csv(
         yield out.getvalue().encode()
         if following is None:
             return
-        rows, following = await parts.search.page(wanted._replace(after=following), TOGETHER)
+        rows, following = await search.page(wanted._replace(after=following), TOGETHER)
 
 
 def _line(row: Any) -> list[Any]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Depends, Request, Response
 
+from api.core.metrics import Metrics
+from api.core.notify import Notifier
 from api.db.database import now
-from api.fleet.store import GONE, LIVING, describe
-from api.http.support import parts_of, while_known
+from api.fleet.store import GONE, LIVING, Sandboxes, describe
+from api.fleet.watch import Watch
+from api.http.support import parts_of
+from api.live.streams import Streams
+from api.log.arrivals import Arrivals
 from api.pages.render import HEADERS, page
-from api.pages.viewer import COOKIE, viewer
-from api.service.container import Parts
+from api.pages.viewer import Viewer, ViewerStream
+from api.service.overview import Overview
 
 SHOWN = 500
 """The most sandboxes on one page."""
@@ -32,11 +37,38 @@ MIN_INTERVAL_S = 0.1
 router = APIRouter(include_in_schema=False)
 
 
-@router.get("/fleet")
-async def fleet(request: Request) -> Response:
-    """The page."""
-    who = await viewer(request)
+@dataclass(frozen=True, slots=True)
+class FleetPageParts:
+    """What the page uses of the service."""
+
+    sandboxes: Sandboxes
+    overview: Overview
+    watch: Watch
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class FleetLiveParts:
+    """What tells the page that something moved."""
+
+    arrivals: Arrivals
+    notifier: Notifier
+    streams: Streams
+
+
+async def _page_parts(request: Request) -> FleetPageParts:
     parts = parts_of(request)
+    return FleetPageParts(parts.sandboxes, parts.overview, parts.watch, parts.metrics)
+
+
+async def _live_parts(request: Request) -> FleetLiveParts:
+    parts = parts_of(request)
+    return FleetLiveParts(parts.arrivals, parts.notifier, parts.streams)
+
+
+@router.get("/fleet")
+async def fleet(who: Viewer, parts: Annotated[FleetPageParts, Depends(_page_parts)]) -> Response:
+    """The page."""
     rows = await parts.sandboxes.list_rows(who.tenant, SHOWN)
     sandboxes = [describe(row) for row in rows]
     running = await parts.overview.running([one["episode"] for one in sandboxes if one["episode"]])
@@ -51,7 +83,7 @@ async def fleet(request: Request) -> Response:
         pace=pace,
         minutes=RATE_S / 60,
         alarms=alarms(shown, parts.watch.beat_s),
-        latency=latency(parts),
+        latency=latency(parts.metrics),
         most=SHOWN,
         more=len(rows) == SHOWN,
     )
@@ -92,30 +124,27 @@ def alarms(shown: Sequence[Mapping[str, Any]], beat_s: float) -> list[tuple[str,
     return found
 
 
-def latency(parts: Parts) -> tuple[float | None, int]:
+def latency(metrics: Metrics) -> tuple[float | None, int]:
     """Mean milliseconds from a segment's receipt to its durability, at this replica since it
     started, and of how many.
 
     It is of the replica, not of a tenant: a number without anybody's content."""
     found = {
-        one.name: one.value
-        for metric in parts.metrics.ingest_seconds.collect()
-        for one in metric.samples
+        one.name: one.value for metric in metrics.ingest_seconds.collect() for one in metric.samples
     }
     many = int(found.get("milestoned_ingest_seconds_count", 0))
     return (found["milestoned_ingest_seconds_sum"] / many * 1000 if many else None), many
 
 
 @router.get("/fleet/live")
-async def live(request: Request) -> Response:
+async def live(
+    who: Viewer, stream: ViewerStream, parts: Annotated[FleetLiveParts, Depends(_live_parts)]
+) -> Response:
     """Server-sent words that there may be something new: the page asks for itself anew."""
-    who = await viewer(request)
-    parts = parts_of(request)
-    told = while_known(parts, request.cookies[COOKIE], _moves(parts, who.tenant))
-    return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
+    return stream.response(_moves(parts, who.tenant), HEADERS)
 
 
-async def _moves(parts: Parts, tenant: str) -> AsyncIterator[bytes]:
+async def _moves(parts: FleetLiveParts, tenant: str) -> AsyncIterator[bytes]:
     place = await parts.arrivals.last()
     while not parts.notifier.stopped:
         place = await parts.streams.moved(tenant, place, EVERY_S)

@@ -5,25 +5,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth.store import Principal
+from api.cascade.worker import Worker
 from api.core.errors import InvalidError
+from api.episodes.store import Episodes
 from api.exporting.stored import recording
-from api.http.support import READ, TRAINER, parts_of
+from api.http.dependencies import DatabasePart
+from api.http.support import TRAINER, parts_of
 from api.labelling.agreement import alpha
 from api.labelling.exporting import FOLDER, lines
 from api.labelling.queue import QueueItem, by_item, disagreed, open_to, queue, swapped
-from api.labelling.store import STEP, Word
+from api.labelling.store import STEP, Preferences, Word
 from api.pages.render import page
-from api.pages.viewer import sent_form, viewer
+from api.pages.viewer import Form, Viewer, sent_form, visitor
 from api.pages.zipping import whole, zipped
 from api.rescoring.corpus import Corpus, StoredEpisode
-from api.service.container import Parts
+from api.rewards.ledger import Ledger
+from api.tasks.store import Tasks
+from api.timeline.outlines import Outlines
 from api.verdicts.escalations import PendingItem
 from detectors.model.types import Verdict
 
@@ -43,12 +49,42 @@ class LabelSide(NamedTuple):
     steps: list[dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class LabelParts:
+    """What these pages use of the service."""
+
+    preferences: Preferences
+    episodes: Episodes
+    outlines: Outlines
+    ledger: Ledger
+    tasks: Tasks
+    cascade: Worker
+
+
+async def _label_parts(request: Request) -> LabelParts:
+    parts = parts_of(request)
+    return LabelParts(
+        preferences=parts.preferences,
+        episodes=parts.episodes,
+        outlines=parts.outlines,
+        ledger=parts.ledger,
+        tasks=parts.tasks,
+        cascade=parts.cascade,
+    )
+
+
+async def _label_form(request: Request) -> Form:
+    return await sent_form(request, 16 * 1024)
+
+
+UsedParts = Annotated[LabelParts, Depends(_label_parts)]
+
+
 @router.get("/label")
-async def label(request: Request) -> Response:
+async def label(who: Viewer, parts: UsedParts, task: str = "") -> Response:
     """What this person is asked next; ``?task=``: of that task alone."""
-    who = await viewer(request)
-    parts, task = parts_of(request), request.query_params.get("task", "").strip()
-    items, words = await _queue(parts, who, task)
+    task = task.strip()
+    items, words = await _queue(parts.preferences, who, task)
     mine = open_to(items, words, who.id)
     item = mine[0] if mine else None
     sides = [] if item is None else await _sides(parts, item, who.id)
@@ -68,10 +104,12 @@ async def label(request: Request) -> Response:
 
 
 @router.post("/label")
-async def say(request: Request) -> Response:
+async def say(
+    who: Annotated[Principal, visitor(TRAINER)],
+    said: Annotated[Form, Depends(_label_form)],
+    parts: UsedParts,
+) -> Response:
     """Keep what was said; the next one follows."""
-    who = await viewer(request, TRAINER)
-    parts, said = parts_of(request), await sent_form(request, 16 * 1024)
     task = said.get("task", "")
     item = await _item(parts, who, said)
     choice = _choice(item, said.get("choice", ""))
@@ -88,10 +126,8 @@ async def say(request: Request) -> Response:
 
 
 @router.get("/label/preferences.zip")
-async def export(request: Request) -> Response:
+async def export(who: Viewer, parts: UsedParts, database: DatabasePart) -> Response:
     """Everybody's words as `preferences.jsonl` (pref/1) with the recordings that they are about."""
-    who = await viewer(request, READ)
-    parts = parts_of(request)
     words = await parts.preferences.all(who.tenant)
     ids = sorted({id for word in words for id in (word.first, word.second) if id})
     if len(ids) > MAX_EPISODES:
@@ -99,17 +135,19 @@ async def export(request: Request) -> Response:
             f"preferences: they are about {len(ids)} episodes, wanted at most {MAX_EPISODES}"
         )
     rows = [await parts.episodes.get(id) for id in ids]
-    return await zipped("preferences.zip", _files(words, whole(Corpus(parts.database), rows)))
+    return await zipped("preferences.zip", _files(words, whole(Corpus(database), rows)))
 
 
-async def _queue(parts: Parts, who: Principal, task: str) -> tuple[list[QueueItem], Sequence[Any]]:
-    store, of = parts.preferences, task or None
+async def _queue(
+    store: Preferences, who: Principal, task: str
+) -> tuple[list[QueueItem], Sequence[Any]]:
+    of = task or None
     words = await store.all(who.tenant, of)
     waiting, unsettled = await store.waiting(who.tenant, of), await store.unsettled(who.tenant, of)
     return queue(waiting, unsettled, words, await store.closed(who.tenant, of)), words
 
 
-async def _item(parts: Parts, who: Principal, said: Mapping[str, str]) -> QueueItem:
+async def _item(parts: LabelParts, who: Principal, said: Mapping[str, str]) -> QueueItem:
     """What the form is about: episodes of the caller's own. Raises `InvalidError`,
     `NotFoundError`."""
     first, second, step = said.get("first", ""), said.get("second", ""), said.get("step", "-1")
@@ -144,7 +182,7 @@ def _choice(item: QueueItem, said: str) -> str:
     return known[said]
 
 
-async def _final(parts: Parts, who: Principal, item: QueueItem, choice: str) -> bool:
+async def _final(parts: LabelParts, who: Principal, item: QueueItem, choice: str) -> bool:
     """Let it be the step's final verdict, where that still waits."""
     waiting = [
         row for row in await parts.preferences.waiting(who.tenant) if row.episode == item.first
@@ -170,13 +208,13 @@ async def _final(parts: Parts, who: Principal, item: QueueItem, choice: str) -> 
     return False
 
 
-async def _sides(parts: Parts, item: QueueItem, annotator: str) -> list[LabelSide]:
+async def _sides(parts: LabelParts, item: QueueItem, annotator: str) -> list[LabelSide]:
     ids = [item.first, item.second] if item.second else [item.first]
     sides = [await _side(parts, id, item) for id in ids]
     return sides[::-1] if item.second and swapped(item, annotator) else sides
 
 
-async def _side(parts: Parts, episode: str, item: QueueItem) -> LabelSide:
+async def _side(parts: LabelParts, episode: str, item: QueueItem) -> LabelSide:
     row = await parts.episodes.get(episode)
     outline = await parts.outlines.load(episode, row.through)
     rewards = {one["step"]: one for one in map(orjson.loads, await parts.ledger.all(episode))}

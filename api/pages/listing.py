@@ -6,18 +6,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 
 from api.core.errors import InvalidError
 from api.episodes.label_index import FINDINGS
 from api.episodes.search import OUTCOMES, SORTS, STATUSES, Cursor, EpisodeQuery
 from api.episodes.store import describe
-from api.http.support import parts_of
+from api.http.dependencies import SearchPart
 from api.pages.render import page, static_file
-from api.pages.viewer import viewer
+from api.pages.viewer import Viewer
 
 ROWS = 50
 FILTERS = (
@@ -38,26 +38,40 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 router = APIRouter(include_in_schema=False)
 
 
+async def _filters(request: Request) -> dict[str, str]:
+    given = {name: request.query_params.get(name, "").strip() for name in FILTERS}
+    return {name: text for name, text in given.items() if text}
+
+
+ListFilters = Annotated[dict[str, str], Depends(_filters)]
+"""The filters that the address has, without empty ones."""
+
+
 @router.get("/")
-async def front(request: Request) -> Response:
+async def front() -> Response:
     """The first page is the list."""
     return Response(status_code=303, headers={"location": "/episodes"})
 
 
 @router.get("/static/{digest}/{name}")
-async def static(request: Request) -> Response:
+async def static(
+    digest: str, name: str, accept_encoding: Annotated[str, Header()] = ""
+) -> Response:
     """A style sheet or a script."""
-    packed = "gzip" in request.headers.get("accept-encoding", "")
-    return static_file(request.path_params["digest"], request.path_params["name"], packed)
+    return static_file(digest, name, "gzip" in accept_encoding)
 
 
 @router.get("/episodes")
-async def listing(request: Request) -> Response:
+async def listing(
+    who: Viewer,
+    asked: ListFilters,
+    search: SearchPart,
+    after: str | None = None,
+    after_id: str | None = None,
+) -> Response:
     """Episodes as the filters have them, a page at a time."""
-    who = await viewer(request)
-    asked = asked_of(request)
-    wanted = wanted_of(who.tenant, asked, request.query_params)
-    rows, following = await parts_of(request).search.page(wanted, ROWS)
+    wanted = wanted_of(who.tenant, asked, after, after_id)
+    rows, following = await search.page(wanted, ROWS)
     more = None
     if following is not None:
         more = "/episodes?" + urlencode(
@@ -76,14 +90,11 @@ async def listing(request: Request) -> Response:
     )
 
 
-def asked_of(request: Request) -> dict[str, str]:
-    """The filters that the address has."""
-    return {name: said for name in FILTERS if (said := request.query_params.get(name, "").strip())}
-
-
-def wanted_of(tenant: str, asked: Mapping[str, str], query: Mapping[str, str]) -> EpisodeQuery:
-    """The filters as the search takes them. Raises `InvalidError` with the filter, its value and
-    what was wanted."""
+def wanted_of(
+    tenant: str, asked: Mapping[str, str], after: str | None = None, after_id: str | None = None
+) -> EpisodeQuery:
+    """Return the filters as the search takes them, and where the page begins. Raises `InvalidError`
+    with the filter, its value and what was wanted."""
     sort: Any = _one_of("sort", asked.get("sort", "newest"), SORTS)
     return EpisodeQuery(
         tenant=tenant,
@@ -98,7 +109,7 @@ def wanted_of(tenant: str, asked: Mapping[str, str], query: Mapping[str, str]) -
         since=_day("since", asked.get("since")),
         until=_day("until", asked.get("until")),
         sort=sort,
-        after=_cursor(sort, query),
+        after=_cursor(sort, after, after_id),
     )
 
 
@@ -139,8 +150,7 @@ def _label(said: str | None) -> tuple[str, str] | None:
     return key, value
 
 
-def _cursor(sort: str, query: Mapping[str, str]) -> Cursor | None:
-    value, id = query.get("after"), query.get("after_id")
+def _cursor(sort: str, value: str | None, id: str | None) -> Cursor | None:
     if value is None or id is None:
         return None
     return Cursor(_number("after", value) or 0.0 if sort in ("best", "worst") else value, id)

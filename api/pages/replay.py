@@ -18,10 +18,12 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from api.core.errors import NotFoundError
-from api.http.support import JSON, MAX_SEQ, parts_of, whole_query
+from api.http.dependencies import EpisodesPart, FollowerPart, OutlinesPart
+from api.http.parameters import After
+from api.http.support import JSON
 from api.pages.render import HEADERS, page, static_path
 from api.pages.replaying import is_whole, sanitize
-from api.pages.viewer import viewer
+from api.pages.viewer import Viewer
 from detectors.model.types import Event
 
 MAX_CHARACTERS = 8 << 20
@@ -39,13 +41,18 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/episodes/{episode}/pictures/{sha256}")
-async def picture(request: Request) -> Response:
+async def picture(
+    _who: Viewer,
+    episode: str,
+    sha256: str,
+    episodes: EpisodesPart,
+    outlines: OutlinesPart,
+    follower: FollowerPart,
+) -> Response:
     """A screenshot that the daemon put into the log."""
-    await viewer(request)
-    parts, sha256 = parts_of(request), request.path_params["sha256"]
-    row = await parts.episodes.get(request.path_params["episode"])
-    seq = (await parts.outlines.load(row.id, row.through)).pictures.get(sha256)
-    found = [] if seq is None else await parts.follower.between(row.id, seq, seq)
+    row = await episodes.get(episode)
+    seq = (await outlines.load(row.id, row.through)).pictures.get(sha256)
+    found = [] if seq is None else await follower.between(row.id, seq, seq)
     kind = PICTURES.get(str(found[0].data.get("format"))) if found else None
     if kind is None:
         raise NotFoundError(f"picture: {sha256[:80]} is not in the log of {row.id}")
@@ -60,27 +67,35 @@ async def picture(request: Request) -> Response:
 
 
 @router.get("/episodes/{episode}/replay")
-async def replay(request: Request) -> Response:
+async def replay(
+    request: Request,  # for its own address, which the policy names
+    _who: Viewer,
+    episode: str,
+) -> Response:
     """The document of the frame that shows the replay."""
-    await viewer(request)
     origin = f"{request.url.scheme}://{request.headers['host']}"
-    here = f"/episodes/{request.path_params['episode']}"
+    here = f"/episodes/{episode}"
     scripts = " ".join(origin + static_path(name) for name in ("rrweb-replay.min.js", "replay.js"))
     policy = POLICY.format(scripts=scripts, source=f"{origin}{here}/visual")
     return page("episode/replay.html", headers={"content-security-policy": policy}, here=here)
 
 
 @router.get("/episodes/{episode}/visual")
-async def visual(request: Request) -> Response:
+async def visual(
+    _who: Viewer,
+    episode: str,
+    episodes: EpisodesPart,
+    outlines: OutlinesPart,
+    follower: FollowerPart,
+    after: After = 0,
+) -> Response:
     """The replay's events after the event ``after``, tab by tab, and where the next answer
     begins."""
-    await viewer(request)
-    parts, after = parts_of(request), whole_query(request, "after", 0, MAX_SEQ)
-    row = await parts.episodes.get(request.path_params["episode"])
-    first, last = (await parts.outlines.load(row.id, row.through)).visual
+    row = await episodes.get(episode)
+    first, last = (await outlines.load(row.id, row.through)).visual
     at, found, size = max(after + 1, first), list[Event](), 0
     while last and at <= last and (size < MAX_CHARACTERS or not is_whole(found[-1])):
-        events = await parts.follower.between(row.id, at, min(last, at + LOOK - 1))
+        events = await follower.between(row.id, at, min(last, at + LOOK - 1))
         recorded = [event for event in events if event.kind == "visual.dom_recorded"]
         found += recorded
         size += sum(len(event.data.get("text", "")) for event in recorded)

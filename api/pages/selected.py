@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Depends
 
 from api.audit.selection import AuditSelection
 from api.auth.store import Principal
@@ -17,10 +17,18 @@ ALL = "all"
 _NAMES = ("task", "label", "since", "until")
 
 
-def asked_of(request: Request) -> dict[str, str]:
-    """The filters that the address has."""
-    names = (*_NAMES, "by", "over")
-    return {name: said for name in names if (said := request.query_params.get(name, "").strip())}
+async def _filters(
+    task: str = "", label: str = "", since: str = "", until: str = "", by: str = "", over: str = ""
+) -> dict[str, str]:
+    names = ("task", "label", "since", "until", "by", "over")
+    values = (task, label, since, until, by, over)
+    return {
+        name: text for name, value in zip(names, values, strict=True) if (text := value.strip())
+    }
+
+
+Filters = Annotated[dict[str, str], Depends(_filters)]
+"""The filters that the address has, without empty ones."""
 
 
 def selection_of(who: Principal, asked: dict[str, str]) -> AuditSelection:

@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from api.core.errors import InvalidError
-from api.http.support import ADMIN, parts_of
+from api.http.dependencies import OverviewPart, TasksPart
+from api.http.support import ADMIN
 from api.pages.graph import BOX, TALL, graph
 from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS
-from api.pages.viewer import viewer
+from api.pages.viewer import Viewer
 from api.rewards.explaining import in_general
 from detectors.task.ruleset import Ruleset
 
@@ -55,33 +56,36 @@ class Hits(NamedTuple):
 
 
 @router.get("/tasks")
-async def tasks(request: Request) -> Response:
+async def tasks(who: Viewer, tasks: TasksPart, overview: OverviewPart) -> Response:
     """Every task of the tenant's, its latest version first."""
-    who = await viewer(request)
     found: dict[str, list[Any]] = {}
-    for row in await parts_of(request).tasks.listed(who.tenant):
+    for row in await tasks.listed(who.tenant):
         found.setdefault(row.id, []).insert(0, row)
-    many = await parts_of(request).overview.of_tasks(who.tenant)
+    many = await overview.of_tasks(who.tenant)
     return page(
         "tasks.html", tasks=dict(sorted(found.items())), many=many, may_edit=who.scope in ADMIN
     )
 
 
 @router.get("/tasks/{id:path}")
-async def task(request: Request, id: str) -> Response:
+async def task(
+    who: Viewer,
+    id: str,
+    tasks: TasksPart,
+    overview: OverviewPart,
+    version: str = "",
+    over: str = str(WINDOWS[0]),
+) -> Response:
     """One task; ``?version=`` another than its latest, ``&over=`` how many episodes are counted."""
-    who = await viewer(request)
-    parts, version = parts_of(request), request.query_params.get("version") or None
-    over = request.query_params.get("over", str(WINDOWS[0]))
     if over not in (ALL, *map(str, WINDOWS)):
         raise InvalidError(
             f"over: got {over[:40]!r}, wanted {', '.join(map(str, WINDOWS))} or {ALL}"
         )
-    row = await parts.tasks.find(who.tenant, id, version)
-    rules = await parts.tasks.ruleset(row.number)
+    row = await tasks.find(who.tenant, id, version or None)
+    rules = await tasks.ruleset(row.number)
     newest = EVERY if over == ALL else int(over)
-    many, known, hits = await parts.overview.first_hits(who.tenant, id, row.version, newest)
-    versions = [one.version for one in await parts.tasks.listed(who.tenant) if one.id == id]
+    many, known, hits = await overview.first_hits(who.tenant, id, row.version, newest)
+    versions = [one.version for one in await tasks.listed(who.tenant) if one.id == id]
     return page(
         "task.html",
         task=rules.task,

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from api.audit.reporting import UNNAMED, Reporter
-from api.http.support import parts_of
+from api.http.dependencies import AuditsPart
 from api.pages.plot import Plot, line, stacked
 from api.pages.render import page
-from api.pages.selected import ALL, WINDOWS, asked_of, selection_of
-from api.pages.viewer import viewer
+from api.pages.selected import ALL, WINDOWS, Filters, selection_of
+from api.pages.viewer import Viewer
 
 DRAWN = 60
 """The newest versions that are drawn; the table has them all."""
@@ -29,12 +29,10 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/training")
-async def training(request: Request) -> Response:
+async def training(who: Viewer, asked: Filters, audits: AuditsPart) -> Response:
     """The page; ``?by=`` names the label that tells versions apart."""
-    who = await viewer(request)
-    asked = asked_of(request)
     by = asked.get("by", "policy")
-    health = await Reporter(parts_of(request).audits, selection_of(who, asked), by).health()
+    health = await Reporter(audits, selection_of(who, asked), by).health()
     versions = [one for one in health["versions"] if one["episodes"]]
     return page(
         "training.html", asked=asked, by=by, versions=versions, charts=charts(versions[-DRAWN:]),

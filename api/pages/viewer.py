@@ -8,19 +8,25 @@ the wire.
 
 from __future__ import annotations
 
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Cookie, Depends, Request, Response
 from starlette.datastructures import QueryParams
 
 from api.auth.store import Principal
 from api.core.errors import ForbiddenError, ProblemError, UnauthorizedError
+from api.http.dependencies import AuthenticatorPart
+from api.http.streams import AuthorizedStream
 from api.http.support import READ, allowed, authenticate, parts_of, read_body
 from api.pages.render import page
 
 COOKIE = "milestoned"
 FOR_S = 12 * 3600
 MAX_FORM_BYTES = 4_096
+
+Form = QueryParams
+"""The fields of a form that was sent, each with its values."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -41,36 +47,71 @@ async def viewer(request: Request, scopes: frozenset[str] = READ) -> Principal:
     return principal
 
 
+def visitor(scopes: frozenset[str]) -> Any:
+    """Declare who may open a page, for `Annotated`: somebody with one of ``scopes``."""
+
+    async def view(request: Request) -> Principal:
+        return await viewer(request, scopes)
+
+    return Depends(view)
+
+
+Viewer = Annotated[Principal, visitor(READ)]
+
+
+async def _viewer_stream(
+    authenticator: AuthenticatorPart, cookie: Annotated[str, Cookie(alias=COOKIE)] = ""
+) -> AuthorizedStream:
+    return AuthorizedStream(authenticator, cookie)
+
+
+ViewerStream = Annotated[AuthorizedStream, Depends(_viewer_stream)]
+"""A live page's stream, which ends with the viewer's token."""
+
+
 def login_path(request: Request) -> str:
     """Where to log in and come back from."""
     query = f"?{request.url.query}" if request.url.query else ""
     return "/login?next=" + quote(request.url.path + query, safe="")
 
 
-async def sent_form(request: Request, most: int) -> QueryParams:
+async def sent_form(request: Request, most: int) -> Form:
     """The fields of a form that one of this site's own pages sent, of at most ``most`` bytes. Of a
     repeated field `get` returns the last value.
 
     Raises `ForbiddenError` for another site's, `TooLargeError`.
     """
-    _same_site(request)
+    await _check_origin(request)
     text = (await read_body(request, most)).decode("utf-8", "replace")
     return QueryParams(text)
 
 
+async def _check_origin(request: Request) -> None:
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        raise ForbiddenError(f"origin: got {origin[:80]}, wanted this site's own")
+
+
+async def _login_form(request: Request) -> Form:
+    return await sent_form(request, MAX_FORM_BYTES)
+
+
 @router.get("/login")
-async def login(request: Request) -> Response:
+async def login(next: str = "") -> Response:
     """The form that takes a token."""
-    return page("login.html", next=_inner(request.query_params.get("next", "")), problem=None)
+    return page("login.html", next=_inner(next), problem=None)
 
 
 @router.post("/login")
-async def log_in(request: Request) -> Response:
+async def log_in(
+    request: Request,  # for its scheme, which a secure cookie needs
+    form: Annotated[Form, Depends(_login_form)],
+    authenticator: AuthenticatorPart,
+) -> Response:
     """Take the token; a wrong one is told so beside the field."""
-    form = await sent_form(request, MAX_FORM_BYTES)
     token, following = form.get("token", "").strip(), _inner(form.get("next", ""))
     try:
-        allowed(await authenticate(parts_of(request), f"Bearer {token}"), READ)
+        allowed(await authenticate(authenticator, f"Bearer {token}"), READ)
     except ProblemError as problem:
         return page("login.html", problem.status, next=following, problem=problem.detail)
     answer = Response(status_code=303, headers={"location": following})
@@ -79,10 +120,9 @@ async def log_in(request: Request) -> Response:
     return answer
 
 
-@router.post("/logout")
-async def log_out(request: Request) -> Response:
+@router.post("/logout", dependencies=[Depends(_check_origin)])
+async def log_out() -> Response:
     """Forget the token."""
-    _same_site(request)
     answer = Response(status_code=303, headers={"location": "/login"})
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
@@ -99,9 +139,3 @@ def _inner(path: str) -> str:
         and not parts.netloc
     )
     return path if good and path.isascii() and path.isprintable() else "/episodes"
-
-
-def _same_site(request: Request) -> None:
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-        raise ForbiddenError(f"origin: got {origin[:80]}, wanted this site's own")

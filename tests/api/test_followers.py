@@ -15,7 +15,7 @@ from api.core.notify import Notifier, Topic
 from api.live import live_subscribers
 from api.live.live_subscribers import AGAIN_S, BELIEVED_S, Followers
 from api.live.streams import WatchQuery
-from api.pages.episode import _moves
+from api.pages.episode import EpisodeLiveParts, _moves
 from tests.api.service import Service, Store, events, eventually, frames, running, until
 from tests.support.logs import episode, went
 from tests.support.postgres import needs_postgres
@@ -33,10 +33,17 @@ def streams_all(*kinds: str, tenant: str = OPERATOR) -> Follows:
     return lambda service, _: service.app.state.parts.streams.of_all(wanted, None, 0)
 
 
+def live_parts(service: Service) -> EpisodeLiveParts:
+    parts = service.app.state.parts
+    return EpisodeLiveParts(
+        parts.episodes, parts.followers, parts.notifier, parts.settings.limits.heartbeat_s
+    )
+
+
 FOLLOWED: dict[str, Follows] = {
     "its events": streams("event"),
     "its milestones among others": streams("milestone", "reward"),
-    "its page": lambda service, id: _moves(service.app.state.parts, id, -1),
+    "its page": lambda service, id: _moves(live_parts(service), id, -1),
     "all events": streams_all("event"),
 }
 NOT_FOLLOWED: dict[str, Follows] = {

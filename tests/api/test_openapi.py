@@ -3,6 +3,7 @@ it says."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jsonschema
@@ -51,6 +52,26 @@ async def test_posts_tell_their_bodies_and_keys(document: dict[str, Any]) -> Non
             assert ("Idempotency-Key" in names) == (
                 told(path) not in unkeyed and path.startswith("/v1/")
             ), path
+
+
+async def test_every_parameter_of_a_path_is_declared(document: dict[str, Any]) -> None:
+    for path, item in document["paths"].items():
+        named = set(re.findall(r"{(\w+)}", path))
+        for method, operation in item.items():
+            parameters = operation.get("parameters", [])
+            declared = {one["name"] for one in parameters if one["in"] == "path"}
+            assert declared == named, (method, path)
+
+
+async def test_every_route_tells_the_scopes_that_may_call_it(document: dict[str, Any]) -> None:
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    for method, path in OPEN:
+        assert "security" not in document["paths"][told(path)][method.lower()], path
+    for (method, path), may in ALLOWED.items():
+        [requirement] = document["paths"][told(path)][method.lower()]["security"]
+        scopes = {name for name, allowed in may.items() if allowed} - {"own", "other"}
+        # The operator's own scope is beside that of each: NOBODY's routes are the daemon's alone.
+        assert set(requirement["token"]) == scopes, (method, path)
 
 
 async def test_no_reference_leads_nowhere(document: dict[str, Any]) -> None:

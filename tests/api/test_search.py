@@ -94,7 +94,7 @@ async def four(service: Service) -> dict[str, str]:
 )
 async def test_a_filter(service: Service, asked: dict[str, str], names: set[str]) -> None:
     found = await four(service)
-    rows, following = await service.app.state.parts.search.page(wanted_of("default", asked, {}), 10)
+    rows, following = await service.app.state.parts.search.page(wanted_of("default", asked), 10)
     assert {row.id for row in rows} == {found[name] for name in names}
     assert following is None
 
@@ -144,5 +144,5 @@ async def test_another_tenants_episodes_are_not_there(service: Service) -> None:
 )
 def test_a_filter_that_can_not_be_understood_is_named(asked: dict[str, str], said: str) -> None:
     with pytest.raises(InvalidError) as refused:
-        wanted_of("default", asked, {})
+        wanted_of("default", asked)
     assert refused.value.detail == said
