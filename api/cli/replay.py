@@ -51,17 +51,7 @@ def run(
         return 1
     engine = playback.engine
     if engine.recorded_under not in (None, ruleset.digest):
-        print(
-            f"note: recorded under ruleset {str(engine.recorded_under)[:12]}, scored under"
-            f" {ruleset.digest[:12]} (another task, version or origin)",
-            file=sys.stderr,
-        )
-        for kind in _missing_asked_kinds(recording, ruleset):
-            print(
-                f"note: no {kind} is in the recording; the daemon reports it only if the task that"
-                " was recorded asks for it (docs/events.md), so that 0 may mean not observed",
-                file=sys.stderr,
-            )
+        _note_other_ruleset(str(engine.recorded_under), ruleset, recording)
     credits: dict[int, float | None] | None = None
     if credit_to != "as_paid":
         rewards = [reward_to_json(reward) for reward in playback.rewards]
@@ -72,14 +62,34 @@ def run(
         _print_lines(playback.rewards, credits)
         print(_summary(playback))
         if any(reward.status == "unobserved" for reward in playback.rewards):
-            changes = "".join(f" --set {key}={shlex.quote(value)}" for key, value in set_)
-            files = f"{shlex.quote(str(task))} {shlex.quote(str(recording))}"
-            print(
-                "note: null is not 0: what a rule needs was not observed. Which milestones depend"
-                f" on it: milestoned task explain {files}{changes}",
-                file=sys.stderr,
-            )
+            _note_unobserved(task, recording, set_)
     return 0
+
+
+def _note_other_ruleset(recorded: str, ruleset: Ruleset, recording: Path) -> None:
+    """Note that the recording was made under the digest ``recorded``, and what it may lack."""
+    print(
+        f"note: recorded under ruleset {recorded[:12]}, scored under {ruleset.digest[:12]}"
+        " (another task, version or origin)",
+        file=sys.stderr,
+    )
+    for kind in _missing_asked_kinds(recording, ruleset):
+        print(
+            f"note: no {kind} is in the recording; the daemon reports it only if the task that"
+            " was recorded asks for it (docs/events.md), so that 0 may mean not observed",
+            file=sys.stderr,
+        )
+
+
+def _note_unobserved(task: Path, recording: Path, overrides: Overrides) -> None:
+    """Note which command names the milestones that depend on what was not observed."""
+    changes = "".join(f" --set {key}={shlex.quote(value)}" for key, value in overrides)
+    files = f"{shlex.quote(str(task))} {shlex.quote(str(recording))}"
+    print(
+        "note: null is not 0: what a rule needs was not observed. Which milestones depend on it:"
+        f" milestoned task explain {files}{changes}",
+        file=sys.stderr,
+    )
 
 
 def _missing_asked_kinds(recording: Path, ruleset: Ruleset) -> list[str]:

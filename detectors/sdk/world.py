@@ -295,11 +295,16 @@ def _filled_field(
         "seq": event.seq if echoed is None else echoed["seq"],
         "trusted": echoed is not None or data.get("trusted") is not False,
     }
-    by_script = data.get("trusted") is False
-    still_hidden = by_script and echoed is not None and echoed.get("hidden") is True
-    if data.get("hidden") is True or still_hidden:
+    if data.get("hidden") is True or _stays_hidden(event, echoed):
         state["hidden"] = True
     return state
+
+
+def _stays_hidden(event: Event, echoed: FieldState | None) -> bool:
+    """Whether page script only repeats what was typed into a hidden field, ``echoed``."""
+    if echoed is None or event.data.get("trusted") is not False:
+        return False
+    return echoed.get("hidden") is True
 
 
 def _is_echo(before: FieldState, value: tuple[StoredValue, bool | None, str | None]) -> bool:
