@@ -113,7 +113,7 @@ class FactReader:
         self._edge: dict[int, float | None] = {}
 
     def read(self, text: bytes) -> None:
-        """One segment's text."""
+        """Read the text of one segment, and what the facts need of it."""
         for _, line in sorted(set(_lines(text))):
             seq, _, source, old_kind, data = orjson.loads(line)
             kind = current_kind(old_kind)

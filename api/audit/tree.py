@@ -14,12 +14,12 @@ HASH_BYTES = 32
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """MTH({d}) = SHA-256(0x00 || d)."""
+    """Hash a leaf, as RFC 6962, 2.1: MTH({d}) = SHA-256(0x00 || d)."""
     return hashlib.sha256(b"\x00" + data).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """SHA-256(0x01 || left || right)."""
+    """Hash two subtrees, as RFC 6962, 2.1: SHA-256(0x01 || left || right)."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 

@@ -51,7 +51,7 @@ class Rates:
         self._bytes = Buckets(limits.burst_s)
 
     def request(self, who: Principal) -> None:
-        """Count one request. Raises `TooManyError`."""
+        """Count one request of the token. Raises `TooManyError` where it is over its rate."""
         rate = self._limits.requests_per_s if who.requests_per_s is None else who.requests_per_s
         if rate:
             _refuse_after(

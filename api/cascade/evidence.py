@@ -52,7 +52,7 @@ class EpisodeEvidence:
 
     @property
     def kept_bytes(self) -> int:
-        """What keeping it takes."""
+        """The bytes of memory that the kept evidence takes."""
         return self.read_bytes + self.size.bytes
 
     def take(self, frame: bytes) -> None:

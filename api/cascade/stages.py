@@ -26,7 +26,7 @@ class Stages:
     off: Mapping[str, str]
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections to the model and the judge."""
         for listed in self.by_tier.values():
             for stage in listed:
                 if hasattr(stage, "close"):

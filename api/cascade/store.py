@@ -104,7 +104,7 @@ class Verdicts:
         return await self._database.all(_ALL, {"episode": episode, "after": 0})
 
     async def of_step(self, episode: str, step: int) -> list[dict[str, Any]]:
-        """Those of one step."""
+        """Return the verdicts of one step, as JSON, in the order in which they were given."""
         rows = await self._database.all(_OF_STEP, {"episode": episode, "step": step})
         return [orjson.loads(bytes(row.body)) for row in rows]
 
@@ -188,7 +188,7 @@ class _Chain:
         self.rows.append({**of, "digest": sha256(body), "body": body})
 
     def write(self) -> None:
-        """Store what was added."""
+        """Store the rows that were added to the log of verdicts."""
         if self.rows:
             self._conn.execute(_ADD, self.rows)
 

@@ -93,7 +93,7 @@ class Worker:
         )
 
     def start(self) -> None:
-        """Work until `stop`."""
+        """Start answering questions in the background, until `stop`."""
         self._taking.start()
         self._renewing.start(delay_s=self._lease_s / 3)
 

@@ -48,7 +48,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
 
 
 def read_pair(text: str) -> tuple[str, str]:
-    """Read ``KEY=VALUE``."""
+    """Read an option's ``KEY=VALUE`` into key and value."""
     key, mark, value = text.partition("=")
     if not (key and mark):
         raise ValueError("expected KEY=VALUE")

@@ -31,7 +31,7 @@ app = new_app("db", "The database's schema and its log, by hand.")
 
 @app.command(name="upgrade")
 def upgrade_schema(*, store: Store = STORE) -> int:
-    """Apply what is missing."""
+    """Apply the migrations that the database lacks."""
     return _run(store, _upgrade)
 
 

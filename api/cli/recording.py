@@ -102,7 +102,7 @@ class _Passed:
         self.last: Event | None = None
 
     def events(self) -> Iterator[Event]:
-        """Each event, counted. Raises `RecordingError`."""
+        """Yield each event of the recording and count it. Raises `RecordingError`."""
         for segment in read_frames(self._packed, self._path):
             self.segments, self.head = self.segments + 1, segment.digest
             self.last = segment.events[-1]._replace(data={})

@@ -67,7 +67,7 @@ class Readiness:
         self.seen: SizedCache[str, Sight] = SizedCache(SIGHTS_BYTES)
 
     def forget(self) -> None:
-        """Episodes were deleted."""
+        """Forget the readiness of episodes that were deleted."""
         self.seen.clear()
 
     async def wait_until_ready(self, episode: str, deadline: Deadline) -> dict[str, Any]:

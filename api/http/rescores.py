@@ -145,7 +145,7 @@ async def _select_episodes(parts: CreationParts, selection: CorpusSelection) -> 
     responses=problems(401, 403),
 )
 async def listed(who: Reader, rescores: RescoresPart) -> Response:
-    """The latest hundred, newest first."""
+    """List the hundred latest rescores, newest first."""
     rows = await rescores.listed(who.tenant, _LISTED)
     return answer({"rescores": [describe(row) for row in rows]})
 

@@ -290,5 +290,5 @@ def checked_step(step: int) -> int:
 
 
 def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer with ``value`` as JSON."""
+    """Make a response whose body is ``value`` as JSON."""
     return Response(orjson.dumps(value), status, headers, JSON)

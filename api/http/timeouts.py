@@ -22,12 +22,12 @@ class PatientProtocol(HttpToolsProtocol):
     _ends = 0.0
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first request."""
+        """Start the time that the first request may take."""
         super().connection_made(transport)
         self._wait(self.limits.head_s, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Cancel the timer: no request can come any more."""
         self._stop()
         super().connection_lost(exc)
 

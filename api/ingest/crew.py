@@ -120,7 +120,7 @@ class Crew:
         return min(free or range(len(self._members)), key=lambda n: self._members[n].busy)
 
     async def stop(self) -> None:
-        """End them all."""
+        """End every process of the crew, and wait until each has ended."""
         await asyncio.gather(*(member.stop() for member in self._members))
 
 

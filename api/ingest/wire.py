@@ -56,5 +56,5 @@ def packed(message: Any) -> bytes:
 
 
 def unpacked(body: bytes) -> Any:
-    """The message."""
+    """Return the message of a frame's ``body``, which a process of ours pickled."""
     return pickle.loads(body)

@@ -25,7 +25,7 @@ class QueueItem(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """What tells it from others."""
+        """The two episodes, the step and the item, which tell it from all others in the queue."""
         return self.first, self.second, self.step, self.item
 
 

@@ -81,7 +81,7 @@ class Preferences:
         )
 
     async def closed(self, tenant: str, task: str | None = None) -> Sequence[Any]:
-        """The newest closed episodes."""
+        """Return the closed episodes that were opened last, newest first."""
         return await self._database.all(
             _CLOSED if task is None else _CLOSED.where(_e.task == task), {"tenant": tenant}
         )

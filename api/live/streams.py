@@ -52,7 +52,7 @@ class Frame(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The frame's kind, of `KINDS`."""
+        """The frame's kind as it is sent, one of `KINDS`."""
         return KINDS[self.rank]
 
     def message(self) -> bytes:

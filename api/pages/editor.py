@@ -116,7 +116,7 @@ UsedParts = Annotated[EditorParts, Depends(_editor_parts)]
 
 @router.get("/editor")
 async def edit(who: Viewer, parts: UsedParts, task: str = "", version: str = "") -> Response:
-    """``?task=ID&version=V``: begin from that one."""
+    """Show the editor; ``?task=ID&version=V`` begins from that version."""
     row = await parts.tasks.find(who.tenant, task, version or None)
     text = written(orjson.loads(bytes(row.body)))
     chosen = [one["episode"] for one in (await _offered(parts.search, who, task))[:CHOSEN]]

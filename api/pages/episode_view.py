@@ -26,7 +26,7 @@ class EpisodeView(NamedTuple):
 
     @property
     def paid(self) -> dict[int | None, dict[str, Any]]:
-        """Each reward by its step."""
+        """The rewards of the episode, each by its step."""
         return {one["step"]: one for one in self.rewards}
 
     @property

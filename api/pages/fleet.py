@@ -68,7 +68,7 @@ async def _live_parts(request: Request) -> FleetLiveParts:
 
 @router.get("/fleet")
 async def fleet(who: Viewer, parts: Annotated[FleetPageParts, Depends(_page_parts)]) -> Response:
-    """The page."""
+    """Show every sandbox, what it works on and when it was last alive."""
     rows = await parts.sandboxes.list_rows(who.tenant, SHOWN)
     sandboxes = [describe(row) for row in rows]
     running = await parts.overview.running([one["episode"] for one in sandboxes if one["episode"]])

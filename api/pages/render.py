@@ -59,7 +59,7 @@ def _environment() -> Environment:
 def page(
     name: str, status: int = 200, headers: Mapping[str, str] | None = None, **data: Any
 ) -> Response:
-    """The template ``name`` with ``data``."""
+    """Render the template ``name`` with ``data`` as a response."""
     text = _environment().get_template(name).render(**data)
     return Response(text, status, {**HEADERS, **(headers or {})}, "text/html; charset=utf-8")
 
@@ -124,7 +124,7 @@ def percent(value: float | None) -> str:
 
 
 def seconds(nanoseconds: int | None) -> str:
-    """Time since the episode opened."""
+    """Format the time since the episode opened, in seconds."""
     return "–" if nanoseconds is None else f"{nanoseconds / 1e9:.2f} s"
 
 

@@ -53,7 +53,7 @@ def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Plot |
 
 
 def flags_of(alarms: Sequence[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:
-    """The alarms of each version."""
+    """Return the alarms of each version of the task."""
     found: dict[str, list[Mapping[str, str]]] = {}
     for one in alarms:
         found.setdefault(one["version"], []).append(one)

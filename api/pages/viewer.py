@@ -122,7 +122,7 @@ async def log_in(
 
 @router.post("/logout", dependencies=[Depends(_check_origin)])
 async def log_out() -> Response:
-    """Forget the token."""
+    """Delete the cookie that holds the token."""
     answer = Response(status_code=303, headers={"location": "/login"})
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer

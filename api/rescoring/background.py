@@ -57,7 +57,7 @@ class Rescorer:
         self._pool: ProcessPoolExecutor | None = None
 
     def start(self) -> None:
-        """Work until `stop`."""
+        """Start working at rescores in the background, until `stop`."""
         self.periodic.start()
 
     async def stop(self) -> None:
@@ -66,7 +66,7 @@ class Rescorer:
         await self._stop_idle()
 
     def wake(self) -> None:
-        """There is a new one."""
+        """Tell the worker that a rescore was added."""
         self._news.set()
 
     async def _turn(self) -> float:

@@ -35,7 +35,7 @@ def compare(old: Result, new: Result) -> dict[str, Any]:
 
 
 def is_same(differences: Mapping[str, Any]) -> bool:
-    """Whether nothing differs."""
+    """Whether neither a step nor the episode as a whole differs."""
     return not differences["episode"] and not differences["steps"]
 
 

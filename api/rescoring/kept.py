@@ -80,7 +80,7 @@ class Results:
         self._file.truncate(whole)
 
     def add(self, line: bytes) -> None:
-        """Keep one more line."""
+        """Append one more line, without its end of line, to the file."""
         assert self._file is not None
         self._file.write(line + b"\n")
 

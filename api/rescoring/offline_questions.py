@@ -58,6 +58,6 @@ async def opened(path: Path | None, *, go_on: bool) -> AsyncIterator[Run]:
 
 
 def forget(path: Path) -> None:
-    """Remove a run's answers."""
+    """Remove the answers that one run asked for."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

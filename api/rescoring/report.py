@@ -85,7 +85,7 @@ def episode_lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """The end of a report."""
+    """Return the lines at the end of a report: counts and totals."""
     for id, changes in summary["milestones"].items():
         yield f"milestone {id}: " + ", ".join(
             f"{count} {change}" for change, count in changes.items()

@@ -132,7 +132,7 @@ class Rescores:
         return row
 
     async def listed(self, tenant: str, most: int) -> Sequence[Any]:
-        """The latest ``most``, newest first."""
+        """Return the latest ``most`` rescores, newest first."""
         return await self._database.all(_LATEST.limit(most), {"tenant": tenant})
 
     async def results(

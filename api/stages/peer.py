@@ -92,7 +92,7 @@ class Breaker:
         return True
 
     def record(self, well: bool) -> None:
-        """Count how a call went."""
+        """Count one call by whether it succeeded."""
         self._failures = 0 if well else self._failures + 1
         if self._failures >= self._max_failures:
             self._next_try = self._clock() + self._period_s

@@ -91,7 +91,7 @@ class Outline:
     _before: tuple[str, str, str] | None = None
 
     def take(self, event: Event) -> None:
-        """The next event."""
+        """Add the next event of the log to the timeline."""
         step = event.data.get("step") if event.kind == "step.began" else None
         if step is not None and step != self.spans[-1].step:
             action = action_text(event.data.get("action"))

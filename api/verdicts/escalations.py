@@ -51,7 +51,7 @@ class PendingItem(NamedTuple):
 
     @property
     def key(self) -> Item:
-        """The row's name."""
+        """The episode, the step and the item, which name the question's row."""
         return self.episode, self.step, self.item
 
 

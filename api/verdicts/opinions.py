@@ -210,7 +210,7 @@ class Spent(NamedTuple):
     held: float
 
     def plus(self, other: Spent) -> Spent:
-        """Return the sum of both."""
+        """Return the sum of both: calls, cost and what is held for calls under way."""
         return Spent(self.calls + other.calls, self.cost + other.cost, self.held + other.held)
 
 

@@ -32,7 +32,7 @@ def checked(opinion: Opinion, tier: str) -> Opinion:
 
 
 def abstained(tier: str, why: str) -> Opinion:
-    """Nobody was asked, and why."""
+    """Return an abstention of which nobody was asked, with its reason."""
     return Opinion(Verdict(tier, None, 0.0, why, ""))  # type: ignore[arg-type]
 
 

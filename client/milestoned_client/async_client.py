@@ -242,7 +242,7 @@ class AsyncEpisode:
         return self.opened.plan
 
     async def status(self) -> EpisodeStatus:
-        """Where the episode stands."""
+        """Ask where the episode stands: its last step, whether it is closed."""
         return await self._client.call(calls.status(self.id))
 
     async def sandbox(self, *, wait_s: float = 0.0) -> Lease:
@@ -275,7 +275,7 @@ class AsyncEpisode:
         return await self._note(f"/steps/{self._numbering.current(step)}:end", wait_s)
 
     async def answer(self, text: str, *, wait_s: float = 10.0) -> Noted:
-        """The agent's final answer."""
+        """Report the final answer of the agent to the task."""
         return await self._note("/answers", wait_s, text=text)
 
     async def tool_called(
@@ -295,7 +295,7 @@ class AsyncEpisode:
         error: str | None = None,
         wait_s: float = 10.0,
     ) -> Noted:
-        """The tool came back."""
+        """Report what a tool call of the agent returned."""
         return await self._note(
             "/tools:return", wait_s, call=call, ok=ok, result=result, error=error
         )

@@ -157,7 +157,7 @@ def episode_path(episode: str, rest: str = "") -> str:
 
 
 def status(episode: str) -> Call[EpisodeStatus]:
-    """Where the episode stands."""
+    """The call that asks where the episode stands."""
     return get(episode_path(episode), _decode_as(EpisodeStatus))
 
 

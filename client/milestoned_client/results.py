@@ -240,12 +240,12 @@ def build(kind: type[T], document: Any, **given: Any) -> T:
 
 
 def milestone(document: Any) -> Milestone:
-    """A `Milestone` from its JSON."""
+    """Make a `Milestone` of its JSON form."""
     return build(Milestone, document, evidence=tuple(document.get("evidence", ())))
 
 
 def reward(document: Any, body: bytes = b"") -> Reward:
-    """A `Reward` from its JSON."""
+    """Make a `Reward` of its JSON form."""
     if not isinstance(document, Mapping):
         raise UnexpectedAnswerError(f"wanted a JSON object for Reward, got {str(document)[:120]!r}")
     return build(
@@ -258,7 +258,7 @@ def reward(document: Any, body: bytes = b"") -> Reward:
 
 
 def transition(document: Any) -> Transition:
-    """A `Transition` from its JSON."""
+    """Make a `Transition` of its JSON form."""
     if not isinstance(document, Mapping):
         raise UnexpectedAnswerError(
             f"wanted a JSON object for Transition, got {str(document)[:120]!r}"
@@ -275,7 +275,7 @@ def reward_or_problem(document: Any) -> Reward | ProblemError:
 
 
 def closing(document: Any) -> Closing:
-    """A `Closing` from its JSON."""
+    """Make a `Closing` of its JSON form."""
     if not isinstance(document, Mapping):
         raise UnexpectedAnswerError(
             f"wanted a JSON object for Closing, got {str(document)[:120]!r}"

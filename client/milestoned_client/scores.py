@@ -32,7 +32,7 @@ class Sample:
     answer: str | None = None
 
     def document(self) -> dict[str, Any]:
-        """As it is sent."""
+        """Return the sample as the JSON document that is sent."""
         names = ("episode", "step", "task", "version", "label", "answer")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 

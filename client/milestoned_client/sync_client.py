@@ -238,7 +238,7 @@ class Episode:
         return self.opened.plan
 
     def status(self) -> EpisodeStatus:
-        """Where the episode stands."""
+        """Ask where the episode stands: its last step, whether it is closed."""
         return self._client.call(calls.status(self.id))
 
     def sandbox(self, *, wait_s: float = 0.0) -> Lease:
@@ -267,7 +267,7 @@ class Episode:
         return self._note(f"/steps/{self._numbering.current(step)}:end", wait_s)
 
     def answer(self, text: str, *, wait_s: float = 10.0) -> Noted:
-        """The agent's final answer."""
+        """Report the final answer of the agent to the task."""
         return self._note("/answers", wait_s, text=text)
 
     def tool_called(
@@ -285,7 +285,7 @@ class Episode:
         error: str | None = None,
         wait_s: float = 10.0,
     ) -> Noted:
-        """The tool came back."""
+        """Report what a tool call of the agent returned."""
         return self._note("/tools:return", wait_s, call=call, ok=ok, result=result, error=error)
 
     def _note(self, what: str, wait_s: float, **body: Any) -> Noted:

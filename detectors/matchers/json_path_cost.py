@@ -68,7 +68,7 @@ class CountedExpression:
         self._expression, self._weighed = expression, weighed
 
     def evaluate(self, context: Any) -> object:
-        """As the library's. Raises `BudgetError`."""
+        """Evaluate as the library does, and charge the budget. Raises `BudgetError`."""
         spent = meter()
         spent.spend(1, WHAT)
         found = self._expression.evaluate(context)

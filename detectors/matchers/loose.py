@@ -165,7 +165,7 @@ class AnyOf(Form):
     matchers: tuple[Any, ...]
 
     def matches(self, text: str) -> bool:
-        """Whether one of them matches."""
+        """Whether one of the alternatives matches the text."""
         return any(matcher.matches(text) for matcher in self.matchers)
 
     def matches_json(self, value: object) -> bool:

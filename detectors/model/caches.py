@@ -74,7 +74,7 @@ class SizedCache(Generic[K, V]):
             self.drop(next(iter(self._kept)))
 
     def drop(self, key: K) -> None:
-        """Forget one value."""
+        """Forget the value of ``key``, if it is kept."""
         found = self._kept.pop(key, None)
         if found is None:
             return
@@ -86,7 +86,7 @@ class SizedCache(Generic[K, V]):
                 self.bytes -= found.shared.bytes
 
     def clear(self) -> None:
-        """Forget every value."""
+        """Forget every value and count no bytes any more."""
         self._kept.clear()
         self._sharers.clear()
         self.bytes = 0

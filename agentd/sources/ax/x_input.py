@@ -119,7 +119,7 @@ class DisplayListener:
                 self._sink(kind, PRESSES)
 
     async def close(self) -> None:
-        """Stop listening to the display."""
+        """Stop listening to the display and close the connection to it."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 

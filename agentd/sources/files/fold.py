@@ -115,7 +115,7 @@ class RootFold:
     # -- notifications and what the disk shows
 
     def notice(self, raw: Raw) -> list[Do]:
-        """Follow one notification."""
+        """Apply one inotify notification to what is known of its path."""
         if raw.folder:
             return self._folder(raw)
         if raw.op == "moved":

@@ -262,7 +262,7 @@ class Looks:
             await asyncio.sleep(max(min(dues) - now, 0.0))
 
     def stop(self) -> None:
-        """Read nothing more."""
+        """Cancel the reads that are due, and start none any more."""
         self._ended = True
         for resting in self._rests.values():
             resting.timer.cancel()

@@ -69,7 +69,7 @@ class Rounds:
         self._begin(self._poll_for_ever())
 
     def stop(self) -> None:
-        """Cancel all reading."""
+        """Cancel the rounds, and the reads that they have begun."""
         for task in (*self._reviewing.values(), *self._tasks):
             task.cancel()
 

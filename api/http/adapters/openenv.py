@@ -215,13 +215,13 @@ def _error(problem: ProblemError) -> dict[str, Any]:
 
 @router.get("/health", summary="OpenEnv: health")
 async def health() -> Response:
-    """Healthy while this process answers."""
+    """Answer that the process is healthy, while it answers at all."""
     return answer({"status": "healthy"})
 
 
 @router.get("/metadata", summary="OpenEnv: what this is")
 async def metadata() -> Response:
-    """Name, description, version."""
+    """Answer with the environment's name, description and version."""
     says = (
         "Rewards, step by step, for an episode that a milestoned daemon watches, or for an answer"
         " on its own."

@@ -35,7 +35,7 @@ class Bill:
     counted: bool = True
 
     def add(self, reply: Reply) -> None:
-        """Count one more call."""
+        """Add one more call and its tokens to the counts."""
         self.calls += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
@@ -56,7 +56,7 @@ class Vote:
 
     @property
     def record(self) -> dict[str, Json]:
-        """Return what the audit keeps."""
+        """What the audit keeps of this vote, as JSON."""
         record: dict[str, Json] = {"repaired": self.repaired, "why": self.why}
         if self.criteria is not None:
             record["criteria"] = {

@@ -54,7 +54,7 @@ class Judge:
         self._prompt = prompt_digest(settings.mark, SCHEMA)
 
     async def close(self) -> None:
-        """Close the endpoint's connections."""
+        """Close the connections to the judge's endpoint."""
         await self.endpoint.peer.close()
 
     def most_calls(self, question: Question) -> int:

@@ -110,7 +110,7 @@ class Texts:
         self._standing: dict[TextKey, EventInStep] = {}
 
     def fold(self, event: Event, step: int) -> None:
-        """Apply one more event."""
+        """Apply one more event to the facts that tools answer from."""
         data = event.data
         key = TextKey(data.get("tab"), data.get("frame"), data.get("text"))
         if event.kind == "text.appeared":

@@ -70,11 +70,11 @@ class FeatureReader:
 
     @property
     def goal(self) -> Goal:
-        """What the instruction names."""
+        """The words, values and names that the instruction names."""
         return self._comparison.goal
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Read further events, in order."""
+        """Read the next events of the episode, in their order."""
         for event in events:
             self.seq = event.seq
             if event.kind == "step.began":

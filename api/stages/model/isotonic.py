@@ -34,7 +34,7 @@ class Block(NamedTuple):
     knots: int
 
     def pooled_with(self, other: Block) -> Block:
-        """Return one block of both."""
+        """Return one block that has the cases of both."""
         cases = self.cases + other.cases
         mean = (self.mean * self.cases + other.mean * other.cases) / cases
         return Block(mean, cases, self.knots + other.knots)

@@ -107,7 +107,7 @@ class Screen:
     """Whether this log reports text or elements at all."""
 
     def fold(self, event: Event) -> None:
-        """Apply one more event."""
+        """Apply one more event to what the screen shows."""
         apply = _HANDLERS.get(event.kind)
         if apply is not None:
             apply(self, event.data)
@@ -126,7 +126,7 @@ class Screen:
         return 0, 0
 
     def fill(self, data: EventData) -> None:
-        """Set what a field holds."""
+        """Set the value that a field of the screen holds."""
         element = data["element"]
         shown, key = shown_element(element), field_key(data)
         value, checked = data.get("value"), data.get("checked")

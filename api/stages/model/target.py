@@ -67,7 +67,7 @@ class Naming(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """The words of the name."""
+        """The words of the element's accessible name, normalised."""
         return self.name.split()
 
 

@@ -112,7 +112,7 @@ def _plain(text: str) -> str:
 
 @cache_by_size(8 << 20, lambda goal, _: size_of([goal]))
 def read_goal(instruction: str) -> Goal:
-    """Read what is asked."""
+    """Read which words, values and names an instruction asks for."""
     text = plain(instruction)
     in_order = text.split()
     all_words = frozenset(in_order)
