@@ -227,13 +227,21 @@ def parsed(model: type[Model], body: bytes) -> Model:
 def invalid(errors: Any) -> InvalidError:
     """Pydantic's errors as the house says them: path, value, wanted."""
     problems = [
-        {"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": e["msg"]}
+        {"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": _expected(e)}
         for e in errors
     ]
     first = problems[0]
+    link = ", wanted " if errors[0]["type"] == "literal_error" else ": "
     return InvalidError(
-        f"{first['path']}: got {first['value']}: {first['wanted']}", errors=problems
+        f"{first['path']}: got {first['value']}{link}{first['wanted']}", errors=problems
     )
+
+
+def _expected(error: Any) -> str:
+    """What was expected in place of a value: the choices by their names, else Pydantic's words."""
+    if error["type"] != "literal_error":
+        return str(error["msg"])
+    return "one of " + ", ".join(re.findall(r"'([^']*)'", error["ctx"]["expected"]))
 
 
 def invalid_parameters(errors: Any) -> InvalidError:
