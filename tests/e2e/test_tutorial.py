@@ -95,6 +95,7 @@ class Reader:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=_hear_ctrl_c,
             )
         self.wait_for(terminal, READY[terminal])
 
@@ -110,6 +111,12 @@ class Reader:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
         process.wait(TIMEOUT_S)
+
+
+def _hear_ctrl_c() -> None:
+    """A terminal's programs end with Ctrl-C, also where these tests run in the background, whose
+    programs ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
