@@ -26,7 +26,7 @@ from api.episodes.rows import EpisodeRow
 from api.episodes.shared_transaction import ALONE
 from api.episodes.store import locked
 from api.episodes.tables import closings, episode_marks, episodes, idempotency, tombstones
-from api.episodes.tombstones import document, tombstone_row
+from api.episodes.tombstones import document, find, gone_error, tombstone_row
 from api.fleet.tables import sandboxes
 from api.ingest.tables import engine_states
 from api.labelling.store import removed_with
@@ -85,6 +85,9 @@ class Removal:
         """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`,
         `GoneError`, `ForeignKeyError`."""
         self._may()
+        tombstone_before = await find(self._database, episode)
+        if tombstone_before is not None:
+            raise gone_error(tombstone_before)  # without waiting for whoever writes
         async with self._database.write() as conn:
             await self._alone(conn)
             row = await locked(conn, episode)
