@@ -21,6 +21,7 @@ from agentd.session.settling import Sealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
 from agentd.session.supervisor import Supervisor, sources_of, unwatched
+from detectors.model.kinds import asked_kinds
 
 READY = "ready"
 """The file in the state folder that is there while every source sees; it holds the daemon's pid."""
@@ -74,7 +75,11 @@ class Session:
         if self.steps.closed:
             return
         if self.journal.last == 0:
-            data = {"task": self._plan.get("task", ""), "digest": self._plan.get("digest", "")}
+            data = {
+                "task": self._plan.get("task", ""),
+                "digest": self._plan.get("digest", ""),
+                "asked": asked_kinds(self._plan),
+            }
             self.recorder.append("journal", "episode.opened", data)
         else:
             log.info(

@@ -207,6 +207,7 @@ class Engine:
 
     def _open_episode(self, event: Event) -> None:
         self.recorded_under = str(event.data.get("digest") or "") or None
+        self._gaps.begin_unreported(event)
 
     def _begin_step(self, event: Event) -> None:
         state, step = self.state, event.data.get("step")

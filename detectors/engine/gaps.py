@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from detectors.engine.state import State
 from detectors.matchers.facts import leads
+from detectors.model.kinds import KINDS
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset
 
@@ -12,6 +13,7 @@ MAX_GAPS = 64
 MAX_PART = 128
 REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
+UNREPORTED = "the daemon reports it only if the task of the recording, or --also, asks for it"
 
 
 class GapTracker:
@@ -21,12 +23,25 @@ class GapTracker:
         self._ruleset, self._state = ruleset, state
         self._compared_probes = ruleset.kept_probes
 
+    def begin_unreported(self, event: Event) -> None:
+        """Handle `episode.opened`: of a kind that is reported only if asked for, and was not asked
+        for, the log shows nothing. Logs of older daemons do not say what was asked for."""
+        asked = event.data.get("asked")
+        if not isinstance(asked, list):
+            return
+        for kind in self._ruleset.hears:
+            if kind in KINDS and KINDS[kind].asked and kind not in asked:
+                name = _gap_name(KINDS[kind].source, kind)
+                self._state.gaps[name] = [event.seq, UNREPORTED, 1]
+
     def begin_gap(self, event: Event) -> None:
         """Handle `gap.began`: the source, or that part of it, observes nothing from here on."""
         state = self._state
         source, part = str(event.data.get("source")), _part_of(event)
         if part is None:
             self._end_all_parts(source)
+        elif self._is_unreported(_gap_name(source, part)):
+            return
         if not self._ruleset.depends_on(source, part):
             return
         name, count = _gap_name(source, part), 1
@@ -46,6 +61,8 @@ class GapTracker:
         unknown; but what must not happen may have happened in it."""
         state = self._state
         source, part = str(event.data.get("source")), _part_of(event)
+        if self._is_unreported(_gap_name(source, part)):
+            return
         gap = state.gaps.pop(_gap_name(source, part), None)
         if gap is not None:
             state.unseen = state.unseen or state.began
@@ -100,8 +117,12 @@ class GapTracker:
     def _end_all_parts(self, source: str) -> None:
         """Forget the gaps of parts of a source that begins anew: it reports them anew."""
         for name in list(self._state.gaps):
-            if name.startswith(f"{source}:"):
+            if name.startswith(f"{source}:") and not self._is_unreported(name):
                 del self._state.gaps[name]
+
+    def _is_unreported(self, name: str) -> bool:
+        """Whether the gap is of a kind that the daemon never reports in this episode."""
+        return name in self._state.gaps and self._state.gaps[name][1] == UNREPORTED
 
     def _end_one_of_rest(self, source: str, part: str) -> None:
         """Count down the parts that were beyond `MAX_GAPS` when their gaps began."""

@@ -43,7 +43,7 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
             "episode.opened", "step.began", "step.ended", "step.sealed", "agent.answered", "episode.closed",
         ]  # fmt: skip
         chained(peer)
-        assert peer.data("episode.opened") == [{"task": "t", "digest": "d"}]
+        assert peer.data("episode.opened") == [{"task": "t", "digest": "d", "asked": []}]
         assert peer.data("step.began") == [{"step": 0, "action": "click"}]
         assert peer.data("step.sealed") == [{"step": 0, "reason": "quiet"}]
         assert peer.data("episode.closed") == [{"reason": "done", "truncated": True}]

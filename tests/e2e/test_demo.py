@@ -3,6 +3,7 @@ lacks."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -50,7 +51,27 @@ def test_the_demo_shows_every_step_and_its_replay_gives_the_same_bytes(tmp_path:
     assert replayed.returncode == 0, replayed.stderr
     assert "goal reached" in replayed.stdout
     assert {one.name for one in (tmp_path / "out").iterdir()} == {"demo.mrec", "service"}
+    _score_by_another_task(tmp_path)
     _look_at_its_page(done.stdout, tmp_path)
+
+
+def _score_by_another_task(folder: Path) -> None:
+    """A task that needs texts, of which the demo's daemon reported none: unknown, not 0."""
+    task = {
+        "id": "test/texts",
+        "version": "1",
+        "instruction": "Read the page.",
+        "milestones": [{"id": "read", "when": {"text_visible": {"text": "x", "anywhere": True}}}],
+    }
+    (folder / "texts.json").write_text(json.dumps(task))
+    lines = _milestoned(
+        "replay", "out/demo.mrec", "--task", "texts.json", "--json", cwd=folder
+    ).stdout.splitlines()
+    rewards = [json.loads(line) for line in lines]
+    assert len(rewards) >= 18
+    for reward in rewards:
+        assert (reward["status"], reward["reward"], reward["mask"]) == ("unobserved", None, True)
+        assert "cdp:text.appeared saw nothing from event 1" in reward["reason"]
 
 
 def _rows(text: str) -> list[tuple[str, str]]:

@@ -52,4 +52,9 @@ def reported_kinds(plan: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, kind in KINDS.items() if not kind.asked or name in asked)
 
 
-__all__ = ["KINDS", "SOURCES", "UNHEARD", "EventKind", "reported_kinds"]
+def asked_kinds(plan: Mapping[str, Any]) -> list[str]:
+    """Of `reported_kinds` those that are reported only because the plan asks for them, sorted."""
+    return sorted(name for name in reported_kinds(plan) if KINDS[name].asked)
+
+
+__all__ = ["KINDS", "SOURCES", "UNHEARD", "EventKind", "asked_kinds", "reported_kinds"]

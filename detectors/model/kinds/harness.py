@@ -29,11 +29,14 @@ class ConvertedFrom(TypedDict):
 
 @JOURNAL.kind("episode.opened")
 class EpisodeOpened(TypedDict):
-    """The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes,
-    declared_complete?}, where the recording was made of another program's file."""
+    """The daemon opened the episode's journal. `asked`: the kinds marked *asked* that its sources
+    report; of the others the log shows nothing, so that what depends on one is not known.
+    `converted`: {format, version?, sha256, bytes, declared_complete?}, where the recording was made
+    of another program's file."""
 
     task: str
     digest: str
+    asked: NotRequired[list[str]]
     converted: NotRequired[ConvertedFrom]
 
 
