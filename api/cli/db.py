@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from typing import Annotated
 
@@ -64,25 +65,17 @@ def prune(
 
     async def work(settings: Settings) -> int:
         # On Postgres the replicas hear of it and forget; a service on SQLite hears nothing.
-        lock = _alone(settings)
-        if lock is None:
-            return 2
-        signer = Signer.load_existing(settings)
-        database = Database(settings.database)
-        try:
-            await upgrade(database)
-            await claim(Audits(database), signer)
-            removal = Removal(database, signer, Notifier())
-            due = await removal.due(now(-timedelta(days=older_than)), list(label), abandoned)
-            if dry_run:
-                print("\n".join([*due, f"{len(due)} episodes would be deleted"]))
-                return 0
-            gone = await removal.prune(due, reason, "milestoned db prune")
-            dropped = await removal.drop_empty()
-        finally:
-            await database.close()
-            if lock:
-                os.close(lock)
+        with _held_alone(settings) as is_held:
+            if not is_held:
+                return 2
+            async with _claimed_database(settings) as (database, signer):
+                removal = Removal(database, signer, Notifier())
+                due = await removal.due(now(-timedelta(days=older_than)), list(label), abandoned)
+                if dry_run:
+                    print("\n".join([*due, f"{len(due)} episodes would be deleted"]))
+                    return 0
+                gone = await removal.prune(due, reason, "milestoned db prune")
+                dropped = await removal.drop_empty()
         print(
             f"{gone} episodes were deleted"
             + (f", the partitions of {len(dropped)} days dropped" if dropped else "")
@@ -155,18 +148,11 @@ async def _schema(settings: Settings, *, is_upgraded: bool) -> int:
 
 async def _adopt(settings: Settings) -> int:
     # A service that runs would go on with what it found at its start.
-    lock = _alone(settings)
-    if lock is None:
-        return 2
-    signer = Signer.load_existing(settings)
-    database = Database(settings.database)
-    try:
-        await upgrade(database)
-        await claim(Audits(database), signer, anew=True)
-    finally:
-        await database.close()
-        if lock:
-            os.close(lock)
+    with _held_alone(settings) as is_held:
+        if not is_held:
+            return 2
+        async with _claimed_database(settings, anew=True):
+            pass
     print(
         "signed with this key once every service on this database is restarted; `milestoned audit"
         " verify` names each note of the other one"
@@ -175,18 +161,16 @@ async def _adopt(settings: Settings) -> int:
 
 
 async def _move(settings: Settings, to: str) -> int:
-    lock = _alone(settings)
-    if lock is None:
-        return 2
-    source, target = Database(settings.database), Database(async_url(to))
-    try:
-        async for line in move(source, target):
-            print(line, flush=True)
-    finally:
-        await source.close()
-        await target.close()
-        if lock:
-            os.close(lock)
+    with _held_alone(settings) as is_held:
+        if not is_held:
+            return 2
+        source, target = Database(settings.database), Database(async_url(to))
+        try:
+            async for line in move(source, target):
+                print(line, flush=True)
+        finally:
+            await source.close()
+            await target.close()
     print(
         "the secret and the signing key are files of the data folder: they go along, or in the"
         " environment"
@@ -194,22 +178,43 @@ async def _move(settings: Settings, to: str) -> int:
     return 0
 
 
-def _alone(settings: Settings) -> int | None:
-    """Hold an embedded database's file; None, and said, where a service does or there is no
-    database.
+@asynccontextmanager
+async def _claimed_database(
+    settings: Settings, *, anew: bool = False
+) -> AsyncIterator[tuple[Database, Signer]]:
+    """Open the database, at this build's schema and claimed by the service's key (``anew``: by
+    whichever key that is); close it at the end."""
+    signer = Signer.load_existing(settings)
+    database = Database(settings.database)
+    try:
+        await upgrade(database)
+        await claim(Audits(database), signer, anew=anew)
+        yield database, signer
+    finally:
+        await database.close()
 
-    0: nothing to hold.
-    """
+
+@contextmanager
+def _held_alone(settings: Settings) -> Iterator[bool]:
+    """Hold an embedded database's file; False, and printed why, where a service works on it or it
+    is not there. Another database is held by nobody."""
     file = file_of(settings.database)
     if file is None:
-        return 0
+        yield True
+        return
     if not file.is_file():
         print(
             f"--data: there is no database at {settings.database}; wanted the folder of a service",
             file=sys.stderr,
         )
-        return None
+        yield False
+        return
     lock = hold_file(file)
     if lock is None:
         print(f"--data {settings.data}: a service works here; wanted it stopped", file=sys.stderr)
-    return lock
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        os.close(lock)
