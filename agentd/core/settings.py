@@ -291,7 +291,7 @@ class JoinSettings(ServedSettings):
         ),
     ] = ()
     address: Annotated[
-        str | None, option("where a harness finds the sandbox, as it is told to trainers", "TEXT")
+        str | None, option("the sandbox's address for a harness, which trainers are given", "TEXT")
     ] = None
     address_token: Annotated[
         Path | None, option("holds the token of `agentd devtools` at --address", "FILE")

@@ -44,7 +44,7 @@ def run_show(
     steps: Annotated[bool, option("a line a step instead of a line an event")] = False,
     json: Annotated[bool, option("one event a line: [seq, at, source, kind, data]")] = False,
     verdicts: Annotated[
-        bool, option("what was said beyond the rules instead, one a line as JSON")
+        bool, option("the verdicts of model, judge and person instead, one a line as JSON")
     ] = False,
 ) -> int:
     """Show the events as lines, and what they come to."""

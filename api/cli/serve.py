@@ -58,7 +58,11 @@ class ServeSettings:
     stages: StageOptions = NO_STAGES
     port: Annotated[
         int,
-        option("0: any free one, told in DATA/service.json", "PORT", whole_number(0, MAX_PORT)),
+        option(
+            "0: any free one, which is written to DATA/service.json",
+            "PORT",
+            whole_number(0, MAX_PORT),
+        ),
     ] = 8420
     nemo_port: Annotated[
         int | None,

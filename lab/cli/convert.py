@@ -46,7 +46,7 @@ def run(
     force: Annotated[bool, option("replace --out if it is there")] = False,
     from_: Annotated[
         str | None,
-        option("what INPUT is, where it is not told by its content", "FORMAT", _read_format),
+        option("the format of INPUT, where its content does not show it", "FORMAT", _read_format),
     ] = None,
     vouch: Annotated[
         tuple[str, ...],

@@ -88,7 +88,7 @@ class PageNetworkIdle(OfDocument):
 
 @BROWSER.kind("page.failed")
 class PageFailed(OfDocument):
-    """The frame could not load; an error page stands there."""
+    """The frame could not load and shows an error page."""
 
     error: str
 
@@ -137,8 +137,8 @@ class PermissionChanged(InFrame):
 @BROWSER.kind("auth.challenged")
 class AuthChallenged(TypedDict):
     """The server asked for a user and a password (HTTP 401 or 407) and got none, or wrong ones.
-    While the browser's login prompt stands, and where the agent gives the password over DevTools,
-    nobody is told of a challenge."""
+    While the browser's login prompt is open, and where the agent gives the password over DevTools,
+    the browser reports no challenge."""
 
     tab: NotRequired[str]
     frame: NotRequired[str]

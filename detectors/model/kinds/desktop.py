@@ -108,8 +108,8 @@ class WidgetFocused(OfWidget):
 
 @DESKTOP.kind("widget.activated")
 class WidgetActivated(OfWidget):
-    """A button or a menu item was activated. `by`: toolkit, where it tells that itself; else key or
-    pointer: it was pressed while it had the focus, or under the pointer (docs/desktop.md)."""
+    """A button or a menu item was activated. `by`: toolkit, where it reports that itself; else key
+    or pointer: it was pressed while it had the focus, or under the pointer (docs/desktop.md)."""
 
     by: str
 
@@ -142,12 +142,12 @@ class EditOfText(OfWidget):
 
 @DESKTOP.kind("widget.text_inserted", asked=True)
 class WidgetTextInserted(EditOfText):
-    """As the toolkit tells it."""
+    """A text was inserted, as the toolkit reports it. `offset`: where, in characters."""
 
 
 @DESKTOP.kind("widget.text_deleted", asked=True)
 class WidgetTextDeleted(EditOfText):
-    """As the toolkit tells it."""
+    """A text was deleted, as the toolkit reports it. `offset`: where, in characters."""
 
 
 @DESKTOP.kind("widget.value_changed")

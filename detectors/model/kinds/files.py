@@ -1,8 +1,8 @@
 """Kinds of the filesystem. Settled content only; ``path`` is relative to ``root``, a watched
 directory's label.
 
-A name that is not UTF-8 is told with its odd bytes as ``\\xe9``. ``mime`` is by content, ``mode``
-as in ``0644``, ``link`` where a symbolic link points, as written there: nothing is followed, so a
+A name that is not UTF-8 is reported with its odd bytes as ``\\xe9``. ``mime`` is by content,
+``mode`` as in ``0644``, ``link`` where a symbolic link points, as written there: nothing is followed, so a
 link has no ``sha256``.
 """
 
@@ -79,7 +79,7 @@ class FileModeChanged(AtPath):
 
 @FILES.kind("file.deleted")
 class FileDeleted(AtPath):
-    """The file is gone; with `baseline`: it went while the source was blind, nobody knows when."""
+    """The file is gone; with `baseline`: it went during a gap of the source, at an unknown time."""
 
     baseline: NotRequired[bool]
 
@@ -122,10 +122,10 @@ ReadAs = TypedDict("ReadAs", {"as": str})
 
 @READER.kind("file.read")
 class FileRead(AtPath, ReadAs):
-    """What stands in a file that a rule asks about, as the daemon's reader found it
+    """The content of a file that a rule reads, as the daemon's reader found it
     (docs/readers.md). `as`: what was asked for, `auto` or a format; `format`: what it was read as.
     `status`: read; gone; damaged: it is none; large, heavy: over a bound; slow, denied,
-    unavailable, failed, unsettled: nobody knows, `reason` says why. `facts` by format, secrets
+    unavailable, failed, unsettled: it is not known, `reason` says why. `facts` by format, secrets
     masked; with `cut` the ends of texts and lists are left out."""
 
     status: str

@@ -17,8 +17,8 @@ Moment = Literal["start", "step", "close"]
 
 
 class ConvertedFrom(TypedDict):
-    """What a recording was made of. ``declared_complete``: parts of which somebody said that the
-    file hides nothing."""
+    """What a recording was made of. ``declared_complete``: parts of which the user declared that
+    the file hides nothing."""
 
     format: str
     version: NotRequired[str]
@@ -84,7 +84,7 @@ class AlarmEnded(PartOfSource):
 
 @JOURNAL.kind("events.dropped")
 class EventsDropped(TypedDict):
-    """Observations were lost, and this says how many; without `count` nobody knows."""
+    """Observations were lost: `count` of them; without it the number is not known."""
 
     source: str
     count: NotRequired[int]
@@ -101,7 +101,7 @@ class RewardEstimated(TypedDict):
 
 
 class Commanded(TypedDict):
-    """What a harness may have told over the wire: `command` is the command's number."""
+    """What a harness may have sent through the service: `command` is the command's number."""
 
     command: NotRequired[int]
 

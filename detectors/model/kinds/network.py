@@ -19,7 +19,7 @@ class Upload(TypedDict):
 
 
 class KeptBody(TypedDict):
-    """A body as far as it is kept. `cut`: it goes on; `lost`: nobody could read it."""
+    """A body as far as it is kept. `cut`: it goes on; `lost`: it could not be read."""
 
     text: NotRequired[str]
     base64: NotRequired[bool]
@@ -90,7 +90,7 @@ class MadeByWorker(TypedDict):
 
 @NETWORK.kind("request.sent")
 class RequestSent(RequestMade, MadeByWorker):
-    """A request left; nobody accepted it yet."""
+    """A request was sent; nothing is known yet of an answer."""
 
 
 @NETWORK.kind("request.redirected")
@@ -111,7 +111,7 @@ class RequestFinished(RequestMade, Exchanged, HopsBefore, ServedFrom, MadeByWork
     worker made the answer up, or took it from elsewhere; unknown: it came over no connection, as
     what is made up through DevTools does. `via`: service_worker or another worker that sent or
     answered it; one that several tabs share has neither `tab` nor `frame`. `document_gone`: the
-    document that asked was gone before the browser told of the answer's end, `aborted`: it was
+    document that asked was gone before the browser reported the answer's end, `aborted`: it was
     stopped, or became a download; its head is known. `backfilled`: read from the document's own
     list of what it loaded before the daemon could listen."""
 
@@ -124,7 +124,7 @@ class RequestFinished(RequestMade, Exchanged, HopsBefore, ServedFrom, MadeByWork
 
 @NETWORK.kind("request.response_started", asked=True)
 class RequestResponseStarted(RequestMade, ServedFrom, MadeByWorker):
-    """The head of an answer came in and nobody saw its end: it is a stream, or the log stops
+    """The head of an answer came in and its end was not observed: it is a stream, or the log stops
     before."""
 
     status: int
@@ -134,8 +134,8 @@ class RequestResponseStarted(RequestMade, ServedFrom, MadeByWorker):
 @NETWORK.kind("request.failed")
 class RequestFailed(RequestMade, Exchanged, HopsBefore, ServedFrom, MadeByWorker):
     """No answer: error, cancelled, blocked (`blocked`: csp, mixed-content, ... or the CORS rule),
-    or one that nobody could see because the page or the episode is over. `sent`: its headers went
-    out, so the server may have taken it; `hops`: the redirects before, as in request.finished."""
+    or one that could not be observed because the page or the episode is over. `sent`: its headers
+    went out, so the server may have taken it; `hops`: the redirects before, as in request.finished."""
 
     error: str
     canceled: NotRequired[bool]

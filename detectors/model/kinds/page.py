@@ -148,8 +148,8 @@ class FieldFilled(OfElement):
     """A field's value is now this: `value` text (null: a secret, kept back, then `has_value` says
     whether there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes and
     radios; `files`: the chosen files' [name, size]; `field`: a key stable within the frame;
-    `commit`: on change. `trusted` is false where script set it. `hidden`: nobody could see this
-    text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where the
+    `commit`: on change. `trusted` is false where script set it. `hidden`: the user could not see
+    this text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where the
     page can't be scrolled to."""
 
     field: str
@@ -167,8 +167,8 @@ class FieldFilled(OfElement):
 
 @PAGE.kind("field.removed")
 class FieldRemoved(OfElement):
-    """A field that was reported stands in the page no more, and no other in its place. One that is
-    drawn anew is told as field.filled, under the same `field`."""
+    """A field that was reported is no longer in the page, and no other is in its place. One that is
+    drawn anew is reported as field.filled, under the same `field`."""
 
     field: str
 
