@@ -2,8 +2,8 @@
 directory's label.
 
 A name that is not UTF-8 is reported with its odd bytes as ``\\xe9``. ``mime`` is by content,
-``mode`` as in ``0644``, ``link`` where a symbolic link points, as written there: nothing is followed, so a
-link has no ``sha256``.
+``mode`` as in ``0644``, ``link`` where a symbolic link points, as written there: nothing is
+followed, so a link has no ``sha256``.
 """
 
 from __future__ import annotations

@@ -135,7 +135,8 @@ class RequestResponseStarted(RequestMade, ServedFrom, MadeByWorker):
 class RequestFailed(RequestMade, Exchanged, HopsBefore, ServedFrom, MadeByWorker):
     """No answer: error, cancelled, blocked (`blocked`: csp, mixed-content, ... or the CORS rule),
     or one that could not be observed because the page or the episode is over. `sent`: its headers
-    went out, so the server may have taken it; `hops`: the redirects before, as in request.finished."""
+    went out, so the server may have taken it; `hops`: the redirects before, as in
+    request.finished."""
 
     error: str
     canceled: NotRequired[bool]

@@ -149,8 +149,8 @@ class FieldFilled(OfElement):
     whether there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes and
     radios; `files`: the chosen files' [name, size]; `field`: a key stable within the frame;
     `commit`: on change. `trusted` is false where script set it. `hidden`: the user could not see
-    this text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where the
-    page can't be scrolled to."""
+    this text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where
+    the page can't be scrolled to."""
 
     field: str
     value: str | list[str] | None
