@@ -22,6 +22,7 @@ from api.core.settings import Settings
 from api.http import (
     audit,
     episodes,
+    groups,
     operations,
     reading,
     rescores,
@@ -91,6 +92,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         segments,
         steps,
         score,
+        groups,
         openrlhf,
         slime,
         nemo,

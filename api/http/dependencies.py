@@ -32,6 +32,7 @@ from api.log.reader import Follower
 from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
 from api.rewards.ledger import Ledger
+from api.scoring.groups import GroupScorer
 from api.scoring.scorer import Scorer
 from api.scoring.turns import Turns
 from api.service.overview import Overview
@@ -85,6 +86,10 @@ async def _streams(connection: HTTPConnection) -> Streams:
 
 async def _scorer(connection: HTTPConnection) -> Scorer:
     return parts_of(connection).scorer
+
+
+async def _groups(connection: HTTPConnection) -> GroupScorer:
+    return parts_of(connection).groups
 
 
 async def _turns(connection: HTTPConnection) -> Turns:
@@ -152,6 +157,7 @@ LedgerPart = Annotated[Ledger, Depends(_ledger)]
 FollowerPart = Annotated[Follower, Depends(_follower)]
 StreamsPart = Annotated[Streams, Depends(_streams)]
 ScorerPart = Annotated[Scorer, Depends(_scorer)]
+GroupsPart = Annotated[GroupScorer, Depends(_groups)]
 TurnsPart = Annotated[Turns, Depends(_turns)]
 AuditsPart = Annotated[Audits, Depends(_audits)]
 RescoresPart = Annotated[Rescores, Depends(_rescores)]

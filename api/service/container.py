@@ -60,7 +60,9 @@ from api.rescoring.store import Rescores
 from api.rewards.credits import Credits
 from api.rewards.ledger import Ledger
 from api.rewards.rewards import RewardReader
+from api.scoring.groups import GroupScorer
 from api.scoring.scorer import Scorer
+from api.scoring.ties import TieBreaker
 from api.scoring.turns import Turns
 from api.service.gauges import Gauges
 from api.service.overview import Overview
@@ -111,6 +113,8 @@ class Parts:
     overview: Overview
     preferences: Preferences
     scorer: Scorer
+    ties: TieBreaker
+    groups: GroupScorer
     credits: Credits
     turns: Turns
     sandboxes: Sandboxes
@@ -156,6 +160,7 @@ class Parts:
         verdicts = Verdicts(database, transaction)
         opinions = Opinions(transaction, database.embedded, runner)
         readings = Readings(segments)
+        ties = TieBreaker(opinions, readings, tasks, metrics, stages, settings.stages)
         sandboxes = Sandboxes(database)
         leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
         watch = Watch(
@@ -169,7 +174,16 @@ class Parts:
         )
         calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
         readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s, calls)
-        for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
+        for remembering in (
+            engines,
+            episodes,
+            ledger,
+            streams,
+            outlines,
+            readings,
+            readiness,
+            ties,
+        ):
             notifier.on_gone(remembering.forget)
         metrics.watch_caches(
             {
@@ -181,6 +195,7 @@ class Parts:
                 "explanations": outlines.explanations,
                 "sights": readiness.seen,
                 "calls": calls.kept,
+                "ties": ties.kept,
             }
         )
         rescores = Rescores(database)
@@ -227,6 +242,8 @@ class Parts:
             overview=Overview(database),
             preferences=Preferences(database),
             scorer=scorer,
+            ties=ties,
+            groups=GroupScorer(scorer, ledger, episodes, tasks, ties),
             credits=Credits(ledger, episodes, tasks),
             sandboxes=sandboxes,
             leases=leases,
@@ -290,6 +307,7 @@ class Parts:
         await self.checkpointer.stop()
         await self.rescorer.stop()
         await self.cascade.stop()
+        await self.ties.stop()
         await self.stages.close()
         await self.watch.stop()
         await self.upkeep.stop()

@@ -25,6 +25,7 @@ from milestoned_client.errors import (
     UnexpectedAnswerError,
 )
 from milestoned_client.exchange import Retry
+from milestoned_client.groups import Group, GroupMember, Tie, TierScore
 from milestoned_client.results import (
     Closing,
     CreditTo,
@@ -60,6 +61,8 @@ __all__ = [
     "Event",
     "Fold",
     "ForbiddenError",
+    "Group",
+    "GroupMember",
     "InvalidRequestError",
     "Lease",
     "Milestone",
@@ -78,6 +81,8 @@ __all__ = [
     "Score",
     "ServiceFaultError",
     "StreamItem",
+    "Tie",
+    "TierScore",
     "TooLargeError",
     "TooManyRequestsError",
     "Transition",

@@ -28,6 +28,7 @@ from milestoned_client.exchange import (
     wait_ready,
     wait_reward,
 )
+from milestoned_client.groups import Basis, Group, Scale, score_group
 from milestoned_client.numbering import Numbering
 from milestoned_client.results import (
     Closing,
@@ -148,6 +149,36 @@ class AsyncRewardClient:
         """Many samples at once, in order: episodes, steps, answers alone; each gives its score or
         its problem."""
         return await self.call(score(samples, wait_s, fold, gamma, min_known))
+
+    async def score_group(
+        self,
+        episodes: Iterable[str],
+        *,
+        fold: Fold = "sum",
+        gamma: float = 1.0,
+        min_known: float = 0.5,
+        advantages: Basis = "rank",
+        scale: Scale = "std",
+        ask_tiers: bool = True,
+        wait_s: float = 10.0,
+    ) -> Group:
+        """Rank 2 to 256 episodes of one task by what the rules paid, ties by the task's tiers.
+
+        ``advantages`` are normalised over the known episodes: (x - mean) / std of the score of the
+        rank, or of the reward. A group that is not ``complete`` in time has no ranks yet.
+        """
+        return await self.call(
+            score_group(
+                episodes,
+                wait_s,
+                fold=fold,
+                gamma=gamma,
+                min_known=min_known,
+                advantages=advantages,
+                scale=scale,
+                ask_tiers=ask_tiers,
+            )
+        )
 
     async def call(self, call: Call[T]) -> T:
         """Carry one call out, with its retries."""

@@ -1,4 +1,4 @@
-"""Samples of a trainer and what they were worth: the types of `POST /v1/score`."""
+"""Samples of a trainer and what they were worth, alone (`POST /v1/score`) and in groups."""
 
 from __future__ import annotations
 

@@ -58,6 +58,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/episodes/{episode}/steps/{step:int}/reward"): OK,
     ("POST", "/v1/rewards:query"): OK,
     ("POST", "/v1/score"): OK,
+    ("POST", "/v1/groups:score"): OK,
     ("POST", "/get_reward"): OK,
     ("POST", "/adapters/openrlhf/score"): OK,
     ("POST", "/adapters/slime/score"): OK,

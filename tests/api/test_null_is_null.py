@@ -76,6 +76,18 @@ async def scores(way: Way, _folder: Path) -> None:
         assert whole["failure_kind"] in ("milestoned:unobserved", "milestoned:escalating")
 
 
+async def group(way: Way, _folder: Path) -> None:
+    """The episode twice, once as another: neither has a place."""
+    other, token = await way.service.open(TASK)
+    await way.service.tell(other, token, *episode(*STEPS))
+    body = {"episodes": [way.id, other], "fold": "known", "min_known": 1.0}
+    told = await way.json("POST", "/v1/groups:score", body)
+    for one in told["results"]:
+        values = [one[name] for name in ("reward", "rank", "score", "advantage")]
+        assert (values, one["mask_sample"]) == ([None] * 4, True), one
+        assert one["failure_kind"] in ("milestoned:unobserved", "milestoned:escalating")
+
+
 async def openrlhf(way: Way, _folder: Path, path: str = "/adapters/openrlhf/score") -> None:
     labels: list[Any] = [{"episode_id": way.id, "step": step} for step in range(5)]
     for label, value in zip([*labels, way.id], [*PAID, None], strict=True):
@@ -267,6 +279,7 @@ ROUTES: dict[str, Any] = {
     "GET /v1/episodes/{episode}/steps/{step}/reward": one_reward,
     "POST /v1/rewards:query": many_rewards,
     "POST /v1/score": scores,
+    "POST /v1/groups:score": group,
     "POST /adapters/openrlhf/score": openrlhf,
     "POST /get_reward": openrlhf_alias,
     "POST /adapters/slime/score": slime,

@@ -107,6 +107,7 @@ async def test_the_same_walk_finds_everything_for_its_owner(service: Service) ->
     for path in (
         "/v1/rewards:query",
         "/v1/score",
+        "/v1/groups:score",
         "/adapters/slime/score",
         "/nemo/seed_session",
         "/nemo/verify",

@@ -90,7 +90,8 @@ class Sampler:
         if kind == "object" or "properties" in schema:
             return self._object(schema)
         if kind == "array":
-            return [self.value(name, schema["items"])] if schema.get("items") else []
+            item = self.value(name, schema["items"]) if schema.get("items") else None
+            return [] if item is None else [item] * max(1, schema.get("minItems", 1))
         if kind in ("integer", "number"):
             return int(schema.get("minimum", 0))
         if kind == "string":
