@@ -16,7 +16,7 @@ from api.http.json_route import JsonRoute
 from api.http.shapes import Wait
 from api.http.support import READ, Body, answer
 from api.scoring.fold import MIN_KNOWN, Fold, Folding
-from api.scoring.groups import Group, GroupOptions
+from api.scoring.groups import GroupOptions, GroupResult
 from api.scoring.ranking import Basis, Scale
 
 router = APIRouter(tags=["rewards"], route_class=JsonRoute)
@@ -47,7 +47,7 @@ class GroupBody(Body):
 @router.post(
     "/v1/groups:score",
     summary="Rank the episodes of a group",
-    response_model=Group,
+    response_model=GroupResult,
     responses=problems(401, 403, 404, 410, 413, 422),
 )
 async def score_group(

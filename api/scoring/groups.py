@@ -37,7 +37,7 @@ NO_TIERS = "no tier was asked: the task has no escalation"
 NOT_ASKED = "no tier was asked: the request says so"
 
 
-class TierScore(BaseModel):
+class TierResult(BaseModel):
     """What a tier says of an episode in a tie. `score` is null where it abstains, and `why` says
     why; `used` is false where the tie was not ordered by it."""
 
@@ -51,18 +51,18 @@ class TierScore(BaseModel):
     used: bool
 
 
-class Tie(BaseModel):
+class TieResult(BaseModel):
     """Episodes to which the rules paid the same. `by`: the tiers that order some of them, in turn;
     `reason`: why those that are still equal are."""
 
     episodes: list[str]
     reward: float
     by: list[str]
-    verdicts: list[TierScore]
+    verdicts: list[TierResult]
     reason: str | None
 
 
-class GroupMember(BaseModel):
+class MemberResult(BaseModel):
     """One episode of a group. `rank`, `score` and `advantage` are null while the group is not
     complete, and for ever where `mask_sample` is true.
 
@@ -83,7 +83,7 @@ class GroupMember(BaseModel):
     failure_reason: str | None
 
 
-class Group(BaseModel):
+class GroupResult(BaseModel):
     """A scored group, in the order in which its episodes were named. `complete` is false while an
     episode is open or something was not answered in time: ask again."""
 
@@ -92,8 +92,8 @@ class Group(BaseModel):
     digest: str
     complete: bool
     known: int
-    results: list[GroupMember]
-    ties: list[Tie]
+    results: list[MemberResult]
+    ties: list[TieResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class GroupScorer:
 
     async def score(
         self, tenant: str, named: Sequence[str], options: GroupOptions, deadline: Deadline
-    ) -> Group:
+    ) -> GroupResult:
         """Score the episodes ``named``. Raises `NotFoundError` and, where they are not one group,
         `InvalidError`."""
         rows = [await self._row(tenant, episode) for episode in named]
@@ -152,7 +152,7 @@ class GroupScorer:
         return await self._scorer.score(tenant, sample, folding, deadline)
 
     async def _break_tie(
-        self, ordering: _Ordering, tie: Tie, policy: Escalation, deadline: Deadline
+        self, ordering: _Ordering, tie: TieResult, policy: Escalation, deadline: Deadline
     ) -> bool:
         """Ask the task's tiers in their order until no two are equal; False if time is up."""
         for tier in policy.tiers:
@@ -182,7 +182,9 @@ class GroupScorer:
         assert last_step is not None, "an episode without a step has no score"
         return await self._tie_breaker.ask(ClosedEpisode(row, last_step), tier, deadline)
 
-    async def _group(self, ordering: _Ordering, options: GroupOptions, *, complete: bool) -> Group:
+    async def _group(
+        self, ordering: _Ordering, options: GroupOptions, *, complete: bool
+    ) -> GroupResult:
         places = rank_keys(ordering.keys) if complete else [None] * len(ordering.keys)
         basis = [
             None if place is None else place.score if options.basis == "rank" else score.reward
@@ -190,7 +192,7 @@ class GroupScorer:
         ]
         advantages = normalise_advantages(basis, options.scale)
         results = [
-            GroupMember(
+            MemberResult(
                 episode=row.id,
                 reward=score.reward,
                 known_share=score.known_share,
@@ -208,7 +210,7 @@ class GroupScorer:
             )
         ]
         first = ordering.rows[0]
-        return Group(
+        return GroupResult(
             task=first.task,
             version=first.version,
             digest=first.digest,
@@ -236,11 +238,11 @@ class _Ordering:
         self._positions = {row.id: position for position, row in enumerate(rows)}
         self.ties = [self._tie(positions) for positions in find_ties(self.keys)]
 
-    def _tie(self, positions: Sequence[int]) -> Tie:
+    def _tie(self, positions: Sequence[int]) -> TieResult:
         key = self.keys[positions[0]]
         assert key is not None
         episodes = [self.rows[position].id for position in positions]
-        return Tie(episodes=episodes, reward=key[0], by=[], verdicts=[], reason=None)
+        return TieResult(episodes=episodes, reward=key[0], by=[], verdicts=[], reason=None)
 
     def find_equal(self, episodes: Sequence[str]) -> list[list[int]]:
         """Return the positions of those of ``episodes`` that are still equal, group by group."""
@@ -249,7 +251,7 @@ class _Ordering:
         return [[positions[index] for index in tie] for tie in ties]
 
     def apply(
-        self, tie: Tie, tier: str, positions: Sequence[int], verdicts: Sequence[TierScore]
+        self, tie: TieResult, tier: str, positions: Sequence[int], verdicts: Sequence[TierResult]
     ) -> None:
         """Order the equal episodes at ``positions`` by a tier's scores, where it scored all of
         them and not all the same."""
@@ -279,11 +281,11 @@ def _check_one_group(rows: Sequence[EpisodeRow]) -> None:
             )
 
 
-def _tier_score(episode: str, tier: str, answer: Answer, confident: float) -> TierScore:
+def _tier_score(episode: str, tier: str, answer: Answer, confident: float) -> TierResult:
     """Return a verdict as the group shows it; ``used`` says whether it may order a tie at all."""
     verdict = answer["verdict"]
     is_sure = verdict["score"] is not None and verdict["confidence"] >= confident
-    return TierScore(
+    return TierResult(
         episode=episode,
         tier=tier,
         score=verdict["score"],

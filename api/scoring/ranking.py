@@ -19,7 +19,7 @@ Episodes of one tie have keys of the same length."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankedPlace:
     """Where an episode stands. ``rank``: 1 is the best, and equal episodes share the better rank.
 
     ``score``: the share of the other episodes that it is better than, where an equal one counts
@@ -39,18 +39,18 @@ def find_ties(keys: Sequence[Key | None]) -> list[list[int]]:
     return [classes[key] for key in sorted(classes, reverse=True) if len(classes[key]) > 1]
 
 
-def rank_keys(keys: Sequence[Key | None]) -> list[Place | None]:
+def rank_keys(keys: Sequence[Key | None]) -> list[RankedPlace | None]:
     """Return each episode's place among those whose key is known; None for the others."""
     known = [key for key in keys if key is not None]
     return [None if key is None else _place(key, known) for key in keys]
 
 
-def _place(key: Key, known: Sequence[Key]) -> Place:
+def _place(key: Key, known: Sequence[Key]) -> RankedPlace:
     better = sum(other > key for other in known)
     equal = sum(other == key for other in known) - 1
     others = len(known) - 1
     worse = others - better - equal
-    return Place(better + 1, (worse + equal / 2) / others if others else 0.5)
+    return RankedPlace(better + 1, (worse + equal / 2) / others if others else 0.5)
 
 
 def normalise_advantages(values: Sequence[float | None], scale: Scale) -> list[float | None]:

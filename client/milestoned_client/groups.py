@@ -90,7 +90,8 @@ def score_group(
     scale: Scale,
     ask_tiers: bool,
 ) -> Call[Group]:
-    """Rank episodes of one task."""
+    """Make the call that ranks episodes of one task; `AsyncRewardClient.score_group` has the
+    options."""
     return post(
         "/v1/groups:score",
         _parse,
