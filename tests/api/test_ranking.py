@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.scoring.ranking import Key, Scale, RankedPlace, find_ties, normalise_advantages, rank_keys
+from api.scoring.ranking import Key, RankedPlace, Scale, find_ties, normalise_advantages, rank_keys
 
 PLACES: dict[str, tuple[list[Key | None], list[tuple[int, float] | None]]] = {
     "all differ": ([(0.2,), (0.9,), (0.5,)], [(3, 0.0), (1, 1.0), (2, 0.5)]),
