@@ -21,6 +21,7 @@ from api.core.notify import Notifier
 from api.core.settings import Settings
 from api.http import (
     audit,
+    episode_lists,
     episodes,
     groups,
     operations,
@@ -98,6 +99,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         nemo,
         openenv,
         episodes,
+        episode_lists,
         reading,
         streams,
         audit,

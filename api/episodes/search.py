@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import and_, false, func, or_, select, true
+from sqlalchemy import ColumnElement, and_, false, func, or_, select, true
 
 from api.db.database import Database
 from api.episodes.label_index import Finding, finding_key, has_mark, label_key
@@ -109,6 +109,11 @@ class Search:
         some = select(_MARK.episode).where(_MARK.key == key, _MARK.tenant == tenant).limit(FEW + 1)
         row = await self._database.first(select(func.count()).select_from(some.subquery()))
         return int(row[0])
+
+
+def matching(wanted: EpisodeQuery) -> list[ColumnElement[bool]]:
+    """Return what is true of the rows of `episodes` that are asked for, on whichever page."""
+    return [*_conditions(wanted, episodes.c.opened_at), *map(has_mark, _keys(wanted))]
 
 
 def _keys(wanted: EpisodeQuery) -> list[str]:

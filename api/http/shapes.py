@@ -191,9 +191,9 @@ class OpenedShape(BaseModel):
     sandbox: LeaseShape | None = None
 
 
-class EpisodeShape(BaseModel):
-    """Where an episode stands. `through` is the last event in the log, `at` its time in ns since
-    the episode opened, null while there is none, `head` its last segment's digest."""
+class ListedEpisodeShape(BaseModel):
+    """An episode as lists have it. `through` is the last event in the log, `head` its last
+    segment's digest; `total` and `success` are null where they are not known."""
 
     episode: str
     task: str
@@ -204,12 +204,18 @@ class EpisodeShape(BaseModel):
     status: Literal["open", "closing", "closed"]
     through: int
     head: str
-    at: int | None
     step: int | None
     success: bool | None
     total: float | None
     opened_at: str
     closed_at: str | None
+
+
+class EpisodeShape(ListedEpisodeShape):
+    """Where an episode stands. `at` is the time of its last event in ns since the episode opened,
+    null while there is none."""
+
+    at: int | None
 
 
 class SightShape(BaseModel):

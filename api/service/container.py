@@ -61,6 +61,7 @@ from api.rewards.credits import Credits
 from api.rewards.ledger import Ledger
 from api.rewards.rewards import RewardReader
 from api.scoring.groups import GroupScorer
+from api.scoring.sampling import EpisodeSampler
 from api.scoring.scorer import Scorer
 from api.scoring.ties import TieBreaker
 from api.scoring.turns import Turns
@@ -113,6 +114,7 @@ class Parts:
     overview: Overview
     preferences: Preferences
     scorer: Scorer
+    sampler: EpisodeSampler
     ties: TieBreaker
     groups: GroupScorer
     credits: Credits
@@ -242,6 +244,7 @@ class Parts:
             overview=Overview(database),
             preferences=Preferences(database),
             scorer=scorer,
+            sampler=EpisodeSampler(database),
             ties=ties,
             groups=GroupScorer(scorer, ledger, episodes, tasks, ties),
             credits=Credits(ledger, episodes, tasks),

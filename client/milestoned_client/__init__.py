@@ -9,6 +9,7 @@ with RewardClient("http://127.0.0.1:8420", token) as client:
 
 from milestoned_client.async_client import AsyncEpisode, AsyncRewardClient
 from milestoned_client.control import Control, ControlDir
+from milestoned_client.episode_lists import DrawnEpisodes, EpisodePage, ListedEpisode
 from milestoned_client.errors import (
     ClientError,
     ConflictError,
@@ -56,7 +57,9 @@ __all__ = [
     "Control",
     "ControlDir",
     "CreditTo",
+    "DrawnEpisodes",
     "Episode",
+    "EpisodePage",
     "EpisodeStatus",
     "Event",
     "Fold",
@@ -65,6 +68,7 @@ __all__ = [
     "GroupMember",
     "InvalidRequestError",
     "Lease",
+    "ListedEpisode",
     "Milestone",
     "NotFoundError",
     "NotReadyError",

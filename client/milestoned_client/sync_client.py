@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, Unpack
 
 import httpx
 
@@ -16,6 +16,14 @@ from milestoned_client import calls
 from milestoned_client.calls import Call
 from milestoned_client.connections import Connections
 from milestoned_client.control import Control, ControlDir
+from milestoned_client.episode_lists import (
+    DrawnEpisodes,
+    EpisodeFilters,
+    EpisodePage,
+    Pick,
+    list_episodes,
+    sample_episodes,
+)
 from milestoned_client.errors import NotReadyError, PeerUnreachableError, ProblemError
 from milestoned_client.exchange import (
     Attempt,
@@ -179,6 +187,31 @@ class RewardClient:
                 ask_tiers=ask_tiers,
             )
         )
+
+    def list_episodes(
+        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[EpisodeFilters]
+    ) -> EpisodePage:
+        """Read a page of at most ``limit`` (1 to 500) episodes. ``cursor``: `next` of the page
+        before."""
+        return self.call(list_episodes(filters, limit, cursor))
+
+    def sample_episodes(
+        self,
+        task: str,
+        n: int,
+        *,
+        pick: Pick = "any",
+        seed: int = 0,
+        near: float = 0.5,
+        label: str | None = None,
+    ) -> DrawnEpisodes:
+        """Draw ``n`` (1 to 1,000) closed episodes of a task; the same seed draws the same ones.
+
+        ``near``: the share of what the task can pay that makes a failure a near miss; ``label``:
+        ``KEY=VALUE``.
+        """
+        call = sample_episodes(task, n, pick=pick, seed=seed, near=near, label=label)
+        return self.call(call)
 
     def call(self, call: Call[T]) -> T:
         """Carry one call out, with its retries."""

@@ -59,6 +59,8 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/rewards:query"): OK,
     ("POST", "/v1/score"): OK,
     ("POST", "/v1/groups:score"): OK,
+    ("GET", "/v1/episodes"): OK,
+    ("POST", "/v1/episodes:sample"): OK,
     ("POST", "/get_reward"): OK,
     ("POST", "/adapters/openrlhf/score"): OK,
     ("POST", "/adapters/slime/score"): OK,

@@ -88,6 +88,17 @@ async def group(way: Way, _folder: Path) -> None:
         assert one["failure_kind"] in ("milestoned:unobserved", "milestoned:escalating")
 
 
+async def listed(way: Way, _folder: Path) -> None:
+    (one,) = (await way.json("GET", "/v1/episodes"))["episodes"]
+    assert (one["episode"], one["total"]) == (way.id, None)
+
+
+async def sampled(way: Way, _folder: Path) -> None:
+    body = {"task": TASK["id"], "n": 1}
+    (one,) = (await way.json("POST", "/v1/episodes:sample", body))["episodes"]
+    assert (one["episode"], one["total"]) == (way.id, None)
+
+
 async def openrlhf(way: Way, _folder: Path, path: str = "/adapters/openrlhf/score") -> None:
     labels: list[Any] = [{"episode_id": way.id, "step": step} for step in range(5)]
     for label, value in zip([*labels, way.id], [*PAID, None], strict=True):
@@ -280,6 +291,8 @@ ROUTES: dict[str, Any] = {
     "POST /v1/rewards:query": many_rewards,
     "POST /v1/score": scores,
     "POST /v1/groups:score": group,
+    "GET /v1/episodes": listed,
+    "POST /v1/episodes:sample": sampled,
     "POST /adapters/openrlhf/score": openrlhf,
     "POST /get_reward": openrlhf_alias,
     "POST /adapters/slime/score": slime,

@@ -41,7 +41,7 @@ async def test_every_route_is_there_with_its_problems(document: dict[str, Any]) 
 
 async def test_posts_tell_their_bodies_and_keys(document: dict[str, Any]) -> None:
     unkeyed = {"/v1/rewards:query", "/v1/episodes/{episode}/events", "/v1/score"}
-    unkeyed.add("/v1/groups:score")
+    unkeyed |= {"/v1/groups:score", "/v1/episodes:sample"}
     unkeyed |= {
         told(path) for _, path in ALLOWED if path.startswith("/v1/sandboxes")
     }  # a daemon says who it is
@@ -129,6 +129,8 @@ async def test_answers_have_the_shapes_that_are_told(
             {"samples": [{"episode": id}, {"episode": "ep_nobody"}]},
         ),
         ("POST", "/v1/groups:score", "/v1/groups:score", {"episodes": [id, fresh]}),
+        ("GET", "/v1/episodes", "/v1/episodes?limit=1", None),
+        ("POST", "/v1/episodes:sample", "/v1/episodes:sample", {"task": "shop/cart", "n": 2}),
         ("POST", "/get_reward", "/get_reward", {"query": ["x"], "prompts": [""], "labels": [id]}),
         ("POST", "/adapters/slime/score", "/adapters/slime/score", {"response": "x", "label": id}),
         ("POST", "/v1/episodes/{episode}/steps", f"/v1/episodes/{fresh}/steps", {"wait_ms": 0}),

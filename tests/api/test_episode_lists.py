@@ -1,0 +1,136 @@
+"""`GET /v1/episodes` and `POST /v1/episodes:sample`: what is listed, drawn and refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from milestoned_client import AsyncRewardClient
+
+from api.scoring.sampling import draw_weighted, weigh_novelty
+from tests.api.service import ADMIN, TASK, Service
+from tests.api.test_search import four
+from tests.api.test_tenants import tenant
+
+WEIGHTS = st.dictionaries(st.text("abcdef", min_size=1), st.floats(0.01, 1.0), max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({}, ["open", "blind", "half", "full"]),
+        ({"outcome": "success"}, ["full"]),
+        ({"status": "closed", "sort": "best"}, ["full", "half"]),
+        ({"label": "policy=8"}, ["half", "blind"]),
+        ({"finding": "masked"}, ["blind"]),
+        ({"most": "0.3"}, ["half"]),
+        ({"until": "2020-01-01"}, []),
+        ({"task": "shop/other"}, []),
+    ],
+)
+async def test_what_is_listed(service: Service, query: dict[str, str], names: list[str]) -> None:
+    found = await four(service)
+    listed = (await service.get("/v1/episodes", params=query)).json()
+    episodes = [one["episode"] for one in listed["episodes"]]
+    wanted = [found[name] for name in names]
+    assert episodes == wanted if "sort" in query else sorted(episodes) == sorted(wanted)
+    assert listed["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({"status": "broken"}, "status"),
+        ({"least": "nan"}, "least"),
+        ({"limit": "0"}, "limit"),
+        ({"limit": "501"}, "limit"),
+        ({"since": "yesterday"}, "since"),
+        ({"label": "policy"}, "label"),
+        ({"sort": "fastest"}, "sort"),
+        ({"cursor": "!"}, "cursor: got '!', expected `next` of a page with sort=newest, or none"),
+        ({"cursor": "WyJiZXN0IiwwLjUsImVwIl0"}, "expected `next` of a page with sort=newest"),
+    ],
+)
+async def test_what_is_refused(service: Service, query: dict[str, str], why: str) -> None:
+    refused = await service.get("/v1/episodes", params=query)
+    assert refused.status_code == 422, refused.text
+    assert why in refused.json()["detail"]
+
+
+async def test_samples_by_what_is_picked(service: Service) -> None:
+    found = await four(service)
+    picked: dict[str, set[str]] = {
+        "any": {"full", "half", "blind"},
+        "novel": {"full", "half", "blind"},
+        "success": {"full"},
+        "failure": {"half"},
+        "near_miss": set(),
+    }
+    for pick, names in picked.items():
+        drawn = await sample(service, pick=pick, n=10)
+        assert {one["episode"] for one in drawn["episodes"]} == {found[name] for name in names}
+        assert drawn["pool"] == len(names)
+        assert drawn["reason"] == f"n: got 10, {len(names)} closed episodes of task shop/cart fit"
+    assert (await sample(service, pick="near_miss", n=1, near=0.2))["pool"] == 1
+    labelled = await sample(service, pick="any", n=9, label="policy=8")
+    assert labelled["pool"] == 2
+    one = await sample(service, pick="any", n=1, seed=7)
+    assert one["reason"] is None
+    assert await sample(service, pick="any", n=1, seed=7) == one
+    drawn_first = {
+        (await sample(service, pick="any", n=1, seed=seed))["episodes"][0]["episode"]
+        for seed in range(30)
+    }
+    assert drawn_first == {found[name] for name in picked["any"]}
+    nobody = await tenant(service, "stranger")
+    theirs = await service.post("/v1/episodes:sample", {"task": TASK["id"], "n": 3}, nobody)
+    assert theirs.json()["pool"] == 0
+    assert (await service.get("/v1/episodes", nobody)).json() == {"episodes": [], "next": None}
+
+
+async def test_the_client_pages_and_draws(service: Service) -> None:
+    found = await four(service)
+    transport = httpx.ASGITransport(service.app)
+    async with AsyncRewardClient("http://service.test", ADMIN, transport=transport) as client:
+        seen, cursor = [], None
+        while True:
+            page = await client.list_episodes(limit=1, cursor=cursor, sort="best", least=-1.0)
+            seen += [one.episode for one in page.episodes]
+            cursor = page.next
+            if cursor is None:
+                break
+        assert seen == [found["full"], found["half"]]
+        drawn = await client.sample_episodes(TASK["id"], 2, pick="success")
+        assert [one.episode for one in drawn.episodes] == [found["full"]]
+        assert drawn.reason is not None
+
+
+async def sample(service: Service, **body: Any) -> dict[str, Any]:
+    """The answer of the route for the task of the tests."""
+    answer = await service.post("/v1/episodes:sample", {"task": TASK["id"], **body})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+@given(WEIGHTS, st.integers(0, 9), st.integers(0, 99))
+def test_a_draw_is_without_replacement_and_stable(
+    weights: dict[str, float], count: int, seed: int
+) -> None:
+    drawn = draw_weighted(weights, count, seed)
+    assert len(drawn) == min(count, len(weights))
+    assert len(set(drawn)) == len(drawn)
+    more = {**weights, "z": 0.5}
+    kept = [id for id in draw_weighted(more, count, seed) if id != "z"]
+    assert kept == drawn[: len(kept)], "a new episode moves no other"
+
+
+def test_rare_sets_of_milestones_are_drawn_first() -> None:
+    """Ninety of one kind and one of another: by weight each kind is drawn first half the time."""
+    reached = {f"ep{number}": frozenset({"cart"}) for number in range(90)}
+    weights = weigh_novelty([*reached, "rare"], {**reached, "rare": frozenset({"cart", "buy"})})
+    first = Counter(draw_weighted(weights, 1, seed)[0] == "rare" for seed in range(400))
+    assert 150 < first[True] < 250
