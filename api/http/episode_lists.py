@@ -23,7 +23,7 @@ from api.http.json_route import JsonRoute
 from api.http.parameters import DIGITS
 from api.http.shapes import ListedEpisodeShape
 from api.http.support import READ, Body, answer, parts_of
-from api.scoring.sampling import EpisodeSampler, Pick, SampleQuery
+from api.rewards.sampling import EpisodeSampler, Pick, SampleQuery
 
 router = APIRouter(tags=["episodes"], route_class=JsonRoute)
 MAX_PAGE, MAX_SAMPLE = 500, 1_000

@@ -60,8 +60,8 @@ from api.rescoring.store import Rescores
 from api.rewards.credits import Credits
 from api.rewards.ledger import Ledger
 from api.rewards.rewards import RewardReader
+from api.rewards.sampling import EpisodeSampler
 from api.scoring.groups import GroupScorer
-from api.scoring.sampling import EpisodeSampler
 from api.scoring.scorer import Scorer
 from api.scoring.ties import TieBreaker
 from api.scoring.turns import Turns

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from milestoned_client import AsyncRewardClient
 
-from api.scoring.sampling import draw_weighted, weigh_novelty
+from api.rewards.sampling import draw_weighted, weigh_novelty
 from tests.api.service import ADMIN, TASK, Service
 from tests.api.test_search import four
 from tests.api.test_tenants import tenant
