@@ -57,11 +57,17 @@ class Args:
     not_to: tuple[str, ...] = arg(
         "Paths that a refusal redirects to, such as /login: then it was not taken.", ()
     )
-    which: Literal["any", "last", "document"] = arg(
+    which: Literal["any", "last", "document", "opened"] = arg(
         "any: it was made; last: the last one to its address and method, from its page, which the"
-        " server answered; document: the last page that a tab opened.",
+        " server answered; document: the last page that a tab opened; opened: the same, but a page"
+        " that stands open when the first step begins does not count.",
         "any",
     )
+
+    @property
+    def is_about_pages(self) -> bool:
+        """Whether the last page that a tab opened counts, and no other request."""
+        return self.which in ("document", "opened")
 
     def asks(self) -> dict[str, list[Any]]:
         """Bodies and headers are kept only where a rule needs them."""
@@ -69,7 +75,7 @@ class Args:
         methods: tuple[str, ...] | None = None
         if self.method is not None:
             methods = self.method.keys()
-        elif self.which == "document":
+        elif self.is_about_pages:
             methods = ("get",)
         for name, content in (("request_bodies", self.body), ("response_bodies", self.answer)):
             if content is not None:
@@ -87,7 +93,9 @@ class Args:
 
 def _index_methods(args: Args) -> tuple[str, ...] | None:
     """Most requests of a page are GET, and most that count are not."""
-    return args.method.keys() if args.method is not None and args.which != "document" else None
+    if args.method is None or args.is_about_pages:
+        return None
+    return args.method.keys()
 
 
 def _methods(event: Event) -> tuple[str, ...]:
@@ -126,7 +134,7 @@ def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading
     last = len(hops) - 1
     if event.kind == "request.failed":
         _check_lost(event, last, args)
-    elif args.which == "document":
+    elif args.is_about_pages:
         if _is_page(data):
             yield Reading(float(_is_taken(hops, last, args)), "document")
     else:
@@ -142,7 +150,7 @@ def _check_lost(event: Event, last: int, args: Args) -> None:
     """Raise `UnseenError` for a request that went out and whose answer was lost, where the rule
     hangs on it."""
     data = event.data
-    if args.which == "document" or not is_lost(event):
+    if args.is_about_pages or not is_lost(event):
         return
     if not _is_meant(data, args) or not _asked_there(data, args):
         return

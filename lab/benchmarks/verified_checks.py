@@ -62,8 +62,8 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites, alone: bool) -> Ch
         url = {"any": _without_query(addresses["any"]), "ignore": ANYTHING}
         url |= {key: addresses[key] for key in ("encoded", "scope") if key in addresses}
         there = {"url": url, "method": method}
-        if which.get("which") == "document":
-            there["which"] = "document"
+        if which.get("which") == "opened":
+            there["which"] = "opened"
     return Check(
         {"request_answered": args},
         None if there is None else {"request_answered": there},
@@ -74,9 +74,13 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites, alone: bool) -> Ch
 def _request_choice(
     config: Mapping[str, Any], kind: str, method: str, alone: bool
 ) -> dict[str, Any]:
-    """Which of several such requests is looked at; empty where any of them will do."""
+    """Which of several such requests is looked at; empty where any of them will do.
+
+    Theirs pays a page that stood open before the agent did anything; here it must be opened in the
+    episode.
+    """
     if kind == "navigate" and method == "GET":
-        return {"which": "document"}
+        return {"which": "opened"}
     if alone and config.get("last_event_only", True):
         return {"which": "last"}
     return {}

@@ -45,7 +45,8 @@ POSTED = {
     "method": "POST",
     "body": [{"name": "name", "is": {"string": ["ada lovelace"]}}],
 }
-OPENED = {"url": at("/list"), "which": "document"}
+LAST = {"url": at("/list"), "which": "document"}
+OPENED = {"url": at("/list"), "which": "opened"}
 HOP = {"method": "POST", "url": f"{ORIGIN}/save", "status": 302, "location": "/done", "body": FORM}
 BY = [{"name": "by", "is": {"string": [], "pattern": [{"all": [".*"], "none": ["foot"]}]}}]
 TAKEN = {**POSTED, "status": 302, "not_to": ["/login"]}
@@ -86,6 +87,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
          [finished("GET", "/list", 200, response={"headers": {"set-cookie": "sid=***\nsaid=Well%20done; Path=/"}})], 1),
         ({"url": at("/list"), "sent_cookies": BY}, [finished("GET", "/list", 200, headers={"cookie": "sid=***; by=car"})], 1),
         (TAKEN, [finished("GET", "/done", 200, hops=[HOP])], 1),
+        (LAST, [finished("GET", "/home", 200, frame="T"), finished("GET", "/list", 200)], 1),
         (OPENED, [finished("GET", "/home", 200, frame="T"), finished("GET", "/list", 200)], 1),
         ({"url": at("/list"), "which": "last"}, [finished("GET", "/list?q=1", 200), finished("GET", "/list", 200)], 1),
         ({"url": at("/list"), "which": "last"}, [finished("GET", "/list", 200), finished("GET", "/list", 200, cached=True)], 1),
@@ -142,6 +144,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (POSTED, [finished("POST", "/save", 200), finished("POST", "/save", 200, body={**FORM, "cut": True})]),
         (TAKEN, [finished("GET", "/done", 500, hops=[HOP])]),
         (TAKEN, [finished("GET", "/login", 200, hops=[{**HOP, "location": "/login"}])]),
+        (LAST, [finished("GET", "/list", 200, type="Fetch"), finished("GET", "/list", 200, frame="F")]),
         (OPENED, [finished("GET", "/list", 200, type="Fetch"), finished("GET", "/list", 200, frame="F")]),
         ({"url": at("/list"), "cookies": [{"name": "said", "is": {"string": ["well done"]}}]},
          [finished("GET", "/list", 200), finished("GET", "/list", 200, response={"headers": {"set-cookie": "said=***"}})]),

@@ -151,6 +151,11 @@ BEFORE: dict[str, tuple[dict[str, Any], Said, float]] = {
         finished("POST", "/orders", 201),
         0.2,
     ),
+    "the page that was opened": (
+        {"request_answered": {"url": REQUEST["url"], "which": "opened"}},
+        finished("GET", "/orders", 200),
+        0.2,
+    ),
 }
 
 

@@ -51,6 +51,7 @@ def test_the_plan_asks_for_bodies_only_where_a_rule_needs_them() -> None:
         ("request_accepted", {"method": {"contains": "P"}}, None, False),
         ("request_answered", {}, None, False),
         ("request_answered", {"which": "document"}, ["get"], False),
+        ("request_answered", {"which": "opened"}, ["get"], False),
         ("request_answered", {"method": "POST", "status": "5xx"}, ["post"], True),
         ("state_accepted", {}, ["put"], False),
     ],

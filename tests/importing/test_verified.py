@@ -81,6 +81,32 @@ def test_done_and_said_is_the_goal_and_steps_pay_on_the_way(tmp_path: Path) -> N
     assert scored(own, sent())[1] is False
 
 
+PAGE = {"evaluator": "NetworkEventEvaluator", "expected": {"url": "__REDDIT__/f/books/new"}}
+OPENED, HOME = (finished("GET", "", 200, url=SITE + path) for path in ("/f/books/new", "/"))
+READ = answered(json.dumps({"task_type": "navigate", "status": "SUCCESS"}))
+
+
+@pytest.mark.parametrize(
+    ("before", "steps", "paid", "success"),
+    [
+        ([HOME], [OPENED, READ], 1.0, True),
+        ([OPENED], [READ], 0.0, False),
+        ([OPENED], [HOME, READ], 0.0, False),
+        ([OPENED], [HOME, OPENED, READ], 1.0, True),
+        ([OPENED], [OPENED, READ], 1.0, True),
+    ],
+    ids=["reached", "open at the start", "left", "left and reached again", "loaded again"],
+)
+def test_a_page_that_is_open_at_the_start_is_not_reached(
+    tmp_path: Path, before: list[Said], steps: list[Said], paid: float, success: bool
+) -> None:
+    expected = {**ANSWER["expected"], "task_type": "navigate"}
+    own = rules(tmp_path, {**TASK, "eval": [{**ANSWER, "expected": expected}, PAGE]})
+    engine = Engine(own, "ep")
+    engine.feed(log(*episode(steps, before=before)))
+    assert (engine.total, engine.success) == (paid, success)
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -11,7 +11,7 @@ import copy
 import json
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -271,9 +271,12 @@ def rules_of(*checks: Json) -> Ruleset:
     return compile_task(task_from_json(one.spec))
 
 
-def outcome(rules: Ruleset, said: list[Said]) -> tuple[float | None, bool | None]:
+def outcome(
+    rules: Ruleset, said: list[Said], before: Sequence[Said] = ()
+) -> tuple[float | None, bool | None]:
+    """Reward and success of an episode of one step; ``before``: what happened before it."""
     engine = Engine(rules, "ep")
-    engine.feed(log(*episode(said)))
+    engine.feed(log(*episode(said, before=before)))
     return engine.total, engine.success
 
 
@@ -312,6 +315,8 @@ def test_a_deed_is_paid_for_what_is_asked_of_it_and_for_nothing_else(
     assert outcome(rules, unrelated(chance)) == (0.0, False), "something else was done"
     assert outcome(rules, [*unrelated(chance), claim(kind)]) == (0.0, False), "a claim"
     assert outcome(rules, done)[1] is False, "no answer"
+    assert outcome(rules, [claim(kind)], done) == (0.0, False), "it was so at the start"
+    assert outcome(rules, [*done, claim(kind)], done) == (total, True), "it was done once more"
     assert outcome(rules, [*done, claim(kind, "NOT_FOUND_ERROR")])[1] is False, "another answer"
     for why, request in made.wrong.items():
         total, success = outcome(rules, [*request.told(), claim(kind)])
