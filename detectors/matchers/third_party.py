@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from detectors.matchers.json_path_cost import MAX_DESCENTS, Query
-from detectors.matchers.schema_cost import Place, charge, places_of
+from detectors.matchers.schema_circles import remember_references
+from detectors.matchers.schema_cost import charge
+from detectors.matchers.schema_places import Place, read_schema
 from detectors.model.budget import meter
 from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import BudgetError
@@ -34,6 +36,8 @@ LARGE_UNITS = 2_700
 MAX_PATTERNS_MEMORY = 1 << 24
 """Bytes of all compiled patterns of one JSON Schema."""
 SCHEMAS_BYTES = 1 << 26
+CHAINS_BYTES = 1 << 20
+"""Bytes of what a schema is wrapped in so that it remembers references, at most."""
 REGEXES = 128
 """Patterns that are kept compiled; each takes up to `MAX_REGEX_MEMORY` while it is used."""
 CEL_BYTES = 128
@@ -133,8 +137,19 @@ def _schema(text: bytes) -> _Schema:
             )
         return units
 
-    root = places_of(spec, pattern_units)
+    root = read_schema(spec, pattern_units).root
     return _Schema(_validator(spec, MAX_REGEX_MEMORY), root, pattern_bytes)
+
+
+@cache_by_size(
+    SCHEMAS_BYTES,
+    lambda _, text: 32 * len(text) + 2 * _schema(text).pattern_bytes + CHAINS_BYTES,
+)
+def _remembering_validator(text: bytes) -> Any:
+    """The validator of a schema that remembers its references in circles."""
+    spec = orjson.loads(text)
+    references = read_schema(spec, lambda pattern: 1).references
+    return _validator(remember_references(spec, references), MAX_REGEX_MEMORY)
 
 
 def _validator(spec: Any, max_pattern: int) -> Any:
@@ -178,9 +193,10 @@ def check_schema(text: bytes) -> None:
 def conforms(text: bytes, value: object) -> bool:
     """Whether ``value`` conforms to the schema ``text``. Raises `BudgetError`."""
     schema = _schema(text)
-    charge(schema.root, value, meter())
+    remembers = charge(schema.root, value, meter())
+    validator = _remembering_validator(text) if remembers else schema.validator
     try:
-        return bool(schema.validator.is_valid(value))
+        return bool(validator.is_valid(value))
     except ValueError:  # a whole number beyond what JSON readers agree on
         return False
 

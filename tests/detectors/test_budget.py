@@ -480,6 +480,11 @@ CONFORMING: dict[str, tuple[Any, Any, bool]] = {
         True,
     ),
     "if and then go down": ({"if": AGAIN, "then": AGAIN}, nested(80), True),
+    "a definition that doubles at each depth": (
+        doubling("anyOf", {"items": {"$ref": "#"}}, 12),
+        [[[[1]]]],
+        True,
+    ),
     "an anchor": (
         {"$defs": {"n": {"$anchor": "n", "items": {"$ref": "#n"}}}, "$ref": "#n"},
         [[[]], []],
@@ -523,10 +528,6 @@ COSTLY_SCHEMAS: dict[str, tuple[Any, Any]] = {
         [[1]],
     ),
     "what is not evaluated, at each depth": (UNEVALUATED, nested(80)),
-    "a definition that doubles at each depth": (
-        doubling("anyOf", {"items": {"$ref": "#"}}, 12),
-        [[[[1]]]],
-    ),
     "200 places for each of 5,000 items": (
         {"items": {"allOf": [{"minimum": n} for n in range(200)]}},
         list(range(5_000)),

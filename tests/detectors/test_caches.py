@@ -103,6 +103,12 @@ def test_whatever_is_put_into_a_cache_it_stays_within_its_bytes(name: str) -> No
             third_party._schema,
             lambda n: orjson.dumps({"properties": {f"p{k}": {"minimum": n} for k in range(100)}}),
         ),
+        (
+            third_party._remembering_validator,
+            lambda n: orjson.dumps(
+                {"properties": {f"p{k}": {"$ref": "#", "minimum": n} for k in range(100)}}
+            ),
+        ),
     ],
 )
 def test_what_takes_long_to_make_stays_within_its_bytes(

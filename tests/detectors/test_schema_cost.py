@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 import pytest
 
-from detectors.matchers.third_party import check_schema, conforms
+from detectors.matchers.schema_places import read_schema
+from detectors.matchers.third_party import (
+    _remembering_validator,
+    _validator,
+    check_schema,
+    conforms,
+)
 from detectors.model.budget import MAX_EVENT, metered
 from detectors.model.errors import BudgetError
 
@@ -118,19 +125,82 @@ def test_what_the_library_takes_is_no_more_than_what_was_counted() -> None:
     assert decided > recurring / 2
 
 
-@pytest.mark.parametrize("many", [2, 3, 4])
+def deep(depth: int, many: int) -> Json:
+    """An object in an object, ``depth`` times, each of one of ``many`` kinds."""
+    value: Json = {"n": 0}
+    for n in range(depth):
+        value = {"a": value, "n": n % many}
+    return value
+
+
+@pytest.mark.parametrize("many", [2, 4, 8, 16])
 @pytest.mark.parametrize("word", ["oneOf", "anyOf", "allOf"])
 def test_alternatives_that_each_go_down_are_counted_in_the_depth_once(word: str, many: int) -> None:
-    """Twice as deep is twice as much, not its square."""
+    """Twice as deep is twice as much, not its square, however many alternatives name each other."""
     any_of = {word: [{"$ref": f"#/$defs/d{n}"} for n in range(many)]}
     defs = {f"d{n}": {"properties": {"a": any_of, "n": {"const": n}}} for n in range(many)}
     schema = orjson.dumps({**any_of, "$defs": defs})
     units = []
     for depth in (30, 60):
-        value: Json = {"n": 0}
-        for n in range(depth):
-            value = {"a": value, "n": n % many}
+        began = time.process_time()
         with metered() as meter:
-            conforms(schema, value)
+            assert conforms(schema, deep(depth, many)) is (word != "allOf")
         units.append(MAX_EVENT - meter.left)
+        assert time.process_time() - began < units[-1] * UNIT_S + START_S
     assert units[1] < 2.5 * units[0] < MAX_EVENT
+
+
+def test_a_schema_that_remembers_its_references_takes_the_same_values() -> None:
+    """Only what is in circles is remembered, and only where it has to be."""
+    remembering = 0
+    for seed in range(100):
+        made = Schemas(seed)
+        schema = orjson.dumps(made.whole())
+        try:
+            references = read_schema(orjson.loads(schema), lambda pattern: 1).references
+        except ValueError:
+            continue
+        if all(target is None for _, target in references):
+            continue
+        remembering += 1
+        for depth in range(8):
+            value = made.value(depth)
+            taken = _validator(orjson.loads(schema), 1 << 20).is_valid(value)
+            assert _remembering_validator(schema).is_valid(value) is taken, (seed, value)
+    assert remembering > 30
+
+
+NAMED: dict[str, tuple[str, Callable[[Json], Json]]] = {
+    "the root": ("#", lambda body: body),
+    "an item": ("#/allOf/0", lambda body: {"allOf": [body]}),
+    "a definition": ("#/$defs/d", lambda body: {"$defs": {"d": body}}),
+    "an odd name": ("#/$defs/a~1b~0%20%C3%A4", lambda body: {"$defs": {"a/b~ \u00e4": body}}),
+    "an anchor": ("#here", lambda body: {"$defs": {"d": {"$anchor": "here", **body}}}),
+    "below an address": ("#/$defs/d", lambda body: {"$id": "http://a.test/", "$defs": {"d": body}}),
+}
+
+
+@pytest.mark.parametrize(("reference", "within"), NAMED.values(), ids=NAMED)
+def test_whatever_a_reference_names_is_remembered(
+    reference: str, within: Callable[[Json], Json]
+) -> None:
+    """A place that names itself below `a`, and holds a number below `n`."""
+    body = {"properties": {"a": {"$ref": reference}, "n": {"type": "integer"}}}
+    schema = within(body)
+    if "$defs" in schema:
+        schema["$ref"] = reference
+    validator = _remembering_validator(orjson.dumps(schema))
+    assert validator.is_valid({"a": {"a": {"n": 1}}})
+    assert not validator.is_valid({"a": {"a": {"n": "1"}}})
+
+
+def test_a_name_like_a_reference_in_data_stays_as_it_is() -> None:
+    """What a `const` compares with is no schema."""
+    data = {"$ref": "#/$defs/d"}
+    schema = {
+        "$ref": "#/$defs/d",
+        "$defs": {"d": {"properties": {"a": {"$ref": "#/$defs/d"}, "c": {"const": data}}}},
+    }
+    validator = _remembering_validator(orjson.dumps(schema))
+    assert validator.is_valid({"a": {"c": data}})
+    assert not validator.is_valid({"a": {"c": {"$ref": "#/$defs/0.0"}}})
