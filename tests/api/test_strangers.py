@@ -11,12 +11,14 @@ import pytest
 from api.ingest.strangers import Strangers
 from api.tasks.store import Tasks
 from detectors.engine.engine import Engine
+from detectors.engine.state import STATE_VERSION
+from detectors.model.rewards import encode_reward
 from tests.api.audit.audited import differences, sign, tamper, told
 from tests.api.daemon import OPENED
 from tests.api.service import TASK, Service, Store, events, frames, running
 from tests.api.test_fleet import LOST_S, eyes, joined, lose_everybody
 from tests.api.test_fleet import opened as leased
-from tests.support.logs import went
+from tests.support.logs import clicked, went
 
 OTHER = "of another build".ljust(64, ".")
 SEALED = (
@@ -213,3 +215,34 @@ async def test_a_stored_state_in_the_middle_of_a_segment_is_not_used(
     assert (await service.append(id, end, token)).status_code == 200
     said = (await service.get(f"/v1/episodes/{id}")).json()
     assert (said["status"], said["step"]) == ("closed", 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "is_used"),
+    [(STATE_VERSION, True), (STATE_VERSION - 1, False), (STATE_VERSION + 1, False), (None, False)],
+)
+async def test_a_stored_state_of_another_version_is_made_again_from_the_log(
+    service: Service, version: int | None, is_used: bool
+) -> None:
+    """The rewards are those of the log then, whatever the state says: this one has forgotten what
+    was reached."""
+    parts = service.app.state.parts
+    id, token = await service.open()
+    await service.tell(id, token, *SEALED)
+    row = await parts.episodes.get(id)
+    rules = await parts.tasks.ruleset(row.task_number)
+    engine = Engine(rules, id)
+    rewards = engine.feed(events(id, *SEALED)).rewards
+    stored = {**orjson.loads(engine.dump()), "awards": [], "v": version}
+    if version is None:
+        del stored["v"]
+    statement = "INSERT INTO engine_states (episode, through, body) VALUES (:id, 4, :body)"
+    await tamper(service, statement, id=id, body=orjson.dumps(stored))
+    forgotten(service)
+    rest = [("step.began", {"step": 1}), clicked("Buy"), ("episode.closed", {"reason": "done"})]
+    frame = frames(events(id, *rest, first=5), prev=row.head)[0]
+    assert (await service.append(id, frame, token)).status_code == 200
+    rewards += engine.feed(events(id, *rest, first=5)).rewards
+    paid = [(await service.reward(id, step)).content for step in (0, 1)]
+    assert (paid != [encode_reward(reward) for reward in rewards]) is is_used
+    assert (await service.get(f"/v1/episodes/{id}")).json()["success"] is not is_used
