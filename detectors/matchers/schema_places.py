@@ -114,7 +114,7 @@ class _Parts(NamedTuple):
     items: list[Json]
 
     def every(self) -> list[Json]:
-        """All of them."""
+        """All schemas that it applies, to the value itself and to what is in it."""
         parts = [*self.same, *self.names.values(), *self.patterns, *self.values, *self.keys]
         return parts + self.prefix + self.items
 
@@ -188,7 +188,7 @@ def _check_words(schema: Json) -> None:
 
 def _parts_of(spec: Spec, schema: Json) -> _Parts:
     """What ``spec`` applies. Raises `ValueError` for a reference to what is not there."""
-    same = _given(spec, _ONE) + _listed(spec, _LISTS)
+    same = _values_of(spec, _ONE) + _listed(spec, _LISTS)
     for word in _MAPS:
         same += [part for part in _members(spec, word).values() if isinstance(part, dict | bool)]
     if is_reference(spec):
@@ -197,19 +197,19 @@ def _parts_of(spec: Spec, schema: Json) -> _Parts:
         same=same,
         names=_members(spec, "properties"),
         patterns=list(_members(spec, "patternProperties").values()),
-        values=_given(spec, _VALUES),
-        keys=_given(spec, ("propertyNames",)),
+        values=_values_of(spec, _VALUES),
+        keys=_values_of(spec, ("propertyNames",)),
         prefix=_listed(spec, ("prefixItems", "items")),
-        items=[part for part in _given(spec, _ITEMS) if isinstance(part, dict | bool)],
+        items=[part for part in _values_of(spec, _ITEMS) if isinstance(part, dict | bool)],
     )
 
 
-def _given(spec: Spec, words: Iterable[str]) -> list[Json]:
+def _values_of(spec: Spec, words: Iterable[str]) -> list[Json]:
     return [spec[word] for word in words if word in spec]
 
 
 def _listed(spec: Spec, words: Iterable[str]) -> list[Json]:
-    lists = [part for part in _given(spec, words) if isinstance(part, list)]
+    lists = [part for part in _values_of(spec, words) if isinstance(part, list)]
     return [item for items in lists for item in items]
 
 
@@ -239,7 +239,9 @@ def _target(reference: str, schema: Json) -> Json:
 
 def _anchored(name: str, reference: str, schema: Json) -> Spec:
     """The one schema of that anchor. Raises `ValueError`."""
-    found = [spec for spec in _dicts(schema) if name in _given(spec, ("$anchor", "$dynamicAnchor"))]
+    found = [
+        spec for spec in _dicts(schema) if name in _values_of(spec, ("$anchor", "$dynamicAnchor"))
+    ]
     if len(found) != 1:
         raise ValueError(f"a JSON Schema whose references are there once: {reference}")
     return found[0]
