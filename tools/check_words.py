@@ -66,9 +66,7 @@ class Permitted(NamedTuple):
     reason: str
 
 
-EXCEPTIONS = (
-    Permitted("*", ("Args",), "each rule's arguments, one class a rule by the SDK's convention"),
-)
+EXCEPTIONS: tuple[Permitted, ...] = ()
 
 
 class Finding(NamedTuple):

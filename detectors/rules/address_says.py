@@ -14,7 +14,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class AddressSaysArgs:
     text: TextMatch = arg(
         "The whole address as a text, such as {contains: id=7}; several at once by `all_of`."
     )
@@ -24,8 +24,8 @@ class Args:
     )
 
 
-@rule(component="nav", hears=("page.navigated",), args=Args)
-def address_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(component="nav", hears=("page.navigated",), args=AddressSaysArgs)
+def address_says(event: Event, world: World, args: AddressSaysArgs) -> Iterator[Reading]:
     """The address of a tab's main frame matches the text, compared as a whole. The path counts
     both as it is written and as it reads: with %61 or a, with a slash at its end or without.
 

@@ -11,7 +11,7 @@ from detectors.sdk.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class AllOfArgs:
     holding: bool = arg(
         "Whether all must be true at the same time; else each need only have been true once.", False
     )
@@ -22,9 +22,9 @@ class Args:
     )
 
 
-@composite(args=Args, present=min)
+@composite(args=AllOfArgs, present=min)
 def all_of(
-    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: AllOfArgs
 ) -> float:
     """Every condition in `of` has been true, in any order; the level is that of the least fulfilled
     one.

@@ -13,14 +13,14 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class AnswerMatchesArgs:
     text: TextMatch = arg(
         "The whole answer: a text, {one_of: [...]}, {number: 42, tolerance: 0.5}, {contains: ...}."
     )
 
 
-@answer_rule(version=2, args=Args)
-def answer_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@answer_rule(version=2, args=AnswerMatchesArgs)
+def answer_matches(event: Event, world: World, args: AnswerMatchesArgs) -> Iterator[Reading]:
     """The agent's answer equals the text. The answer is data: nothing in it is a pattern.
 
     The latest answer counts: a right answer that a wrong one replaced is no longer true. An answer

@@ -14,12 +14,12 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class AnswerSaysArgs:
     value: StructureMatch = arg("The structure of the answer, with its values.")
 
 
-@answer_rule(version=2, args=Args)
-def answer_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@answer_rule(version=2, args=AnswerSaysArgs)
+def answer_says(event: Event, world: World, args: AnswerSaysArgs) -> Iterator[Reading]:
     """The agent's answer is JSON, by itself or in a fence, with the expected structure and values,
     compared leniently: case, currency signs, units and small differences are ignored.
 

@@ -13,7 +13,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Args(ReadArgs):
+class ArchiveListsArgs(ReadArgs):
     names: tuple[str, ...] = arg("Files that are in it, by their paths there.")
     only: bool = arg("Whether no other file may be in it; folders do not count.", False)
 
@@ -22,11 +22,11 @@ class Args(ReadArgs):
     version=2,
     component="file",
     hears=("file.read",),
-    args=Args,
+    args=ArchiveListsArgs,
     index_args=read_index,
     index_event=read_keys,
 )
-def archive_lists(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def archive_lists(event: Event, world: World, args: ArchiveListsArgs) -> Iterator[Reading]:
     """A zip or tar archive lists all these files, and with `only` no other. It is listed, never
     unpacked.
 

@@ -39,7 +39,7 @@ _LOOPS = re.compile(r"\b(?:all|exists|exists_one|map|filter)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class CelArgs:
     kind: str = arg("The kind of event, such as request.finished; docs/events.md lists them.")
     expression: str = arg(
         "A CEL expression that must be true: `data` is the event's data, `kind` its kind, `url` its"
@@ -96,8 +96,8 @@ def _check(text: str) -> None:
     plan_of(text)
 
 
-@kind_rule(args=Args, version=5)
-def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@kind_rule(args=CelArgs, version=5)
+def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true for the event. Actions of a page's
     script (`trusted: false`) do not count, unless the expression itself reads `data.trusted`; nor
     does what a window contained when it opened (`initial`), unless it reads `data.initial`.
@@ -129,7 +129,7 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     yield reading
 
 
-def _is_countable(event: Event, args: Args) -> bool:
+def _is_countable(event: Event, args: CelArgs) -> bool:
     """Whether it is no doing of page script and no state of a window that opened, unless the
     expression reads that itself."""
     if by_script(event) and not args.reads.names("trusted"):

@@ -14,14 +14,20 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ClipboardHoldsArgs:
     text: TextMatch = arg("The text in the clipboard.")
     app: TextMatch | None = arg("The window class of the program that it was copied in.", None)
     selection: str = arg("clipboard (default) or primary.", "clipboard")
 
 
-@rule(version=2, component="ui", hears=("clipboard.changed",), args=Args, single=lambda args: True)
-def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(
+    version=2,
+    component="ui",
+    hears=("clipboard.changed",),
+    args=ClipboardHoldsArgs,
+    single=lambda args: True,
+)
+def clipboard_holds(event: Event, world: World, args: ClipboardHoldsArgs) -> Iterator[Reading]:
     """The clipboard contains the text. True until something else is copied. If a program marked
     its text as a secret, it is not known whether it is this one: the step is null."""
     data = event.data

@@ -13,7 +13,7 @@ MAX_TIMES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class CountArgs:
     at_least: int = arg("How often; the level is the part of it that was reached.")
     at_most: int | None = arg("More than that, and it is not true.", None)
     distinct: bool = arg(
@@ -29,9 +29,9 @@ class Args:
             raise ValueError(f"at_least from 1, at_most not below it, both below {most}")
 
 
-@composite(args=Args, absent=lambda args: args.at_most is not None)
+@composite(args=CountArgs, absent=lambda args: args.at_most is not None)
 def count(
-    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: CountArgs
 ) -> float:
     """The conditions in `of` come true so many times, taken together: three files, two different
     buttons.

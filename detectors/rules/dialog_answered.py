@@ -14,7 +14,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class DialogAnsweredArgs:
     accepted: bool | None = arg(
         "Whether the answer was yes (OK) or no (Cancel); either if left out.", None
     )
@@ -29,8 +29,10 @@ class Args:
     )
 
 
-@rule(component="ui", hears=("dialog.closed",), args=Args, occurrence=True, alone=True)
-def dialog_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(
+    component="ui", hears=("dialog.closed",), args=DialogAnsweredArgs, occurrence=True, alone=True
+)
+def dialog_answered(event: Event, world: World, args: DialogAnsweredArgs) -> Iterator[Reading]:
     """An alert, confirm, prompt or beforeunload dialog is closed with the expected answer."""
     data = event.data
     if args.type is not None and data.get("type") != args.type:

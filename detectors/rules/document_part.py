@@ -24,7 +24,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Args(ReadArgs):
+class DocumentPartArgs(ReadArgs):
     has: FactsMatch = arg(
         "What it has, such as {text: Agenda, style: Heading 1, bold: true, align: center}."
     )
@@ -36,11 +36,11 @@ class Args(ReadArgs):
     version=2,
     component="file",
     hears=("file.read",),
-    args=Args,
+    args=DocumentPartArgs,
     index_args=read_index,
     index_event=read_keys,
 )
-def document_part(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def document_part(event: Event, world: World, args: DocumentPartArgs) -> Iterator[Reading]:
     """One paragraph of a text document, or one slide of a presentation, has all the expected
     properties: text, style, format.
 

@@ -13,7 +13,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class DownloadFinishedArgs:
     name: TextMatch | None = arg("The name that the site suggests for the file.", None)
     url: UrlMatch | None = arg("The address that it comes from.", None)
     anywhere: bool = arg(
@@ -26,8 +26,14 @@ class Args:
             raise ValueError("name or url: without one, every download would count")
 
 
-@rule(component="file", hears=("download.finished",), args=Args, occurrence=True, alone=True)
-def download_finished(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(
+    component="file",
+    hears=("download.finished",),
+    args=DownloadFinishedArgs,
+    occurrence=True,
+    alone=True,
+)
+def download_finished(event: Event, world: World, args: DownloadFinishedArgs) -> Iterator[Reading]:
     """The browser has downloaded the whole file. Use file_created and file_matches for its
     place and content."""
     data = event.data

@@ -21,7 +21,7 @@ _MASKS = ("•••", "***")
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ElementClickedArgs:
     name: TextMatch | None = arg("The accessible name.", None)
     role: TextMatch | None = arg("The ARIA role, such as button or link.", None)
     text: TextMatch | None = arg("The element's own visible text.", None)
@@ -52,7 +52,7 @@ class Args:
         return {} if self.around is None else {"around": [True]}
 
 
-def _index_keys(args: Args) -> Keys | None:
+def _index_keys(args: ElementClickedArgs) -> Keys | None:
     for part, matcher in (("name", args.name), ("text", args.text), ("id", args.id)):
         keys = matcher.keys() if matcher else None
         if keys is not None:
@@ -67,7 +67,7 @@ def _event_keys(event: Event) -> Keys:
     )
 
 
-def _hears(args: Args) -> tuple[str, ...]:
+def _hears(args: ElementClickedArgs) -> tuple[str, ...]:
     return ("element.clicked", "element.pressed") if args.presses else ("element.clicked",)
 
 
@@ -76,12 +76,12 @@ def _hears(args: Args) -> tuple[str, ...]:
     component="ui",
     hears=("element.clicked", "element.pressed"),
     hears_of=_hears,
-    args=Args,
+    args=ElementClickedArgs,
     index_args=_index_keys,
     index_event=_event_keys,
     occurrence=True,
 )
-def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def element_clicked(event: Event, world: World, args: ElementClickedArgs) -> Iterator[Reading]:
     """A trusted click on the element. A click that a page's script makes (`isTrusted: false`)
     never counts."""
     if event.data.get("trusted") is not True:
@@ -99,7 +99,7 @@ def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]
         yield reading
 
 
-def _is_element(element: Mapping[str, object], args: Args) -> bool:
+def _is_element(element: Mapping[str, object], args: ElementClickedArgs) -> bool:
     pairs = (
         ("name", args.name),
         ("role", args.role),

@@ -16,7 +16,7 @@ from detectors.sdk.world import World, field_keys
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class FieldFilledArgs:
     field: TextMatch = arg("The field: its accessible name (label), HTML name or id.")
     value: TextMatch | None = arg(
         "The text that it holds; for a multiple select, one of the chosen.", None
@@ -45,11 +45,11 @@ class Args:
     version=3,
     component="form",
     hears=("field.filled",),
-    args=Args,
+    args=FieldFilledArgs,
     index_args=lambda args: args.field.keys(),
     index_event=field_keys,
 )
-def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[Reading]:
     """A text field, select, box or radio gets the value. True until it has another.
 
     A password or a card number never reaches the log: whether it is the `value` is not known, and

@@ -14,7 +14,7 @@ from detectors.sdk.world import World, file_key
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class FileCreatedArgs:
     name: TextMatch | None = arg(
         "The file's name, such as report.csv or {glob: 'invoice-*.csv'}.", None
     )
@@ -29,11 +29,11 @@ class Args:
 @rule(
     component="file",
     hears=("file.created", "file.moved", "file.present"),
-    args=Args,
+    args=FileCreatedArgs,
     index_args=lambda args: file_index(args.name),
     index_event=file_keys,
 )
-def file_created(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def file_created(event: Event, world: World, args: FileCreatedArgs) -> Iterator[Reading]:
     """A file of that name appears in a watched folder, its content settled, by writing, download
     or renaming.
 

@@ -22,7 +22,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Args(ReadArgs):
+class FileIsArgs(ReadArgs):
     made: TextMatch | None = arg(
         "The format that it was read as, such as pdf or {one_of: [docx, odt]}.", None
     )
@@ -47,11 +47,11 @@ class Args(ReadArgs):
     version=2,
     component="file",
     hears=("file.read",),
-    args=Args,
+    args=FileIsArgs,
     index_args=read_index,
     index_event=read_keys,
 )
-def file_is(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def file_is(event: Event, world: World, args: FileIsArgs) -> Iterator[Reading]:
     """The reported facts of a file match: a picture's size, a video's length and codec, a PDF's
     number of pages.
 

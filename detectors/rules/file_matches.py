@@ -15,7 +15,7 @@ from detectors.sdk.world import World, file_key
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class FileMatchesArgs:
     name: TextMatch | None = arg("The file's name.", None)
     path: TextMatch | None = arg("The path relative to the watched folder.", None)
     root: TextMatch | None = arg("The label of the watched folder.", None)
@@ -34,11 +34,11 @@ class Args:
     version=2,
     component="file",
     hears=("file.created", "file.modified", "file.moved", "file.present"),
-    args=Args,
+    args=FileMatchesArgs,
     index_args=lambda args: file_index(args.name),
     index_event=file_keys,
 )
-def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def file_matches(event: Event, world: World, args: FileMatchesArgs) -> Iterator[Reading]:
     """A settled file in a watched folder has the given name, extension, size and hash.
 
     True until its content changes or it is gone. A file that matched at the start earns nothing.

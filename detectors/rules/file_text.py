@@ -53,7 +53,7 @@ DATA_ENDS = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Args(ReadArgs):
+class FileTextArgs(ReadArgs):
     text: TextMatch = arg(
         "The text, such as {contains: Total}; a plain text is compared with the whole."
     )
@@ -82,11 +82,11 @@ class Args(ReadArgs):
     version=3,
     component="file",
     hears=("file.read",),
-    args=Args,
+    args=FileTextArgs,
     index_args=read_index,
     index_event=read_keys,
 )
-def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Reading]:
     """The text of a text file, document, page or PDF matches: the whole, or one line, paragraph,
     page or slide.
 

@@ -23,7 +23,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Args(ReadArgs):
+class FileValueArgs(ReadArgs):
     at: tuple[str, ...] = arg(
         "The keys that lead there, one after the other; of a list, its index from 0."
     )
@@ -36,11 +36,11 @@ class Args(ReadArgs):
     version=2,
     component="file",
     hears=("file.read",),
-    args=Args,
+    args=FileValueArgs,
     index_args=read_index,
     index_event=read_keys,
 )
-def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def file_value(event: Event, world: World, args: FileValueArgs) -> Iterator[Reading]:
     """The value at one place of a JSON, YAML, TOML, XML, ini or preferences file matches.
 
     A key may contain dots. Values of ini files and attributes are texts, so that 1 is "1" or

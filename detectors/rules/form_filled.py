@@ -16,7 +16,7 @@ from detectors.sdk.world import World, field_keys
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class FormFilledArgs:
     fields: FieldsMatch = arg(
         "Each expected field, by accessible name, HTML name or id, and what it is to hold."
     )
@@ -39,11 +39,11 @@ class Args:
     version=4,
     component="form",
     hears=("field.filled", "field.removed"),
-    args=Args,
+    args=FormFilledArgs,
     index_args=lambda args: args.fields.keys,
     index_event=field_keys,
 )
-def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def form_filled(event: Event, world: World, args: FormFilledArgs) -> Iterator[Reading]:
     """The fields of a form have the expected values. The level is filled / expected: with half of
     the fields right it is one half. All fields are in one frame.
 

@@ -15,7 +15,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class FormSubmittedArgs:
     form: TextMatch | None = arg("The form: its accessible name, HTML name or id.", None)
     action: UrlMatch | None = arg("The address that it goes to.", None)
     fields: FieldsMatch | None = arg(
@@ -34,9 +34,14 @@ class Args:
 
 
 @rule(
-    version=2, component="form", hears=("form.submitted",), args=Args, occurrence=True, alone=True
+    version=2,
+    component="form",
+    hears=("form.submitted",),
+    args=FormSubmittedArgs,
+    occurrence=True,
+    alone=True,
 )
-def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Iterator[Reading]:
     """A form is submitted by a click or key of the user. Use request_accepted for the server's
     answer.
 

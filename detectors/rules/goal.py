@@ -10,13 +10,13 @@ from detectors.sdk.registry import Moment, Standing, composite
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class GoalArgs:
     requires: tuple[str, ...] = arg("Ids of the milestones that must all have been reached.", ())
 
 
-@composite(args=Args, present=min)
+@composite(args=GoalArgs, present=min)
 def goal(
-    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: GoalArgs
 ) -> float:
     """All milestones in `requires` are reached and the conditions in `of` hold; then the episode is
     a success.

@@ -11,15 +11,15 @@ from detectors.sdk.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class HoldArgs:
     window: Window = arg(
         "How long: {seconds: 5}, {steps: 2}, or both; a step counts when it begins."
     )
 
 
-@composite(args=Args, ticks=True, absent=lambda args: True)
+@composite(args=HoldArgs, ticks=True, absent=lambda args: True)
 def hold(
-    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: HoldArgs
 ) -> float:
     """Every condition in `of` is true, all the time, for as long as `window` says (a stability
     window).

@@ -23,7 +23,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Args(ReadArgs):
+class ImageLikeArgs(ReadArgs):
     to: str | None = arg("The other picture: its `gray`, as `agentd read FILE` prints it.", None)
     ssim: ValueMatch | None = arg(
         "How alike they must be, as {min: 0.85}, which is what it is by default.", None
@@ -55,11 +55,11 @@ class Args(ReadArgs):
     version=2,
     component="file",
     hears=("file.read",),
-    args=Args,
+    args=ImageLikeArgs,
     index_args=read_index,
     index_event=read_keys,
 )
-def image_like(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def image_like(event: Event, world: World, args: ImageLikeArgs) -> Iterator[Reading]:
     """A picture is similar to the task's reference: by structural similarity (SSIM) of 64 × 64
     mean brightnesses, whatever its size, or by perceptual hash; and it has the further facts that
     the rule names.

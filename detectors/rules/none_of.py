@@ -9,7 +9,7 @@ from detectors.sdk.registry import Moment, Standing, composite
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class NoneOfArgs:
     """Nothing beside `of`."""
 
 
@@ -17,9 +17,11 @@ def _remaining(levels: Sequence[float]) -> float:
     return 1.0 - max(levels)
 
 
-@composite(args=Args, initial=1.0, latches=False, present=_remaining, absent=lambda args: True)
+@composite(
+    args=NoneOfArgs, initial=1.0, latches=False, present=_remaining, absent=lambda args: True
+)
 def none_of(
-    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: NoneOfArgs
 ) -> float:
     """No condition in `of` is true now. For a click, which stays true once made: it was never made.
 

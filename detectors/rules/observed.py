@@ -19,7 +19,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ObservedArgs:
     kind: str = arg("The kind of event, such as widget.activated; docs/events.md lists them.")
     where: FactsMatch | None = arg(
         "Facts that the event must carry: dotted paths into its data, such as {widget.name: Save}.",
@@ -52,8 +52,8 @@ class Args:
         return asks_of_reads(self.kind, self.reads)
 
 
-@kind_rule(args=Args, version=2)
-def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@kind_rule(args=ObservedArgs, version=2)
+def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading]:
     """An event of this kind has these facts. Actions of a page's script (`trusted: false`) do not
     count, unless `where` itself names `trusted`; nor does what a window contained when it opened
     (`initial`), unless `where` names that.
@@ -77,7 +77,7 @@ def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     yield reading
 
 
-def _is_countable(event: Event, args: Args) -> bool:
+def _is_countable(event: Event, args: ObservedArgs) -> bool:
     """Whether it is no doing of page script and no state of a window that opened, unless the rule
     asks about those itself."""
     if by_script(event) and not _asks_about(args, "trusted"):
@@ -85,11 +85,11 @@ def _is_countable(event: Event, args: Args) -> bool:
     return event.data.get("initial") is not True or _asks_about(args, "initial")
 
 
-def _asks_about(args: Args, fact: str) -> bool:
+def _asks_about(args: ObservedArgs, fact: str) -> bool:
     return args.where is not None and args.where.names(fact)
 
 
-def _is_place(event: Event, world: World, args: Args) -> bool:
+def _is_place(event: Event, world: World, args: ObservedArgs) -> bool:
     """Whether it is of the application, and in a frame at the address, that the rule names."""
     data = event.data
     if args.app is not None and not args.app.matches(str(data.get("app"))):

@@ -16,7 +16,7 @@ UNSETTLED = "a program holds a file open under a temporary name, and what it hol
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class OtherFileChangedArgs:
     allowed: TextMatch | None = arg(
         "Paths below the watched folder that may change; of a moved file both.", None
     )
@@ -35,10 +35,10 @@ class Args:
         "file.vanished",
         "file.unsettled",
     ),
-    args=Args,
+    args=OtherFileChangedArgs,
     occurrence=True,
 )
-def other_file_changed(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -> Iterator[Reading]:
     """A watched file that is not among the `allowed` was created or removed, or changed in
     content, name or permissions.
 

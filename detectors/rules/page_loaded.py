@@ -14,18 +14,18 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class PageLoadedArgs:
     url: UrlMatch = arg("The address of the page; a path resolves against the task's origin.")
 
 
 @rule(
     component="nav",
     hears=("page.loaded",),
-    args=Args,
+    args=PageLoadedArgs,
     index_args=lambda args: args.url.keys(),
     index_event=lambda event: (url_key(str(event.data.get("url"))),),
 )
-def page_loaded(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def page_loaded(event: Event, world: World, args: PageLoadedArgs) -> Iterator[Reading]:
     """The load event of a tab's main frame fires at the address. A page that never finishes is
     not loaded."""
     if event.data.get("main") and args.url.matches(str(event.data.get("url"))):

@@ -16,7 +16,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ProbeAnswersArgs:
     probe: str = arg("The id of a probe that the task declares.")
     value: ValueMatch = arg(
         "What it answers: a text or its matcher, a number, {min, max}, true, false or null."
@@ -37,12 +37,12 @@ class Args:
     version=2,
     component="goal",
     hears=("probe.answered",),
-    args=Args,
+    args=ProbeAnswersArgs,
     index_args=lambda args: (args.probe,),
     index_event=answered,
     single=lambda args: True,
 )
-def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def probe_answers(event: Event, world: World, args: ProbeAnswersArgs) -> Iterator[Reading]:
     """The result of a probe, which the task declares under `probes`, matches. True until the probe
     gives another result; a result that matched at the start earns nothing.
 

@@ -16,7 +16,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ProbeKeptArgs:
     probe: str = arg("The id of a probe that the task declares.")
     path: str | None = arg(
         "A dotted path to the part that is compared; without one, the whole answer.", None
@@ -38,12 +38,12 @@ class Args:
     component="goal",
     version=4,
     hears=("probe.answered",),
-    args=Args,
+    args=ProbeKeptArgs,
     index_args=lambda args: (args.probe,),
     index_event=answered,
     single=lambda args: True,
 )
-def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def probe_kept(event: Event, world: World, args: ProbeKeptArgs) -> Iterator[Reading]:
     """The rows that a probe reads are those of the start, in any order, except for the `rows` and
     `keys` that may differ.
 
@@ -67,7 +67,7 @@ def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield Reading(1.0, f"probe:{args.probe}")
 
 
-def _protected_value(value: object, args: Args) -> object:
+def _protected_value(value: object, args: ProbeKeptArgs) -> object:
     """What must be as it was: of rows, each by its key; of an object or anything else, itself."""
     if not isinstance(value, list):
         return _row(value, args)
@@ -80,7 +80,7 @@ def _protected_value(value: object, args: Args) -> object:
     return sorted((name, canonical(row)) for name, row in named if name not in args.rows)
 
 
-def _row(value: object, args: Args) -> object:
+def _row(value: object, args: ProbeKeptArgs) -> object:
     return (
         {k: v for k, v in sorted(value.items()) if k not in args.keys}
         if isinstance(value, dict)

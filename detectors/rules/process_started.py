@@ -15,15 +15,15 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ProcessStartedArgs:
     name: TextMatch = arg("The program's name, as in /proc/PID/comm.")
     arguments: TextMatch | None = arg(
         "Its arguments, joined by spaces; secrets are masked in them.", None
     )
 
 
-@rule(version=2, component="ui", hears=("process.started",), args=Args)
-def process_started(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(version=2, component="ui", hears=("process.started",), args=ProcessStartedArgs)
+def process_started(event: Event, world: World, args: ProcessStartedArgs) -> Iterator[Reading]:
     """A process of that name runs. True until it ends. One that ran at the start earns nothing.
     If its arguments could not be read, it is not known whether they match: the step is null."""
     data = event.data

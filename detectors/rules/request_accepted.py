@@ -22,7 +22,7 @@ _OK = StatusMatch(((200, 299),))
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class RequestAcceptedArgs:
     url: UrlMatch = arg("The address that the request goes to.")
     method: TextMatch = arg("The method, such as POST.", TextMatch("equals", ("GET",)))
     status: StatusMatch = arg("What counts as acceptance; 2xx by default.", _OK)
@@ -59,13 +59,13 @@ def _paths(event: Event) -> tuple[str, ...]:
     component="form",
     version=2,
     hears=ENDS,
-    args=Args,
+    args=RequestAcceptedArgs,
     index_args=lambda args: args.url.keys(),
     index_event=_paths,
     occurrence=True,
     alone=True,
 )
-def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> Iterator[Reading]:
     """A request is answered by the server with a status that means acceptance.
 
     It does not count when it is only sent; with an error status; if it was blocked or failed; with
@@ -90,7 +90,7 @@ def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading
             return
 
 
-def _is(hop: Mapping[str, object], args: Args, *, lost: bool) -> bool:
+def _is(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool:
     return (
         args.method.matches(str(hop.get("method")))
         and args.url.matches(str(hop.get("url")))
@@ -108,7 +108,10 @@ def _answers(wanted: BodyMatch, body: object) -> bool:
 
 
 def _accepted(
-    hop: Mapping[str, object], redirected: bool, last: Mapping[str, object], args: Args
+    hop: Mapping[str, object],
+    redirected: bool,
+    last: Mapping[str, object],
+    args: RequestAcceptedArgs,
 ) -> bool:
     if args.redirect_to is not None:
         return redirected and _leads(last, args.redirect_to) and _OK.matches(last.get("status"))
@@ -120,7 +123,9 @@ def _leads(last: Mapping[str, object], to: UrlMatch) -> bool:
     return to.matches(str(last.get("url"))) and not is_made_up(last)
 
 
-def _may_be_accepted(hop: Mapping[str, object], redirected: bool, event: Event, args: Args) -> bool:
+def _may_be_accepted(
+    hop: Mapping[str, object], redirected: bool, event: Event, args: RequestAcceptedArgs
+) -> bool:
     """Of a request that failed on its way back."""
     last, status = event.data, event.data.get("status")
     if args.redirect_to is None:

@@ -25,7 +25,7 @@ _ACCEPTED = StatusMatch(((200, 399),))
 _ARRIVED = StatusMatch(((200, 299), (304, 304)))
 
 
-def _cookie_headers(args: Args) -> tuple[tuple[str, str, ContentMatch | None], ...]:
+def _cookie_headers(args: RequestAnsweredArgs) -> tuple[tuple[str, str, ContentMatch | None], ...]:
     return ("response_headers", "set-cookie", args.cookies), (
         "request_headers",
         "cookie",
@@ -34,7 +34,7 @@ def _cookie_headers(args: Args) -> tuple[tuple[str, str, ContentMatch | None], .
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class RequestAnsweredArgs:
     url: AddressesMatch = arg("The addresses that it may go to.")
     method: TextMatch | None = arg("The method, such as POST.", None)
     status: StatusMatch = arg("What the server must say; 2xx or 3xx by default.", _ACCEPTED)
@@ -91,7 +91,7 @@ class Args:
         return kept
 
 
-def _index_methods(args: Args) -> tuple[str, ...] | None:
+def _index_methods(args: RequestAnsweredArgs) -> tuple[str, ...] | None:
     """Most requests of a page are GET, and most that count are not."""
     if args.method is None or args.is_about_pages:
         return None
@@ -111,7 +111,7 @@ def _methods(event: Event) -> tuple[str, ...]:
     component="form",
     version=4,
     hears=(*ENDS, "request.response_started"),
-    args=Args,
+    args=RequestAnsweredArgs,
     index_args=_index_methods,
     index_event=_methods,
     # The page that stands open when the first step begins is a state; a request before it is
@@ -120,7 +120,7 @@ def _methods(event: Event) -> tuple[str, ...]:
     single=lambda args: args.which != "any",
     alone=True,
 )
-def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def request_answered(event: Event, world: World, args: RequestAnsweredArgs) -> Iterator[Reading]:
     """A request is answered with one of the statuses, at one of the addresses, from the page, and
     with the given content.
 
@@ -146,7 +146,7 @@ def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading
                     return
 
 
-def _check_lost(event: Event, last: int, args: Args) -> None:
+def _check_lost(event: Event, last: int, args: RequestAnsweredArgs) -> None:
     """Raise `UnseenError` for a request that went out and whose answer was lost, where the rule
     hangs on it."""
     data = event.data
@@ -159,7 +159,7 @@ def _check_lost(event: Event, last: int, args: Args) -> None:
         raise UnseenError(LOST, Reading(level, _key(event, last, args)))
 
 
-def _counts(hop: Mapping[str, object], args: Args) -> bool:
+def _counts(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     """Whether the rule is about this request: by its address and method and, where the last one
     counts, by who answered it and from where it was asked."""
     if not _is_meant(hop, args):
@@ -167,12 +167,12 @@ def _counts(hop: Mapping[str, object], args: Args) -> bool:
     return args.which != "last" or (is_servers(hop) and _asked_there(hop, args))
 
 
-def _is_taken(hops: list[Mapping[str, object]], place: int, args: Args) -> bool:
+def _is_taken(hops: list[Mapping[str, object]], place: int, args: RequestAnsweredArgs) -> bool:
     """Whether the request at this place of a chain of redirects is as expected, and accepted."""
     return _is(hops[place], args) and _is_accepted(hops, place, args)
 
 
-def _key(event: Event, place: int, args: Args) -> str:
+def _key(event: Event, place: int, args: RequestAnsweredArgs) -> str:
     return "last" if args.which == "last" else f"request:{event.data.get('request')}:{place}"
 
 
@@ -183,15 +183,15 @@ def _is_page(data: Mapping[str, object]) -> bool:
     return data.get("aborted") is not True and data.get("frame") == data.get("tab")
 
 
-def _has_method(hop: Mapping[str, object], args: Args) -> bool:
+def _has_method(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     return args.method is None or args.method.matches(str(hop.get("method")))
 
 
-def _is_meant(hop: Mapping[str, object], args: Args) -> bool:
+def _is_meant(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     return _has_method(hop, args) and args.url.is_at(str(hop.get("url")))
 
 
-def _asked_there(hop: Mapping[str, object], args: Args) -> bool:
+def _asked_there(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     """Whether it may have been asked from the wanted page: where another page is named, it is
     another's last one."""
     if args.referer is None:
@@ -200,7 +200,7 @@ def _asked_there(hop: Mapping[str, object], args: Args) -> bool:
     return not told or args.referer.matches(str(told))
 
 
-def _is(hop: Mapping[str, object], args: Args) -> bool:
+def _is(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     """Whether the request is as expected, by all that the rule says of it."""
     if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
         return False
@@ -219,7 +219,9 @@ def _is(hop: Mapping[str, object], args: Args) -> bool:
     return _has_cookies(mapping(answer.get("headers")), headers, args)
 
 
-def _has_cookies(set_by: Mapping[str, object], sent: Mapping[str, object], args: Args) -> bool:
+def _has_cookies(
+    set_by: Mapping[str, object], sent: Mapping[str, object], args: RequestAnsweredArgs
+) -> bool:
     """Whether the cookies in the headers of answer and request are as expected."""
     set_cookies, sent_cookies = args.cookies, args.sent_cookies
     if set_cookies is not None and not set_cookies.holds(_cookies(set_by.get("set-cookie"), "\n")):
@@ -233,7 +235,7 @@ def _cookies(header: object, between: str) -> Mapping[str, object]:
     return {name.strip(): unquote(value) for name, mark, value in parts if mark}
 
 
-def _is_accepted(hops: list[Mapping[str, object]], place: int, args: Args) -> bool:
+def _is_accepted(hops: list[Mapping[str, object]], place: int, args: RequestAnsweredArgs) -> bool:
     """Whether the server took it: its status is wanted and, of a redirect, where it led to is no
     refusal."""
     hop, last = hops[place], hops[-1]

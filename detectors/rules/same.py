@@ -15,7 +15,7 @@ MIN_LENGTH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class SameArgs:
     by: str = arg(
         "What must be the same: tab, frame, file, app, window, value (what a field, a text, the"
         " clipboard, a probe, a tool or the answer holds), or a dotted path into the events."
@@ -33,13 +33,13 @@ class Args:
     )
 
 
-def _path(args: Args, place: int) -> str:
+def _path(args: SameArgs, place: int) -> str:
     return args.of_first if place == 0 and args.of_first is not None else args.by
 
 
-@composite(args=Args, binds=_path)
+@composite(args=SameArgs, binds=_path)
 def same(
-    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: SameArgs
 ) -> float:
     """Every condition in `of` has been true about the same thing: a click in the tab that shows the
     address, a rename of the file that was downloaded, a number of one page typed into another
@@ -56,7 +56,7 @@ def same(
     return 1.0 if any(_chain(bound, value, args) for value in values) else 0.0
 
 
-def _chain(bound: Sequence[dict[str, list[int]]], value: str, args: Args) -> bool:
+def _chain(bound: Sequence[dict[str, list[int]]], value: str, args: SameArgs) -> bool:
     """Whether every part was true about ``value``, in the order that is asked for."""
     last = 0
     for place, values in enumerate(bound):

@@ -12,7 +12,7 @@ from detectors.sdk.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class SequenceArgs:
     holding: bool = arg(
         "Whether each earlier one must still be true when a later one comes.", False
     )
@@ -23,9 +23,9 @@ class Args:
     )
 
 
-@composite(args=Args, version=2)
+@composite(args=SequenceArgs, version=2)
 def sequence(
-    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args
+    children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: SequenceArgs
 ) -> float:
     """The conditions in `of` come true in their order, each by an event after the one before.
 
@@ -48,7 +48,7 @@ def sequence(
 
 
 def _start(
-    children: Sequence[Standing], reached: list[Any], child: int, moment: Moment, args: Args
+    children: Sequence[Standing], reached: list[Any], child: int, moment: Moment, args: SequenceArgs
 ) -> tuple[int, int] | None:
     """(time, step) at which the chain began that the part at ``child`` goes on with; None if there
     is none."""

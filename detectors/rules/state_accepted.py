@@ -21,7 +21,7 @@ _OK = StatusMatch(((200, 299),))
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class StateAcceptedArgs:
     url: UrlMatch = arg("The address that the document is sent to.")
     facts: StateMatch = arg("What must stand in it.")
     method: TextMatch = arg("The method.", TextMatch("equals", ("PUT",)))
@@ -40,13 +40,13 @@ def _path(event: Event) -> Keys:
     component="form",
     version=2,
     hears=ENDS,
-    args=Args,
+    args=StateAcceptedArgs,
     index_args=lambda args: args.url.keys(),
     index_event=_path,
     single=lambda args: True,
     alone=True,
 )
-def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Iterator[Reading]:
     """The last JSON document that the server accepted at the address has the facts. The level is
     fulfilled / expected.
 

@@ -30,7 +30,7 @@ MAX_QUERY = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Args(ReadArgs):
+class TableCellsArgs(ReadArgs):
     sheet: TextMatch | None = arg(
         "The sheet's or database table's name; without it, the first.", None
     )
@@ -73,11 +73,11 @@ class Args(ReadArgs):
     version=2,
     component="file",
     hears=("file.read",),
-    args=Args,
+    args=TableCellsArgs,
     index_args=read_index,
     index_event=read_keys,
 )
-def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def table_cells(event: Event, world: World, args: TableCellsArgs) -> Iterator[Reading]:
     """A spreadsheet, a CSV file, an HTML or document table or a database has the given cells, rows
     or formulas.
 
@@ -93,7 +93,7 @@ def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield reading(event)
 
 
-def _is_as_expected(sheet: Mapping[str, object], args: Args, cut: bool) -> bool:
+def _is_as_expected(sheet: Mapping[str, object], args: TableCellsArgs, cut: bool) -> bool:
     """Whether the sheet has all that the rule asks for; ``cut``: not all of it was told."""
     rows = [listed(row) for row in listed(sheet.get("rows"))]
     size = listed(sheet.get("size"))
@@ -107,7 +107,7 @@ def _is_as_expected(sheet: Mapping[str, object], args: Args, cut: bool) -> bool:
 
 
 def _has_values(
-    sheet: Mapping[str, object], rows: Sequence[Sequence[object]], args: Args, cut: bool
+    sheet: Mapping[str, object], rows: Sequence[Sequence[object]], args: TableCellsArgs, cut: bool
 ) -> bool:
     """Whether it has the cells, the row and the formulas that the rule names."""
     if args.cells is not None and not _has_cells(rows, args.cells, cut):

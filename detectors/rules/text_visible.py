@@ -13,7 +13,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class TextVisibleArgs:
     text: TextMatch = arg("The text; usually {contains: ...}, since a page is seen in chunks.")
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     anywhere: bool = arg(
@@ -22,8 +22,8 @@ class Args:
     )
 
 
-@rule(component="ui", hears=("text.appeared",), args=Args)
-def text_visible(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(component="ui", hears=("text.appeared",), args=TextVisibleArgs)
+def text_visible(event: Event, world: World, args: TextVisibleArgs) -> Iterator[Reading]:
     """Visible text appears that contains the given text. True until the frame loads another page.
 
     Text that was visible when the source attached earns nothing. Text is weak evidence: a page can

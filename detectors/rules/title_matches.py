@@ -13,7 +13,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class TitleMatchesArgs:
     title: TextMatch = arg("The title of the tab.")
     url: UrlMatch | None = arg(
         "Only while the tab is at this address: a title alone is easily borne.", None
@@ -27,11 +27,11 @@ class Args:
 @rule(
     component="nav",
     hears=("page.title_changed",),
-    args=Args,
+    args=TitleMatchesArgs,
     index_args=lambda args: args.title.keys(),
     index_event=lambda event: (text_key(str(event.data.get("title"))),),
 )
-def title_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def title_matches(event: Event, world: World, args: TitleMatchesArgs) -> Iterator[Reading]:
     """The title of a tab becomes the text. Stays true until the tab's title changes."""
     if args.url is not None and not args.url.matches(str(event.data.get("url"))):
         return

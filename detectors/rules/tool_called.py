@@ -13,7 +13,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ToolCalledArgs:
     tool: TextMatch | None = arg("The tool's name.", None)
     other_than: TextMatch | None = arg("Any tool but this one, or these.", None)
     arguments: FactsMatch | None = arg(
@@ -33,13 +33,13 @@ class Args:
     version=2,
     component="tool",
     hears=("agent.tool_called",),
-    args=Args,
+    args=ToolCalledArgs,
     index_args=lambda args: args.tool.keys() if args.tool is not None else None,
     index_event=lambda event: tool_keys(event),
     occurrence=True,
     alone=True,
 )
-def tool_called(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def tool_called(event: Event, world: World, args: ToolCalledArgs) -> Iterator[Reading]:
     """The agent calls the tool with the given arguments, as the harness reports it.
 
     A call is only the harness's report: use `tool_returned`, files, requests or pages for its

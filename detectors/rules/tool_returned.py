@@ -13,15 +13,15 @@ from detectors.sdk.world import MAX_NAME, World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class ToolReturnedArgs:
     tool: TextMatch | None = arg("The tool's name.", None)
     ok: bool = arg("Whether it succeeded, as the harness reports.", True)
     result: FactsMatch | None = arg("Facts that its result must carry: dotted paths into it.", None)
     error: TextMatch | None = arg("The error that it came back with.", None)
 
 
-@rule(component="tool", hears=("agent.tool_returned",), args=Args, occurrence=True)
-def tool_returned(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(component="tool", hears=("agent.tool_returned",), args=ToolReturnedArgs, occurrence=True)
+def tool_returned(event: Event, world: World, args: ToolReturnedArgs) -> Iterator[Reading]:
     """A tool returns from a reported call, with a result or an error; the call names the tool."""
     data = event.data
     called = world.calls.get(str(data.get("call"))[:MAX_NAME])

@@ -14,7 +14,7 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class UrlReachedArgs:
     url: UrlMatch = arg(
         "The address; a path resolves against the task's origin, `*` in it is a run of characters."
     )
@@ -31,11 +31,11 @@ class Args:
     component="nav",
     version=2,
     hears=("page.navigated",),
-    args=Args,
+    args=UrlReachedArgs,
     index_args=lambda args: args.url.keys(),
     index_event=lambda event: (url_key(str(event.data.get("url"))),),
 )
-def url_reached(event: Event, world: World, args: Args) -> Iterator[Reading]:
+def url_reached(event: Event, world: World, args: UrlReachedArgs) -> Iterator[Reading]:
     """The main frame of any tab commits the address, by a load, a redirect, pushState or a hash.
 
     True until that tab goes to another address. A page that does not exist (404), or that the

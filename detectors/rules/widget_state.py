@@ -14,7 +14,7 @@ from detectors.sdk.world import World, widget_key
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class WidgetStateArgs:
     name: TextMatch = arg("The widget's accessible name.")
     state: str = arg(
         "AT-SPI's name of the state, such as checked, selected, expanded, sensitive, pressed."
@@ -25,8 +25,8 @@ class Args:
     initial: bool = arg("Whether its state when its window opened counts; false by default.", False)
 
 
-@rule(component="ax", hears=("widget.state_changed",), args=Args)
-def widget_state(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(component="ax", hears=("widget.state_changed",), args=WidgetStateArgs)
+def widget_state(event: Event, world: World, args: WidgetStateArgs) -> Iterator[Reading]:
     """The widget gets the state. True until it leaves it, also when its window closes: a box
     that was ticked in a dialog stays ticked."""
     data, widget = event.data, mapping(event.data.get("widget"))

@@ -15,7 +15,7 @@ from detectors.sdk.world import World, widget_key
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class WidgetTextArgs:
     text: TextMatch = arg("The whole text in the widget.")
     name: TextMatch | None = arg("The widget's accessible name.", None)
     role: TextMatch | None = arg("AT-SPI's role name, such as text or entry.", None)
@@ -23,8 +23,8 @@ class Args:
     initial: bool = arg("Whether its state when its window opened counts; false by default.", False)
 
 
-@rule(version=2, component="ax", hears=("widget.text_changed",), args=Args)
-def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(version=2, component="ax", hears=("widget.text_changed",), args=WidgetTextArgs)
+def widget_text(event: Event, world: World, args: WidgetTextArgs) -> Iterator[Reading]:
     """The widget's text, once it no longer changes, is this one. True until the text is another,
     also when its window closes.
 
@@ -45,6 +45,6 @@ def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
         yield reading
 
 
-def _is_widget(app: object, widget: Mapping[str, object], args: Args) -> bool:
+def _is_widget(app: object, widget: Mapping[str, object], args: WidgetTextArgs) -> bool:
     pairs = ((app, args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
     return all(matcher is None or matcher.matches(str(value or "")) for value, matcher in pairs)

@@ -13,14 +13,14 @@ from detectors.sdk.world import World, window_key
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class WindowOpenedArgs:
     title: TextMatch = arg("The window's title.")
     app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
     role: TextMatch | None = arg("AT-SPI's role name, such as frame, dialog or alert.", None)
 
 
-@rule(component="ax", hears=("window.opened", "window.title_changed"), args=Args)
-def window_opened(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(component="ax", hears=("window.opened", "window.title_changed"), args=WindowOpenedArgs)
+def window_opened(event: Event, world: World, args: WindowOpenedArgs) -> Iterator[Reading]:
     """A window or dialog with that title is on the desktop. True until it is closed or has
     another title."""
     data = event.data

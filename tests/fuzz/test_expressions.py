@@ -37,7 +37,7 @@ from api.core.yaml_text import BadYamlError, read
 from detectors.matchers import third_party
 from detectors.model.budget import metered
 from detectors.model.errors import BudgetError
-from detectors.rules.cel import Args, _check, _value
+from detectors.rules.cel import CelArgs, _check, _value
 from detectors.model.types import Event
 
 L = [{{"n": n, "name": "x" * 40, "t": ["a", ["b"]]}} for n in range(300)]

@@ -13,12 +13,12 @@ from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class SampleLongNameArgs:
     length: int = arg("How many characters the name has at least.")
 
 
-@rule(component="file", hears=("file.created",), args=Args)
-def sample_long_name(event: Event, world: World, args: Args) -> Iterator[Reading]:
+@rule(component="file", hears=("file.created",), args=SampleLongNameArgs)
+def sample_long_name(event: Event, world: World, args: SampleLongNameArgs) -> Iterator[Reading]:
     """A file was created whose name has at least so many characters."""
     name = str(event.data.get("name"))
     if len(name) >= args.length:
