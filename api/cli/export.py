@@ -1,17 +1,22 @@
-"""`milestoned export`: episodes, steps, rewards, milestones and returns-to-go as Parquet files."""
+"""`milestoned export`: episodes as Parquet tables, or as chat data for fine-tuning."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Annotated, Any, Literal, get_args
 
 from tqdm import tqdm
 
 from api.cli.common import CreditTo, Overrides
 from api.cli.corpus import RECORDINGS_ALONE, Recordings, Stored, UsageError, guarded, tasks_of
 from api.core.command_line import option
+from api.exporting.card import dataset_card
+from api.exporting.chats import ChatExport
 from api.exporting.rows import Exported, Rows, tables
 from api.exporting.stored import of_store
 from api.rescoring import recorded
@@ -20,12 +25,25 @@ from api.rescoring.corpus import CorpusSelection
 from api.rescoring.work import Material
 from detectors.engine.attribution import Credit
 
+ExportForm = Literal["tables", "sft", "dpo", "kto", "prm"]
+EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
+
 
 def _read_gamma(text: str) -> float:
     gamma = float(text) if re.fullmatch(r"[0-9.]{1,20}", text) else -1.0
     if not 0.0 <= gamma <= 1.0:
         raise ValueError("expected a number from 0 to 1")
     return gamma
+
+
+def _read_total(text: str) -> float:
+    try:
+        total = float(text)
+    except ValueError:
+        total = math.nan
+    if not -1e9 <= total <= 1e9:
+        raise ValueError("expected a number")
+    return total
 
 
 def run(
@@ -47,35 +65,91 @@ def run(
         option("of returns-to-go (default 0.99); may be repeated", "γ", _read_gamma, many=True),
     ] = (0.99,),
     credit_to: CreditTo = "as_paid",
+    form: Annotated[
+        ExportForm,
+        option(
+            "`tables` (default), or chat data: conversations of successes, pairs of actions, single"
+            " actions, or labels a step",
+            "|".join(EXPORT_FORMS),
+        ),
+    ] = "tables",
+    min_total: Annotated[
+        float | None,
+        option("of sft: episodes worth at least this, instead of the successes", "N", _read_total),
+    ] = None,
 ) -> int:
-    """Write episodes, rewards and returns-to-go as Parquet files.
+    """Write episodes as Parquet files: tables for analysis, or chat data for fine-tuning.
 
     --credit-to is of the column `credit` and of returns-to-go.
     """
+    wrong = _wrong_options(form, gamma, credit_to, min_total)
 
     def work() -> int:
+        if wrong is not None:
+            raise UsageError(wrong)
         chosen = stored.selection(recordings)
         if chosen is None:
             episodes, count = _recorded(recordings, task, dict(set_))
         else:
             episodes, count = _stored(stored, chosen, task)
-        return _export(episodes, count, out, list(dict.fromkeys(gamma)), credit_to)
+        if form == "tables":
+            return _export(episodes, count, out, list(dict.fromkeys(gamma)), credit_to)
+        return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total))
 
     return guarded(work)
+
+
+def _wrong_options(
+    form: ExportForm, gamma: Sequence[float], credit_to: Credit, min_total: float | None
+) -> str | None:
+    """Return what is wrong with the options of a form, or None."""
+    if min_total is not None and form != "sft":
+        return f"--min-total: got {min_total:g} with --form {form}; expected --form sft"
+    if form != "tables" and len(gamma) > 1:
+        return f"--gamma: got {len(gamma)} values with --form {form}; expected one"
+    if form != "tables" and credit_to != "as_paid":
+        return f"--credit-to: got {credit_to} with --form {form}; expected as_paid"
+    return None
+
+
+def _export_chats(episodes: Iterator[Exported], count: int, out: Path, export: ChatExport) -> int:
+    """Export one form with its card. Raises what `guarded` catches."""
+    parquet = _parquet()
+    schemas = {export.form: parquet.CHAT_SCHEMAS[export.form]}
+    with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
+        rows = export.rows(_counted(episodes, bar))
+        counts = parquet.write(out, ({export.form: [row]} for row in rows), schemas)
+    written = counts[export.form]
+    (out / "README.md").write_text(dataset_card(export, written))
+    print(f"{out}: {written} rows of {export.form} data from {count} episodes")
+    for reason, number in export.left_out.items():
+        print(f"left out: {number} episodes {reason}")
+    return 0
+
+
+def _counted(episodes: Iterator[Exported], bar: tqdm[Any]) -> Iterator[Exported]:
+    for episode in episodes:
+        yield episode
+        bar.update()
+
+
+def _parquet() -> ModuleType:
+    """Return the module that writes Parquet files, which an extra installs."""
+    try:
+        return import_module("api.exporting.parquet")
+    except ImportError:
+        raise UsageError(
+            "export: pyarrow is not installed; wanted `pip install 'milestoned[export]'`"
+        ) from None
 
 
 def _export(
     episodes: Iterator[Exported], count: int, out: Path, gammas: list[float], credit_to: Credit
 ) -> int:
     """Export and say how much. Raises what `guarded` catches."""
-    try:
-        from api.exporting.parquet import write
-    except ImportError:
-        raise UsageError(
-            "export: pyarrow is not installed; wanted `pip install 'milestoned[export]'`"
-        ) from None
+    parquet = _parquet()
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
-        counts = write(out, _tables(episodes, gammas, credit_to, bar))
+        counts = parquet.write(out, _tables(episodes, gammas, credit_to, bar))
     print(f"{out}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
     return 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,24 +68,48 @@ SCHEMAS: dict[str, pa.Schema] = {
 """The columns of each table; docs/export.md says what they mean."""
 
 
-def write(folder: Path, batches: Iterable[Rows]) -> dict[str, int]:
+_messages = pa.list_(pa.struct({"role": _text, "content": _text}))
+CHAT_SCHEMAS: dict[str, pa.Schema] = {
+    "sft": _table("messages episode task", "success total", {**_TYPES, "messages": _messages}),
+    "dpo": _table(
+        "prompt chosen rejected task step margin chosen_episode rejected_episode",
+        "",
+        {**_TYPES, **dict.fromkeys(("prompt", "chosen", "rejected"), _messages), "margin": _real},
+    ),
+    "kto": _table(
+        "prompt completion label episode task step reward",
+        "",
+        {**_TYPES, "prompt": _messages, "completion": _messages, "label": _truth},
+    ),
+    "prm": _table(
+        "prompt completions labels episode task",
+        "total",
+        {**_TYPES, "completions": pa.list_(_text), "labels": pa.list_(_truth)},
+    ),
+}
+"""The columns of each form of chat data; the first ones are those that TRL's trainers read."""
+
+
+def write(
+    folder: Path, batches: Iterable[Rows], schemas: Mapping[str, pa.Schema] = SCHEMAS
+) -> dict[str, int]:
     """Write all rows below ``folder``, replacing an earlier export there; how many each table
     has."""
     folder.mkdir(parents=True, exist_ok=True)
-    parts = {name: folder / f"{name}.parquet.part" for name in SCHEMAS}
-    counts = dict.fromkeys(SCHEMAS, 0)
-    waiting: Rows = {name: [] for name in SCHEMAS}
+    parts = {name: folder / f"{name}.parquet.part" for name in schemas}
+    counts = dict.fromkeys(schemas, 0)
+    waiting: Rows = {name: [] for name in schemas}
     writers = {
-        name: pq.ParquetWriter(part, SCHEMAS[name], compression="zstd")
+        name: pq.ParquetWriter(part, schemas[name], compression="zstd")
         for name, part in parts.items()
     }
     try:
         for rows in batches:
-            for name in SCHEMAS:
+            for name in schemas:
                 waiting[name] += rows[name]
                 if len(waiting[name]) >= ROWS:
                     counts[name] += _flush(writers[name], name, waiting)
-        for name in SCHEMAS:
+        for name in schemas:
             counts[name] += _flush(writers[name], name, waiting)
     except BaseException:
         for name, part in parts.items():
@@ -101,5 +125,5 @@ def write(folder: Path, batches: Iterable[Rows]) -> dict[str, int]:
 def _flush(writer: pq.ParquetWriter, name: str, waiting: Rows) -> int:
     rows, waiting[name] = waiting[name], []
     if rows:
-        writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMAS[name]))
+        writer.write_table(pa.Table.from_pylist(rows, schema=writer.schema))
     return len(rows)

@@ -66,9 +66,7 @@ def tables(
     found: Rows = {name: [] for name in ("episodes", "steps", "rewards", "milestones", "returns")}
     for one in episodes:
         segments = list(read_frames(one.content, one.name))
-        result: Result = (
-            orjson.loads(one.result) if one.result is not None else _scored(one, segments)
-        )
+        result = scored_result(one, segments)
         found["episodes"].append(_episode(one, result))
         found["steps"].extend(_steps(segments, result))
         to_cause = (
@@ -83,8 +81,15 @@ def tables(
     return found
 
 
-def _scored(one: Exported, segments: Sequence[Segment]) -> Result:
-    assert one.task is not None
+def scored_result(one: Exported, segments: Sequence[Segment]) -> Result:
+    """Return the episode's result: as it is stored, or by scoring ``segments``, which are its log.
+
+    Raises `RecordingError`, `TaskError`.
+    """
+    if one.result is not None:
+        stored: Result = orjson.loads(one.result)
+        return stored
+    assert one.task is not None, "what has no result comes with its task"
     (result,) = score(segments, ruleset_of(one.task), said=read_said(one.content, one.name))
     return result
 

@@ -1,0 +1,262 @@
+"""Closed episodes as chat data for fine-tuning, in the columns that TRL's trainers load.
+
+An episode is a conversation: the user says the instruction and what was observed before a step, the
+assistant answers with the step's action. What is labelled by rewards needs them known: an unknown
+reward is no 0 and no failure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import orjson
+
+from api.exporting.returns import Return, returns_to_go
+from api.exporting.rows import Exported, scored_result
+from api.replay.recordings import read_frames
+from api.rewards.trajectory import transitions
+from detectors.model.codec import canonical, sha256
+
+Form = Literal["sft", "dpo", "kto", "prm"]
+FORMS: tuple[Form, ...] = get_args(Form)
+Message = dict[str, str]
+Row = dict[str, Any]
+
+OPEN = "not closed"
+NO_ACTIONS = "without an action in every step"
+NO_SUCCESS = "not known to be a success"
+BELOW = "worth less than --min-total, or not known"
+UNKNOWN = "with a reward that is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """One step of a conversation: what the user says, the action, and the step's reward, None where
+    it is not known."""
+
+    step: int
+    user: str
+    action: str
+    reward: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A closed episode with an action in every step. ``returns``: the returns-to-go of its turns;
+    what the close of the episode pays is part of them."""
+
+    episode: str
+    task: str
+    success: bool | None
+    total: float | None
+    turns: Sequence[ChatTurn]
+    returns: Sequence[Return]
+
+    def prompt(self, turn: int) -> list[Message]:
+        """Return the messages up to what the user says in ``turn``."""
+        messages: list[Message] = []
+        for earlier in self.turns[:turn]:
+            messages += [_message("user", earlier.user), _message("assistant", earlier.action)]
+        return [*messages, _message("user", self.turns[turn].user)]
+
+
+@dataclass(slots=True)
+class ChatExport:
+    """What is exported in one form, and what was left out of it, by reason."""
+
+    form: Form
+    gamma: float
+    min_total: float | None = None
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def rows(self, episodes: Iterable[Exported]) -> Iterator[Row]:
+        """Yield the rows of the form. Raises `RecordingError`, `TaskError`."""
+        conversations = self._conversations(episodes)
+        if self.form == "dpo":
+            yield from preference_rows(conversations)
+            return
+        for conversation in conversations:
+            if self.form == "sft":
+                yield from self._sft(conversation)
+            elif self.form == "kto":
+                yield from kto_rows(conversation)
+            elif _is_known(conversation):
+                yield prm_row(conversation)
+            else:
+                self.left_out[UNKNOWN] += 1
+
+    def _conversations(self, episodes: Iterable[Exported]) -> Iterator[Conversation]:
+        for exported in episodes:
+            conversation = read_conversation(exported, self.gamma)
+            if isinstance(conversation, str):
+                self.left_out[conversation] += 1
+            else:
+                yield conversation
+
+    def _sft(self, conversation: Conversation) -> Iterator[Row]:
+        reason = self._reason_against(conversation)
+        if reason is not None:
+            self.left_out[reason] += 1
+            return
+        last = conversation.turns[-1]
+        prompt = conversation.prompt(len(conversation.turns) - 1)
+        yield {
+            "messages": [*prompt, _message("assistant", last.action)],
+            "episode": conversation.episode,
+            "task": conversation.task,
+            "success": conversation.success,
+            "total": conversation.total,
+        }
+
+    def _reason_against(self, conversation: Conversation) -> str | None:
+        if self.min_total is None:
+            return None if conversation.success else NO_SUCCESS
+        total = conversation.total
+        return None if total is not None and total >= self.min_total else BELOW
+
+
+def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
+    """Return an episode as a conversation, or why it is none. Raises `RecordingError`,
+    `TaskError`."""
+    assert exported.task is not None, "recordings and stored episodes come with their task"
+    segments = list(read_frames(exported.content, exported.name))
+    result = scored_result(exported, segments)
+    if not result["closed"]:
+        return OPEN
+    rewards = {reward["step"]: reward for reward in result["rewards"]}
+    events = (event for segment in segments for event in segment.events)
+    steps = [step for step in transitions(events, rewards) if step["step"] in rewards]
+    # What the close of the episode decides is a step of its own, in which nobody acts.
+    acted = steps[:-1] if steps and steps[-1]["done"] and steps[-1]["action"] is None else steps
+    if not acted or any(step["action"] is None for step in acted):
+        return NO_ACTIONS
+    values = [rewards[step["step"]]["reward"] for step in steps]
+    returns = returns_to_go(values, gamma, closed=True)
+    instruction = str(orjson.loads(exported.task)["instruction"])
+    turns = [
+        ChatTurn(
+            step["step"],
+            _observation_text(step["observation"], instruction if number == 0 else None),
+            _action_text(step["action"]),
+            rewards[step["step"]]["reward"],
+        )
+        for number, step in enumerate(acted)
+    ]
+    return Conversation(
+        result["episode"],
+        result["task"],
+        result["success"],
+        result["total"],
+        turns,
+        returns[: len(turns)],
+    )
+
+
+def kto_rows(conversation: Conversation) -> Iterator[Row]:
+    """Yield the steps that were paid (desirable) or penalised (not); others say nothing of their
+    action, and a reward that is not known says neither."""
+    for number, turn in enumerate(conversation.turns):
+        if turn.reward:
+            yield {
+                "prompt": conversation.prompt(number),
+                "completion": [_message("assistant", turn.action)],
+                "label": turn.reward > 0,
+                "episode": conversation.episode,
+                "task": conversation.task,
+                "step": turn.step,
+                "reward": turn.reward,
+            }
+
+
+def prm_row(conversation: Conversation) -> Row:
+    """Return the episode with a label a step: whether it was not penalised and something was earned
+    from it on (Math-Shepherd's hard estimate, Wang et al. 2024, over one rollout)."""
+    first, *later = conversation.turns
+    return {
+        "prompt": first.user,
+        "completions": [first.action, *(f"{turn.user}\n{turn.action}" for turn in later)],
+        "labels": [
+            turn.reward is not None and turn.reward >= 0 and _is_positive(to_go.value)
+            for turn, to_go in zip(conversation.turns, conversation.returns, strict=True)
+        ],
+        "episode": conversation.episode,
+        "task": conversation.task,
+        "total": conversation.total,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """An action at one place of a conversation, and the return-to-go from there."""
+
+    episode: str
+    step: int
+    action: str
+    value: float
+
+
+def preference_rows(conversations: Iterable[Conversation]) -> Iterator[Row]:
+    """Yield a pair where episodes of a task went on from the same messages by different actions
+    with different returns: the action of the highest against that of the lowest.
+
+    Two choices a place are kept in memory, and the messages of the places where there are two.
+    """
+    best: dict[str, _Choice] = {}
+    worst: dict[str, _Choice] = {}
+    prompts: dict[str, tuple[str, list[Message]]] = {}
+    for conversation in conversations:
+        for number, turn in enumerate(conversation.turns):
+            value = conversation.returns[number].value
+            if value is None:
+                continue
+            prompt = conversation.prompt(number)
+            place = sha256(canonical([conversation.task, prompt]))
+            choice = _Choice(conversation.episode, turn.step, turn.action, value)
+            if place in best:
+                prompts.setdefault(place, (conversation.task, prompt))
+            best[place] = max(best.get(place, choice), choice, key=_by_value)
+            worst[place] = min(worst.get(place, choice), choice, key=_by_value)
+    for place, (task, prompt) in prompts.items():
+        if best[place].action != worst[place].action and best[place].value > worst[place].value:
+            yield _pair(task, prompt, best[place], worst[place])
+
+
+def _by_value(choice: _Choice) -> float:
+    return choice.value
+
+
+def _pair(task: str, prompt: list[Message], chosen: _Choice, rejected: _Choice) -> Row:
+    return {
+        "prompt": prompt,
+        "chosen": [_message("assistant", chosen.action)],
+        "rejected": [_message("assistant", rejected.action)],
+        "task": task,
+        "step": chosen.step,
+        "margin": chosen.value - rejected.value,
+        "chosen_episode": chosen.episode,
+        "rejected_episode": rejected.episode,
+    }
+
+
+def _is_positive(value: float | None) -> bool:
+    return value is not None and value > 0
+
+
+def _is_known(conversation: Conversation) -> bool:
+    return all(to_go.value is not None for to_go in conversation.returns)
+
+
+def _message(role: Literal["user", "assistant"], content: str) -> Message:
+    return {"role": role, "content": content}
+
+
+def _observation_text(observation: Mapping[str, Any], instruction: str | None) -> str:
+    text = canonical(observation).decode()
+    return text if instruction is None else f"{instruction}\n\n{text}"
+
+
+def _action_text(action: Any) -> str:
+    return action if isinstance(action, str) else canonical(action).decode()
