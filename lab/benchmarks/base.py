@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+
+from detectors.model.json_value import JsonObject
 
 
 class BadSourceError(ValueError):
@@ -25,7 +27,7 @@ class Imported:
     """
 
     name: str
-    spec: Mapping[str, Any] | None
+    spec: JsonObject | None
     kind: str
     remarks: tuple[str, ...] = ()
 

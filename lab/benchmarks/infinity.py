@@ -12,18 +12,26 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import orjson
 
 from api.core.regular_file import read_regular
 from detectors.model.errors import SpecError
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    objects_in,
+    read_list,
+    read_object,
+    read_text,
+)
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.json_patch import PatchError, patched
 from lab.benchmarks.state_facts import Fact, NothingToTellError, changes, new_ids
-from lab.benchmarks.state_values import Context, Start
+from lab.benchmarks.state_values import Context, Start, StateTask
 
 STATE = "/api/state"
 ORIGIN = "http://127.0.0.1:8000"
@@ -45,8 +53,8 @@ _COLUMNS = {
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     """One task each; ``sites`` says where an application is, by its name. Raises `BadSourceError`,
     `OSError`."""
-    for app, tree in _apps(source):
-        yield from _imported_all(app, tree, sites.get(app, ORIGIN))
+    for app in _apps(source):
+        yield from _imported_all(app, sites.get(app.name, ORIGIN))
 
 
 def coverage(source: Path) -> CoverageTable:
@@ -54,29 +62,38 @@ def coverage(source: Path) -> CoverageTable:
     `tasks`."""
     rows: list[list[object]] = []
     sums: Counter[str] = Counter()
-    for app, tree in _apps(source):
+    for app in _apps(source):
         counted: Counter[str] = Counter()
-        for made in _imported_all(app, tree, ORIGIN):
+        for made in _imported_all(app, ORIGIN):
             counted["tasks"] += 1
             counted["solved"] += made.kind == ALREADY_TRUE
             if made.spec is None:
                 counted["none"] += 1
             else:
-                counted["milestones"] += len(made.spec["milestones"]) - 1
-                counted["facts"] += _facts(made.spec)
-        rows.append([app, *(counted[name] for name in _COLUMNS)])
+                milestones = objects_in(made.spec["milestones"])
+                counted["milestones"] += len(milestones) - 1
+                counted["facts"] += sum(map(_facts, milestones))
+        rows.append([app.name, *(counted[name] for name in _COLUMNS)])
         sums += counted
     rows.append(["**all**", *(sums[name] for name in _COLUMNS)])
     return CoverageTable("WebArena-Infinity", ("application", *_COLUMNS.values()), rows)
 
 
-def _facts(spec: Mapping[str, Any]) -> int:
-    whens = (milestone["when"] for milestone in spec["milestones"])
-    return sum(len(when["state_accepted"]["facts"]) for when in whens if "state_accepted" in when)
+def _facts(milestone: JsonObject) -> int:
+    """How many facts of the state a milestone asks for."""
+    return len(read_list(read_object(read_object(milestone, "when"), "state_accepted"), "facts"))
 
 
-def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read each application's file: its name and its tree."""
+class _Application(NamedTuple):
+    """One application of the benchmark: its start state, and its tasks."""
+
+    name: str
+    seed: JsonObject
+    tasks: Sequence[StateTask]
+
+
+def _apps(source: Path) -> Iterator[_Application]:
+    """Read the applications of a file or a folder, in the order of their names."""
     paths = sorted(source.glob("*.json*")) if source.is_dir() else [source]
     if not paths:
         raise BadSourceError("wanted .json or .json.gz files, each with app, seed and tasks")
@@ -86,8 +103,7 @@ def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             tree = orjson.loads(_unpacked(raw) if path.suffix == ".gz" else raw)
         except (orjson.JSONDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise BadSourceError(f"{path.name}: no JSON: {error}") from None
-        _check(tree, path.name)
-        yield str(tree.get("app") or path.name.partition(".")[0]), tree
+        yield _application(tree, path.name)
 
 
 def _unpacked(raw: bytes) -> bytes:
@@ -104,50 +120,57 @@ def _unpacked(raw: bytes) -> bytes:
     return bytes(out)
 
 
-def _check(tree: Any, where: str) -> None:
-    """Raises `BadSourceError` for what is no application with tasks."""
-    is_application = isinstance(tree, dict) and isinstance(tree.get("seed"), dict)
-    if not is_application or not isinstance(tree.get("tasks"), list):
+def _application(tree: JsonValue, where: str) -> _Application:
+    """Read an application. Raises `BadSourceError` for what is none with tasks."""
+    app = tree if isinstance(tree, dict) else {}
+    seed, tasks = app.get("seed"), app.get("tasks")
+    if not isinstance(seed, dict) or not isinstance(tasks, list):
         raise BadSourceError(
             f"{where}: wanted an object with app, seed and tasks, the seed an object"
         )
-    for n, task in enumerate(tree["tasks"]):
-        if not _is_task(task):
-            wanted = "an object with id, instruction and patch, a list of operations"
-            raise BadSourceError(f"{where}: tasks[{n}]: got {task!r:.80}, wanted {wanted}")
-        runs = task.get("runs") or []
-        if not isinstance(runs, list) or not all(map(_is_patch, runs)):
-            raise BadSourceError(
-                f"{where}: tasks[{n}].runs: got {runs!r:.80}, wanted a list of patches of further"
-                " runs"
-            )
+    read = [_task(task, f"{where}: tasks[{n}]") for n, task in enumerate(tasks)]
+    return _Application(read_text(app, "app", where.partition(".")[0]), seed, read)
 
 
-def _is_task(value: object) -> bool:
-    if not isinstance(value, dict) or not _is_patch(value.get("patch")):
-        return False
-    return isinstance(value.get("id"), str) and isinstance(value.get("instruction"), str)
+def _task(value: JsonValue, where: str) -> StateTask:
+    task = value if isinstance(value, dict) else {}
+    id, instruction, patch = task.get("id"), task.get("instruction"), task.get("patch")
+    if not isinstance(id, str) or not isinstance(instruction, str) or not _is_patch(patch):
+        wanted = "an object with id, instruction and patch, a list of operations"
+        raise BadSourceError(f"{where}: got {value!r:.80}, wanted {wanted}")
+    runs = task.get("runs") or []
+    if not isinstance(runs, list) or not all(map(_is_patch, runs)):
+        wanted = "a list of patches of further runs"
+        raise BadSourceError(f"{where}.runs: got {runs!r:.80}, wanted {wanted}")
+    return StateTask(
+        id,
+        instruction,
+        objects_in(patch),
+        [objects_in(run) for run in runs],
+        expect_solved=task.get("expect_solved") is not False,
+        expect_seed=bool(task.get("expect_seed")),
+    )
 
 
-def _is_patch(value: Any) -> bool:
+def _is_patch(value: JsonValue) -> bool:
     return isinstance(value, list) and all(isinstance(operation, dict) for operation in value)
 
 
-def _imported_all(app: str, tree: Mapping[str, Any], origin: str) -> Iterator[Imported]:
-    start = Start.from_seed(tree["seed"], tree["tasks"])
-    for task in tree["tasks"]:
-        yield _imported(app, tree["seed"], task, origin, start)
+def _imported_all(app: _Application, origin: str) -> Iterator[Imported]:
+    start = Start.from_seed(app.seed, app.tasks)
+    for task in app.tasks:
+        yield _imported(app, task, origin, start)
 
 
-def _imported(app: str, seed: Any, task: Mapping[str, Any], origin: str, start: Start) -> Imported:
-    name = f"{app}/{task['id']}"
-    if task.get("expect_solved") is False:
+def _imported(app: _Application, task: StateTask, origin: str, start: Start) -> Imported:
+    name = f"{app.name}/{task.id}"
+    if not task.expect_solved:
         why = "skipped: expect_solved is false, its own solution fails"
         return Imported(name, None, "solution fails", (why,))
-    solved = _solved(name, seed, task["patch"])
-    context = Context.from_task(start, task, new_ids(seed, solved))
+    solved = _solved(name, app.seed, task.patch)
+    context = Context.from_task(start, task, new_ids(app.seed, solved))
     try:
-        groups = changes(seed, solved, context)
+        groups = changes(app.seed, solved, context)
     except NothingToTellError as error:
         return Imported(name, None, "nothing to tell apart", (f"skipped: {error}",))
     except (SpecError, ValueError) as error:
@@ -156,20 +179,20 @@ def _imported(app: str, seed: Any, task: Mapping[str, Any], origin: str, start: 
     if not groups:
         why = "the patch changes nothing that a state could show"
         return Imported(name, None, "nothing to see", (why,))
-    already = bool(task.get("expect_seed"))
-    spec = {
+    spec: JsonObject = {
         "id": f"webarena-infinity/{name}",
         "version": "1",
-        "instruction": task["instruction"],
+        "instruction": task.instruction,
         "origin": origin,
         # What is true before the agent came is nobody's doing: there is nothing to earn.
-        "weights": {"form": 0, "goal": 0} if already else {"form": 0.5, "goal": 0.5},
+        "weights": {"form": 0, "goal": 0} if task.expect_seed else {"form": 0.5, "goal": 0.5},
         "milestones": _milestones(groups),
     }
-    return Imported(name, spec, ALREADY_TRUE if already else "state", context.remarks())
+    kind = ALREADY_TRUE if task.expect_seed else "state"
+    return Imported(name, spec, kind, context.remarks())
 
 
-def _solved(name: str, seed: object, patch: list[dict[str, Any]]) -> dict[str, Any]:
+def _solved(name: str, seed: JsonObject, patch: Sequence[JsonObject]) -> JsonObject:
     """The state that a task's own solution makes of its start. Raises `BadSourceError`."""
     try:
         solved = patched(seed, patch)
@@ -180,21 +203,21 @@ def _solved(name: str, seed: object, patch: list[dict[str, Any]]) -> dict[str, A
     return solved
 
 
-def _milestones(groups: Mapping[str, list[Fact]]) -> list[dict[str, Any]]:
+def _milestones(groups: Mapping[str, list[Fact]]) -> list[JsonObject]:
     """One step for the facts of each thing, and the goal over all of them.
 
     The steps remember what was reached; the goal wants all of it to be so in one state, the last
     one.
     """
-    milestones: list[dict[str, Any]] = []
-    for number, (label, facts) in enumerate(groups.items()):
-        when = {"state_accepted": {"url": STATE, "facts": facts}}
-        milestones.append({"id": f"{number}-{label}"[:64], "weight": len(facts), "when": when})
-    requires = [milestone["id"] for milestone in milestones]
+    names = [f"{number}-{label}"[:64] for number, label in enumerate(groups)]
+    milestones: list[JsonObject] = []
+    for name, facts in zip(names, groups.values(), strict=True):
+        when: JsonObject = {"state_accepted": {"url": STATE, "facts": facts}}
+        milestones.append({"id": name, "weight": len(facts), "when": when})
     all_facts = [fact for facts in groups.values() for fact in facts]
-    together = {
-        "requires": requires,
+    goal: JsonObject = {
+        "requires": names,
         "when": {"state_accepted": {"url": STATE, "facts": all_facts, "whole": True}},
     }
-    milestones.append({"id": "solved", "when": {"goal": together}, "must_hold_at_end": True})
+    milestones.append({"id": "solved", "when": {"goal": goal}, "must_hold_at_end": True})
     return milestones

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+from detectors.model.json_value import JsonObject, JsonValue, require_object, require_text
 
 
 class PatchError(ValueError):
     """An operation can't be done; the message says which, and where it points."""
 
 
-def patched(document: object, patch: Sequence[Mapping[str, Any]]) -> Any:
+def patched(document: JsonValue, patch: Sequence[JsonObject]) -> JsonValue:
     """A copy of ``document`` with the operations done in order. Raises `PatchError`."""
     holder = {"": copy.deepcopy(document)}
     for operation in patch:
@@ -23,21 +24,21 @@ def patched(document: object, patch: Sequence[Mapping[str, Any]]) -> Any:
     return holder[""]
 
 
-def _apply(holder: Any, operation: Mapping[str, Any]) -> None:
-    kind, path = operation["op"], _steps(operation["path"])
+def _apply(holder: dict[str, JsonValue], operation: JsonObject) -> None:
+    kind, path = operation["op"], _steps(operation, "path")
     match kind:
         case "add":
-            _add(holder, path, copy.deepcopy(operation["value"]))
+            _add(holder, path, operation["value"])
         case "replace":
             _remove(holder, path)
-            _add(holder, path, copy.deepcopy(operation["value"]))
+            _add(holder, path, operation["value"])
         case "remove":
             _remove(holder, path)
         case "copy":
-            _add(holder, path, copy.deepcopy(_resolve(holder, _steps(operation["from"]))))
+            _add(holder, path, _resolve(holder, _steps(operation, "from")))
         case "move":
-            source = _steps(operation["from"])
-            value = copy.deepcopy(_resolve(holder, source))
+            source = _steps(operation, "from")
+            value = _resolve(holder, source)
             _remove(holder, source)
             _add(holder, path, value)
         case "test" if _resolve(holder, path) == operation["value"]:
@@ -46,27 +47,43 @@ def _apply(holder: Any, operation: Mapping[str, Any]) -> None:
             raise ValueError("wanted add, remove, replace, move, copy, or a test that holds")
 
 
-def _steps(pointer: str) -> list[str]:
+def _steps(operation: JsonObject, name: str) -> list[str]:
+    pointer = require_text(operation[name], name)
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
 
 
-def _resolve(holder: Any, steps: Sequence[str]) -> Any:
+def _resolve(holder: dict[str, JsonValue], steps: Sequence[str]) -> JsonValue:
+    value: JsonValue = holder
     for step in steps:
-        holder = holder[int(step)] if isinstance(holder, list) else holder[step]
-    return holder
+        value = value[int(step)] if isinstance(value, list) else require_object(value, step)[step]
+    return value
 
 
-def _add(holder: Any, steps: Sequence[str], value: Any) -> None:
-    parent, last = _resolve(holder, steps[:-1]), steps[-1]
-    if isinstance(parent, list):
-        place = len(parent) if last == "-" else int(last)
-        if place > len(parent):
-            raise IndexError(f"{place} of {len(parent)}")
-        parent.insert(place, value)
-    else:
+def _parent(
+    holder: dict[str, JsonValue], steps: Sequence[str]
+) -> dict[str, JsonValue] | list[JsonValue]:
+    """What holds the value that ``steps`` lead to."""
+    parent = _resolve(holder, steps[:-1])
+    if not isinstance(parent, dict | list):
+        raise TypeError(f"expected an object or a list, got {parent!r:.80}")
+    return parent
+
+
+def _add(holder: dict[str, JsonValue], steps: Sequence[str], value: JsonValue) -> None:
+    parent, last = _parent(holder, steps), steps[-1]
+    value = copy.deepcopy(value)
+    if isinstance(parent, dict):
         parent[last] = value
+        return
+    place = len(parent) if last == "-" else int(last)
+    if place > len(parent):
+        raise IndexError(f"{place} of {len(parent)}")
+    parent.insert(place, value)
 
 
-def _remove(holder: Any, steps: Sequence[str]) -> None:
-    parent, last = _resolve(holder, steps[:-1]), steps[-1]
-    del parent[int(last) if isinstance(parent, list) else last]
+def _remove(holder: dict[str, JsonValue], steps: Sequence[str]) -> None:
+    parent, last = _parent(holder, steps), steps[-1]
+    if isinstance(parent, dict):
+        del parent[last]
+    else:
+        del parent[int(last)]

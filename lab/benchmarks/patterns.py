@@ -8,17 +8,19 @@ said without.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TypeGuard
+
+from detectors.model.json_value import JsonObject
 
 _AHEAD = re.compile(r"\(\?=\.\*")
 
 
-def is_pattern(value: Any) -> bool:
+def is_pattern(value: object) -> TypeGuard[str]:
     """WebArena-Verified's own sign of one: a text from ^ to $."""
     return isinstance(value, str) and len(value) >= 2 and value[0] == "^" and value[-1] == "$"
 
 
-def rewritten(pattern: str) -> Any:
+def rewritten(pattern: str) -> str | JsonObject:
     """A pattern, or {all: patterns, none: patterns}, each of which is to match the whole text."""
     body = pattern.removeprefix("^").removesuffix("$")
     if body.startswith("(?!"):

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from detectors.matchers import StateMatch, third_party
 from detectors.model.codec import canonical
+from detectors.model.json_value import JsonObject, JsonValue, objects_in
 from lab.benchmarks.state_filters import GIVEN, MAX_OTHERS, test_of, tests_of
 from lab.benchmarks.state_place import AT, StatePlace, json_text, key_step
 from lab.benchmarks.state_values import MASK, Context, is_system_time
 
-Fact = dict[str, Any]
-Row = Mapping[str, Any]
+Fact = dict[str, JsonValue]
+Row = JsonObject
 Weight = Literal["asked", "order", "time", "count"]
 _IDS = ("id", "iid", "email", "code", "key", "name")
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -44,7 +45,7 @@ class StateChange(NamedTuple):
     weight: Weight = "asked"
 
 
-def changes(seed: Any, solved: Any, context: Context) -> dict[str, list[Fact]]:
+def changes(seed: JsonValue, solved: JsonValue, context: Context) -> dict[str, list[Fact]]:
     """Facts that hold in ``solved`` and not in ``seed``, by the thing that they are about, in the
     state's order.
 
@@ -80,25 +81,34 @@ def _of_first_weight(found: Sequence[StateChange]) -> list[StateChange]:
     return []
 
 
-def new_ids(seed: Any, solved: Any) -> dict[str, list[Any]]:
+def new_ids(seed: JsonValue, solved: JsonValue) -> dict[str, list[JsonValue]]:
     """The ids that rows in ``solved`` were given, as JSON, each with the ids of the rows of its
     list in ``seed``."""
-    found: dict[str, list[Any]] = {}
+    ids: dict[str, list[JsonValue]] = {}
     if isinstance(seed, dict) and isinstance(solved, dict):
         for key, value in solved.items():
-            found |= new_ids(seed.get(key), value)
+            ids |= new_ids(seed.get(key), value)
     elif isinstance(seed, list) and isinstance(solved, list):
         name = _identity(seed, solved)
         if name in GIVEN:
-            had = [row[name] for row in seed]
-            found |= {json_text(row[name]): had for row in solved if row[name] not in had}
-            before = {json_text(row[name]): row for row in seed}
-            for row in solved:
-                found |= new_ids(before.get(json_text(row[name])), row)
-    return found
+            ids = _new_ids_of_rows(name, objects_in(seed), objects_in(solved))
+    return ids
 
 
-def _tells(fact: Fact, seed: Any, solved: Any) -> bool:
+def _new_ids_of_rows(
+    name: str, seed: Sequence[Row], solved: Sequence[Row]
+) -> dict[str, list[JsonValue]]:
+    """`new_ids` of two lists whose rows have their id under ``name``."""
+    before = {json_text(row[name]): row for row in seed}
+    had = [row[name] for row in seed]
+    after = {json_text(row[name]): row for row in solved}
+    ids = {text: had for text in after if text not in before}
+    for text, row in after.items():
+        ids |= new_ids(before.get(text), row)
+    return ids
+
+
+def _tells(fact: Fact, seed: JsonValue, solved: JsonValue) -> bool:
     """Whether the fact holds when solved and not before, both as the rule reads it."""
     matcher = StateMatch.parse([fact], ("facts",))
     before, after = (matcher.facts[0].holds(document) for document in (seed, solved))
@@ -108,10 +118,10 @@ def _tells(fact: Fact, seed: Any, solved: Any) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Comparison:
     context: Context
-    seed: Any
+    seed: JsonValue
 
     def differing(
-        self, place: StatePlace, about: str, old: object, new: object
+        self, place: StatePlace, about: str, old: JsonValue, new: JsonValue
     ) -> Iterator[StateChange]:
         """Compare two values that stand at ``place``, and give each difference."""
         if isinstance(old, dict) and isinstance(new, dict):
@@ -126,22 +136,22 @@ class _Comparison:
             below, thing = place.step(key), _part(about, key)
             if key not in new:
                 is_count = self.context.kind(below.path, key, None) == "count"
-                fact = {"path": place.path, "without": [key]}
+                fact: Fact = {"path": place.path, "without": [key]}
                 yield StateChange(thing, below.path, fact, "count" if is_count else "asked")
             elif key not in old:
                 yield self._value(below, thing, None, new[key])
             else:
                 yield from self.differing(below, thing, old[key], new[key])
 
-    def _value(self, place: StatePlace, about: str, old: object, new: object) -> StateChange:
+    def _value(self, place: StatePlace, about: str, old: JsonValue, new: JsonValue) -> StateChange:
         """A value that came, or that is another one."""
         path = place.path
         if isinstance(new, dict | list):
             return StateChange(about, path, self._container(place, new))
         key = place.last_key
-        exactly = {"path": path, "value": new}
+        exactly: Fact = {"path": path, "value": new}
         others = [f"{AT}!={json_text(other)}" for other in (None, "", MASK, old)]
-        another = {"path": place.path_with([AT, *others])}
+        another: Fact = {"path": place.path_with([AT, *others])}
         kind = self.context.kind(path, key, new)
         match kind:
             case "when":
@@ -152,10 +162,10 @@ class _Comparison:
                 self.context.note("asked as another value than at the start", path, new)
                 return StateChange(about, path, another)
         test = test_of(self.context, AT, kind, new)
-        fact = exactly if test.exact else {"path": place.path_with([test.text])}
-        return StateChange(about, path, fact)
+        asked: Fact = {"path": place.path_with([test.text])}
+        return StateChange(about, path, exactly if test.exact else asked)
 
-    def _container(self, place: StatePlace, new: object) -> Fact:
+    def _container(self, place: StatePlace, new: JsonValue) -> Fact:
         """An object or a list that came: itself, or what is in it but for what is not asked."""
         tests = list(tests_of(self.context, AT, place.path, "", new))
         if all(test.exact for test in tests):
@@ -163,13 +173,13 @@ class _Comparison:
         return {"path": place.path_with([test.text for test in tests if test.text] or [AT])}
 
     def _lists(
-        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
+        self, place: StatePlace, about: str, old: Sequence[JsonValue], new: Sequence[JsonValue]
     ) -> Iterator[StateChange]:
         name = _identity(old, new)
         if _plain(old) and _plain(new):
             yield from self._texts(place, about, old, new)
         elif name is not None:
-            yield from self._rows(place, about, name, old, new)
+            yield from self._rows(place, about, name, objects_in(old), objects_in(new))
         elif not _same(old, new):
             yield from self._nameless(place, about, old, new)
 
@@ -179,14 +189,16 @@ class _Comparison:
         """Rows that are known by what they have under ``name``."""
         before = {json_text(row[name]): row for row in old}
         after = {json_text(row[name]): row for row in new}
-        common = [key for key in after if key in before]
-        if len(common) < len(before):
+        if not before.keys() <= after.keys():
             yield self._removed(place, about, name, before, after)
-        for key in common:
-            below = place.row(f"@{key_step(name)}=={key}")
-            row = after[key]
-            yield from self.differing(below, _part(about, str(row[name])), before[key], row)
-        added = [row for key, row in after.items() if key not in before]
+        added = []
+        for key, row in after.items():
+            if key in before:
+                below = place.row(f"@{key_step(name)}=={key}")
+                part = _part(about, str(row[name]))
+                yield from self.differing(below, part, before[key], row)
+            else:
+                added.append(row)
         yield from self._added(place, _part(about, "new"), name, added, list(before.values()))
         is_reordered = before.keys() == after.keys() and list(after) != list(before)
         if is_reordered:
@@ -208,7 +220,7 @@ class _Comparison:
             return StateChange(about, path, {"path": path, "value": []})
         gone = [row[name] for key, row in before.items() if key not in after]
         kept = [row[name] for key, row in before.items() if key in after]
-        fact = {"path": f"{path}[*]{key_step(name)}", "all": kept, "none": gone}
+        fact: Fact = {"path": f"{path}[*]{key_step(name)}", "all": kept, "none": gone}
         return StateChange(about, path, fact)
 
     def _added(
@@ -241,13 +253,12 @@ class _Comparison:
         return " && ".join(test.text for test in tests if test.text)
 
     def _nameless(
-        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
+        self, place: StatePlace, about: str, old: Sequence[JsonValue], new: Sequence[JsonValue]
     ) -> Iterator[StateChange]:
         """Rows without an id of their own."""
         path = place.path
-        whole = {"path": path, "value": list(new)}
+        whole: Fact = {"path": path, "value": list(new)}
         had, has = Counter(map(json_text, old)), Counter(map(json_text, new))
-        kept = [row for row in new if had[json_text(row)]]
         added, gone = _without(new, had), _without(old, has)
         if not added and not gone:
             yield StateChange(about, path, whole, "order" if had == has else "asked")
@@ -258,47 +269,42 @@ class _Comparison:
             yield StateChange(about, path, whole)
             return
         if gone:
+            kept = [row for row in new if json_text(row) in had]
             yield StateChange(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
-        yield from self._added(place, _part(about, "new"), None, added, old)
+        yield from self._added(place, _part(about, "new"), None, objects_in(added), objects_in(old))
 
-    def _is_exact(self, place: StatePlace, row: object) -> bool:
+    def _is_exact(self, place: StatePlace, row: JsonValue) -> bool:
         """Whether all that is in a new row is asked as it is."""
         tests = tests_of(self.context, "@", f"{place.path}[new]", "", row)
         return all(test.exact for test in tests)
 
     def _texts(
-        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
+        self, place: StatePlace, about: str, old: Sequence[JsonValue], new: Sequence[JsonValue]
     ) -> Iterator[StateChange]:
         """Plain values: which came and which went; their order counts only where nothing else is
         different."""
-        if list(map(json_text, old)) != list(map(json_text, new)):
-            yield self._changed_texts(place, about, old, new)
-
-    def _changed_texts(
-        self, place: StatePlace, about: str, old: Sequence[Any], new: Sequence[Any]
-    ) -> StateChange:
-        path = place.path
         had, has = list(map(json_text, old)), list(map(json_text, new))
+        if had == has:
+            return
+        path = place.path
         not_exact = self._not_exact(place, new, had)
-        same = sorted(had) == sorted(has)
         gone = [value for value in old if json_text(value) not in has]
         kept = [value for value in new if json_text(value) not in not_exact]
+        is_same = sorted(had) == sorted(has)
         if not_exact:
-            others = [f"@!={json_text(value)}" for value in (None, *old)]
-            tests = [f"@[?@=={json_text(value)}]" for value in kept]
-            tests += [f"!@[?@=={json_text(value)}]" for value in gone]
-            tests += [f"@[?{_joined(test, others)}]" for test in not_exact.values()]
             # Among the parts of the row that holds the list, which is found first: a filter over
             # all rows would cost more.
             parent = path.removesuffix(key_step(place.last_key))
-            return StateChange(about, path, {"path": f"{parent}[?{' && '.join(tests)}]"})
-        if same or not new or len({*has}) < len(has):
-            whole = {"path": path, "value": list(new)}
-            return StateChange(about, path, whole, "order" if same else "asked")
-        return StateChange(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
+            test = _list_test(old, kept, gone, not_exact.values())
+            yield StateChange(about, path, {"path": f"{parent}[?{test}]"})
+        elif is_same or not new or len({*has}) < len(has):
+            whole: Fact = {"path": path, "value": list(new)}
+            yield StateChange(about, path, whole, "order" if is_same else "asked")
+        else:
+            yield StateChange(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
 
     def _not_exact(
-        self, place: StatePlace, new: Sequence[object], had: Sequence[str]
+        self, place: StatePlace, new: Sequence[JsonValue], had: Sequence[str]
     ) -> dict[str, str]:
         """Of the values that came, by their JSON, those that are not asked as they are: each with
         its test of a filter, "" for none."""
@@ -313,17 +319,35 @@ class _Comparison:
         return tests
 
 
-def _identity(old: Sequence[Any], new: Sequence[Any]) -> str | None:
+def _list_test(
+    old: Sequence[JsonValue],
+    kept: Sequence[JsonValue],
+    gone: Sequence[JsonValue],
+    tests: Iterable[str],
+) -> str:
+    """A filter for a list that has ``kept``, nothing of ``gone``, and for each of ``tests`` a value
+    for which it holds, none of ``old``."""
+    others = [f"@!={json_text(value)}" for value in (None, *old)]
+    parts = [f"@[?@=={json_text(value)}]" for value in kept]
+    parts += [f"!@[?@=={json_text(value)}]" for value in gone]
+    parts += [f"@[?{_joined(test, others)}]" for test in tests]
+    return " && ".join(parts)
+
+
+def _identity(old: Sequence[JsonValue], new: Sequence[JsonValue]) -> str | None:
     """The key that tells one row from another, in both lists."""
-    rows = [*old, *new]
-    if not rows or not _are_objects(rows):
+    if not _are_objects([*old, *new]):
         return None
-    for name in _IDS:
-        if all(isinstance(row.get(name), str | int) for row in rows):
-            named = [[json_text(row[name]) for row in part] for part in (old, new)]
-            if all(len({*part}) == len(part) for part in named):
-                return name
-    return None
+    lists = [objects_in(old), objects_in(new)]
+    return next((name for name in _IDS if all(_is_identity(name, rows) for rows in lists)), None)
+
+
+def _is_identity(name: str, rows: Sequence[Row]) -> bool:
+    """Whether each of ``rows`` has a value of its own under ``name``."""
+    values = [row.get(name) for row in rows]
+    if not all(isinstance(value, str | int) for value in values):
+        return False
+    return len({*map(json_text, values)}) == len(values)
 
 
 def _is_none_of(test: str, name: str, rows: Sequence[Row]) -> str:
@@ -337,16 +361,17 @@ def _joined(test: str, more: Sequence[str]) -> str:
     return " && ".join([test, *more] if test else more)
 
 
-def _without(values: Sequence[Any], counts: Mapping[str, int]) -> list[Any]:
+def _without(values: Sequence[JsonValue], counts: Mapping[str, int]) -> list[JsonValue]:
     """Those of ``values`` that are not counted in ``counts``, by their JSON."""
     return [value for value in values if json_text(value) not in counts]
 
 
-def _are_objects(values: Sequence[object]) -> bool:
-    return all(isinstance(value, Mapping) for value in values)
+def _are_objects(values: Sequence[JsonValue]) -> bool:
+    """Whether there are values, all of them objects."""
+    return bool(values) and all(isinstance(value, Mapping) for value in values)
 
 
-def _plain(values: Sequence[Any]) -> bool:
+def _plain(values: Sequence[JsonValue]) -> bool:
     return not any(isinstance(value, list | dict) for value in values)
 
 

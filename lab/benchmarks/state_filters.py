@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from detectors.model.json_value import JsonValue
 from lab.benchmarks.dates import day_of, minute_of
 from lab.benchmarks.state_place import json_text, key_step
 from lab.benchmarks.state_values import Context
@@ -27,7 +28,9 @@ class FilterTest(NamedTuple):
 NOT_ASKED = FilterTest("", False)
 
 
-def tests_of(context: Context, at: str, path: str, key: str, value: object) -> Iterator[FilterTest]:
+def tests_of(
+    context: Context, at: str, path: str, key: str, value: JsonValue
+) -> Iterator[FilterTest]:
     """Give the tests of all plain values in ``value``, which stands at ``at`` of a filter, under
     ``key``; ``path``: where that is, for what is said of it at import."""
     if isinstance(value, Mapping):

@@ -15,8 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
+from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.dates import day_of, is_minute_named, is_named, minute_of
 from lab.benchmarks.state_place import json_text
 
@@ -44,6 +45,7 @@ _SYSTEM = frozenset(
 """What any change of a thing sets."""
 _DONE = _SYSTEM | frozenset("seen sent read paid made taken done written sold bought last".split())
 _TIMES = frozenset(("at", "on", "date", "time", "timestamp", "day"))
+_DONE_OR_TIMES = _DONE | _TIMES
 _WANTED = frozenset(
     "due until expires expiry expiration deadline start end begin birth birthday dob next scheduled"
     " schedule planned target departure arrival checkin checkout effective valid snoozed reminder"
@@ -103,8 +105,12 @@ def is_done_time(key: str) -> bool:
     words = words_of(key)
     if not words or not _WANTED.isdisjoint(words):
         return False
-    is_act = any(word in _DONE or (len(word) > 4 and word.endswith("ed")) for word in words)
-    return is_act and (len(words) == 1 or not (_TIMES | _DONE).isdisjoint(words))
+    is_act = any(map(_is_act, words))
+    return is_act and (len(words) == 1 or not _DONE_OR_TIMES.isdisjoint(words))
+
+
+def _is_act(word: str) -> bool:
+    return word in _DONE or (len(word) > 4 and word.endswith("ed"))
 
 
 def _names_time(key: str) -> bool:
@@ -121,7 +127,7 @@ def is_masked(key: str) -> bool:
     return letters[-1] in _MASKED_LAST or _MASKED.fullmatch("".join(words)) is not None
 
 
-def leaves(value: object, key: str = "") -> Iterator[tuple[str, object]]:
+def leaves(value: JsonValue, key: str = "") -> Iterator[tuple[str, JsonValue]]:
     """(the key that it stands under, value) of all plain values in ``value``."""
     if isinstance(value, Mapping):
         for name, part in value.items():
@@ -133,7 +139,21 @@ def leaves(value: object, key: str = "") -> Iterator[tuple[str, object]]:
         yield key, value
 
 
-def patch_leaves(patch: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
+class StateTask(NamedTuple):
+    """A task as the benchmark has it; ``patch`` leads to its solved state, ``runs`` are patches of
+    further runs."""
+
+    id: str
+    instruction: str
+    patch: Sequence[JsonObject]
+    runs: Sequence[Sequence[JsonObject]]
+    expect_solved: bool
+    """False where the task's own solution fails."""
+    expect_seed: bool
+    """Whether the start is solved already."""
+
+
+def patch_leaves(patch: Sequence[JsonObject]) -> Iterator[tuple[str, JsonValue]]:
     """`leaves` of what a patch adds or replaces."""
     for operation in patch:
         steps = str(operation.get("path", "")).split("/")
@@ -141,8 +161,8 @@ def patch_leaves(patch: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, obje
         yield from leaves(operation.get("value"), keys[-1] if keys else "")
 
 
-def clock_days(seed: object, tasks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """The days on which an application's ``tasks`` (instruction and patch) were done.
+def clock_days(seed: JsonValue, tasks: Iterable[StateTask]) -> frozenset[str]:
+    """The days on which an application's ``tasks`` were done.
 
     Those of what names an act that was done, and of times of day that several tasks share; where
     there are none, those of all times of day that nobody names. What stands in ``seed`` was copied,
@@ -152,13 +172,13 @@ def clock_days(seed: object, tasks: Iterable[Mapping[str, Any]]) -> frozenset[st
     done: set[str] = set()
     sharing: dict[str, set[int]] = defaultdict(set)
     for number, task in enumerate(tasks):
-        for key, value in patch_leaves(task["patch"]):
+        for key, value in patch_leaves(task.patch):
             day = day_of(value)
-            if day is None or is_named(day, task["instruction"]) or json_text(value) in copied:
+            if day is None or is_named(day, task.instruction) or json_text(value) in copied:
                 continue
             if is_done_time(key):
                 done.add(day)
-            elif minute_of(value) and not _WANTED & {*words_of(key)}:
+            elif minute_of(value) and _WANTED.isdisjoint(words_of(key)):
                 sharing[day].add(number)
     done |= {day for day, numbers in sharing.items() if len(numbers) >= _SHARED}
     return frozenset(done or sharing)
@@ -174,7 +194,7 @@ class Start:
     clock: frozenset[str]
 
     @classmethod
-    def from_seed(cls, seed: object, tasks: Sequence[Mapping[str, Any]]) -> Start:
+    def from_seed(cls, seed: JsonValue, tasks: Sequence[StateTask]) -> Start:
         """Read the start state ``seed`` and its ``tasks``."""
         texts: dict[str, list[str]] = defaultdict(list)
         known = set()
@@ -195,25 +215,20 @@ class Context:
     instruction: str
     days: frozenset[str]
     start: Start
-    references: Mapping[str, Sequence[Any]]
+    references: Mapping[str, Sequence[JsonValue]]
     varying: frozenset[tuple[str, str]]
     notes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
     def from_task(
-        cls,
-        start: Start,
-        task: Mapping[str, Any],
-        references: Mapping[str, Sequence[Any]],
+        cls, start: Start, task: StateTask, references: Mapping[str, Sequence[JsonValue]]
     ) -> Context:
-        """``task``: its ``instruction``, ``patch`` and, where there are some, ``runs``: patches of
-        further runs."""
-        done = (day_of(value) for key, value in patch_leaves(task["patch"]) if is_done_time(key))
+        """Read ``task``, whose new rows have the ids ``references``."""
+        done = (day_of(value) for key, value in patch_leaves(task.patch) if is_done_time(key))
         days = start.clock.intersection(day for day in done if day is not None)
-        own = _leaf_texts(task["patch"])
-        runs = [_leaf_texts(run) for run in task.get("runs") or ()]
-        varying = own - own.intersection(*runs)
-        return cls(task["instruction"], days or start.clock, start, references, varying)
+        own = _leaf_texts(task.patch)
+        varying = own - own.intersection(*map(_leaf_texts, task.runs))
+        return cls(task.instruction, days or start.clock, start, references, varying)
 
     def kind(self, path: str, key: str, value: object) -> Kind:
         """What ``value`` under ``key`` is; ``path``: where it stands, for what is said of it."""
@@ -329,6 +344,6 @@ def _has_content(value: object) -> bool:
     return isinstance(value, str | int | float) and value != ""
 
 
-def _leaf_texts(patch: Sequence[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:
+def _leaf_texts(patch: Sequence[JsonObject]) -> frozenset[tuple[str, str]]:
     """(key, JSON) of all plain values that a patch adds or replaces."""
     return frozenset((key, json_text(value)) for key, value in patch_leaves(patch))

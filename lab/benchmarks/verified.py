@@ -11,14 +11,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from api.core.regular_file import read_regular
 from api.tasks.task_files import BadTaskError, check_task
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    read_list,
+    read_object,
+    read_text,
+    require_list,
+    require_object,
+)
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
-from lab.benchmarks.verified_checks import UnjudgedError, check, unwanted
+from lab.benchmarks.verified_checks import UnjudgedError, check, expected_of, unwanted
 from lab.benchmarks.verified_forms import drafted, is_draft
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import answer
@@ -80,13 +88,13 @@ def coverage(source: Path) -> CoverageTable:
         counted["tasks"] += 1
         if made.spec is None:
             continue
-        answer_check, *checks = task["eval"]
+        answer_check, checks = _checks_of(task)
         counted["checks"] += len(checks)
         counted["forms"] += sum(map(is_draft, checks))
         counted["unwanted"] += sum(bool(check.get("should_not_exist")) for check in checks)
         counted["cookies"] += sum(map(_asks_cookies, checks))
         counted["schema"] += answer_check.get("results_schema", _NO_RESULTS) != _NO_RESULTS
-        counted["milestones"] += len(made.spec["milestones"]) - 1
+        counted["milestones"] += len(read_list(made.spec, "milestones")) - 1
     names = ("tasks", "checks", "forms", "unwanted", "cookies", "schema", "milestones")
     every = sum(rows.values(), Counter())
     lines = [[kind, *(counted[name] for name in names)] for kind, counted in sorted(rows.items())]
@@ -100,7 +108,7 @@ def coverage(source: Path) -> CoverageTable:
     )
 
 
-def _dataset(source: Path) -> list[Any]:
+def _dataset(source: Path) -> list[JsonObject]:
     path: Path | None = source
     if source.is_dir():
         path = min(source.rglob(f"assets/dataset/{NAME}"), default=None)
@@ -117,33 +125,39 @@ def _dataset(source: Path) -> list[Any]:
     return tree
 
 
+def _checks_of(task: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
+    """A task's check of the answer, and those of the network."""
+    checks = [require_object(check, "eval") for check in read_list(task, "eval")]
+    return checks[0], checks[1:]
+
+
 def _has_eval(task: object) -> bool:
     return isinstance(task, dict) and isinstance(task.get("eval"), list) and bool(task["eval"])
 
 
-def _imported(task: Mapping[str, Any], sites: Sites) -> Imported:
-    answer_check, *network = task["eval"]
-    origin = sites.origin(task["sites"][0])
-    for number, config in enumerate(task["eval"]):
+def _imported(task: JsonObject, sites: Sites) -> Imported:
+    answer_check, network = _checks_of(task)
+    origin = sites.origin(str(require_list(task["sites"], "sites")[0]))
+    for number, config in enumerate((answer_check, *network)):
         expected = _NETWORK if number else _ANSWER
         if config.get("evaluator", expected) != expected:
             raise UnjudgedError(f"eval.{number}: got {config['evaluator']}, wanted {expected}")
-    kind = answer_check["expected"]["task_type"]
+    kind = str(expected_of(answer_check)["task_type"])
     checks = _NetworkChecks(kind, network, sites)
-    status = answer_check["expected"]["status"]
+    status = expected_of(answer_check)["status"]
     if kind != "retrieve" and status == "SUCCESS" and not checks.required:
         raise UnjudgedError(f"eval: wanted a check of what a task to {kind} does, got none")
-    spoken = {"answer_says": {"value": answer(answer_check, sites)}}
-    answered: dict[str, Any] = {"id": "answer", "component": "answer", "when": spoken}
+    spoken: JsonObject = {"answer_says": {"value": answer(answer_check, sites)}}
+    answered: dict[str, JsonValue] = {"id": "answer", "component": "answer", "when": spoken}
     if checks.required:
         answered["after"] = checks.required
-    goal = {
+    goal: JsonObject = {
         "requires": [*checks.required, "answer"],
         "when": {"all_of": {"holding": True, "of": [*checks.holding, spoken]}},
     }
-    components = sorted({step["component"] for step in checks.steps})
+    components = sorted({str(step["component"]) for step in checks.steps})
     share = {name: (_HALF - _TENTH) / len(components) for name in components}
-    spec = {
+    spec: JsonObject = {
         "id": f"webarena-verified/{task['task_id']}",
         "version": str(task.get("revision", 1)),
         "instruction": task["intent"],
@@ -162,12 +176,12 @@ class _NetworkChecks:
     """The checks of a task's requests. ``steps``: milestones, of which ``required`` are the goal's;
     ``holding``: conditions that the goal wants at the end; ``remarks``: what is said at import."""
 
-    def __init__(self, kind: str, network: Sequence[Mapping[str, Any]], sites: Sites) -> None:
+    def __init__(self, kind: str, network: Sequence[JsonObject], sites: Sites) -> None:
         self._kind = kind
         self._sites = sites
-        self.steps: list[dict[str, Any]] = []
+        self.steps: list[JsonObject] = []
         self.required: list[str] = []
-        self.holding: list[dict[str, Any]] = []
+        self.holding: list[JsonObject] = []
         self.remarks: list[str] = []
         self._requests = Counter(
             _request(config) for config in network if not config.get("should_not_exist")
@@ -175,7 +189,7 @@ class _NetworkChecks:
         for number, config in enumerate(network, 1):
             self._add(number, config)
 
-    def _add(self, number: int, config: Mapping[str, Any]) -> None:
+    def _add(self, number: int, config: JsonObject) -> None:
         if config.get("should_not_exist"):
             self.holding.append({"none_of": [unwanted(config, self._sites)]})
         elif is_draft(config):
@@ -188,7 +202,7 @@ class _NetworkChecks:
                 " --cookie"
             )
 
-    def _add_draft(self, number: int, config: Mapping[str, Any]) -> None:
+    def _add_draft(self, number: int, config: JsonObject) -> None:
         when = drafted(config, self._sites)
         self._add_step(number, "form", when)
         self.holding.append(when)
@@ -197,7 +211,7 @@ class _NetworkChecks:
             " asked"
         )
 
-    def _add_request(self, number: int, config: Mapping[str, Any]) -> None:
+    def _add_request(self, number: int, config: JsonObject) -> None:
         alone = self._requests[_request(config)] == 1
         when, there, is_state = check(config, self._kind, self._sites, alone=alone)
         component = "nav" if self._kind == "navigate" else "form"
@@ -214,18 +228,18 @@ class _NetworkChecks:
         if is_state:
             self.holding.append(when)
 
-    def _add_step(self, number: int, component: str, when: dict[str, Any]) -> None:
+    def _add_step(self, number: int, component: str, when: JsonObject) -> None:
         name = f"check-{number}"
         self.steps.append({"id": name, "component": component, "when": when})
         self.required.append(name)
 
 
-def _request(config: Mapping[str, Any]) -> str:
+def _request(config: JsonObject) -> str:
     """Where a check looks for its request: address and method."""
-    expected = config["expected"]
-    return f"{expected.get('http_method') or 'GET'} {expected['url']}"
+    expected = expected_of(config)
+    return f"{read_text(expected, 'http_method', 'GET')} {expected['url']}"
 
 
-def _asks_cookies(config: Mapping[str, Any]) -> bool:
-    expected = config["expected"]
-    return "response_cookies" in expected or "Cookie" in (expected.get("headers") or {})
+def _asks_cookies(config: JsonObject) -> bool:
+    expected = expected_of(config)
+    return "response_cookies" in expected or "Cookie" in read_object(expected, "headers")

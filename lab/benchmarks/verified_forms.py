@@ -6,9 +6,7 @@ Here the fields themselves are seen, so no site has to be patched: the form is f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from detectors.model.json_value import JsonObject, JsonValue, require_object
 from lab.benchmarks.patterns import is_pattern, rewritten
 from lab.benchmarks.verified_sites import Sites
 
@@ -16,18 +14,21 @@ _DRAFT = "dummy_bin"
 _ABOUT = frozenset(("form_id",))
 
 
-def is_draft(config: Mapping[str, Any]) -> bool:
+def is_draft(config: JsonObject) -> bool:
     """Whether the check waits for the patched site's draft."""
-    return _DRAFT in str(config["expected"].get("url"))
+    return _DRAFT in str(require_object(config["expected"], "expected").get("url"))
 
 
-def drafted(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
+def drafted(config: JsonObject, sites: Sites) -> JsonObject:
     """The fields of the form hold what the draft was to say."""
-    fields: dict[str, Any] = {}
-    for name, wanted in config["expected"]["post_data"].items():
-        if name not in _ABOUT:
-            said = {"regex": rewritten(wanted)} if is_pattern(wanted) else {"one_of": [wanted]}
-            fields[name] = {**said, "ignore_case": True}
-    return {
-        "form_filled": {"fields": fields, "url": f"{sites.urls['shopping'].rstrip('/')}/contact"}
-    }
+    fields: dict[str, JsonValue] = {}
+    expected = require_object(config["expected"], "expected")
+    for name, text in require_object(expected["post_data"], "post_data").items():
+        if name in _ABOUT:
+            continue
+        if is_pattern(text):
+            fields[name] = {"regex": rewritten(text), "ignore_case": True}
+        else:
+            fields[name] = {"one_of": [text], "ignore_case": True}
+    address = f"{sites.urls['shopping'].rstrip('/')}/contact"
+    return {"form_filled": {"fields": fields, "url": address}}

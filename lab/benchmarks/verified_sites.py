@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from detectors.model.json_value import JsonValue
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.patterns import is_pattern
 
@@ -20,7 +20,7 @@ class Sites:
 
     urls: Mapping[str, str]
 
-    def rendered(self, value: Any) -> Any:
+    def rendered(self, value: JsonValue) -> JsonValue:
         """A text with its placeholders replaced, escaped where it is a pattern; anything else
         stays."""
         if not isinstance(value, str):

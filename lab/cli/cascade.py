@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 
 from api.core.command_line import new_app, option
+from detectors.model.json_value import JsonObject, JsonValue, read_object, require_list
 
 HEAD = (
     "accuracy",
@@ -63,48 +64,43 @@ def evaluate(
     return 0
 
 
-def as_text(found: dict[str, Any]) -> str:
+def as_text(found: JsonObject) -> str:
     """The report for people: a line a measure, a column a scorer."""
     lines = [
-        (
-            f"{found['trajectories']} trajectories of {found['groups']} groups,"
-            f" {found['successes']} successes; {found['unsure']} without a label that decides are"
-            " left out"
-        ),
-        *(
-            f"{number} with an unknown {field}"
-            for field, number in found["unknown"].items()
-            if number
-        ),
-        (
-            "[95 % interval; one group counts as alike]; accuracy, precision and npv are of what"
-            " was decided"
-        ),
+        f"{found['trajectories']} trajectories of {found['groups']} groups,"
+        f" {found['successes']} successes; {found['unsure']} without a label that decides are"
+        " left out"
     ]
-    for name, of in found["of"].items():
-        lines += ["", f"{name} ({of['trajectories']})"]
-        lines += [f"  {title:<26} {line}" for title, line in _lines(of)]
+    unknown = read_object(found, "unknown").items()
+    lines += [f"{number} with an unknown {field}" for field, number in unknown if number]
+    lines += [
+        "[95 % interval; one group counts as alike]; accuracy, precision and npv are of what"
+        " was decided"
+    ]
+    for name in read_object(found, "of"):
+        scorer = read_object(read_object(found, "of"), name)
+        lines += ["", f"{name} ({scorer['trajectories']})"]
+        lines += [f"  {title:<26} {line}" for title, line in _lines(scorer)]
     return "\n".join(lines)
 
 
-def _lines(of: dict[str, Any]) -> list[tuple[str, str]]:
+def _lines(scorer: JsonObject) -> list[tuple[str, str]]:
+    values = read_object(scorer, "all")
     shown = [
-        (name.replace("_", " ").replace("at", "at risk"), _format_values(of["all"][name]))
+        (name.replace("_", " ").replace("at", "at risk"), _format_values(values[name]))
         for name in HEAD
-        if name in of["all"]
+        if name in values
     ]
-    if of["terminated"] is not None:
-        shown.append(
-            (
-                f"auc, {of['terminated']['trajectories']} terminated",
-                _format_values(of["terminated"]["auc"]),
-            )
-        )
+    if scorer["terminated"] is not None:
+        terminated = read_object(scorer, "terminated")
+        title = f"auc, {terminated['trajectories']} terminated"
+        shown.append((title, _format_values(terminated["auc"])))
     return shown
 
 
-def _format_values(values: list[float | None]) -> str:
-    value, low, high = values
+def _format_values(values: JsonValue) -> str:
+    value, low, high = require_list(values, "a measure")
     if value is None:
         return "-"
-    return f"{value:.3f}" + ("" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]")
+    interval = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
+    return f"{value:.3f}{interval}"

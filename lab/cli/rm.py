@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 
@@ -164,13 +164,13 @@ def evaluate(
         )
     if plot is not None:
         coverage, risks = coverage_curve(cases)
-        share = figures["successes"] / len(cases)
+        share = sum(case.success for case in cases) / len(cases)
         title = f"{len(cases)} episodes of {figures['groups']} groups left out"
         plot.write_text(risk_plot(coverage, risks, min(share, 1 - share), title))
     return 0
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, list):
         return f"{value[0]:.3f}  [{value[1]:.3f}, {value[2]:.3f}]"
     if isinstance(value, dict):

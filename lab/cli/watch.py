@@ -19,7 +19,7 @@ from lab.demo.parts import start_daemon, start_service
 from lab.demo.processes import DemoProcess, DemoProcesses, PartFailedError, stoppable
 from lab.demo.scratch import Scratch
 from lab.demo.session import DemoFollower
-from lab.demo.show import DemoScreen, StepTable, columns
+from lab.demo.show import DemoScreen, ShownEvent, StepTable, columns
 
 if TYPE_CHECKING:
     from milestoned_client import Episode, StreamItem
@@ -105,7 +105,7 @@ def _follow(screen: DemoScreen, ruleset: Ruleset, episode: Episode, daemon: Demo
     from milestoned_client import Event, Milestone
 
     table = StepTable(screen, columns(ruleset.components))
-    events: dict[int, tuple[str, str, object]] = {}
+    events: dict[int, ShownEvent] = {}
 
     def show(item: StreamItem) -> None:
         if isinstance(item.item, Event):

@@ -9,15 +9,16 @@ last change is told with that, and a change before it blinds its step for rules 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from agentd.masking import Masker
 from agentd.readers.mime import mime_of
 from agentd.sources.ax.fold import DesktopFold as Desktop
 from agentd.sources.files.facts import FileFacts
-from agentd.sources.files.fold import FileObservation, Look, Raw
+from agentd.sources.files.fold import FileObservation, Look, Op, Raw
 from agentd.sources.files.fold import RootFold as Files
 from detectors.model.codec import sha256
+from detectors.model.json_value import JsonObject, JsonValue, read_list, read_text
 from detectors.model.kinds import KINDS
 from lab.convert.atspi_objects import Objects
 from lab.convert.errors import format_value
@@ -32,7 +33,7 @@ ROOT = "capture"
 _SOURCES = ("atspi", "fs", "mark", "input", "truth")
 _DAEMON_SOURCES = {"atspi": "ax", "fs": "files"}
 """The daemon's source that would have seen what a source of a capture has."""
-_OPS = {
+_OPS: dict[str, Op] = {
     "CREATE": "appeared",
     "MODIFY": "written",
     "CLOSE_WRITE": "closed",
@@ -61,26 +62,41 @@ def fits(source: SourceFile) -> bool:
     return isinstance(first, dict) and "t" in first and first.get("src") in _SOURCES
 
 
+class _CaptureRow(NamedTuple):
+    """A row of a capture: ``t`` in seconds, ``src`` one of `_SOURCES`, ``data`` all of it."""
+
+    t: float
+    src: str
+    data: JsonObject
+
+    @property
+    def operations(self) -> list[str]:
+        """What inotify says of a file, in its words."""
+        return [str(event) for event in read_list(self.data, "ev")]
+
+
 def read(source: SourceFile) -> AtspiReading:
     """Check the capture's rows and give its reading. Raises `ConvertError`."""
     if not source.items:
         raise source.wrong("", format_value(source.value), "wanted JSON lines {t, src, …}")
-    for number, row in enumerate(source.items, 1):
-        _check_row(source, f"line {number}", row)
-    return AtspiReading(source, source.items)
+    rows = [_row(source, f"line {number}", row) for number, row in enumerate(source.items, 1)]
+    return AtspiReading(source, rows)
 
 
-def _check_row(source: SourceFile, where: str, row: Any) -> None:
+def _row(source: SourceFile, where: str, row: JsonValue) -> _CaptureRow:
+    """Read a line. Raises `ConvertError` that names ``where`` it stands."""
     if not isinstance(row, dict) or row.get("src") not in _SOURCES:
         wanted = f"wanted an object with src: {', '.join(_SOURCES)}"
         raise source.wrong(where, format_value(row), wanted)
-    if not isinstance(row.get("t"), int | float):
-        raise source.wrong(f"{where}: t", format_value(row.get("t")), "wanted seconds")
-    if row["src"] in _MAIN_FIELDS:
-        name, kind = _MAIN_FIELDS[row["src"]]
+    time, src = row.get("t"), str(row["src"])
+    if not isinstance(time, int | float):
+        raise source.wrong(f"{where}: t", format_value(time), "wanted seconds")
+    if src in _MAIN_FIELDS:
+        name, kind = _MAIN_FIELDS[src]
         if not isinstance(row.get(name), kind):
             what = format_value(row.get(name))
             raise source.wrong(f"{where}: {name}", what, f"wanted a {kind.__name__}")
+    return _CaptureRow(time, src, row)
 
 
 class AtspiReading:
@@ -88,11 +104,10 @@ class AtspiReading:
 
     version = None
 
-    def __init__(self, source: SourceFile, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, source: SourceFile, rows: list[_CaptureRow]) -> None:
         self._source = source
         self._rows = rows
-        sources = {row["src"] for row in rows}
-        captured = {_DAEMON_SOURCES[name] for name in sources if name in _DAEMON_SOURCES}
+        captured = {_DAEMON_SOURCES.get(row.src) for row in rows}
         self.shows = frozenset(
             kind
             for kind, about in KINDS.items()
@@ -102,10 +117,10 @@ class AtspiReading:
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Row after row through the folds."""
         masker = Masker(mask)
-        start = min(row["t"] for row in self._rows)
-        desktop = _Desktop(tape, masker, next(_apps(self._rows), ""))
+        start = min(row.t for row in self._rows)
+        desktop = _Desktop(tape, masker, _app(self._rows))
         files = _Files(tape, self._rows)
-        sources = {row["src"] for row in self._rows}
+        sources = {row.src for row in self._rows}
         step_source = "input" if "input" in sources else "mark"
         if step_source not in sources:
             desktop.ready()
@@ -113,17 +128,17 @@ class AtspiReading:
             tape.begin(0)
         for number, row in enumerate(self._rows, 1):
             with self._source.part(f"line {number}: t"):
-                at = int((row["t"] - start) * 1e9)
+                at = int((row.t - start) * 1e9)
             desktop.flush_until(at)
-            if row["src"] in ("mark", "input"):
+            if row.src in ("mark", "input"):
                 desktop.ready()
                 files.ready = True
             with self._source.part(f"line {number}"):
-                if row["src"] == "atspi":
-                    desktop.handle(at, row)
-                elif row["src"] == "fs":
+                if row.src == "atspi":
+                    desktop.handle(at, row.data)
+                elif row.src == "fs":
                     files.handle(at, row)
-            if row["src"] == step_source:
+            if row.src == step_source:
                 desktop.settle(at)
                 files.emit_departures(at)
                 tape.end(at)
@@ -132,14 +147,16 @@ class AtspiReading:
         files.emit_departures(tape.at)
 
 
-def _action(row: dict[str, Any], masker: Masker) -> dict[str, Any] | None:
-    if row["src"] != "input":
+def _action(row: _CaptureRow, masker: Masker) -> JsonObject | None:
+    if row.src != "input":
         return None
-    return {"input": masker.mask_arguments([str(word) for word in row["cmd"]])}
+    return {"input": masker.mask_arguments([str(word) for word in read_list(row.data, "cmd")])}
 
 
-def _apps(rows: list[dict[str, Any]]) -> Iterator[str]:
-    return (row["name"] for row in rows if row.get("role") == "application" and row.get("name"))
+def _app(rows: list[_CaptureRow]) -> str:
+    """The name of the first program that a capture tells of, "" for none."""
+    programs = (row.data for row in rows if row.data.get("role") == "application")
+    return next(filter(None, (read_text(program, "name") for program in programs)), "")
 
 
 class _Desktop:
@@ -161,11 +178,11 @@ class _Desktop:
             self.settle(self._tape.at)
             self._fold.feed({"t": "ready"})
 
-    def handle(self, at: int, row: dict[str, Any]) -> None:
+    def handle(self, at: int, row: JsonObject) -> None:
         self._heard_at = at
         for message in self._objects.messages(row):
-            for say in self._fold.feed(message):
-                self._tape.tell(at, say.kind, say.data)
+            for observation in self._fold.feed(message):
+                self._tape.tell(at, observation.kind, observation.data)
 
     def flush_until(self, at: int) -> None:
         """Report the texts that had rested by then."""
@@ -175,34 +192,33 @@ class _Desktop:
     def settle(self, at: int) -> None:
         """Report the texts that are held back."""
         flags = {} if self._ready else {"baseline": True}
-        for say in self._fold.settle():
-            self._tape.tell(at, say.kind, {**say.data, **flags})
+        for observation in self._fold.settle():
+            self._tape.tell(at, observation.kind, {**observation.data, **flags})
 
 
 class _Files:
     """The fold of files, driven by inotify's rows, with the contents that the capture's last line
     has."""
 
-    def __init__(self, tape: Tape, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, tape: Tape, rows: list[_CaptureRow]) -> None:
         self._tape = tape
         self._fold = Files()
         self.ready = False
-        ends = [
-            row["files"]
-            for row in rows
-            if row["src"] == "truth" and isinstance(row.get("files"), dict)
-        ]
-        self._contents: dict[str, Any] = ends[-1] if ends else {}
+        self._contents: JsonObject = {}
         self._changes: dict[str, list[float]] = {}
         for row in rows:
-            if row["src"] == "fs" and {"CLOSE_WRITE", "MOVED_TO"} & set(map(str, row["ev"])):
-                self._changes.setdefault(str(row.get("name")), []).append(row["t"])
+            files = row.data.get("files") if row.src == "truth" else None
+            if isinstance(files, dict):
+                self._contents = files
+            if row.src == "fs" and not {"CLOSE_WRITE", "MOVED_TO"}.isdisjoint(row.operations):
+                self._changes.setdefault(str(row.data.get("name")), []).append(row.t)
         self._now = 0.0
-        self._moving: dict[Any, tuple[str, bool]] = {}
+        self._moving: dict[str, tuple[str, bool]] = {}
+        """By inotify's cookie."""
 
-    def handle(self, at: int, row: dict[str, Any]) -> None:
-        self._now = row["t"]
-        if "MOVED_TO" not in row["ev"]:
+    def handle(self, at: int, row: _CaptureRow) -> None:
+        self._now = row.t
+        if "MOVED_TO" not in row.operations:
             self.emit_departures(at)
         for raw in self._raw(row):
             self._notice(at, raw)
@@ -248,15 +264,16 @@ class _Files:
             data.pop("via", None)
             self._tape.tell(at, "file.present", data | {"baseline": True})
 
-    def _raw(self, row: dict[str, Any]) -> Iterator[Raw]:
-        name, folder = str(row.get("name", "")), bool(row.get("dir"))
-        for event in row["ev"]:
-            if event == "MOVED_FROM":
-                self._moving[row.get("cookie")] = (name, folder)
-            elif event == "MOVED_TO" and row.get("cookie") in self._moving:
-                yield Raw("moved", self._moving.pop(row.get("cookie"))[0], name, folder)
-            elif event in _OPS:
-                yield Raw(_OPS[event], name, folder=folder)  # type: ignore[arg-type]
+    def _raw(self, row: _CaptureRow) -> Iterator[Raw]:
+        name, folder = str(row.data.get("name", "")), bool(row.data.get("dir"))
+        cookie = str(row.data.get("cookie"))
+        for operation in row.operations:
+            if operation == "MOVED_FROM":
+                self._moving[cookie] = (name, folder)
+            elif operation == "MOVED_TO" and cookie in self._moving:
+                yield Raw("moved", self._moving.pop(cookie)[0], name, folder)
+            elif operation in _OPS:
+                yield Raw(_OPS[operation], name, folder=folder)
 
 
 _NOT_KNOWN = FileFacts(-1, None, 0)

@@ -7,10 +7,11 @@ the same window, role and name can't be told apart.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.windows import DIALOGS, NAMED
+from detectors.model.json_value import JsonObject, read_text
 
 BUS = ":capture"
 _WINDOWS = DIALOGS | NAMED
@@ -48,9 +49,9 @@ class Objects:
         self._known[self._active] = _CapturedObject("", "frame", "")
         yield self._node("frame", "", self._active, _HERE)
 
-    def messages(self, row: dict[str, Any]) -> Iterator[Message]:
+    def messages(self, row: JsonObject) -> Iterator[Message]:
         """What one row says, its object told before if it is new."""
-        kind, role, name = row["type"], row.get("role", ""), row.get("name", "")
+        kind, role, name = str(row["type"]), read_text(row, "role"), read_text(row, "name")
         if role in ("desktop frame", "application"):
             return
         if row.get("dead"):
@@ -103,8 +104,8 @@ class Objects:
             candidates = of_role
         return candidates[-1] if candidates else self._next_id()
 
-    def _object(self, row: dict[str, Any], role: str, name: str) -> Generator[Message, None, str]:
-        kind = row["type"]
+    def _object(self, row: JsonObject, role: str, name: str) -> Generator[Message, None, str]:
+        kind = str(row["type"])
         id = self._find_known(row, role, name)
         if id is None:
             id = self._next_id()
@@ -116,22 +117,22 @@ class Objects:
         self._known[id] = self._known[id]._replace(role=role, name=name)
         return id
 
-    def _find_known(self, row: dict[str, Any], role: str, name: str) -> str | None:
+    def _find_known(self, row: JsonObject, role: str, name: str) -> str | None:
         """The object of the active window that a row is about, None where it is new."""
         alike = [
             id
             for id, known in self._known.items()
             if known.role == role and known.window == self._active
         ]
-        is_label = role in _LABELS
-        for expected in (name, row.get("any")) if is_label else (name,):
+        names = (name, row.get("any")) if role in _LABELS else (name,)
+        for expected in names:
             matches = [id for id in alike if self._known[id].name == expected]
             if matches:
                 return matches[-1]
-        can_be_renamed = is_label and row["type"] != "object:state-changed:showing"
+        can_be_renamed = role in _LABELS and row["type"] != "object:state-changed:showing"
         return alike[0] if can_be_renamed and len(alike) == 1 else None
 
-    def _dead_window(self, row: dict[str, Any]) -> str:
+    def _dead_window(self, row: JsonObject) -> str:
         """A window that is gone has no role or name any more; its last title is told beside."""
         title = row.get("any")
         titled = [id for id in self._windows() if self._known[id].name == title and title]

@@ -8,12 +8,12 @@ ask.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.state import CdpObservation
+from detectors.model.json_value import JsonObject, JsonValue, read_object, require_object
 from detectors.model.kinds import KINDS
 from lab.convert import cdp_log
 from lab.convert.cdp_log import CdpMessage, messages, roots
@@ -136,7 +136,7 @@ class _Steps:
         if "redirectResponse" in params or not self._is_main(str(params.get("frameId"))):
             return
         self._loaders.add(str(params.get("loaderId")))
-        self._begin(message.at, str(params["request"]["url"]))
+        self._begin(message.at, str(require_object(params["request"], "request")["url"]))
 
     def after_event(self, at: int, observation: CdpObservation) -> None:
         """A document that came without a request, from a cache or another scheme, begins one
@@ -164,8 +164,8 @@ class _Unfinished:
     frame shows yet."""
 
     def __init__(self) -> None:
-        self._sent: dict[str, dict[str, Any]] = {}
-        self._heads: dict[str, dict[str, Any]] = {}
+        self._sent: dict[str, dict[str, JsonValue]] = {}
+        self._heads: dict[str, dict[str, JsonValue]] = {}
         self._coming: dict[str, str] = {}
         """By frame the request of the document that it set out for."""
 
@@ -176,8 +176,8 @@ class _Unfinished:
         if message.method == "Network.requestWillBeSent" and params.get("type") == "Document":
             self._coming[str(params.get("frameId"))] = request
         if message.method == "Network.responseReceived":
-            answer = params.get("response") or {}
-            head = {"status": answer.get("status")}
+            answer = read_object(params, "response")
+            head: dict[str, JsonValue] = {"status": answer.get("status")}
             if answer.get("mimeType"):
                 head["mime"] = answer["mimeType"]
             if answer.get("fromDiskCache"):
@@ -226,7 +226,7 @@ class _Unfinished:
 _NO_DOCUMENT = (204, 205)
 
 
-def _is_attachment(data: Mapping[str, Any]) -> bool:
+def _is_attachment(data: JsonObject) -> bool:
     answer = data.get("response")
     headers = answer.get("headers") if isinstance(answer, Mapping) else None
     if not isinstance(headers, Mapping):
@@ -234,6 +234,8 @@ def _is_attachment(data: Mapping[str, Any]) -> bool:
     return str(headers.get("content-disposition", "")).lower().startswith("attachment")
 
 
+_NETWORK = tuple(kind for kind in KINDS if kind.startswith(("request.", "message.", "auth.")))
+_TABS = ("tab.opened", "tab.closed", "tab.crashed", "page.title_changed")
 _PAGE = (
     "page.navigated",
     "page.failed",
@@ -242,27 +244,20 @@ _PAGE = (
     "dialog.closed",
     "download.began",
 )
-_TOLD_BY = {
+_SHOWN_BY = {
+    "Network": _NETWORK,
+    "Page": _PAGE,
+    "Target.targetCreated": _TABS,
+    "Target.targetInfoChanged": _TABS,
     "Page.lifecycleEvent": ("page.parsed", "page.loaded", "page.network_idle"),
     "Page.domContentEventFired": ("page.parsed",),
     "Page.loadEventFired": ("page.loaded",),
     "Page.downloadProgress": ("download.progressed", "download.finished", "download.canceled"),
 }
-"""Kinds that are only told where such a message is."""
+"""A domain, or a method: the kinds that a log tells where it has such messages."""
 
 
 def _shows(log: list[CdpMessage]) -> frozenset[str]:
     """What the log would show, by the domains that were switched on."""
-    methods = {message.method for message in log}
-    domains = {message.domain for message in log}
-    shows: set[str] = set()
-    if "Network" in domains:
-        shows |= {kind for kind in KINDS if kind.startswith(("request.", "message.", "auth."))}
-    if "Page" in domains:
-        shows |= set(_PAGE)
-    for method, kinds in _TOLD_BY.items():
-        if method in methods:
-            shows |= set(kinds)
-    if methods & {"Target.targetCreated", "Target.targetInfoChanged"}:
-        shows |= {"tab.opened", "tab.closed", "tab.crashed", "page.title_changed"}
-    return frozenset(shows)
+    signs = {message.method for message in log} | {message.domain for message in log}
+    return frozenset(kind for sign in signs & _SHOWN_BY.keys() for kind in _SHOWN_BY[sign])

@@ -10,10 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import orjson
 
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    read_object,
+    read_text,
+    require_number,
+    require_object,
+)
 from lab.convert.errors import format_value
 from lab.convert.source import SourceFile
 
@@ -33,7 +40,7 @@ class CdpMessage:
     session: str
     target: str
     method: str
-    params: dict[str, Any]
+    params: dict[str, JsonValue]
 
     @property
     def domain(self) -> str:
@@ -56,44 +63,48 @@ def messages(source: SourceFile) -> list[CdpMessage]:
         if inner is None:
             _require_reply(source, number, item)
             continue
-        method, params = inner["method"], inner["params"]
+        method, params = str(inner["method"]), dict(read_object(inner, "params"))
         stamp = params.get("timestamp") if method.partition(".")[0] in _TIMED else None
         if isinstance(stamp, int | float):
             first = stamp if first is None else first
             with source.part(f"message {number}, {method}: timestamp {format_value(stamp)}"):
                 at = max(at, int((stamp - first) * 1e9))
-        session = str(inner.get("sessionId") or item.get("sessionId") or "")
-        target = str(inner.get("targetType") or "")
-        log.append(CdpMessage(number, at, session, target, method, params))
+        outer = item if isinstance(item, dict) else inner
+        session = read_text(inner, "sessionId", read_text(outer, "sessionId"))
+        log.append(CdpMessage(number, at, session, read_text(inner, "targetType"), method, params))
     if not log:
         raise source.wrong("", "holds no message", "wanted CDP messages, {method, params}")
     return log
 
 
-def _inner(item: Any) -> dict[str, Any] | None:
+def _inner(item: JsonValue) -> JsonObject | None:
     """The message in an item, unpacked from a performance entry; None where there is none."""
     if not isinstance(item, dict):
         return None
     packed = item.get("message")
+    message: JsonObject = packed if isinstance(packed, dict) else item
     if isinstance(packed, str):
-        try:
-            outer = orjson.loads(packed)
-        except orjson.JSONDecodeError:
-            return None
-        item = outer.get("message") if isinstance(outer, dict) else None
-    elif isinstance(packed, dict):
-        item = packed
-    return item if _is_message(item) else None
+        message = _unpacked(packed)
+    return message if _is_message(message) else None
 
 
-def _is_message(item: Any) -> bool:
-    """Whether it is ``{method, params}``; missing ``params`` are added, empty."""
-    if not isinstance(item, dict) or not isinstance(item.get("method"), str):
-        return False
-    return "." in item["method"] and isinstance(item.setdefault("params", {}), dict)
+def _unpacked(text: str) -> JsonObject:
+    """The message of a performance entry, empty where there is none."""
+    try:
+        entry = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    message = entry.get("message") if isinstance(entry, dict) else None
+    return message if isinstance(message, dict) else {}
 
 
-def _require_reply(source: SourceFile, number: int, item: Any) -> None:
+def _is_message(message: JsonObject) -> bool:
+    """Whether it is ``{method, params}``; ``params`` may be missing."""
+    method = message.get("method")
+    return isinstance(method, str) and "." in method and isinstance(message.get("params", {}), dict)
+
+
+def _require_reply(source: SourceFile, number: int, item: JsonValue) -> None:
     """Refuse what is neither a message nor a reply to a command."""
     if isinstance(item, dict) and "id" in item and ("result" in item or "error" in item):
         return
@@ -104,19 +115,17 @@ def _require_reply(source: SourceFile, number: int, item: Any) -> None:
 
 def roots(log: list[CdpMessage]) -> dict[str, str]:
     """Each page session with its main frame, in the order in which they come."""
+    pages = [message for message in log if message.target in ("", "page")]
     found: dict[str, str] = {}
     children: set[str] = set()
-    for message in log:
-        if message.target not in ("", "page"):
-            continue
+    for message in pages:
         if message.method == "Page.frameAttached":
             children.add(str(message.params.get("frameId")))
         frame = _main(message, children)
         if frame is not None:
             found.setdefault(message.session, frame)
-    for message in log:
-        if message.target in ("", "page"):
-            found.setdefault(message.session, message.session or "page")
+    for message in pages:
+        found.setdefault(message.session, message.session or "page")
     return found
 
 
@@ -125,8 +134,8 @@ def _main(message: CdpMessage, children: set[str]) -> str | None:
     params = message.params
     if message.method == "Page.frameNavigated":
         about = _object(params, "frame")
-        is_main = isinstance(about.get("id"), str) and not about.get("parentId")
-        return str(about["id"]) if is_main else None
+        frame = None if about.get("parentId") else about.get("id")
+        return frame if isinstance(frame, str) else None
     asks_document = (
         message.method == "Network.requestWillBeSent" and params.get("type") == "Document"
     )
@@ -149,7 +158,7 @@ def mended(log: list[CdpMessage]) -> Iterator[CdpMessage]:
     fired = {} if has_lifecycle else _FIRED
     hops: dict[str, str] = {}
     """Request → the address that redirected it last."""
-    documents: dict[str, dict[str, Any]] = {}
+    documents: dict[str, JsonObject] = {}
     """Session → the frame of its main document."""
     for message in log:
         params = message.params
@@ -163,18 +172,18 @@ def mended(log: list[CdpMessage]) -> Iterator[CdpMessage]:
             message.params = _without_push(params, answer)
         elif message.method == "Page.frameNavigated":
             if _main(message, set()) is not None:
-                documents[message.session] = params["frame"]
+                documents[message.session] = _object(params, "frame")
         elif message.method in fired and message.session in documents:
             yield _lifecycle_event(message, documents[message.session])
         yield message
 
 
-def _is_hop_again(answer: dict[str, Any], hop: str | None) -> bool:
+def _is_hop_again(answer: JsonObject, hop: str | None) -> bool:
     """Whether it is the hop's answer once more, for a request that was cancelled and sent anew."""
     return answer.get("status") in _REDIRECTS and hop == answer.get("url")
 
 
-def _lifecycle_event(fired: CdpMessage, frame: dict[str, Any]) -> CdpMessage:
+def _lifecycle_event(fired: CdpMessage, frame: JsonObject) -> CdpMessage:
     """What today's browsers write beside an event of the main document."""
     about = {
         "frameId": frame["id"],
@@ -188,20 +197,24 @@ _FIRED = {"Page.domContentEventFired": "DOMContentLoaded", "Page.loadEventFired"
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
-def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
+def _object(params: JsonObject, name: str) -> JsonObject:
     """That part of a message; empty where it is none, which whoever folds the message refuses by
     its number."""
     value = params.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def _without_push(params: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+def _without_push(params: dict[str, JsonValue], answer: JsonObject) -> dict[str, JsonValue]:
     """An answer that went through the cache only because the server sent it before it was asked for
     did not come from there."""
     if not answer.get("fromDiskCache"):
         return params
     timing = answer.get("timing")
-    is_pushed = timing is None or timing.get("pushStart", 0) > 0
+    is_pushed = timing is None or require_number(_pushed_at(timing), "pushStart") > 0
     if is_pushed or answer.get("fromEarlyHints"):
-        return params | {"response": answer | {"fromDiskCache": False}}
+        return {**params, "response": {**answer, "fromDiskCache": False}}
     return params
+
+
+def _pushed_at(timing: JsonValue) -> JsonValue:
+    return require_object(timing, "timing").get("pushStart", 0)

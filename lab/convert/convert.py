@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agentd.core.errors import UsageError
 from agentd.core.regular_file import NotRegularError, read_regular
 from agentd.journal.recordings import must_be_free, segments, write_recording
+from detectors.model.json_value import JsonValue
 from lab.convert.formats import FORMATS, RecordingFormat, recognise
 from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
@@ -86,7 +87,11 @@ def record(
         found = importer.read(source)
     tape = Tape()
     tape.shown = frozenset(cookies)
-    about: dict[str, Any] = {"format": format.name, "sha256": source.sha256, "bytes": source.bytes}
+    about: dict[str, JsonValue] = {
+        "format": format.name,
+        "sha256": source.sha256,
+        "bytes": source.bytes,
+    }
     if found.version is not None:
         about["version"] = found.version
     if vouched:

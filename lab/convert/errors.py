@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agentd.core.errors import UsageError
+from detectors.model.json_value import JsonValue
 
 MAX_CHARACTERS = 120
 
@@ -14,7 +13,7 @@ class ConvertError(UsageError):
     wanted."""
 
 
-def format_value(value: Any) -> str:
+def format_value(value: JsonValue) -> str:
     """A value as it stands in a message."""
     text = repr(value)
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"

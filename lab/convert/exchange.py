@@ -11,13 +11,23 @@ import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urldefrag, urlencode, urljoin
 
 from agentd.sources.cdp.network import bodies
 from agentd.sources.cdp.state.masking import Secrets
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    objects_in,
+    read_list,
+    read_object,
+    read_text,
+    require_object,
+    require_text,
+)
 from lab.convert.html_secrets import secret_names
-from lab.convert.page_state import Telling
+from lab.convert.page_state import UNSEEN, Telling
 
 MS = 1_000_000
 """Nanoseconds."""
@@ -48,10 +58,6 @@ _MIME_SIGNS = (
     ("font", "Font"),
 )
 """What the MIME type of an answer has in it, and the kind of resource that it is then."""
-
-UNSEEN = "unseen"
-"""The kind of a telling that is no event: a part of the browser that may have changed unobserved
-(`Tape.interrupt`)."""
 
 Attachment = Callable[[str], bytes | None]
 """Reads what an entry names as the file of a body; None where it is not there."""
@@ -91,7 +97,7 @@ class Exchange:
     continues: bool = False
     unanswered: bool = False
     """The file has neither an answer nor a failure: nobody knows what came of it."""
-    messages: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[JsonObject] = field(default_factory=list)
 
     @property
     def redirects(self) -> bool:
@@ -116,67 +122,62 @@ class Exchange:
 
 
 def parse_exchange(
-    entry: dict[str, Any], number: str, at: int, tab: str, attachment: Attachment
+    entry: JsonObject, number: str, at: int, tab: str, attachment: Attachment
 ) -> Exchange:
     """Read an entry that was found sound, unmasked; ``at``: when it was sent."""
-    request, answer = entry["request"], entry.get("response") or {}
+    request, answer = read_object(entry, "request"), read_object(entry, "response")
     headers, answer_headers = _headers(request), _headers(answer)
     status = _status(answer)
     failure = _failure(entry, answer)
-    content = answer.get("content") or {}
+    content = read_object(answer, "content")
     mime = _mime(content, answer_headers)
     head, end = _times(entry, at)
-    cache = entry.get("cache") or {}
+    cache = read_object(entry, "cache")
     return Exchange(
         number=number,
         at=at,
         head=head,
         end=end,
         tab=tab,
-        frame=str(entry.get("_frameref") or ""),
+        frame=read_text(entry, "_frameref"),
         method=str(request["method"]),
-        url=request["url"],
+        url=require_text(request["url"], "request.url"),
         type=_type(entry, headers, mime),
         status=status,
         failure=failure,
         mime="" if mime == "x-unknown" else mime,
-        location=str(answer.get("redirectURL") or answer_headers.get("location") or ""),
+        location=read_text(answer, "redirectURL", answer_headers.get("location", "")),
         cached=bool(entry.get("_fromCache") or cache.get("beforeRequest")),
         headers=headers,
         answer_headers=answer_headers,
         body=_posted(request.get("postData"), headers, attachment),
         answer_body=_content(content, mime, attachment),
         unanswered=status is None and failure is None,
-        messages=_socket_messages(entry),
+        messages=objects_in(entry.get("_webSocketMessages")),
     )
 
 
-def _status(answer: dict[str, Any]) -> int | None:
+def _status(answer: JsonObject) -> int | None:
     status = answer.get("status")
     return status if type(status) is int and status > 0 else None
 
 
-def _socket_messages(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    messages = entry.get("_webSocketMessages") or ()
-    return [message for message in messages if isinstance(message, dict)]
-
-
-def _failure(entry: dict[str, Any], answer: dict[str, Any]) -> str | None:
+def _failure(entry: JsonObject, answer: JsonObject) -> str | None:
     """The error with which a request ended, in the words of whoever wrote the file."""
     failure = answer.get("_failureText") or answer.get("_error") or entry.get("_error")
-    if failure is None and entry.get("_wasAborted"):
-        return "net::ERR_ABORTED"
-    return None if failure is None else str(failure)
+    if failure is not None:
+        return str(failure)
+    return "net::ERR_ABORTED" if entry.get("_wasAborted") else None
 
 
-def _mime(content: dict[str, Any], answer_headers: dict[str, str]) -> str:
-    mime = content.get("mimeType") or answer_headers.get("content-type") or ""
-    return str(mime).partition(";")[0].strip()
+def _mime(content: JsonObject, answer_headers: dict[str, str]) -> str:
+    mime = read_text(content, "mimeType", answer_headers.get("content-type", ""))
+    return mime.partition(";")[0].strip()
 
 
-def _times(entry: dict[str, Any], at: int) -> tuple[int, int]:
+def _times(entry: JsonObject, at: int) -> tuple[int, int]:
     """When the answer's head was there, and its end; the request was sent ``at``."""
-    timings = entry.get("timings") or {}
+    timings = read_object(entry, "timings")
     before = sum(_ms(timings.get(part)) for part in _BEFORE_HEAD)
     end = at + int(_ms(entry.get("time")) * MS)
     return min(end, at + int(before * MS)), end
@@ -221,17 +222,21 @@ def _follower(exchange: Exchange, later: Iterable[Exchange]) -> Exchange | None:
 
 def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]:
     """A chain as events, each with its time; ``frame`` is the one that asked."""
-    base: dict[str, Any] = {"tab": first.tab, "frame": frame, "request": first.number}
-    hops: list[dict[str, Any]] = []
+    base: dict[str, JsonValue] = {"tab": first.tab, "frame": frame, "request": first.number}
+    hops: list[JsonObject] = []
     exchange = first
     while True:
         about = base | {"method": exchange.method, "url": secrets.mask_url(exchange.url)}
         yield Telling(exchange.at, "request.sent", about | {"type": first.type})
         if not exchange.redirects:
             break
-        hop = {"method": exchange.method, "url": about["url"], "status": exchange.status}
-        hop["location"] = secrets.mask_header("location", exchange.location)
-        hop |= _captured_fields(exchange, secrets)
+        hop: dict[str, JsonValue] = {
+            "method": exchange.method,
+            "url": about["url"],
+            "status": exchange.status,
+            "location": secrets.mask_header("location", exchange.location),
+            **_captured_fields(exchange, secrets),
+        }
         hops.append(hop)
         yield Telling(exchange.end, "request.redirected", base | hop)
         if exchange.onward is None:
@@ -255,7 +260,7 @@ def _unseen(exchange: Exchange, reason: str) -> Iterator[Telling]:
 
 
 def _end(
-    exchange: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secrets: Secrets
+    exchange: Exchange, data: dict[str, JsonValue], hops: list[JsonObject], secrets: Secrets
 ) -> Telling:
     if exchange.status is not None:
         data["status"] = exchange.status
@@ -274,7 +279,7 @@ def _end(
     return Telling(exchange.end, "request.finished", data)
 
 
-def _messages(exchange: Exchange, about: dict[str, Any], secrets: Secrets) -> Iterator[Telling]:
+def _messages(exchange: Exchange, about: JsonObject, secrets: Secrets) -> Iterator[Telling]:
     where = {key: about[key] for key in ("tab", "frame", "request", "url")}
     for message in exchange.messages:
         kind = "message.sent" if message.get("type") == "send" else "message.received"
@@ -284,33 +289,32 @@ def _messages(exchange: Exchange, about: dict[str, Any], secrets: Secrets) -> It
         yield Telling(exchange.head, kind, where | bodies.body_fields(raw, "", secrets))
 
 
-def _captured_fields(exchange: Exchange, secrets: Secrets) -> dict[str, Any]:
+def _captured_fields(exchange: Exchange, secrets: Secrets) -> dict[str, JsonValue]:
     """Headers and bodies of both ways."""
-    kept: dict[str, Any] = {}
+    captured: dict[str, JsonValue] = {}
     if exchange.headers:
-        kept["headers"] = secrets.mask_headers(exchange.headers)
+        captured["headers"] = secrets.mask_headers(exchange.headers)
     if exchange.body is not None:
-        kept["body"] = bodies.request_body(exchange.body.raw, exchange.body.mime, secrets)
-    answer: dict[str, Any] = {}
+        captured["body"] = bodies.request_body(exchange.body.raw, exchange.body.mime, secrets)
+    answer: dict[str, JsonValue] = {}
     if exchange.answer_headers:
         answer["headers"] = secrets.mask_headers(exchange.answer_headers)
     if exchange.answer_body is not None:
         raw, mime = exchange.answer_body
         answer["body"] = bodies.body_fields(raw, mime, secrets)
     if answer:
-        kept["response"] = answer
-    return kept
+        captured["response"] = answer
+    return captured
 
 
-def _headers(message: dict[str, Any]) -> dict[str, str]:
+def _headers(message: JsonObject) -> dict[str, str]:
     """Names in lower case; values under one name joined as a browser would."""
     headers: dict[str, str] = {}
-    for header in message.get("headers") or ():
-        if not isinstance(header, dict) or not isinstance(header.get("name"), str):
+    for header in objects_in(read_list(message, "headers")):
+        name, value = header.get("name"), str(header.get("value", ""))
+        if not isinstance(name, str) or name.startswith(":"):
             continue
-        name, value = header["name"].lower(), str(header.get("value", ""))
-        if name.startswith(":"):
-            continue
+        name = name.lower()
         if name in headers:
             separator = "\n" if name == "set-cookie" else ", "
             value = f"{headers[name]}{separator}{value}"
@@ -318,9 +322,9 @@ def _headers(message: dict[str, Any]) -> dict[str, str]:
     return headers
 
 
-def _type(entry: dict[str, Any], headers: dict[str, str], mime: str) -> str:
+def _type(entry: JsonObject, headers: dict[str, str], mime: str) -> str:
     """The kind of resource in CDP's words: as the file has it, else guessed."""
-    known = _TYPES.get(str(entry.get("_resourceType") or "").lower())
+    known = _TYPES.get(read_text(entry, "_resourceType").lower())
     known = known or _DESTINATIONS.get(headers.get("sec-fetch-dest", ""))
     if known is not None:
         return known
@@ -329,41 +333,50 @@ def _type(entry: dict[str, Any], headers: dict[str, str], mime: str) -> str:
     return next((kind for sign, kind in _MIME_SIGNS if sign in mime), "Other")
 
 
-def _ms(value: Any) -> float:
+def _ms(value: JsonValue) -> float:
     return float(value) if isinstance(value, int | float) and 0 < value < 1e12 else 0.0
 
 
-def _posted(data: Any, headers: dict[str, str], attachment: Attachment) -> CapturedBody | None:
+def _posted(
+    data: JsonValue, headers: dict[str, str], attachment: Attachment
+) -> CapturedBody | None:
     if not isinstance(data, dict):
         return None
-    raw: bytes | None = None
-    attached = _attached_name(data)
-    if data.get("text"):
-        raw = str(data["text"]).encode("utf-8", "replace")
-    elif attached:
-        raw = attachment(attached)
-    if not raw and data.get("params"):
-        pairs = [(str(part.get("name", "")), str(part.get("value", ""))) for part in data["params"]]
-        raw = urlencode(pairs).encode()
-    mime = str(data.get("mimeType") or headers.get("content-type") or "")
+    raw = _posted_bytes(data, attachment)
+    mime = read_text(data, "mimeType", headers.get("content-type", ""))
     return CapturedBody(raw, mime) if raw else None
 
 
-def _content(content: dict[str, Any], mime: str, attachment: Attachment) -> CapturedBody | None:
+def _posted_bytes(data: JsonObject, attachment: Attachment) -> bytes | None:
+    """What a request carried: a text, a file beside the entry, or the fields of a form."""
+    text, attached = read_text(data, "text"), _attached_name(data)
+    if text:
+        return text.encode("utf-8", "replace")
+    raw = attachment(attached) if attached else None
+    if raw:
+        return raw
+    fields = [require_object(part, "params") for part in read_list(data, "params")]
+    pairs = [(str(field.get("name", "")), str(field.get("value", ""))) for field in fields]
+    return urlencode(pairs).encode()
+
+
+def _content(content: JsonObject, mime: str, attachment: Attachment) -> CapturedBody | None:
     if mime.startswith(_NOT_KEPT):
         return None
-    raw: bytes | None = None
-    text, attached = content.get("text"), _attached_name(content)
-    if isinstance(text, str) and content.get("encoding") == "base64":
-        raw = _decoded(text)
-    elif isinstance(text, str):
-        raw = text.encode("utf-8", "replace")
-    elif attached:
-        raw = attachment(attached)
+    raw = _content_bytes(content, attachment)
     return CapturedBody(raw, mime) if raw else None
 
 
-def _attached_name(part: dict[str, Any]) -> str:
+def _content_bytes(content: JsonObject, attachment: Attachment) -> bytes | None:
+    """What an answer carried: a text, plain or as base64, or a file beside the entry."""
+    text, attached = content.get("text"), _attached_name(content)
+    if isinstance(text, str):
+        is_base64 = content.get("encoding") == "base64"
+        return _decoded(text) if is_base64 else text.encode("utf-8", "replace")
+    return attachment(attached) if attached else None
+
+
+def _attached_name(part: JsonObject) -> str:
     """The name of the file in which a body lies; "" where there is none."""
     return str(part.get("_file") or part.get("_sha1") or "")
 

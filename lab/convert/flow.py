@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from agentd.masking import MASK, Masker
+from detectors.model.json_value import JsonObject, JsonValue, objects_in, read_text
 from lab.convert.errors import format_value
 from lab.convert.page_state import MAIN, PageFrames
 from lab.convert.source import SourceFile
@@ -38,7 +38,7 @@ def read(source: SourceFile) -> FlowReading:
             raise source.wrong(
                 f"steps[{number}]", format_value(step), "wanted an object with a type"
             )
-    return FlowReading(steps)
+    return FlowReading(objects_in(steps))
 
 
 class FlowReading:
@@ -49,7 +49,7 @@ class FlowReading:
         ("element.clicked", "element.double_clicked", "element.right_clicked", "field.filled")
     )
 
-    def __init__(self, steps: list[dict[str, Any]]) -> None:
+    def __init__(self, steps: Sequence[JsonObject]) -> None:
         self._steps = steps
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
@@ -62,66 +62,66 @@ class FlowReading:
             tape.begin(at, _action(step, masker))
             self._act(tape, at, step, masker)
             for url in _addresses(step):
-                for telling in pages.navigated(at, MAIN, MAIN, masker.mask_url(url)):
-                    tape.tell(at, telling.kind, telling.data)
+                tape.play(pages.navigated(at, MAIN, MAIN, masker.mask_url(url)))
 
-    def _act(self, tape: Tape, at: int, step: dict[str, Any], masker: Masker) -> None:
+    def _act(self, tape: Tape, at: int, step: JsonObject, masker: Masker) -> None:
         """Report what a step clicked or filled in."""
-        where: dict[str, Any] = {
+        where: dict[str, JsonValue] = {
             "tab": MAIN,
             "frame": _frame(step),
             "element": _element(step, masker),
             "trusted": True,
         }
-        if step["type"] in _CLICKS:
-            right = step.get("button") in ("secondary", "right")
-            tape.tell(at, "element.right_clicked" if right else _CLICKS[step["type"]], where)
+        kind = _CLICKS.get(str(step["type"]))
+        if kind is not None:
+            is_right = step.get("button") in ("secondary", "right")
+            tape.tell(at, "element.right_clicked" if is_right else kind, where)
         elif step["type"] == "change":
-            value = masker.mask_value(_secretive(step), str(step.get("value") or ""))
-            about = {"value": None, "has_value": True} if value == MASK else {"value": value}
-            tape.tell(at, "field.filled", where | about | {"field": _selectors(step)[-1][:300]})
+            value = masker.mask_value(_secret_selector(step), read_text(step, "value"))
+            filled: dict[str, JsonValue] = {"value": value}
+            if value == MASK:
+                filled = {"value": None, "has_value": True}
+            tape.tell(at, "field.filled", {**where, **filled, "field": _selectors(step)[-1][:300]})
 
 
-def _addresses(step: dict[str, Any]) -> list[str]:
+def _addresses(step: JsonObject) -> list[str]:
     """Where the page went in a step: as the recorder asserted it, else as the step asked."""
-    asserted = step.get("assertedEvents")
-    urls = [
-        str(event.get("url"))
-        for event in (asserted if isinstance(asserted, list) else ())
-        if isinstance(event, dict) and event.get("type") == "navigation" and event.get("url")
+    navigations = [
+        event
+        for event in objects_in(step.get("assertedEvents"))
+        if event.get("type") == "navigation" and event.get("url")
     ]
-    if step["type"] == "navigate" and not urls:
-        return [str(step.get("url") or "about:blank")]
-    return urls
+    if step["type"] == "navigate" and not navigations:
+        return [read_text(step, "url", "about:blank")]
+    return [str(event["url"]) for event in navigations]
 
 
-def _frame(step: dict[str, Any]) -> str:
+def _frame(step: JsonObject) -> str:
     path = step.get("frame")
     return "frame-" + "-".join(map(str, path)) if isinstance(path, list) else MAIN
 
 
-def _action(step: dict[str, Any], masker: Masker) -> dict[str, Any]:
-    action: dict[str, Any] = {"do": step["type"]}
-    if isinstance(step.get("url"), str):
-        action["url"] = masker.mask_url(step["url"])
+def _action(step: JsonObject, masker: Masker) -> JsonObject:
+    action: dict[str, JsonValue] = {"do": step["type"]}
+    url = step.get("url")
+    if isinstance(url, str):
+        action["url"] = masker.mask_url(url)
     selector = next(filter(None, _selectors(step)), None)
     if selector is not None:
         action["selector"] = selector
     return action
 
 
-def _selectors(step: dict[str, Any]) -> list[str]:
+def _selectors(step: JsonObject) -> list[str]:
     """Every selector of a step as one text, those through shadow roots joined."""
-    found = step.get("selectors")
-    lists = found if isinstance(found, list) else []
-    texts = [
-        " >>> ".join(map(str, selector)) if isinstance(selector, list) else str(selector)
-        for selector in lists
-    ]
-    return texts or [""]
+    selectors = step.get("selectors")
+    if not isinstance(selectors, list) or not selectors:
+        return [""]
+    parts = [selector if isinstance(selector, list) else [selector] for selector in selectors]
+    return [" >>> ".join(map(str, part)) for part in parts]
 
 
-def _element(step: dict[str, Any], masker: Masker) -> dict[str, str]:
+def _element(step: JsonObject, masker: Masker) -> dict[str, str]:
     for selector in _selectors(step):
         aria = _ARIA.match(selector.rpartition(" >>> ")[2])
         if aria is not None:
@@ -129,8 +129,8 @@ def _element(step: dict[str, Any], masker: Masker) -> dict[str, str]:
     return {"role": "", "name": "", "tag": ""}
 
 
-def _secretive(step: dict[str, Any]) -> str:
-    """The selector whose words say that a secret goes there, where one does."""
+def _secret_selector(step: JsonObject) -> str:
+    """The word of the selectors that says that a secret goes there, "" where none does."""
     masker = Masker()
     words = re.findall(r"[\w-]+", " ".join(_selectors(step)))
     return next(filter(masker.is_secret_name, words), "")

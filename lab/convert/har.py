@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import orjson
 
 from agentd.core.regular_file import read_regular
 from agentd.sources.cdp.state.masking import Secrets
+from detectors.model.json_value import JsonObject, JsonValue, read_list, read_text, require_text
 from detectors.model.kinds import KINDS
 from lab.convert.errors import format_value
-from lab.convert.exchange import MS, UNSEEN, Exchange, join, parse_exchange, secret_fields, tellings
+from lab.convert.exchange import MS, Exchange, join, parse_exchange, secret_fields, tellings
 from lab.convert.page_state import MAIN, PageFrames, Telling
 from lab.convert.source import SourceFile, Zip
 from lab.convert.tape import Tape
@@ -39,7 +39,7 @@ def read(source: SourceFile) -> HarReading:
     return HarReading(source, _log(source))
 
 
-def _log(source: SourceFile) -> dict[str, Any]:
+def _log(source: SourceFile) -> JsonObject:
     """The HAR's ``log``, its version and lists checked."""
     where, value = ("", source.value) if source.zip is None else _zipped(source, source.zip)
     log = value.get("log") if isinstance(value, dict) else None
@@ -48,14 +48,20 @@ def _log(source: SourceFile) -> dict[str, Any]:
     version = log.get("version")
     if not isinstance(version, str) or not version.startswith("1."):
         raise source.wrong("log.version", format_value(version), "wanted 1.1 or 1.2")
-    for name, absent in (("entries", None), ("pages", [])):
-        value = log.get(name, absent)
-        if not isinstance(value, list):
-            raise source.wrong(f"log.{name}", format_value(value), "wanted a list")
+    _list_in(source, log, "entries")
+    if "pages" in log:
+        _list_in(source, log, "pages")
     return log
 
 
-def _zipped(source: SourceFile, pack: Zip) -> tuple[str, Any]:
+def _list_in(source: SourceFile, log: JsonObject, name: str) -> Sequence[JsonValue]:
+    value = log.get(name)
+    if not isinstance(value, list):
+        raise source.wrong(f"log.{name}", format_value(value), "wanted a list")
+    return value
+
+
+def _zipped(source: SourceFile, pack: Zip) -> tuple[str, JsonValue]:
     """The name and the JSON of the HAR in a zip."""
     name = next((name for name in pack.names if name.endswith(".har")), "")
     if not name:
@@ -70,20 +76,17 @@ def _zipped(source: SourceFile, pack: Zip) -> tuple[str, Any]:
 class HarReading:
     """A HAR that was read: see `lab.convert.formats.FormatReading`."""
 
-    def __init__(self, source: SourceFile, log: dict[str, Any]) -> None:
+    def __init__(self, source: SourceFile, log: JsonObject) -> None:
         self._source = source
-        self.version: str = log["version"]
+        self.version = str(log["version"])
         creator = log.get("creator")
         self._tabs = isinstance(creator, dict) and creator.get("name") == "Playwright"
-        self._pages = [
-            _page(source, number, page) for number, page in enumerate(log.get("pages") or ())
-        ]
-        self._entries = [
-            _entry(source, number, entry) for number, entry in enumerate(log["entries"])
-        ]
+        pages, entries = read_list(log, "pages"), read_list(log, "entries")
+        self._pages = [_page(source, number, page) for number, page in enumerate(pages)]
+        self._entries = [_entry(source, number, entry) for number, entry in enumerate(entries)]
         self._origin = min([at for at, _ in (*self._pages, *self._entries)], default=0)
-        sockets = any("_webSocketMessages" in entry for _, entry in self._entries)
-        nouns = ("request.", "message.") if sockets else ("request.",)
+        has_sockets = any("_webSocketMessages" in entry for _, entry in self._entries)
+        nouns = ("request.", "message.") if has_sockets else ("request.",)
         self.shows = frozenset(kind for kind in KINDS if kind.startswith(nouns))
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
@@ -91,32 +94,27 @@ class HarReading:
         exchanges, pages = list(self._exchanges()), PageFrames()
         secrets = tape.secrets = Secrets(names=secret_fields(exchanges), more=mask)
         secrets.shown = tape.shown
-        told = [*self._page_tellings(secrets), *self._chains(exchanges, secrets)]
-        for timed in sorted(told, key=lambda telling: telling.at):
-            for at, kind, data in _played(pages, timed):
-                if kind == "step":
-                    tape.end(at)
-                    tape.begin(at, data)
-                elif kind == UNSEEN:
-                    tape.interrupt(at, **data)
-                else:
-                    tape.tell(at, kind, data)
+        timed = [*self._page_tellings(secrets), *self._chains(exchanges, secrets)]
+        for telling in sorted(timed, key=lambda telling: telling.at):
+            tape.play(_played(pages, telling))
 
-    def _tab(self, page: Any) -> str:
+    def _tab(self, page: JsonValue) -> str:
         """Playwright's pages are tabs, other programs' are navigations in one tab."""
         return str(page) if self._tabs and page else MAIN
 
     def _page_tellings(self, secrets: Secrets) -> Iterator[Telling]:
+        if not self._pages:
+            yield Telling(0, "step.began", {})
         for number, (start, page) in enumerate(sorted(self._pages, key=itemgetter(0))):
             at = start - self._origin
-            title = str(page.get("title") or "")
+            begins = at if number else 0
+            title = read_text(page, "title")
             clear = secrets.mask_url(title) if "://" in title else secrets.mask_text(title)
-            yield Telling(at if number else 0, "step", {"page": clear or str(page.get("id"))})
-            about = {"tab": self._tab(page.get("id")), "title": clear}
+            yield Telling(begins, "step.ended", {})
+            yield Telling(begins, "step.began", {"page": clear or str(page.get("id"))})
+            about: dict[str, JsonValue] = {"tab": self._tab(page.get("id")), "title": clear}
             for kind, after in _page_times(page):
                 yield Telling(at + after, kind, about)
-        if not self._pages:
-            yield Telling(0, "step", {})
 
     def _exchanges(self) -> Iterator[Exchange]:
         for number, (at, entry) in enumerate(self._entries):
@@ -130,7 +128,7 @@ class HarReading:
             frame = _frame(first, mains, self._tabs)
             yield from tellings(first, frame, secrets)
             last = first.last()
-            where = {
+            where: dict[str, JsonValue] = {
                 "tab": first.tab,
                 "frame": frame,
                 "main": frame == first.tab,
@@ -152,7 +150,7 @@ class HarReading:
         return read_regular(beside) if beside.is_file() and not beside.is_symlink() else None
 
 
-def _page_times(page: dict[str, Any]) -> Iterator[tuple[str, int]]:
+def _page_times(page: JsonObject) -> Iterator[tuple[str, int]]:
     """When a page was parsed and loaded, in nanoseconds after it began."""
     timings = page.get("pageTimings")
     if not isinstance(timings, dict):
@@ -182,49 +180,48 @@ def _frame(first: Exchange, mains: dict[str, str], tabs: bool) -> str:
 def _played(pages: PageFrames, telling: Telling) -> Iterator[Telling]:
     """What a telling comes to, where that depends on what stands in the page by then."""
     at, kind, data = telling
+    tab = str(data.get("tab"))
     if kind == "commit":
-        yield from pages.navigated(at, data["tab"], data["frame"], data["url"])
+        yield from pages.navigated(at, tab, str(data["frame"]), str(data["url"]))
     elif kind in ("page.parsed", "page.loaded"):
-        yield from pages.loaded(at, kind, data["tab"])
-        url, title = pages.url(data["tab"]), data["title"]
+        yield from pages.loaded(at, kind, tab)
+        url, title = pages.url(tab), str(data["title"])
         if kind == "page.loaded" and url and title and "://" not in title:
-            yield Telling(
-                at, "page.title_changed", {"tab": data["tab"], "title": title, "url": url}
-            )
+            about: dict[str, JsonValue] = {"tab": tab, "title": title, "url": url}
+            yield Telling(at, "page.title_changed", about)
     else:
         yield telling
 
 
-def _page(source: SourceFile, number: int, page: Any) -> tuple[int, dict[str, Any]]:
+def _page(source: SourceFile, number: int, value: JsonValue) -> tuple[int, JsonObject]:
     where = f"log.pages[{number}]"
-    _require_object(source, where, page)
+    page = _require_object(source, where, value)
     return _time(source, f"{where}.startedDateTime", page.get("startedDateTime")), page
 
 
-def _entry(source: SourceFile, number: int, entry: Any) -> tuple[int, dict[str, Any]]:
+def _entry(source: SourceFile, number: int, value: JsonValue) -> tuple[int, JsonObject]:
     where = f"log.entries[{number}]"
-    _require_object(source, where, entry)
-    request = entry.get("request")
-    _require_object(source, f"{where}.request", request)
+    entry = _require_object(source, where, value)
+    request = _require_object(source, f"{where}.request", entry.get("request"))
     for name in ("method", "url"):
-        if not isinstance(request.get(name), str):
-            raise source.wrong(
-                f"{where}.request.{name}", format_value(request.get(name)), "wanted a text"
-            )
+        part = request.get(name)
+        if not isinstance(part, str):
+            raise source.wrong(f"{where}.request.{name}", format_value(part), "wanted a text")
     if entry.get("response") is not None:
         _require_object(source, f"{where}.response", entry["response"])
     return _time(source, f"{where}.startedDateTime", entry.get("startedDateTime")), entry
 
 
-def _require_object(source: SourceFile, where: str, value: Any) -> None:
+def _require_object(source: SourceFile, where: str, value: JsonValue) -> JsonObject:
     if not isinstance(value, dict):
         raise source.wrong(where, format_value(value), "wanted an object")
+    return value
 
 
-def _time(source: SourceFile, where: str, value: Any) -> int:
+def _time(source: SourceFile, where: str, value: JsonValue) -> int:
     """An ISO 8601 time as nanoseconds since 1970."""
     try:
-        at = datetime.fromisoformat(value)
+        at = datetime.fromisoformat(require_text(value, where))
     except (TypeError, ValueError):
         raise source.wrong(
             where, format_value(value), "wanted a time, as in 2026-01-02T03:04:05.678Z"

@@ -8,8 +8,8 @@ at hand.
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from detectors.model.json_value import JsonValue
 from lab.convert.dom import DomNode
 
 MAX_NAME_LENGTH = 400
@@ -47,49 +47,51 @@ _BUTTON_NAMES = {"submit": "Submit", "reset": "Reset", "button": ""}
 """What a browser writes on an input that is a button."""
 _LISTED_TYPES = ("text", "search", "tel", "url", "email")
 """Types of an input that a list makes a combobox."""
+_DEFAULT_TYPES = {"input": "text", "button": "submit"}
+_FIELD_TAGS = ("input", "textarea", "select", "meter", "progress", "output")
+_NO_ROLES = ("none", "presentation")
 _NO_FIELD = frozenset(("submit", "button", "reset", "image", "hidden"))
 
 
 def element_of(node: DomNode) -> dict[str, str]:
-    """What is told of an element: ``{role, name, tag, id?, attr_name?, type?, text?}``."""
+    """Describe an element: ``{role, name, tag, id?, attr_name?, type?, text?}``."""
     element = {"role": role_of(node), "name": name_of(node), "tag": node.tag}
-    more = {"id": node.get("id"), "attr_name": node.get("name"), "type": type_of(node)}
-    element |= {key: value[:MAX_NAME_LENGTH] for key, value in more.items() if value}
-    text = "" if node.tag in _WITHOUT_TEXT else node.content()
-    if text:
-        element["text"] = text[:MAX_TEXT_LENGTH]
-    return element
+    more = {
+        "id": node.get("id")[:MAX_NAME_LENGTH],
+        "attr_name": node.get("name")[:MAX_NAME_LENGTH],
+        "type": type_of(node)[:MAX_NAME_LENGTH],
+        "text": "" if node.tag in _WITHOUT_TEXT else node.content()[:MAX_TEXT_LENGTH],
+    }
+    return element | {key: value for key, value in more.items() if value}
 
 
 def clicked_of(node: DomNode) -> DomNode:
     """The element that a person would say was clicked: the nearest that one can act on."""
-    here = node
-    if node.tag.startswith("#") and node.parent is not None:
-        here = node.parent
-    if role_of(here) in INTERACTIVE:
-        return here
-    for above in here.ancestors():
-        if not above.tag.startswith("#") and role_of(above) in INTERACTIVE:
-            return above
-    return here
+    here = node.parent if node.tag.startswith("#") and node.parent is not None else node
+    elements = (above for above in (here, *here.ancestors()) if not above.tag.startswith("#"))
+    return next((element for element in elements if role_of(element) in INTERACTIVE), here)
 
 
 def role_of(node: DomNode) -> str:
     """The element's own role, else what its tag means, else ``generic``."""
-    for token in node.get("role").lower().split():
-        if token not in ("none", "presentation"):
-            return token
-    if node.tag == "input":
-        is_listed = "list" in node.attrs and type_of(node) in _LISTED_TYPES
-        return "combobox" if is_listed else _INPUT_ROLES.get(type_of(node), "textbox")
-    if node.tag == "select":
-        is_open = "multiple" in node.attrs or node.get("size") not in ("", "0", "1")
-        return "listbox" if is_open else "combobox"
-    if node.tag in ("a", "area"):
-        return "link" if "href" in node.attrs else "generic"
-    if is_editable(node):
-        return "textbox"
-    return _TAG_ROLES.get(node.tag, "generic")
+    own = (token for token in node.get("role").lower().split() if token not in _NO_ROLES)
+    return next(own, "") or _tag_role(node)
+
+
+def _tag_role(node: DomNode) -> str:
+    """The role that a tag means with its attributes."""
+    match node.tag:
+        case "input" if "list" in node.attrs and type_of(node) in _LISTED_TYPES:
+            return "combobox"
+        case "input":
+            return _INPUT_ROLES.get(type_of(node), "textbox")
+        case "select" if "multiple" in node.attrs or node.get("size") not in ("", "0", "1"):
+            return "listbox"
+        case "select":
+            return "combobox"
+        case "a" | "area":
+            return "link" if "href" in node.attrs else "generic"
+    return "textbox" if is_editable(node) else _TAG_ROLES.get(node.tag, "generic")
 
 
 def name_of(node: DomNode) -> str:
@@ -103,14 +105,17 @@ def _name(node: DomNode) -> str:
         return " ".join(label.get("aria-label") or label.content() for label in referenced)
     if node.get("aria-label").strip():
         return node.get("aria-label")
-    if node.tag in ("input", "textarea", "select", "meter", "progress", "output"):
+    if node.tag in _FIELD_TAGS:
         return _field_name(node)
-    if node.tag in ("img", "area") and node.get("alt"):
-        return node.get("alt")
-    content = ""
-    if role_of(node) in _FROM_CONTENT:
-        content = node.content() or _images(node)
-    return content or node.get("title")
+    alternative = node.get("alt") if node.tag in ("img", "area") else ""
+    return alternative or _content_name(node) or node.get("title")
+
+
+def _content_name(node: DomNode) -> str:
+    """The name that an element has from what is in it, "" for one whose role takes none."""
+    if role_of(node) not in _FROM_CONTENT:
+        return ""
+    return node.content() or _images(node)
 
 
 def _field_name(node: DomNode) -> str:
@@ -164,10 +169,8 @@ def _by_id(node: DomNode, ids: list[str]) -> list[DomNode]:
 def type_of(node: DomNode) -> str:
     """The type of an input or a button, as the page's script would read it; "" for anything
     else."""
-    if node.tag == "input":
-        return node.get("type").lower() or "text"
-    if node.tag == "button":
-        return node.get("type").lower() or "submit"
+    if node.tag in _DEFAULT_TYPES:
+        return node.get("type").lower() or _DEFAULT_TYPES[node.tag]
     if node.tag == "select":
         return "select-multiple" if "multiple" in node.attrs else "select-one"
     return ""
@@ -201,23 +204,23 @@ def field_key(node: DomNode) -> str:
 def form_key(node: DomNode) -> str:
     """The id or the name of the form that the field is in."""
     form = node.closest("form")
-    return (form.get("id") or form.get("name")) if form is not None else ""
+    return "" if form is None else form.get("id") or form.get("name")
 
 
-def filled(node: DomNode, value: Any, checked: bool | None) -> dict[str, Any]:
+def filled(node: DomNode, value: str | list[str], checked: bool | None) -> dict[str, JsonValue]:
     """The data of a `field.filled` about ``node``, but for where it is; a secret's value is kept
     back."""
-    data: dict[str, Any] = {"element": element_of(node), "field": field_key(node)}
+    data: dict[str, JsonValue] = {"element": element_of(node), "field": field_key(node)}
     form = form_key(node)
     if form:
         data["form"] = form
     if is_secret(node):
-        return data | {"value": None, "has_value": bool(value)}
+        return {**data, "value": None, "has_value": bool(value)}
     if checked is not None:
         data["checked"] = checked
-    texts = list(map(str, value)) if isinstance(value, list) else [str(value)]
+    texts = [value] if isinstance(value, str) else value
     if max(map(len, texts), default=0) > MAX_VALUE_LENGTH:
         data["cut"] = True
-    kept = [text[:MAX_VALUE_LENGTH] for text in texts]
-    data["value"] = kept if isinstance(value, list) else kept[0]
+    bounded = [text[:MAX_VALUE_LENGTH] for text in texts]
+    data["value"] = bounded[0] if isinstance(value, str) else bounded
     return data

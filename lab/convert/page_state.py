@@ -4,10 +4,17 @@ told once."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from detectors.model.json_value import JsonObject
 
 MAIN = "tab"
 """The one tab, and its main frame, of what knows no tabs."""
+
+
+UNSEEN = "unseen"
+"""The kind of a telling that is no event: a part of the browser that may have changed unobserved
+(`Tape.interrupt`)."""
 
 
 class Telling(NamedTuple):
@@ -15,7 +22,7 @@ class Telling(NamedTuple):
 
     at: int
     kind: str
-    data: dict[str, Any]
+    data: JsonObject
 
 
 class PageFrames:
@@ -39,7 +46,7 @@ class PageFrames:
                 del frames[child]
                 yield Telling(at, "frame.detached", {"tab": tab, "frame": child})
         frames[frame] = url
-        data = {
+        data: JsonObject = {
             "tab": tab,
             "frame": frame,
             "main": main,

@@ -9,9 +9,14 @@ in between is in no stream.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 from agentd.sources.cdp.state.masking import Secrets
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    read_text,
+)
 from lab.convert.errors import format_value
 from lab.convert.rrweb_page import DOWN, INPUT, POINTER, REST_NS, TOUCH, RrwebPage
 from lab.convert.source import SourceFile
@@ -31,39 +36,55 @@ SHOWS = frozenset(
 def fits(source: SourceFile) -> bool:
     """Whether the first item is an rrweb event."""
     items = _events(source)
-    return bool(items) and _is_event(items[0])
+    return bool(items) and _event(items[0]) is not None
 
 
 def read(source: SourceFile) -> RrwebReading:
     """Check the stream's events and give its reading. Raises `ConvertError`."""
     items = _events(source)
+    wanted = "{type, data, timestamp}"
     if not items:
-        raise source.wrong(
-            "",
-            format_value(source.value),
-            "wanted an array of rrweb events {type, data, timestamp}",
-        )
+        what = format_value(source.value)
+        raise source.wrong("", what, f"wanted an array of rrweb events {wanted}")
+    events: list[_RrwebEvent] = []
     for number, item in enumerate(items):
-        if not _is_event(item):
+        event = _event(item)
+        if event is None:
             packed = ", packed by rrweb: unpack it first" if isinstance(item, str) else ""
             where = f"{'line' if source.lines else 'event'} {number + source.lines}"
-            raise source.wrong(where, format_value(item) + packed, "wanted {type, data, timestamp}")
-    return RrwebReading(source, items)
+            raise source.wrong(where, format_value(item) + packed, f"wanted {wanted}")
+        events.append(event)
+    return RrwebReading(source, events)
 
 
-def _events(source: SourceFile) -> list[Any]:
-    if isinstance(source.value, dict) and isinstance(source.value.get("events"), list):
-        return list(source.value["events"])
-    return source.items
+def _event(item: JsonValue) -> _RrwebEvent | None:
+    """An item of the stream as an event, None for what is none."""
+    if not isinstance(item, dict):
+        return None
+    kind, timestamp, data = item.get("type"), item.get("timestamp"), item.get("data")
+    if type(kind) is not int or not isinstance(timestamp, int | float):
+        return None
+    return _RrwebEvent(kind, timestamp, data) if isinstance(data, dict) else None
 
 
-def _is_event(item: Any) -> bool:
-    return (
-        isinstance(item, dict)
-        and type(item.get("type")) is int
-        and isinstance(item.get("timestamp"), int | float)
-        and isinstance(item.get("data"), dict)
-    )
+def _events(source: SourceFile) -> Sequence[JsonValue]:
+    events = source.value.get("events") if isinstance(source.value, dict) else None
+    return events if isinstance(events, list) else source.items
+
+
+class _RrwebEvent(NamedTuple):
+    """An event of the stream; ``timestamp`` in milliseconds."""
+
+    type: int
+    timestamp: float
+    data: JsonObject
+
+    @property
+    def is_action(self) -> bool:
+        """Whether the user did what it reports."""
+        source = self.data.get("source") if self.type == INCREMENTAL else None
+        is_press = source == POINTER and self.data.get("type") in (DOWN, TOUCH)
+        return source == INPUT or is_press
 
 
 class RrwebReading:
@@ -72,43 +93,33 @@ class RrwebReading:
     version = None
     shows = SHOWS
 
-    def __init__(self, source: SourceFile, events: list[dict[str, Any]]) -> None:
+    def __init__(self, source: SourceFile, events: Sequence[_RrwebEvent]) -> None:
         self._source = source
         # rrweb itself plays by time; events of one moment stay in their order.
-        self._events = sorted(events, key=lambda event: event["timestamp"])
+        self._events = sorted(events, key=lambda event: event.timestamp)
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Play event after event on one page."""
         page = RrwebPage(tape, Secrets(more=mask))
-        start = self._events[0]["timestamp"]
-        acted = any(_is_action(event) for event in self._events)
+        start = self._events[0].timestamp
+        acted = any(event.is_action for event in self._events)
         for number, event in enumerate(self._events):
             with self._source.part(f"event {number} by time"):
-                at = int((event["timestamp"] - start) * 1e6)
+                at = int((event.timestamp - start) * 1e6)
                 page.flush_scroll(at)
                 self._play(page, at, event)
-            if event["type"] == FULL and not acted and tape.step < 0:
+            if event.type == FULL and not acted and tape.step < 0:
                 tape.begin(at)  # nobody acts in this stream: all that follows is one step
         page.flush_scroll(tape.at + REST_NS)
         if tape.step < 0:
             tape.begin(tape.at)
 
-    def _play(self, page: RrwebPage, at: int, event: dict[str, Any]) -> None:
-        kind, data = event["type"], event["data"]
-        if kind in (DOM_CONTENT_LOADED, LOAD):
+    def _play(self, page: RrwebPage, at: int, event: _RrwebEvent) -> None:
+        if event.type in (DOM_CONTENT_LOADED, LOAD):
             page.began()
-        elif kind == META:
-            page.at_address(at, str(data.get("href") or "about:blank"))
-        elif kind == FULL:
-            page.snapshot(at, data.get("node"))
-        elif kind == INCREMENTAL:
-            page.changed(at, data)
-
-
-def _is_action(event: dict[str, Any]) -> bool:
-    data = event["data"]
-    if event["type"] != INCREMENTAL:
-        return False
-    return data.get("source") == INPUT or (
-        data.get("source") == POINTER and data.get("type") in (DOWN, TOUCH)
-    )
+        elif event.type == META:
+            page.at_address(at, read_text(event.data, "href", "about:blank"))
+        elif event.type == FULL:
+            page.snapshot(at, event.data.get("node"))
+        elif event.type == INCREMENTAL:
+            page.changed(at, event.data)

@@ -4,8 +4,8 @@ node numbers."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from detectors.model.json_value import JsonObject, JsonValue, read_text
 from lab.convert.dom import DomNode
 from lab.convert.page_state import MAIN
 
@@ -21,21 +21,26 @@ class Mirror:
         self.nodes: dict[int, DomNode] = {}
         self.top = DomNode("#document")
 
-    def reset(self, root: Any) -> None:
+    def reset(self, root: JsonValue) -> None:
         """A full snapshot: everything is told anew."""
         self.nodes.clear()
         self.top = self._build(root) or DomNode("#document")
 
-    def _build(self, data: Any) -> DomNode | None:
+    def find(self, number: JsonValue) -> DomNode | None:
+        """The node of that number, None where the stream told of none."""
+        return self.nodes.get(number) if isinstance(number, int) else None
+
+    def _build(self, data: JsonValue) -> DomNode | None:
         """A serialised node with all below it."""
         built: DomNode | None = None
-        stack: list[tuple[Any, DomNode | None]] = [(data, None)]
+        stack: list[tuple[JsonValue, DomNode | None]] = [(data, None)]
         while stack and len(self.nodes) < MAX_NODES:
             item, parent = stack.pop()
-            if not isinstance(item, dict) or type(item.get("id")) is not int:
+            number = item.get("id") if isinstance(item, dict) else None
+            if not isinstance(item, dict) or type(number) is not int:
                 continue
-            node = _node(item)
-            self.nodes[item["id"]] = node
+            node = _node(item, number)
+            self.nodes[number] = node
             if parent is None:
                 built = node
             else:
@@ -45,9 +50,9 @@ class Mirror:
                 stack.extend((child, node) for child in reversed(children))
         return built
 
-    def remove(self, number: Any) -> DomNode | None:
+    def remove(self, number: JsonValue) -> DomNode | None:
         """Take a node out; gives it."""
-        node = self.nodes.get(number)
+        node = self.find(number)
         if node is None:
             return None
         node.remove()
@@ -55,10 +60,9 @@ class Mirror:
             self.nodes.pop(below.key, None)
         return node
 
-    def add(self, items: list[Any]) -> list[DomNode]:
+    def add(self, waiting: list[JsonObject]) -> list[DomNode]:
         """Put nodes in, in whatever order they are told; gives those that found their place."""
         placed: list[DomNode] = []
-        waiting = [item for item in items if isinstance(item, dict)]
         while waiting:
             later = [item for item in waiting if not self._place(item, placed, strict=True)]
             if len(later) == len(waiting):
@@ -69,17 +73,16 @@ class Mirror:
             waiting = later
         return placed
 
-    def _place(self, item: dict[str, Any], placed: list[DomNode], *, strict: bool) -> bool:
-        parent = self.nodes.get(item.get("parentId", 0))
+    def _place(self, item: JsonObject, placed: list[DomNode], *, strict: bool) -> bool:
+        parent = self.find(item.get("parentId", 0))
         following = item.get("nextId")
-        before = self.nodes.get(following) if isinstance(following, int) else None
+        before = self.find(following)
         is_missing = isinstance(following, int) and before is None
         if parent is None or (strict and is_missing):
             return False
         data = item.get("node")
-        known = data.get("id") if isinstance(data, dict) else None
-        if type(known) is int:
-            self.remove(known)
+        if isinstance(data, dict):
+            self.remove(data.get("id"))
         node = self._build(data)
         if node is not None:
             parent.append(node, before)
@@ -87,26 +90,26 @@ class Mirror:
         return True
 
 
-def _node(item: dict[str, Any]) -> DomNode:
-    kind, key = item.get("type"), item["id"]
+def _node(item: JsonObject, key: int) -> DomNode:
+    kind = item.get("type")
     if kind == TEXT:
-        return DomNode("#text", text=str(item.get("textContent") or ""), key=key)
+        return DomNode("#text", text=read_text(item, "textContent"), key=key)
     if kind != ELEMENT:
         return DomNode("#document" if kind == DOCUMENT else "#other", key=key)
-    node = DomNode(str(item.get("tagName") or "").lower(), key=key)
-    attributes = item.get("attributes")
-    if isinstance(attributes, dict):
-        for name, value in attributes.items():
-            set_attribute(node, str(name), value)
+    node = DomNode(read_text(item, "tagName").lower(), key=key)
+    set_attributes(node, item.get("attributes"))
     return node
 
 
-def set_attribute(node: DomNode, name: str, value: Any) -> None:
-    """Set an attribute as a mutation says it: null and false take it away."""
-    if value is None or value is False:
-        node.attrs.pop(name.lower(), None)
-    elif isinstance(value, str | int | float):
-        node.attrs[name.lower()] = "" if value is True else str(value)
+def set_attributes(node: DomNode, changes: JsonValue) -> None:
+    """Set attributes as a mutation says them: null and false take one away."""
+    if not isinstance(changes, dict):
+        return
+    for name, value in changes.items():
+        if value is None or value is False:
+            node.attrs.pop(name.lower(), None)
+        elif isinstance(value, str | int | float):
+            node.attrs[name.lower()] = "" if value is True else str(value)
 
 
 def frame_of(node: DomNode) -> tuple[str, DomNode | None]:

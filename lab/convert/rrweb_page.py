@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 from urllib.parse import urljoin
 
 from agentd.sources.cdp.state.masking import Secrets
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    objects_in,
+    read_list,
+    read_text,
+    require_number,
+)
 from lab.convert.dom import DomNode
 from lab.convert.naming import clicked_of, element_of, filled, labels, type_of
 from lab.convert.page_state import MAIN, PageFrames, Telling
-from lab.convert.rrweb_dom import Mirror, frame_of, is_hidden, set_attribute, texts
+from lab.convert.rrweb_dom import Mirror, frame_of, is_hidden, set_attributes, texts
 from lab.convert.tape import Tape
 
 REST_NS = 200_000_000
@@ -41,10 +48,10 @@ class RrwebPage:
         self._title = ""
         self._pointed: set[int] = set()
         self._step: tuple[str, int] = ("", 0)
-        self._scroll: tuple[int, int, dict[str, Any]] | None = None
+        self._scroll: tuple[int, JsonObject] | None = None
         self._down: DomNode | None = None
         self._clicked: DomNode | None = None
-        self._sources: dict[Any, Callable[[int, dict[str, Any]], None]] = {
+        self._sources: dict[int, Callable[[int, JsonObject], None]] = {
             MUTATION: self._mutated,
             POINTER: self._pointer,
             SCROLL: self._scrolled,
@@ -66,7 +73,7 @@ class RrwebPage:
         within = not self._fresh and bool(self._pages.url(MAIN))
         self._emit(at, self._pages.navigated(at, MAIN, MAIN, url, same_document=within))
 
-    def snapshot(self, at: int, root: Any) -> None:
+    def snapshot(self, at: int, root: JsonValue) -> None:
         """A whole document; one that is only told again is no news."""
         known = bool(self._mirror.nodes) and not self._fresh
         self._mirror.reset(root)
@@ -82,7 +89,7 @@ class RrwebPage:
 
     def _emit(self, at: int, tellings: Iterable[Telling]) -> None:
         for telling in tellings:
-            self._tape.tell(at, telling.kind, telling.data | self._baseline())
+            self._tape.tell(at, telling.kind, {**telling.data, **self._baseline()})
 
     def _report_documents(self, at: int, top: DomNode) -> None:
         """Report the documents of the iframes in ``top``."""
@@ -91,9 +98,8 @@ class RrwebPage:
             if holder is None:
                 continue
             src = holder.get("src") or holder.get("rr_src")
-            url = "about:blank"
-            if src:
-                url = self._masker.mask_url(urljoin(self._pages.url(MAIN), src))
+            address = urljoin(self._pages.url(MAIN), src) if src else "about:blank"
+            url = self._masker.mask_url(address)
             self._emit(at, self._pages.navigated(at, MAIN, frame, url))
 
     def _report_title(self, at: int) -> None:
@@ -102,49 +108,60 @@ class RrwebPage:
         if title and title != self._title:
             self._title = title
             about = {"tab": MAIN, "title": title[:1000], "url": self._pages.url(MAIN)}
-            self._tape.tell(at, "page.title_changed", about | self._baseline())
+            self._tape.tell(at, "page.title_changed", {**about, **self._baseline()})
 
     # -- changes
 
-    def changed(self, at: int, data: dict[str, Any]) -> None:
+    def changed(self, at: int, data: JsonObject) -> None:
         """Handle an incremental event; of other sources than the known nothing is reported."""
-        tell = self._sources.get(data.get("source"))
+        source = data.get("source")
+        tell = self._sources.get(source) if isinstance(source, int) else None
         if tell is not None:
             tell(at, data)
 
-    def _mutated(self, at: int, data: dict[str, Any]) -> None:
-        for item in _objects(data.get("removes")):
-            node = self._mirror.nodes.get(item.get("id", 0))
-            if node is not None:
-                self._disappeared(at, node)
-                self._mirror.remove(item.get("id"))
-        added = self._mirror.add(data.get("adds") or [])
-        for item in _objects(data.get("attributes")):
+    def _node_of(self, data: JsonObject) -> DomNode | None:
+        """The node that an event is about."""
+        return self._mirror.find(data.get("id", 0))
+
+    def _mutated(self, at: int, data: JsonObject) -> None:
+        for item in objects_in(data.get("removes")):
+            self._remove(at, item)
+        added = self._mirror.add(objects_in(read_list(data, "adds")))
+        for item in objects_in(data.get("attributes")):
             self._change_attributes(at, item)
-        for item in _objects(data.get("texts")):
-            node = self._mirror.nodes.get(item.get("id", 0))
-            if node is not None and node.text != item.get("value"):
-                self._disappeared(at, node)
-                node.text = str(item.get("value") or "")
-                added.append(node)
+        for item in objects_in(data.get("texts")):
+            added += self._change_text(at, item)
         self._appeared(at, _topmost(added), {})
         for node in added:
             self._report_documents(at, node)
         self._report_title(at)
 
-    def _change_attributes(self, at: int, item: dict[str, Any]) -> None:
-        node = self._mirror.nodes.get(item.get("id", 0))
-        changes = item.get("attributes")
-        if node is None or not isinstance(changes, dict):
+    def _remove(self, at: int, item: JsonObject) -> None:
+        node = self._node_of(item)
+        if node is not None:
+            self._disappeared(at, node)
+            self._mirror.remove(item.get("id"))
+
+    def _change_text(self, at: int, item: JsonObject) -> list[DomNode]:
+        """Give a text its new words; returns the node if they are other ones."""
+        node = self._node_of(item)
+        if node is None or node.text == item.get("value"):
+            return []
+        self._disappeared(at, node)
+        node.text = read_text(item, "value")
+        return [node]
+
+    def _change_attributes(self, at: int, item: JsonObject) -> None:
+        node = self._node_of(item)
+        if node is None:
             return
         was_open, was_hidden = "open" in node.attrs, is_hidden(node)
-        for name, value in changes.items():
-            set_attribute(node, str(name), value)
+        set_attributes(node, item.get("attributes"))
         is_open = "open" in node.attrs
         if node.tag in ("dialog", "details") and was_open != is_open:
-            clicked = self._clicked is not None and node in self._clicked.ancestors()
-            state = {"open": is_open, "trusted": clicked and node.tag == "details"}
-            self._tape.tell(at, "element.toggled", self._describe(node) | state)
+            is_clicked = self._clicked is not None and node in self._clicked.ancestors()
+            state = {"open": is_open, "trusted": is_clicked and node.tag == "details"}
+            self._tape.tell(at, "element.toggled", {**self._describe(node), **state})
         if was_hidden and not is_hidden(node):
             self._appeared(at, [node], {})
 
@@ -166,26 +183,30 @@ class RrwebPage:
         frame, _ = frame_of(node)
         if text:
             about = {"tab": MAIN, "frame": frame, "text": text[:MAX_TEXT_LENGTH]}
-            self._tape.tell(at, kind, about | flags)
+            self._tape.tell(at, kind, {**about, **flags})
 
     # -- the user
 
-    def _pointer(self, at: int, data: dict[str, Any]) -> None:
-        node, kind = self._mirror.nodes.get(data.get("id", 0)), data.get("type")
-        if node is None:
+    def _pointer(self, at: int, data: JsonObject) -> None:
+        node, kind = self._node_of(data), data.get("type")
+        if node is None or not isinstance(kind, int):
             return
         if kind in (DOWN, TOUCH):
             self._pointer_down(at, node, kind)
         elif kind == FOCUS:
             trusted = {"trusted": node.key in self._pointed}
-            self._tape.tell(at, "element.focused", self._describe(node) | trusted)
+            self._tape.tell(at, "element.focused", {**self._describe(node), **trusted})
             self._pointed.add(node.key)
-        elif isinstance(kind, int) and kind in _CLICKS:
-            trusted = {"trusted": self._is_users(node, kind)}
-            self._tape.tell(at, _CLICKS[kind], self._describe(clicked_of(node)) | trusted)
-            if kind == CLICK:
-                self._clicked = node if trusted["trusted"] else None
-                self._down = None
+        elif kind in _CLICKS:
+            self._click(at, node, kind)
+
+    def _click(self, at: int, node: DomNode, kind: int) -> None:
+        is_users = self._is_users(node, kind)
+        about = {**self._describe(clicked_of(node)), "trusted": is_users}
+        self._tape.tell(at, _CLICKS[kind], about)
+        if kind == CLICK:
+            self._clicked = node if is_users else None
+            self._down = None
 
     def _pointer_down(self, at: int, node: DomNode, kind: int) -> None:
         if kind == DOWN:
@@ -207,24 +228,24 @@ class RrwebPage:
         label = last.closest("label")
         return label is not None and labels(label, node)
 
-    def _input(self, at: int, data: dict[str, Any]) -> None:
-        node = self._mirror.nodes.get(data.get("id", 0))
+    def _input(self, at: int, data: JsonObject) -> None:
+        node = self._node_of(data)
         if node is None:
             return
         if not self._continues_step(node):
             self._act(at, "input", node, "input")
         is_choice = type_of(node) in ("checkbox", "radio")
         checked = bool(data.get("isChecked")) if is_choice else None
-        text = str(data.get("text") or "")
+        text = read_text(data, "text")
         value = filled(node, text, checked)
         if "data-rr-is-password" in node.attrs or (text and not text.strip("*")):
             value |= {"value": None, "has_value": bool(text)}  # rrweb itself kept it back
-        users = data.get("userTriggered")
-        if not isinstance(users, bool):
+        is_users = data.get("userTriggered")
+        if not isinstance(is_users, bool):
             around = {node.key, *(near.key for near in _around(node))}
-            users = not self._pointed.isdisjoint(around)
-        where = {"tab": MAIN, "frame": frame_of(node)[0], "trusted": users}
-        self._tape.tell(at, "field.filled", where | value)
+            is_users = not self._pointed.isdisjoint(around)
+        where = {"tab": MAIN, "frame": frame_of(node)[0], "trusted": is_users}
+        self._tape.tell(at, "field.filled", {**where, **value})
 
     def _continues_step(self, node: DomNode) -> bool:
         """Whether an input belongs to the running step: to the field that is written in, or, where
@@ -246,23 +267,22 @@ class RrwebPage:
                 element[name] = self._masker.mask_text(element[name])
         self._tape.begin(at, {"do": what, "element": element})
 
-    def _selected(self, at: int, data: dict[str, Any]) -> None:
-        for selection in _objects(data.get("ranges"))[:1]:
-            first = self._mirror.nodes.get(selection.get("start", 0))
-            last = self._mirror.nodes.get(selection.get("end", 0))
+    def _selected(self, at: int, data: JsonObject) -> None:
+        for selection in objects_in(data.get("ranges"))[:1]:
+            first = self._mirror.find(selection.get("start", 0))
+            last = self._mirror.find(selection.get("end", 0))
             if first is None or last is None:
                 continue
-            start = int(selection.get("startOffset") or 0)
-            end = int(selection.get("endOffset") or 0)
+            start, end = _offset(selection, "startOffset"), _offset(selection, "endOffset")
             text = _between(self._mirror.top, first, start, last, end)
             self._text(at, "text.selected", first, text, {})
 
     # -- scrolling
 
-    def _scrolled(self, at: int, data: dict[str, Any]) -> None:
-        if self._scroll is not None and self._scroll[1] != data.get("id", 0):
+    def _scrolled(self, at: int, data: JsonObject) -> None:
+        if self._scroll is not None and self._scroll[1].get("id", 0) != data.get("id", 0):
             self._rested()
-        self._scroll = (at, data.get("id", 0), data)
+        self._scroll = (at, data)
 
     def flush_scroll(self, at: int) -> None:
         """Tell of a scrolling that came to rest before ``at``."""
@@ -271,12 +291,12 @@ class RrwebPage:
 
     def _rested(self) -> None:
         assert self._scroll is not None
-        at, number, data = self._scroll
+        at, data = self._scroll
         self._scroll = None
-        node = self._mirror.nodes.get(number)
+        node = self._node_of(data)
         if node is None:
             return
-        where: dict[str, Any] = {
+        where: dict[str, JsonValue] = {
             "tab": MAIN,
             "frame": frame_of(node)[0],
             "x": data.get("x", 0),
@@ -288,12 +308,14 @@ class RrwebPage:
 
     # -- elements
 
-    def _describe(self, node: DomNode) -> dict[str, Any]:
+    def _describe(self, node: DomNode) -> JsonObject:
         return {"tab": MAIN, "frame": frame_of(node)[0], "element": element_of(node)}
 
 
-def _objects(items: Any) -> list[dict[str, Any]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+def _offset(selection: JsonObject, name: str) -> int:
+    """A place in a text. Raises ValueError or TypeError for what is no number."""
+    offset = selection.get(name) or 0
+    return int(offset if isinstance(offset, str) else require_number(offset, name))
 
 
 def _topmost(nodes: list[DomNode]) -> list[DomNode]:

@@ -13,12 +13,12 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from agentd.core.regular_file import NotRegularError, read_regular
 from detectors.model.codec import sha256
+from detectors.model.json_value import JsonObject, JsonValue
 from lab.convert.errors import ConvertError, format_value
 
 MAX_BYTES = 1 << 30
@@ -52,7 +52,7 @@ class SourceFile:
         raw = self._read()
         self.sha256, self.bytes = sha256(raw), len(raw)
         self.zip: Zip | None = None
-        self.value: Any = None
+        self.value: JsonValue = None
         self.lines = False
         if raw[:2] == b"\x1f\x8b":
             raw = self._gunzip(raw)
@@ -127,7 +127,7 @@ class SourceFile:
 
     def _parse_lines(self, text: bytes) -> bool:
         """Whether the text is JSON lines; a first line that is JSON says that it is meant to be."""
-        values: list[Any] = []
+        values: list[JsonValue] = []
         for number, line in enumerate(text.split(b"\n"), 1):
             if not line.strip():
                 continue
@@ -144,7 +144,7 @@ class SourceFile:
         return True
 
     @property
-    def items(self) -> list[Any]:
+    def items(self) -> list[JsonValue]:
         """The values of a JSON array or of JSON lines, of which there may be one; empty for
         anything else."""
         if isinstance(self.value, dict):
@@ -195,9 +195,9 @@ class Zip:
             )
         return content
 
-    def rows(self, name: str) -> list[dict[str, Any]]:
+    def rows(self, name: str) -> list[JsonObject]:
         """The entry's JSON lines, each an object. Raises `ConvertError`."""
-        rows: list[dict[str, Any]] = []
+        rows: list[JsonObject] = []
         for number, line in enumerate((self.read(name) or b"").split(b"\n"), 1):
             if not line.strip():
                 continue

@@ -6,15 +6,16 @@ No clock of this machine and no randomness: the same file gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
 
 from agentd.core.wire_limits import printable
 from agentd.journal.recorder import OF_SOURCES
 from agentd.masking import Masker
 from agentd.sources.cdp.state.masking import cover
 from detectors.model.codec import encode_event
+from detectors.model.json_value import JsonObject, JsonValue
 from detectors.model.kinds import KINDS, SOURCES
+from lab.convert.page_state import Telling
 
 MAX_AT = 1 << 62
 """The latest time that an event may have, in nanoseconds: 146 years."""
@@ -36,14 +37,15 @@ class Tape:
         self._ended = True
         self._blind: set[str] = set()
 
-    def tell(self, at: float, kind: str, data: Mapping[str, Any]) -> None:
+    def tell(self, at: float, kind: str, data: Mapping[str, object]) -> None:
         """Add an event that happened ``at`` nanoseconds after the beginning, or when the last one
         did if that is later: what is told later stands later."""
         self.at = max(self.at, min(int(at), MAX_AT))
         source = "journal" if kind in OF_SOURCES else KINDS[kind].source
         if source == "cdp" and self.secrets is not None:
-            data = dict(data)
-            cover(kind, data, self.secrets)
+            masked = dict(data)
+            cover(kind, masked, self.secrets)
+            data = masked
         number = len(self.lines) + 1
         try:
             line = encode_event(number, source, kind, self.at, data)
@@ -51,7 +53,7 @@ class Tape:
             line = encode_event(number, source, kind, self.at, printable(data))
         self.lines.append(line)
 
-    def open(self, about: Mapping[str, Any]) -> None:
+    def open(self, about: JsonObject) -> None:
         """The first event; ``about`` says of which file the recording was made."""
         self.tell(0, "episode.opened", {"task": "recording", "digest": "", "converted": about})
 
@@ -60,13 +62,15 @@ class Tape:
         null, not 0."""
         for source in sorted(set(SOURCES) - set(_OWN)):
             kinds = [name for name, kind in KINDS.items() if kind.source == source]
-            hidden = [
-                name for name in kinds if name not in shown and not _is_vouched(name, vouched)
-            ]
-            for part in [None] if hidden == kinds else _parts(source, kinds, hidden):
-                about = {"source": source, "reason": f"not in {where}"}
-                self._blind.add(part or source)
-                self.tell(0, "gap.began", about | ({} if part is None else {"part": part}))
+            known = {name for name in kinds if name in shown or _is_vouched(name, vouched)}
+            about: dict[str, JsonValue] = {"source": source, "reason": f"not in {where}"}
+            if not known:
+                self._blind.add(source)
+                self.tell(0, "gap.began", about)
+                continue
+            for part in _parts(source, kinds, [name for name in kinds if name not in known]):
+                self._blind.add(part)
+                self.tell(0, "gap.began", {**about, "part": part})
 
     def interrupt(self, at: float, part: str, reason: str) -> None:
         """A gap in a ``part`` of the browser's, as long as the moment: the running step is blind
@@ -78,20 +82,34 @@ class Tape:
             self.tell(at, "gap.began", {"source": "cdp", "part": part, "reason": reason})
             self.tell(at, "gap.ended", {"source": "cdp", "part": part})
 
-    def begin(self, at: float, action: Any = None) -> None:
+    def begin(self, at: float, action: JsonValue = None) -> None:
         """Begin the next step; the one before is sealed if it ended."""
         self._seal(at)
         self.step += 1
         self._ended = False
-        self.tell(
-            at, "step.began", {"step": self.step} | ({} if action is None else {"action": action})
-        )
+        about: dict[str, JsonValue] = {"step": self.step}
+        if action is not None:
+            about["action"] = action
+        self.tell(at, "step.began", about)
 
     def end(self, at: float) -> None:
         """The running step's action is done; what comes until the next one is its effect."""
         if not self._ended:
             self._ended = True
             self.tell(at, "step.ended", {"step": self.step})
+
+    def play(self, tellings: Iterable[Telling]) -> None:
+        """Record what an importer tells, in its order: steps, unobserved moments, and events."""
+        for at, kind, data in tellings:
+            match kind:
+                case "step.began":
+                    self.begin(at, data)
+                case "step.ended":
+                    self.end(at)
+                case "unseen":
+                    self.interrupt(at, str(data["part"]), str(data["reason"]))
+                case _:
+                    self.tell(at, kind, data)
 
     def close(self, at: float, reason: str) -> None:
         """Nothing follows: ends the step that runs; the close seals it."""
@@ -112,9 +130,6 @@ def _parts(source: str, kinds: list[str], hidden: list[str]) -> list[str]:
     kinds."""
     if source != "cdp":
         return hidden
-    parts: dict[str, None] = {}
-    for kind in hidden:
-        noun = kind.partition(".")[0]
-        whole = all(one in hidden for one in kinds if one.partition(".")[0] == noun)
-        parts[noun if whole else kind] = None
-    return list(parts)
+    nouns = {kind.partition(".")[0] for kind in kinds if kind not in hidden}
+    parts = [noun if (noun := kind.partition(".")[0]) not in nouns else kind for kind in hidden]
+    return list(dict.fromkeys(parts))

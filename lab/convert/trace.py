@@ -8,10 +8,11 @@ that the snapshot marks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agentd.sources.cdp.state.masking import Secrets
+from detectors.model.json_value import read_text
 from detectors.model.kinds import KINDS
 from lab.convert.exchange import MS, Exchange, join, parse_exchange, secret_fields, tellings
 from lab.convert.page_state import Telling
@@ -62,10 +63,11 @@ class TraceSecrets(Secrets):
 
 
 class _Moment(NamedTuple):
-    """Something of the trace at its time, in nanoseconds."""
+    """Something of the trace at its time, in nanoseconds; ``tellings`` begins when it is its
+    turn."""
 
     at: int
-    tell: Callable[[int], Iterator[Telling]]
+    tellings: Iterator[Telling]
 
 
 class TraceReading:
@@ -97,22 +99,22 @@ class TraceReading:
             *self._requests(exchanges, pages, masker),
         ]
         for moment in sorted(moments, key=lambda moment: moment.at):
-            for telling in moment.tell(moment.at):
-                _put(tape, telling)
+            tape.play(moment.tellings)
 
     def _calls(self, pages: TracePages, origin: float) -> Iterator[_Moment]:
         for call in self._trace.calls.values():
-            yield _Moment(_ns(call.start, origin), lambda at, call=call: pages.began(at, call))  # type: ignore[misc]
+            start = _ns(call.start, origin)
+            yield _Moment(start, pages.began(start, call))
             if call.end is not None:
-                yield _Moment(_ns(call.end, origin), lambda at, call=call: pages.ended(at, call))  # type: ignore[misc]
+                end = _ns(call.end, origin)
+                yield _Moment(end, pages.ended(end, call))
 
     def _exchanges(self, origin: float) -> Iterator[Exchange]:
-        for number, entry in enumerate(self._trace.entries):
+        for number, (time, entry) in enumerate(self._trace.entries):
             if entry.get("_apiRequest") or entry.get("_apiRequestRef"):
                 continue  # the harness asked, not the browser
-            at = _ns(float(entry["_monotonicTime"]), origin)
             with self._source.part(f"request {number} of the trace"):
-                tab = str(entry.get("pageref") or "")
+                tab, at = read_text(entry, "pageref"), _ns(time, origin)
                 yield parse_exchange(entry, f"trace-{number}", at, tab, self._attached)
 
     def _requests(
@@ -123,11 +125,11 @@ class TraceReading:
         for first in join(exchanges):
             frame = pages.name_of(first.tab, first.frame)
             for telling in tellings(first, frame, secrets):
-                yield _Moment(telling.at, lambda at, telling=telling: iter([telling]))  # type: ignore[misc]
+                yield _Moment(telling.at, iter([telling]))
             last = first.last()
             if last.commits:
-                where = (first.tab, frame, secrets.mask_url(last.url))
-                yield _Moment(last.head, lambda at, where=where: pages.committed(at, *where))  # type: ignore[misc]
+                url = secrets.mask_url(last.url)
+                yield _Moment(last.head, pages.committed(last.head, first.tab, frame, url))
 
     def _attached(self, name: str) -> bytes | None:
         return self._zip.read(name if "/" in name else f"resources/{name}")
@@ -137,45 +139,31 @@ def _typed_secrets(trace: TraceFile, facts: list[SnapshotFacts]) -> Iterator[str
     """What calls wrote into fields that are secret."""
     for snapshot, seen in zip(trace.snapshots, facts, strict=True):
         call = trace.calls.get(snapshot.call)
-        if call is None or seen.target is None or not seen.target.secret:
-            continue
-        for name in ("value", "text"):
-            if call.params.get(name):
-                yield str(call.params[name])
-
-
-def _put(tape: Tape, telling: Telling) -> None:
-    at, kind, data = telling
-    match kind:
-        case "step.began":
-            tape.begin(at, data)
-        case "step.ended":
-            tape.end(at)
-        case "unseen":
-            tape.interrupt(at, **data)
-        case _:
-            tape.tell(at, kind, data)
+        if call is not None and seen.target is not None and seen.target.secret:
+            texts = (read_text(call.params, name) for name in ("value", "text"))
+            yield from filter(None, texts)
 
 
 def _snapshots(
     snapshots: list[Snapshot], facts: list[SnapshotFacts], pages: TracePages, origin: float
 ) -> Iterator[_Moment]:
     for snapshot, seen in zip(snapshots, facts, strict=True):
-        what = (snapshot, seen)
-        yield _Moment(_ns(snapshot.at, origin), lambda at, what=what: pages.saw(at, *what))  # type: ignore[misc]
+        at = _ns(snapshot.at, origin)
+        yield _Moment(at, pages.saw(at, snapshot, seen))
 
 
 def _events(trace: TraceFile, pages: TracePages, origin: float) -> Iterator[_Moment]:
-    for row in trace.events:
-        yield _Moment(_ns(row["time"], origin), lambda at, row=row: pages.handle(at, row))  # type: ignore[misc]
+    for event in trace.events:
+        at = _ns(event.time, origin)
+        yield _Moment(at, pages.handle(at, event))
 
 
 def _origin(trace: TraceFile) -> float:
     """The earliest time in the trace, in its milliseconds."""
     times = [call.start for call in trace.calls.values()]
     times += [snapshot.at for snapshot in trace.snapshots]
-    times += [row["time"] for row in trace.events]
-    times += [float(entry["_monotonicTime"]) for entry in trace.entries]
+    times += [event.time for event in trace.events]
+    times += [time for time, _ in trace.entries]
     return min(times, default=0.0)
 
 
@@ -184,7 +172,7 @@ def _ns(at: float, origin: float) -> int:
 
 
 def _shows(trace: TraceFile) -> frozenset[str]:
-    methods = {row["method"] for row in trace.events}
+    methods = {event.method for event in trace.events}
     shows = {kind for kind in KINDS if kind.startswith("request.")}
     for method, kinds in _EVENTS.items():
         if method in methods or trace.version >= _TELLS_EVENTS:

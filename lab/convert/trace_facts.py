@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from detectors.model.json_value import JsonObject
 from lab.convert.dom import DomNode
 from lab.convert.naming import (
     clicked_of,
@@ -30,7 +31,7 @@ class Field(NamedTuple):
     it."""
 
     state: tuple[str | list[str], bool | None]
-    data: dict[str, Any]
+    data: JsonObject
     secret: bool
 
     @property
@@ -91,15 +92,15 @@ class SnapshotReader:
         names, values = self.secrets
         own_names = {name for name in (node.get("name"), node.get("id")) if name}
         secret = is_secret(node) or not names.isdisjoint(own_names)
-        data = filled(node, value, checked)
+        key = _free_key(fields, field_key(node))
+        data = {**filled(node, value, checked), "field": key}
         if secret:
             data |= {"value": None, "has_value": bool(value)}
             data.pop("checked", None)
             names |= own_names
             if value and isinstance(value, str):
                 values.add(value)
-        data["field"] = _free_key(fields, data["field"])
-        fields[data["field"]] = Field((value, checked), data, secret)
+        fields[key] = Field((value, checked), data, secret)
 
 
 def _free_key(fields: Collection[str], key: str) -> str:
@@ -151,13 +152,19 @@ def _target(marked: DomNode | None) -> CallTarget | None:
 
 def _pressed(node: DomNode) -> frozenset[str]:
     """The keys with which a browser clicks the element that has the focus."""
+    kind = type_of(node)
     if "disabled" in node.attrs:
         return frozenset()
-    if node.tag in ("button", "summary") or (node.tag == "input" and type_of(node) in _BUTTONS):
-        return frozenset(("Enter", "Space"))
-    if node.tag in ("a", "area") and "href" in node.attrs:
-        return frozenset(("Enter",))
-    return frozenset(("Space",)) if type_of(node) in ("checkbox", "radio") else frozenset()
+    match node.tag:
+        case "button" | "summary":
+            return frozenset(("Enter", "Space"))
+        case "a" | "area" if "href" in node.attrs:
+            return frozenset(("Enter",))
+        case "input" if kind in _BUTTONS:
+            return frozenset(("Enter", "Space"))
+        case "input" if kind in ("checkbox", "radio"):
+            return frozenset(("Space",))
+    return frozenset()
 
 
 def _submits(node: DomNode) -> bool:

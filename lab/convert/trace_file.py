@@ -9,8 +9,17 @@ up to 8 and under ``_file`` from 9 on.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    read_object,
+    read_text,
+    require_number,
+    require_object,
+    require_text,
+)
 from lab.convert.errors import format_value
 from lab.convert.source import SourceFile, Zip
 
@@ -29,13 +38,22 @@ class ApiCall:
     title: str
     cls: str
     method: str
-    params: dict[str, Any]
+    params: JsonObject
     start: float
     page: str
     end: float | None = None
     failed: bool = False
     reached: bool = False
     """Whether it got as far as the input itself."""
+
+
+class TraceEvent(NamedTuple):
+    """What happened to a page or a dialog; ``time`` in milliseconds, ``page`` "" for none."""
+
+    time: float
+    method: str
+    params: JsonObject
+    page: str
 
 
 @dataclass(slots=True)
@@ -50,18 +68,18 @@ class Snapshot:
     url: str
     main: bool
     at: float
-    html: Any
+    html: JsonValue
 
 
 @dataclass(slots=True)
 class TraceFile:
-    """One trace zip. ``events``: what happened to pages and dialogs, as rows."""
+    """One trace zip. ``entries``: requests as HAR has them, each with its time in milliseconds."""
 
     version: int = 0
     calls: dict[str, ApiCall] = field(default_factory=dict)
     snapshots: list[Snapshot] = field(default_factory=list)
-    events: list[dict[str, Any]] = field(default_factory=list)
-    entries: list[dict[str, Any]] = field(default_factory=list)
+    events: list[TraceEvent] = field(default_factory=list)
+    entries: list[tuple[float, JsonObject]] = field(default_factory=list)
 
 
 def load(source: SourceFile) -> TraceFile:
@@ -105,7 +123,7 @@ def _load(source: SourceFile, pack: Zip, name: str, trace: TraceFile) -> None:
             raise source.wrong(f"{name}: row {number}", what, "wanted a trace's") from None
 
 
-def _add_row(trace: TraceFile, row: dict[str, Any]) -> None:
+def _add_row(trace: TraceFile, row: JsonObject) -> None:
     match row.get("type"):
         case "before" | "action" if row["class"] not in _RUNNERS:
             call = _call(row)
@@ -113,36 +131,42 @@ def _add_row(trace: TraceFile, row: dict[str, Any]) -> None:
             if row["type"] == "action":
                 _finish_call(call, row)
         case "input" if row["callId"] in trace.calls:
-            trace.calls[row["callId"]].reached = True
+            trace.calls[str(row["callId"])].reached = True
         case "after" if row["callId"] in trace.calls:
-            _finish_call(trace.calls[row["callId"]], row)
+            _finish_call(trace.calls[str(row["callId"])], row)
         case "event":
             trace.events.append(_event(row))
         case "frame-snapshot":
-            trace.snapshots.append(_snapshot(row["snapshot"]))
-        case "resource-snapshot" if isinstance(row["snapshot"].get("request"), dict):
-            _check_entry(row["snapshot"])
-            trace.entries.append(row["snapshot"])
+            trace.snapshots.append(_snapshot(require_object(row["snapshot"], "snapshot")))
+        case "resource-snapshot":
+            entry = require_object(row["snapshot"], "snapshot")
+            if isinstance(entry.get("request"), dict):
+                trace.entries.append((_entry_time(entry), entry))
 
 
-def _event(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "time": float(row["time"]),
-        "class": row["class"],
-        "method": row["method"],
-        "params": row.get("params") or {},
-        "page": str(row.get("pageId") or ""),
-    }
+def _event(row: JsonObject) -> TraceEvent:
+    return TraceEvent(
+        time=_number(row["time"], "time"),
+        method=str(row["method"]),
+        params=read_object(row, "params"),
+        page=read_text(row, "pageId"),
+    )
 
 
-def _check_entry(entry: dict[str, Any]) -> None:
-    """Raise what reading the entry's time, method or address raises, where they are not sound."""
-    float(entry["_monotonicTime"])
-    str(entry["request"]["method"])
-    entry["request"]["url"].strip()
+def _entry_time(entry: JsonObject) -> float:
+    """The entry's time, its method and address checked. Raises KeyError, TypeError, ValueError."""
+    request = read_object(entry, "request")
+    str(request["method"])
+    require_text(request["url"], "request.url")
+    return _number(entry["_monotonicTime"], "_monotonicTime")
 
 
-def _call(row: dict[str, Any]) -> ApiCall:
+def _number(value: JsonValue, where: str) -> float:
+    """A number, also one that is written as a text. Raises TypeError or ValueError."""
+    return float(value) if isinstance(value, str) else float(require_number(value, where))
+
+
+def _call(row: JsonObject) -> ApiCall:
     params = row.get("params")
     title = row.get("apiName") or row.get("title") or f"{row['class']}.{row['method']}"
     return ApiCall(
@@ -151,28 +175,29 @@ def _call(row: dict[str, Any]) -> ApiCall:
         cls=str(row["class"]),
         method=str(row["method"]),
         params=params if isinstance(params, dict) else {},
-        start=float(row["startTime"]),
-        page=str(row.get("pageId") or ""),
+        start=_number(row["startTime"], "startTime"),
+        page=read_text(row, "pageId"),
     )
 
 
-def _finish_call(call: ApiCall, row: dict[str, Any]) -> None:
-    call.end = float(row["endTime"]) if row.get("endTime") else None
+def _finish_call(call: ApiCall, row: JsonObject) -> None:
+    end = row.get("endTime")
+    call.end = _number(end, "endTime") if end else None
     call.failed = bool(row.get("error"))
     if row.get("point"):
         call.reached = True
 
 
-def _snapshot(row: dict[str, Any]) -> Snapshot:
-    name = str(row.get("snapshotName") or "")
-    phase = row.get("phase") or _PHASES.get(name.partition("@")[0], "")
+def _snapshot(row: JsonObject) -> Snapshot:
+    name = read_text(row, "snapshotName")
+    phase = _PHASES.get(name.partition("@")[0], "")
     return Snapshot(
-        call=str(row.get("callId") or name.partition("@")[2]),
-        phase=str(phase),
+        call=read_text(row, "callId", name.partition("@")[2]),
+        phase=read_text(row, "phase", phase),
         page=str(row["pageId"]),
         frame=str(row["frameId"]),
-        url=str(row.get("frameUrl") or ""),
+        url=read_text(row, "frameUrl"),
         main=bool(row.get("isMainFrame")),
-        at=float(row["timestamp"]),
+        at=_number(row["timestamp"], "timestamp"),
         html=row["html"],
     )

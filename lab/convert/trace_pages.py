@@ -4,13 +4,13 @@ dialogs."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urldefrag
 
 from agentd.masking import MASK, Masker
+from detectors.model.json_value import JsonObject, JsonValue, read_text
 from lab.convert.page_state import PageFrames, Telling
 from lab.convert.trace_facts import CallTarget, Field, SnapshotFacts
-from lab.convert.trace_file import ApiCall, Snapshot, TraceFile
+from lab.convert.trace_file import ApiCall, Snapshot, TraceEvent, TraceFile
 
 _CLICKS = frozenset(("click", "tap", "dblclick", "check", "uncheck", "setChecked"))
 _TYPES = frozenset(("fill", "type", "press", "pressSequentially"))
@@ -45,7 +45,7 @@ class TracePages:
         self._titles: dict[str, str] = {}
         self._fields: dict[str, dict[str, Field]] = {}
         self._opened: set[str] = set()
-        self._dialog: dict[str, Any] | None = None
+        self._dialog: JsonObject | None = None
         self._clicked: set[str] = set()
         self._current: str | None = None
         self._downloads = 0
@@ -81,41 +81,36 @@ class TracePages:
     def _blindness(self, call: ApiCall) -> tuple[str, tuple[str, ...]]:
         """Which parts of the browser a call may have changed without the trace showing it, and
         why."""
-        acts = _acts(call)
-        is_blind = call.method in _BLIND
-        if not acts and not is_blind and call.method not in _GOES:
-            return "", ()
-        if call.end is None:
+        acts, is_blind = _acts(call), call.method in _BLIND
+        if call.end is None and (acts or is_blind or call.method in _GOES):
             why = f"the trace ends before {call.title} came back"
             return why, ("element", "field", "page", "request")
         if is_blind or (acts and call.failed and call.reached):
             return f"what {call.title} met is not in the trace", ("element",)
-        is_unmarked = not call.failed and call.id not in self._targets
-        parts = ("element", "field") if acts and is_unmarked else ()
-        return f"no snapshot shows what {call.title} met", parts
+        if acts and not call.failed and call.id not in self._targets:
+            return f"no snapshot shows what {call.title} met", ("element", "field")
+        return "", ()
 
     def ended(self, at: int, call: ApiCall) -> Iterator[Telling]:
         """End the call's step; a dialog that it answered, or a page, is closed."""
-        if call.cls == "Dialog" and call.method in ("accept", "dismiss"):
-            yield from self._answered_dialog(at, call)
-        if call.cls == "Page" and call.method == "close" and not call.failed:
-            yield from self._close(at, call.page)
+        match call.cls, call.method:
+            case "Dialog", "accept" | "dismiss":
+                yield from self._answered_dialog(at, call)
+            case "Page", "close" if not call.failed:
+                yield from self._close(at, call.page)
         if call.id == self._current:
             yield Telling(at, "step.ended", {})
 
     def _answered_dialog(self, at: int, call: ApiCall) -> Iterator[Telling]:
         if self._dialog is None:
             return
-        answer = {
-            "accepted": call.method == "accept",
-            "input": str(call.params.get("promptText") or ""),
-        }
-        yield Telling(at, "dialog.closed", self._dialog | answer)
+        accepted, words = call.method == "accept", read_text(call.params, "promptText")
+        yield Telling(at, "dialog.closed", {**self._dialog, "accepted": accepted, "input": words})
         self._dialog = None
 
-    def _action(self, call: ApiCall) -> dict[str, Any]:
+    def _action(self, call: ApiCall) -> JsonObject:
         """What stands in the step: the call and its telling parameters, without secrets."""
-        action: dict[str, Any] = {"call": call.title}
+        action: dict[str, JsonValue] = {"call": call.title}
         for name in _KEPT:
             value = call.params.get(name)
             if isinstance(value, str) and value:
@@ -174,7 +169,8 @@ class TracePages:
     ) -> Iterator[Telling]:
         if call is None or call.failed or _is_trial(call) or call.id in self._clicked:
             return
-        data = {"tab": tab, "frame": frame, "element": target.clicked, "trusted": True}
+        where = {"tab": tab, "frame": frame}
+        data: JsonObject = {**where, "element": target.clicked, "trusted": True}
         if call.method in _TYPES:
             self._clicked.add(call.id)
             yield from self._pressed(at, call, target, data)
@@ -184,7 +180,7 @@ class TracePages:
                 yield Telling(at, kind, data)
 
     def _pressed(
-        self, at: int, call: ApiCall, target: CallTarget, data: dict[str, Any]
+        self, at: int, call: ApiCall, target: CallTarget, data: JsonObject
     ) -> Iterator[Telling]:
         """The click that a key is for the element that has the focus; a gap where it is not known
         which that is."""
@@ -199,23 +195,23 @@ class TracePages:
     def _changes(
         self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: SnapshotFacts
     ) -> Iterator[Telling]:
-        before = self._fields.get(frame)
+        before = self._fields.get(frame, {})
+        is_first = frame not in self._fields
         self._fields[frame] = seen.fields
-        where = {"tab": tab, "frame": frame}
-        if before is None:
-            for field in seen.fields.values():
-                if not field.is_empty:
-                    yield Telling(at, "field.filled", where | field.data | {"baseline": True})
-            return
         changed = {
             key: field
             for key, field in seen.fields.items()
             if field.state != before.get(key, _NO_FIELD).state
         }
         for key, field in changed.items():
-            if key in before or not field.is_empty:
+            if field.is_empty and key not in before:
+                continue
+            about = {**field.data, "tab": tab, "frame": frame}
+            if is_first:
+                yield Telling(at, "field.filled", {**about, "baseline": True})
+            else:
                 trusted = self._is_users(snapshot, key, len(changed))
-                yield Telling(at, "field.filled", where | field.data | {"trusted": trusted})
+                yield Telling(at, "field.filled", {**about, "trusted": trusted})
 
     def _is_users(self, snapshot: Snapshot, key: str, changes: int) -> bool:
         """Whether a change, one of so many, was the call's own doing, as a browser tells trusted
@@ -233,32 +229,32 @@ class TracePages:
 
     # -- events
 
-    def handle(self, at: int, row: dict[str, Any]) -> Iterator[Telling]:
+    def handle(self, at: int, event: TraceEvent) -> Iterator[Telling]:
         """What the trace reports by itself: pages, dialogs, downloads."""
-        params = row["params"]
+        params = event.params
         page = params.get("page")
-        named = page.get("guid") if isinstance(page, dict) else page
-        tab = str(params.get("pageId") or named or row["page"])
-        match row["method"]:
+        guid = page.get("guid") if isinstance(page, dict) else page
+        tab = str(params.get("pageId") or guid or event.page)
+        match event.method:
             case "page" if tab:
                 yield from self._open(at, tab, "about:blank")
             case "pageClosed":
                 yield from self._close(at, tab)
             case "dialog" if isinstance(params.get("type"), str):
-                message = str(params.get("message") or "")
-                self._dialog = {"tab": tab, "type": params["type"], "message": message}
-                yield Telling(at, "dialog.opened", self._dialog | {"url": self._pages.url(tab)})
+                about = {"type": params["type"], "message": read_text(params, "message")}
+                self._dialog = {"tab": tab, **about}
+                yield Telling(at, "dialog.opened", {**self._dialog, "url": self._pages.url(tab)})
             case "download" if isinstance(params.get("url"), str):
                 yield self._download(at, tab, params)
 
-    def _download(self, at: int, tab: str, params: dict[str, Any]) -> Telling:
+    def _download(self, at: int, tab: str, params: JsonObject) -> Telling:
         self._downloads += 1
         data = {
             "tab": tab,
             "frame": tab,
             "download": f"trace-{self._downloads}",
-            "url": self._masker.mask_url(params["url"]),
-            "name": str(params.get("suggestedFilename") or ""),
+            "url": self._masker.mask_url(str(params["url"])),
+            "name": read_text(params, "suggestedFilename"),
         }
         return Telling(at, "download.began", data)
 
@@ -300,9 +296,9 @@ def _keys(call: ApiCall) -> set[str]:
     if call.method == "fill":
         return set()
     if call.method == "press":
-        key = str(call.params.get("key") or "")
-        return {"Space"} if key == " " else {key.replace("NumpadEnter", "Enter")}
-    text = str(call.params.get("text") or "")
+        key = read_text(call.params, "key")
+        return {"Space" if key == " " else key.replace("NumpadEnter", "Enter")}
+    text = read_text(call.params, "text")
     return {name for letter, name in ((" ", "Space"), ("\n", "Enter")) if letter in text}
 
 

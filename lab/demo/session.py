@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lab.demo.show import DemoScreen, StepTable
+from detectors.model.json_value import JsonValue
+from lab.demo.show import DemoScreen, ShownEvent, StepTable
 
 if TYPE_CHECKING:
     from milestoned_client import Episode, StreamItem
@@ -39,7 +40,7 @@ class StepRows:
     with."""
 
     def __init__(self, screen: DemoScreen, components: tuple[str, ...]) -> None:
-        self.events: dict[int, tuple[str, str, Any]] = {}
+        self.events: dict[int, ShownEvent] = {}
         self.steps: list[int] = []
         self._actions: dict[int, str] = {}
         self._table = StepTable(screen, components)
@@ -59,7 +60,7 @@ class StepRows:
             self._table.row(self._actions.get(got.step, "(the episode closes)"), got, self.events)
 
 
-def _words(action: Any) -> str:
+def _words(action: JsonValue) -> str:
     if isinstance(action, dict) and isinstance(action.get("says"), str):
         return str(action["says"])
     return action if isinstance(action, str) else json.dumps(action, ensure_ascii=False)

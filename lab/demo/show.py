@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
 
 from detectors.model.codec import canonical
+from detectors.model.json_value import JsonObject, JsonValue, objects_in, read_object
 
 if TYPE_CHECKING:
     from milestoned_client import Milestone, Reward
 
-Events = Mapping[int, Sequence[Any]]
+ShownEvent = tuple[str, str, JsonObject]
+"""Source, kind and data."""
+Events = Mapping[int, ShownEvent]
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "red": "31", "cyan": "36", "yellow": "33"}
 _USUAL = ("nav", "ui", "form", "file", "goal")
@@ -111,68 +114,64 @@ def clip(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def describe(event: Sequence[Any]) -> str:
+def describe(event: ShownEvent) -> str:
     """One event in a few words: its kind, and of its data what a person would ask for first."""
     _source, kind, data = event
     return clip(f"{kind} {_DETAILS.get(kind.partition('.')[0], _plain)(data)}", 96)
 
 
-def _path(url: Any) -> str:
+def _path(url: JsonValue) -> str:
     parts = urlsplit(str(url))
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _page(data: Mapping[str, Any]) -> str:
+def _page(data: JsonObject) -> str:
     if "title" in data:
         return f"“{data['title']}”"
     return _path(data.get("url")) + (" (same document)" if data.get("same_document") else "")
 
 
-def _request(data: Mapping[str, Any]) -> str:
-    said = (
-        f"{data.get('method')} {_path(data.get('url'))} →"
-        f" {data.get('status', data.get('error', '?'))}"
-    )
-    return said + "".join(
-        f" (after {hop['method']} {_path(hop['url'])} → {hop['status']})"
-        for hop in data.get("hops", ())
-    )
+def _request(data: JsonObject) -> str:
+    status = data.get("status", data.get("error", "?"))
+    hops = objects_in(data.get("hops"))
+    after = [f" (after {hop['method']} {_path(hop['url'])} → {hop['status']})" for hop in hops]
+    return f"{data.get('method')} {_path(data.get('url'))} → {status}{''.join(after)}"
 
 
-def _element(data: Mapping[str, Any]) -> str:
-    element = data.get("element") or {}
+def _element(data: JsonObject) -> str:
+    element = read_object(data, "element")
     by = "" if data.get("trusted", True) else " by page script"
     return f"{element.get('role', '')} “{element.get('name', '')}”{by}"
 
 
-def _field(data: Mapping[str, Any]) -> str:
+def _field(data: JsonObject) -> str:
     if data.get("checked") is not None:
         return f"{_element(data)} {'checked' if data['checked'] else 'unchecked'}"
     value = data.get("value")
     return f"{_element(data)} = {'(kept back)' if value is None else repr(value)}"
 
 
-def _dialog(data: Mapping[str, Any]) -> str:
-    answer = {True: " → yes", False: " → no"}.get(data.get("accepted", ""), "")
+def _dialog(data: JsonObject) -> str:
+    answer = {"True": " → yes", "False": " → no"}.get(str(data.get("accepted")), "")
     return f"{data.get('type')} “{data.get('message')}”{answer}"
 
 
-def _file(data: Mapping[str, Any]) -> str:
+def _file(data: JsonObject) -> str:
     return (
         f"{data.get('name')} {data.get('size', '?')} bytes, sha256 {str(data.get('sha256'))[:8]}…"
     )
 
 
-def _download(data: Mapping[str, Any]) -> str:
+def _download(data: JsonObject) -> str:
     return f"{data.get('name')} from {_path(data.get('url'))}"
 
 
-def _text(data: Mapping[str, Any]) -> str:
+def _text(data: JsonObject) -> str:
     text = data.get("text")
     return "(kept back)" if text is None else f"“{text}”"
 
 
-def _plain(data: Mapping[str, Any]) -> str:
+def _plain(data: JsonObject) -> str:
     return canonical(data).decode()
 
 

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from api.core.regular_file import NotRegularError, read_regular
+from detectors.model.json_value import JsonObject, JsonValue, is_number, objects_in
 
 SUCCESS = 0.5
 """From which reward of its own on the environment calls a trajectory a success."""
@@ -103,13 +103,13 @@ def _record(number: int, line: bytes) -> Record | None:
     )
 
 
-def _verdicts(number: int, row: Mapping[str, Any]) -> dict[str, bool]:
+def _verdicts(number: int, row: JsonObject) -> dict[str, bool]:
     """The verdict of each judge that did not abstain."""
     verdicts = {name: _truth(number, words, "verdict") for name, words in _judges(number, row)}
     return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
 
 
-def _label(number: int, row: Mapping[str, Any]) -> bool | None:
+def _label(number: int, row: JsonObject) -> bool | None:
     label = row.get("label_success")
     if label is None:
         return None
@@ -121,7 +121,7 @@ def _label(number: int, row: Mapping[str, Any]) -> bool | None:
     return _LABELS[label]
 
 
-def _truth(number: int, told: Mapping[str, Any], name: str) -> bool | None:
+def _truth(number: int, told: JsonObject, name: str) -> bool | None:
     """True, false, or None for what is null: unknown, and of a judge whose answer could not be
     read, abstained."""
     value = told.get(name, _MISSING)
@@ -132,13 +132,12 @@ def _truth(number: int, told: Mapping[str, Any], name: str) -> bool | None:
     return value
 
 
-def _reward(number: int, told: Mapping[str, Any]) -> float | None:
+def _reward(number: int, told: JsonObject) -> float | None:
     """The environment's own reward, a finite number; None for null: unknown."""
     value = told.get("cum_reward", _MISSING)
     if value is None:
         return None
-    number_like = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number_like or not -_LARGEST <= value <= _LARGEST:
+    if not is_number(value) or not -_LARGEST <= value <= _LARGEST:
         raise RecordError(
             f"line {number}: cum_reward: got {value!r:.80}, wanted a finite number, or null for"
             " unknown"
@@ -146,16 +145,16 @@ def _reward(number: int, told: Mapping[str, Any]) -> float | None:
     return float(value)
 
 
-def _judges(number: int, told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _judges(number: int, told: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     judges = told.get("judges") or {}
-    if not isinstance(judges, dict) or not all(isinstance(said, dict) for said in judges.values()):
+    if not isinstance(judges, dict) or len(objects_in(list(judges.values()))) < len(judges):
         raise RecordError(
             f"line {number}: judges: got {judges!r:.80}, wanted an object of names and their words"
         )
-    yield from judges.items()
+    yield from zip(judges, objects_in(list(judges.values())), strict=True)
 
 
-def _actions(history: Any) -> Iterator[str]:
+def _actions(history: JsonValue) -> Iterator[str]:
     """The numbered actions of a history, each without the agent's reasoning behind it."""
     for line in str(history or "").splitlines():
         number, dot, rest = line.partition(". ")

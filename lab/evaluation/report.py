@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from detectors.model.json_value import JsonValue
 from lab.evaluation.measures import ScorerSample, auc, measured
 from lab.evaluation.records import Record
 from lab.evaluation.scorers import scorers
 
 
-def report(records: Sequence[Record], unsure: int) -> dict[str, Any]:
+def report(records: Sequence[Record], unsure: int) -> dict[str, JsonValue]:
     """Every scorer's measures with intervals, over all and over terminated trajectories."""
     found = scorers(records)
     return {
@@ -32,7 +32,7 @@ def report(records: Sequence[Record], unsure: int) -> dict[str, Any]:
     }
 
 
-def _figures(name: str, scored: ScorerSample, records: Sequence[Record]) -> dict[str, Any]:
+def _figures(name: str, scored: ScorerSample, records: Sequence[Record]) -> dict[str, JsonValue]:
     judge = name.removeprefix("judge ")
     spoken = records
     if name == "environment":

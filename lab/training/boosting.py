@@ -7,7 +7,8 @@ of the better side, + for one of the worse.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import lightgbm
 import numpy as np
@@ -40,7 +41,7 @@ def boost(problem: LearningProblem, settings: BoostingSettings) -> Trees:
         raise ValueError(
             "no pair to learn from: wanted pairs of at least one group that is not left out"
         )
-    parameters: dict[str, Any] = {
+    parameters: dict[str, object] = {
         "objective": _bradley_terry(problem),
         "num_leaves": settings.leaves,
         "learning_rate": settings.rate,
@@ -62,18 +63,17 @@ def boost(problem: LearningProblem, settings: BoostingSettings) -> Trees:
     return from_lightgbm(booster.dump_model())
 
 
-def _bradley_terry(problem: LearningProblem) -> Any:
+Objective = Callable[[Floats, object], tuple[Floats, Floats]]
+"""What LightGBM asks for: the gradient and the Hessian's diagonal of scores and its data set."""
+
+
+def _bradley_terry(problem: LearningProblem) -> Objective:
     """Gradient and Hessian's diagonal for LightGBM, of the weighted mean loss over the pairs."""
     count = int(problem.owner.max()) + 1 if len(problem.owner) else 0
-    owner, share, better, worse, weight = (
-        problem.owner,
-        problem.share,
-        problem.better,
-        problem.worse,
-        problem.weight,
-    )
+    owner, share, weight = problem.owner, problem.share, problem.weight
+    better, worse = problem.better, problem.worse
 
-    def objective(scores: Floats, _: Any) -> tuple[Floats, Floats]:
+    def objective(scores: Floats, _: object) -> tuple[Floats, Floats]:
         total: Floats = np.bincount(owner, share * scores, count).astype(np.float64)
         surprise = sigmoid(total[worse] - total[better])
         pull, curve = weight * surprise, weight * surprise * (1 - surprise)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.model.calibration import gate
+from detectors.model.json_value import JsonValue
 from lab.training.matrices import folds
 from lab.training.measures import Floats, Truth, auroc, bootstrap, coverage_at, curve, ece
 from lab.training.training import Learner
@@ -75,7 +75,7 @@ def cases_left_out(
     return cases
 
 
-def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
+def report(cases: Sequence[Case], risk: float) -> dict[str, JsonValue]:
     """All figures as JSON. Each is ``[value, low, high]`` with a 95 % interval by group where one
     is given."""
     truth = np.asarray([case.success for case in cases])
@@ -91,7 +91,7 @@ def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
     }
 
 
-def _pair_figures(cases: Sequence[Case]) -> dict[str, Any]:
+def _pair_figures(cases: Sequence[Case]) -> dict[str, JsonValue]:
     """How often the model puts a success above a failure of its task, and how often its length
     alone would."""
     score = np.asarray([case.score for case in cases])
@@ -113,7 +113,7 @@ def _pair_figures(cases: Sequence[Case]) -> dict[str, Any]:
     }
 
 
-def _ranking_figures(cases: Sequence[Case], truth: Truth) -> dict[str, Any]:
+def _ranking_figures(cases: Sequence[Case], truth: Truth) -> dict[str, JsonValue]:
     score = np.asarray([case.score for case in cases])
     groups = [case.group for case in cases]
     return {
@@ -123,7 +123,7 @@ def _ranking_figures(cases: Sequence[Case], truth: Truth) -> dict[str, Any]:
     }
 
 
-def _decision_figures(cases: Sequence[Case], truth: Truth, risk: float) -> dict[str, Any]:
+def _decision_figures(cases: Sequence[Case], truth: Truth, risk: float) -> dict[str, JsonValue]:
     """What the calibrated probabilities are worth, and the answers at the stated risk."""
     p = np.asarray([case.p for case in cases])
     answered = np.asarray([case.answers is not None for case in cases])
@@ -144,7 +144,7 @@ def _decision_figures(cases: Sequence[Case], truth: Truth, risk: float) -> dict[
     }
 
 
-def _risk_figures(cases: Sequence[Case], truth: Truth) -> dict[str, Any]:
+def _risk_figures(cases: Sequence[Case], truth: Truth) -> dict[str, JsonValue]:
     """Coverage against risk, by confidence and, for comparison, by length."""
     p = np.asarray([case.p for case in cases])
     confidence, is_right = np.maximum(p, 1 - p), (p >= 0.5) == truth

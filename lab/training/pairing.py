@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from api.core.regular_file import read_regular
 from api.replay.recordings import read_recording
+from detectors.model.json_value import JsonObject, JsonValue, read_text, require_object
 from detectors.model.types import Event, Reward
 from lab.training.perturbing import INJECTED, perturbed
 from lab.training.preferences import PreferenceError, scored
@@ -35,7 +35,7 @@ STEP = 0.1
 """Weight of a pair of steps: they settle which step of a success counts, and must not outvote whole
 episodes."""
 
-PrefLine = dict[str, Any]
+PrefLine = JsonObject
 """A line of pref/1, or a part of one, as JSON."""
 _INJECTION = {"how": "injected", "text": INJECTED}
 
@@ -47,7 +47,7 @@ class IndexRow:
     id: str
     file: str
     group: str
-    task: Mapping[str, Any]
+    task: JsonObject
     env: bool | None
     steps: int
     success: bool | None
@@ -57,10 +57,10 @@ class IndexRow:
     """The steps whose reward is null: what they earned nobody can say, so they are neither better
     nor worse."""
 
-    def side(self, step: int | None = None, how: Mapping[str, Any] | None = None) -> PrefLine:
+    def side(self, step: int | None = None, how: JsonObject | None = None) -> PrefLine:
         """Describe the episode, one of its steps, or a copy perturbed as ``how`` says, as a line of
         preferences has it."""
-        side: PrefLine = {
+        side: dict[str, JsonValue] = {
             "recording": self.file,
             "instruction": self.task["instruction"],
             "group": self.group,
@@ -97,10 +97,11 @@ def preferences_of(index: Path, seed: int = 0) -> Iterator[PrefLine]:
     yield from _step_pairs(rows, draw)
 
 
-def _score_entry(entry: Mapping[str, Any], events: list[Event]) -> IndexRow | None:
+def _score_entry(entry: JsonObject, events: list[Event]) -> IndexRow | None:
     """An entry of the index with what the rules decided; None for an episode without a step."""
+    task, env = require_object(entry["task"], "task"), entry.get("success")
     try:
-        rewards = scored(entry["task"], events)
+        rewards = scored(task, events)
     except PreferenceError:
         # a task that can't be said in rules: what the environment said can still be measured with
         rewards = []
@@ -111,11 +112,11 @@ def _score_entry(entry: Mapping[str, Any], events: list[Event]) -> IndexRow | No
     unknown = {min(reward.step, steps - 1) for reward in rewards if reward.mask}
     earned = {min(reward.step, steps - 1) for reward in rewards if _earned(reward)}
     return IndexRow(
-        id=entry["id"],
-        file=entry["file"],
-        group=entry.get("group") or str(entry["task"]["id"]),
-        task=entry["task"],
-        env=entry.get("success"),
+        id=str(entry["id"]),
+        file=str(entry["file"]),
+        group=read_text(entry, "group") or str(task["id"]),
+        task=task,
+        env=env if isinstance(env, bool) else None,
         steps=steps,
         success=rewards[-1].success if rewards else None,
         milestones=tuple(sorted(earned - unknown)),
@@ -127,7 +128,7 @@ def _earned(reward: Reward) -> bool:
     return any(milestone.value > 0 and not milestone.baseline for milestone in reward.milestones)
 
 
-def _line(id: str, kind: str, source: str, **more: object) -> PrefLine:
+def _line(id: str, kind: str, source: str, **more: JsonValue) -> PrefLine:
     return {"schema": "pref/1", "id": id, "kind": kind, "source": source, **more}
 
 
@@ -135,14 +136,18 @@ def _outcomes(rows: Iterable[IndexRow]) -> Iterator[PrefLine]:
     """What rules and environment say of each episode, and the rules of each step of a success."""
     for row in rows:
         if row.success is not None:
-            about = {"trajectory": row.side(), "success": row.success}
-            yield _line(f"{row.id}/rule", "outcome", "rule", **about)
+            yield _outcome(f"{row.id}/rule", "rule", row.side(), row.success)
         if row.env is not None:
-            about = {"trajectory": row.side(), "success": row.env}
-            yield _line(f"{row.id}/env", "outcome", "env", **about)
+            yield _outcome(f"{row.id}/env", "env", row.side(), row.env)
         for step in row.known_steps() if row.success else ():
-            about = {"trajectory": row.side(step), "success": step in row.milestones}
-            yield _line(f"{row.id}/{step}", "outcome", "rule", level="step", **about)
+            is_paid = step in row.milestones
+            yield _outcome(f"{row.id}/{step}", "rule", row.side(step), is_paid, level="step")
+
+
+def _outcome(
+    id: str, source: str, trajectory: PrefLine, success: bool, **more: JsonValue
+) -> PrefLine:
+    return _line(id, "outcome", source, **more, trajectory=trajectory, success=success)
 
 
 def _copies(row: IndexRow, events: list[Event]) -> Iterator[PrefLine]:
@@ -151,8 +156,7 @@ def _copies(row: IndexRow, events: list[Event]) -> Iterator[PrefLine]:
     if row.success is None:
         return
     if not row.success:
-        about = {"trajectory": row.side(how=_INJECTION), "success": False}
-        yield _line(f"{row.id}/injected", "outcome", "perturbed", **about)
+        yield _outcome(f"{row.id}/injected", "perturbed", row.side(how=_INJECTION), success=False)
         return
     for how in _removals(row):
         rewards = scored(row.task, list(perturbed(events, how)))
@@ -160,18 +164,18 @@ def _copies(row: IndexRow, events: list[Event]) -> Iterator[PrefLine]:
             continue  # what went was not needed, or nobody knows whether it was: no loser
         name = f"{row.id}/{how['how']}-{how['step']}"
         copy = row.side(how=how)
-        sides = {"chosen": row.side(), "rejected": copy}
-        yield _line(name, "pair", "perturbed", **sides, weight=LIKELY)
-        yield _line(f"{name}/outcome", "outcome", "perturbed", trajectory=copy, success=False)
+        yield _line(name, "pair", "perturbed", chosen=row.side(), rejected=copy, weight=LIKELY)
+        yield _outcome(f"{name}/outcome", "perturbed", copy, success=False)
 
 
-def _removals(row: IndexRow) -> list[dict[str, Any]]:
+def _removals(row: IndexRow) -> list[JsonObject]:
     """How a success of several steps is perturbed: its end, or a step with a milestone, is left
     out."""
     if row.steps <= 1:
         return []
-    removed = [{"how": "removed", "step": step} for step in row.milestones]
-    return [{"how": "truncated", "step": row.steps - 1}, *removed]
+    removals: list[JsonObject] = [{"how": "truncated", "step": row.steps - 1}]
+    removals += [{"how": "removed", "step": step} for step in row.milestones]
+    return removals
 
 
 def _pairs(rows: list[IndexRow], draw: random.Random) -> Iterator[PrefLine]:

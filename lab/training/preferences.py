@@ -4,11 +4,11 @@ rows of features."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 from jsonschema import Draft202012Validator
@@ -19,6 +19,7 @@ from api.stages.model.features import Row, extract
 from api.tasks.task_files import BadTaskError, check_task
 from detectors.engine.engine import Engine
 from detectors.model.caches import cache_by_size
+from detectors.model.json_value import JsonObject, require_number, require_object
 from detectors.model.memory import size_of
 from detectors.model.types import Event, Reward
 from detectors.task.ruleset import compile_task
@@ -42,8 +43,8 @@ class Side:
     group: str
     task: str
     step: int | None
-    rules: Mapping[str, Any] | None
-    perturbed: Mapping[str, Any] | None
+    rules: JsonObject | None
+    perturbed: JsonObject | None
 
     @property
     def key(self) -> str:
@@ -107,24 +108,24 @@ def read_preferences(files: Iterable[Path]) -> PreferenceSet:
     return PreferenceSet(tuple(pairs), tuple(outcomes), digest.hexdigest(), files)
 
 
-def _lines(file: Path, content: bytes) -> Iterator[dict[str, Any]]:
+def _lines(file: Path, content: bytes) -> Iterator[JsonObject]:
     validator = _validator()
     for number, text in enumerate(content.splitlines(), 1):
         if not text.strip():
             continue
+        where = f"{file}:{number}"
         try:
             line = orjson.loads(text)
         except orjson.JSONDecodeError as error:
-            raise PreferenceError(f"{file}:{number}: not JSON: {error}") from None
+            raise PreferenceError(f"{where}: not JSON: {error}") from None
         wrong = next(iter(validator.iter_errors(line)), None)
         if wrong is not None:
-            raise PreferenceError(
-                f"{file}:{number}: {wrong.json_path.removeprefix('$.')}: {wrong.message[:300]}"
-            )
+            place = wrong.json_path.removeprefix("$.")
+            raise PreferenceError(f"{where}: {place}: {wrong.message[:300]}")
         sides = [line[name] for name in ("chosen", "rejected", "trajectory") if name in line]
         if line.get("level") == "step" and any(side.get("step") is None for side in sides):
             raise PreferenceError(
-                f"{file}:{number}: step is missing on a side, wanted one: level is 'step'"
+                f"{where}: step is missing on a side, wanted one: level is 'step'"
             )
         yield line
 
@@ -134,32 +135,42 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
 
 
-def _parse_line(line: Mapping[str, Any], folder: Path) -> Pair | LabelledOutcome:
-    level, aspect = line.get("level", "trajectory"), line.get("aspect", "success")
+def _parse_line(line: JsonObject, folder: Path) -> Pair | LabelledOutcome:
+    """Read a line that the schema allows."""
+    level: Level = "step" if line.get("level") == "step" else "trajectory"
+    aspect = str(line.get("aspect", "success"))
+    about = {"id": str(line["id"]), "source": str(line["source"])}
     if line["kind"] == "outcome":
-        trajectory = _side(line["trajectory"], folder)
+        trajectory, success = _side(line, "trajectory", folder), bool(line["success"])
         return LabelledOutcome(
-            line["id"], level, aspect, line["source"], trajectory, line["success"]
+            **about, level=level, aspect=aspect, trajectory=trajectory, success=success
         )
-    chosen, rejected = (_side(line[name], folder) for name in ("chosen", "rejected"))
-    weight, tie = float(line.get("weight", 1.0)), line.get("tie", False)
+    annotator = line.get("annotator")
     return Pair(
-        line["id"],
-        level,
-        aspect,
-        line["source"],
-        line.get("annotator"),
-        weight,
-        chosen,
-        rejected,
-        tie,
+        **about,
+        level=level,
+        aspect=aspect,
+        annotator=None if annotator is None else str(annotator),
+        weight=require_number(line.get("weight", 1.0), "weight"),
+        chosen=_side(line, "chosen", folder),
+        rejected=_side(line, "rejected", folder),
+        tie=bool(line.get("tie", False)),
     )
 
 
-def _side(said: Mapping[str, Any], folder: Path) -> Side:
-    recording, task = folder / said["recording"], said.get("task", said["group"])
-    more = (said.get("step"), said.get("rules"), said.get("perturbed"))
-    return Side(recording, said["instruction"], said["group"], task, *more)
+def _side(line: JsonObject, name: str, folder: Path) -> Side:
+    side = require_object(line[name], name)
+    group, step = str(side["group"]), side.get("step")
+    rules, perturbed = side.get("rules"), side.get("perturbed")
+    return Side(
+        recording=folder / str(side["recording"]),
+        instruction=str(side["instruction"]),
+        group=group,
+        task=str(side.get("task", group)),
+        step=step if isinstance(step, int) else None,
+        rules=None if rules is None else require_object(rules, "rules"),
+        perturbed=None if perturbed is None else require_object(perturbed, "perturbed"),
+    )
 
 
 def rows_of(side: Side) -> list[Row]:
@@ -190,7 +201,7 @@ def _rewards(side: Side, events: list[Event]) -> list[Reward]:
     return scored(side.rules, events)
 
 
-def scored(task: Mapping[str, Any], events: list[Event]) -> list[Reward]:
+def scored(task: JsonObject, events: list[Event]) -> list[Reward]:
     """The rules' rewards of a log, one a step, the last one told last. Raises `PreferenceError` for
     a bad task."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from api.stages.model.folder import Model
 from api.stages.model.novelty import Known, sample_rows
 from api.stages.model.summing import summed
 from api.stages.model.trees import Trees
+from detectors.model.json_value import JsonValue
 from lab.training.annotators import reconciled
 from lab.training.boosting import BoostingSettings, boost
 from lab.training.matrices import FeatureTable, folds, groups_of, problem, table
@@ -59,7 +60,7 @@ class Learner:
         used."""
         heads = {aspect: self._head(aspect, without) for aspect in ("success", *sorted(weights))}
         seen = self._known_rows(without)
-        card: dict[str, Any] = {
+        card: dict[str, JsonValue] = {
             "name": name,
             "features": schema.VERSION,
             "data": {"digest": self._digest, "files": self._files, "pairs": len(self.pairs)},
@@ -133,9 +134,8 @@ class Learner:
 
 
 def _calibrated(cases: Sequence[ScoredOutcome]) -> Calibration | None:
-    columns: tuple[list[Any], ...] = (
-        [one.score for one in cases],
-        [one.outcome.success for one in cases],
-        [one.novelty for one in cases],
+    return calibrate(
+        [case.score for case in cases],
+        [case.outcome.success for case in cases],
+        [case.novelty for case in cases],
     )
-    return calibrate(*columns)

@@ -89,7 +89,11 @@ def main(argv: Sequence[str]) -> int:
                     continue
                 out.write(json.dumps(found, ensure_ascii=False) + "\n")
                 out.flush()
-                wrong = [run for run in found["runs"] if not agrees(run)]
+                wrong = [
+                    run
+                    for run in found["runs"]
+                    if not agrees(run["raw"], run["credit"], run["success"])
+                ]
                 off += bool(wrong)
                 print(f"{page} {seed}: {wrong or 'agrees'}", flush=True)
     return 1 if off else 0

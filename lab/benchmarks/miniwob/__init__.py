@@ -10,20 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from api.core.regular_file import read_regular
+from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.miniwob import pages
 from lab.benchmarks.miniwob.instance import Instance
 from lab.benchmarks.miniwob.plan import UnobservableError, document
 from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
-from lab.benchmarks.miniwob.table import table, unfit
+from lab.benchmarks.miniwob.table import InstanceLine, table
 
 __all__ = ["coverage", "pages", "task_of", "tasks"]
 
 
-def task_of(instance: Instance) -> dict[str, Any]:
+def task_of(instance: Instance) -> JsonObject:
     """The task of one instance. Raises `BadSourceError`, and `UnobservableError` where nobody can
     judge the page."""
     if instance.page in UNOBSERVABLE:
@@ -61,13 +61,14 @@ def coverage(source: Path) -> CoverageTable:
     """The table of pages, by the runs that stand in the source."""
     lines = []
     for number, line in _lines(source):
-        if (wrong := unfit(line)) is not None:
-            raise BadSourceError(f"{source}, line {number}: {wrong}")
-        lines.append(line)
+        try:
+            lines.append(InstanceLine.from_json(line))
+        except BadSourceError as error:
+            raise BadSourceError(f"{source}, line {number}: {error}") from None
     return table(lines)
 
 
-def _lines(source: Path) -> Iterator[tuple[int, Any]]:
+def _lines(source: Path) -> Iterator[tuple[int, JsonValue]]:
     # Not splitlines(): a text in JSON may hold the other ends of lines.
     for number, line in enumerate(read_regular(source).split(b"\n"), 1):
         if not line.strip():

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-Condition = dict[str, Any]
+from detectors.model.json_value import JsonObject, JsonValue
+
+Condition = JsonObject
 
 SUBMIT: Condition = {"element_clicked": {"id": "subbtn"}}
 
 
-def clicked(**matchers: Any) -> Condition:
+def clicked(**matchers: JsonValue) -> Condition:
     """An element with this role, name, text, id or tag was clicked."""
     return {"element_clicked": matchers}
 
 
-def clicked_at(path: Any) -> Condition:
+def clicked_at(path: JsonValue) -> Condition:
     """A nameless element was clicked, told by where it stands."""
     return {"observed": {"kind": "element.clicked", "where": {"element.path": path}}}
 
 
-def filled(field: str, value: Any) -> Condition:
+def filled(field: str, value: JsonValue) -> Condition:
     """The field of that key holds the value."""
     return {"field_filled": {"field": field, "value": value}}
 
@@ -30,7 +31,7 @@ def checked(field: str) -> Condition:
     return {"field_filled": {"field": field, "checked": True}}
 
 
-def text_shown(words: Any) -> Condition:
+def text_shown(words: JsonValue) -> Condition:
     """Text that contains ``words`` came to be seen."""
     return {"text_visible": {"text": {"contains": words}}}
 
@@ -59,5 +60,5 @@ def then(*parts: Condition) -> Condition:
 def first(press: Condition, condition: Condition) -> Condition:
     """The condition, and the press came once: a page takes the first one, whatever follows. The
     count stands before the condition, so that of one event it is told first."""
-    once = {"count": {"at_least": 1, "at_most": 1, "distinct": False, "of": [press]}}
+    once: Condition = {"count": {"at_least": 1, "at_most": 1, "distinct": False, "of": [press]}}
     return together(once, condition)

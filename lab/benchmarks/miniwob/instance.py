@@ -7,13 +7,12 @@ All of it is trusted: it is taken before the agent acts, by who runs the environ
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from detectors.model.json_value import JsonObject, JsonValue, read_text
 from lab.benchmarks.base import BadSourceError
 
 ORIGIN = "http://127.0.0.1"
@@ -28,35 +27,25 @@ class Instance:
     page: str
     utterance: str
     html: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: JsonObject = field(default_factory=dict)
     origin: str = ORIGIN
     seed: str = ""
 
     @classmethod
-    def from_json(cls, value: Any, origin: str | None = None) -> Instance:
+    def from_json(cls, value: JsonValue, origin: str | None = None) -> Instance:
         """Read one instance. Raises `BadSourceError` naming what is wrong with it."""
         if not isinstance(value, dict):
             raise BadSourceError(f"an instance of a MiniWoB++ page is an object, got {value!r:.80}")
-        for name, kind in (
-            ("page", str),
-            ("utterance", str),
-            ("html", str),
-            ("fields", dict),
-            ("seed", str),
-        ):
-            given = value.get(name, kind())
-            if not isinstance(given, kind):
-                raise BadSourceError(
-                    f"{name}: got {given!r:.80}, wanted {'a text' if kind is str else 'an object'}"
-                )
-        if not value.get("page") or not value.get("utterance"):
+        texts = {name: _text(value, name) for name in ("page", "utterance", "html", "seed")}
+        fields = value.get("fields", {})
+        if not isinstance(fields, dict):
+            raise BadSourceError(f"fields: got {fields!r:.80}, wanted an object")
+        if not texts["page"] or not texts["utterance"]:
             raise BadSourceError(
                 "an instance needs page and utterance, each a text that is not empty"
             )
-        own = {name: value[name] for name in ("html", "fields", "seed") if name in value}
-        return cls(
-            value["page"], value["utterance"], origin=origin or value.get("origin") or ORIGIN, **own
-        )
+        where = origin or read_text(value, "origin", ORIGIN)
+        return cls(**texts, fields=fields, origin=where)
 
     @cached_property
     def quoted(self) -> list[str]:
@@ -102,6 +91,13 @@ class Instance:
 def text(node: LexborNode) -> str:
     """The text in it, white space folded."""
     return " ".join(node.text().split())
+
+
+def _text(value: JsonObject, name: str) -> str:
+    text = value.get(name, "")
+    if not isinstance(text, str):
+        raise BadSourceError(f"{name}: got {text!r:.80}, wanted a text")
+    return text
 
 
 def attribute(node: LexborNode, name: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.miniwob.conditions import Condition, first
 from lab.benchmarks.miniwob.instance import Instance
 
@@ -32,33 +32,23 @@ class PagePlan:
     probes: Mapping[str, str] = field(default_factory=dict)
 
 
-def document(plan: PagePlan, instance: Instance) -> dict[str, Any]:
+def document(plan: PagePlan, instance: Instance) -> JsonObject:
     """The task: its steps are worth 0.4, its goal 0.6; all of it is the goal's where there are no
     steps."""
-    milestones: list[dict[str, Any]] = [
+    steps: list[JsonObject] = [
         {"id": name, "component": "ui", "when": condition} for name, condition in plan.steps
     ]
-    before = 0.0
-    tiers = [(1.0, plan.goal)] if isinstance(plan.goal, dict) else list(plan.goal)
-    for worth, condition in tiers:
-        name = "done" if worth == 1.0 else f"part-{round(worth * 100)}"
-        whole = condition if plan.once is None else first(plan.once, condition)
-        goal: dict[str, Any] = {"id": name, "when": {"goal": {"when": whole}}}
-        if len(tiers) > 1:
-            goal["weight"] = round(worth - before, 6)
-        milestones.append(goal)
-        before = worth
-    found: dict[str, Any] = {
+    task: dict[str, JsonValue] = {
         "id": f"miniwob/{instance.page}",
         "instruction": instance.utterance,
         "origin": instance.origin,
         "weights": {"ui": 0.4, "goal": 0.6} if plan.steps else {"goal": 1.0},
-        "milestones": milestones,
+        "milestones": [*steps, *_goals(plan)],
     }
     if plan.probes:
         # What a step did is there when it ends; what stood there before the agent came is the
         # baseline.
-        found["probes"] = [
+        task["probes"] = [
             {
                 "id": name,
                 "script": {"url": "/*", "expression": expression},
@@ -68,5 +58,19 @@ def document(plan: PagePlan, instance: Instance) -> dict[str, Any]:
             for name, expression in plan.probes.items()
         ]
     # Each instance is a version of its page's task: the same one again is the same version.
-    content = json.dumps(found, sort_keys=True, ensure_ascii=False)
-    return found | {"version": hashlib.sha256(content.encode()).hexdigest()[:16]}
+    content = json.dumps(task, sort_keys=True, ensure_ascii=False)
+    return {**task, "version": hashlib.sha256(content.encode()).hexdigest()[:16]}
+
+
+def _goals(plan: PagePlan) -> Iterator[JsonObject]:
+    """The goal's milestone, or one for each of its tiers."""
+    tiers = [(1.0, plan.goal)] if isinstance(plan.goal, Mapping) else plan.goal
+    before = 0.0
+    for worth, condition in tiers:
+        name = "done" if worth == 1.0 else f"part-{round(worth * 100)}"
+        whole = condition if plan.once is None else first(plan.once, condition)
+        goal: dict[str, JsonValue] = {"id": name, "when": {"goal": {"when": whole}}}
+        if len(tiers) > 1:
+            goal["weight"] = round(worth - before, 6)
+        yield goal
+        before = worth

@@ -10,9 +10,9 @@ that no expression goes near it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.miniwob.conditions import SUBMIT, Condition
 from lab.benchmarks.miniwob.plan import NEARLY, PagePlan
 
@@ -36,12 +36,12 @@ TWENTIETHS = tuple((n / 20, n / 20 - 0.025) for n in range(1, 21))
 on)."""
 
 
-def expression(body: str, given: Mapping[str, Any]) -> str:
+def expression(body: str, given: JsonObject) -> str:
     """The probe's: ``body`` returns {score, ...facts}, with ``given`` at hand as data."""
     return _EXPRESSION % (json.dumps(dict(given), ensure_ascii=False), body.strip())
 
 
-def reads(path: str, value: Any = True) -> Condition:
+def reads(path: str, value: JsonValue = True) -> Condition:
     """The probe's answer has ``value`` at ``path``."""
     return {"probe_answers": {"probe": PROBE, "path": path, "value": value}}
 
@@ -54,7 +54,7 @@ def scored(press: Condition, least: float, steps: int = 0) -> Condition:
 
 def state_plan(
     body: str,
-    given: Mapping[str, Any],
+    given: JsonObject,
     steps: Sequence[str],
     press: Condition = SUBMIT,
     tiers: Sequence[tuple[float, float]] = FULL,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from lab.benchmarks.base import CoverageTable
+from detectors.model.json_value import JsonValue, is_number
+from lab.benchmarks.base import BadSourceError, CoverageTable
 from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
 
 NEAR = 0.026
@@ -13,54 +14,89 @@ NEAR = 0.026
 part of 1."""
 WHOLE = 1 - 1e-6
 
-Line = Mapping[str, Any]
 
-
-def agrees(run: Mapping[str, Any]) -> bool:
+def agrees(raw: float, credit: float | None, success: JsonValue) -> bool:
     """Whether the goal's credit, of 1, is what the page paid, and success said where the credit is
-    whole."""
-    credit = run["credit"]
+    whole; a credit that is unknown agrees with nothing."""
     if credit is None:
         return False
-    return abs(credit - max(0.0, float(run["raw"]))) <= NEAR and run["success"] is (credit >= WHOLE)
+    return abs(credit - max(0.0, raw)) <= NEAR and success is (credit >= WHOLE)
 
 
-def unfit(line: Any) -> str | None:
-    """What keeps a line from being counted, or None."""
-    if not isinstance(line, Mapping) or not isinstance(line.get("page"), str):
-        return f"got {line!r:.80}, wanted an object with page, and runs if there are any"
-    if not isinstance(line.get("steps", []), list) or not isinstance(line.get("runs", []), list):
-        return "steps, runs: wanted lists"
-    for n, run in enumerate(line.get("runs", [])):
-        if not isinstance(run, Mapping) or not {"way", "raw", "credit", "success"} <= run.keys():
-            return f"runs[{n}]: got {run!r:.80}, wanted an object with way, raw, credit and success"
-        if not _is_number(run["raw"]) or not (run["credit"] is None or _is_number(run["credit"])):
-            return (
-                f"runs[{n}]: got raw {run['raw']!r:.40}, credit {run['credit']!r:.40}, wanted"
-                " numbers"
+class ScriptedRun(NamedTuple):
+    """One run of a script: its ``way``, the page's reward, the goal's credit (None: unknown), and
+    whether success was said."""
+
+    way: str
+    raw: float
+    credit: float | None
+    success: JsonValue
+
+    @classmethod
+    def from_json(cls, value: JsonValue, where: str) -> ScriptedRun:
+        """Read one run. Raises `BadSourceError` that names ``where`` it stands."""
+        if not isinstance(value, dict) or not {"way", "raw", "credit", "success"} <= value.keys():
+            wanted = "an object with way, raw, credit and success"
+            raise BadSourceError(f"{where}: got {value!r:.80}, wanted {wanted}")
+        raw, credit = value["raw"], value["credit"]
+        if not is_number(raw) or not (credit is None or is_number(credit)):
+            raise BadSourceError(
+                f"{where}: got raw {raw!r:.40}, credit {credit!r:.40}, wanted numbers"
             )
-    return None
+        return cls(str(value["way"]), raw, credit, value["success"])
+
+    @property
+    def agrees(self) -> bool:
+        """Whether goal and page agree on this run."""
+        return agrees(self.raw, self.credit, self.success)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+class InstanceLine(NamedTuple):
+    """What a source says of one instance; ``steps`` is None where it says nothing of them."""
+
+    page: str
+    seed: str
+    steps: int | None
+    runs: Sequence[ScriptedRun]
+
+    @classmethod
+    def from_json(cls, line: JsonValue) -> InstanceLine:
+        """Read one line. Raises `BadSourceError` for what can't be counted."""
+        page = line.get("page") if isinstance(line, dict) else None
+        if not isinstance(line, dict) or not isinstance(page, str):
+            wanted = "an object with page, and runs if there are any"
+            raise BadSourceError(f"got {line!r:.80}, wanted {wanted}")
+        steps, runs = line.get("steps"), line.get("runs", [])
+        if not isinstance(line.get("steps", []), list) or not isinstance(runs, list):
+            raise BadSourceError("steps, runs: wanted lists")
+        return cls(
+            page,
+            str(line.get("seed")),
+            len(steps) if isinstance(steps, list) else None,
+            [ScriptedRun.from_json(run, f"runs[{n}]") for n, run in enumerate(runs)],
+        )
+
+    @property
+    def agrees(self) -> bool:
+        """Whether there are runs, and all of them agree."""
+        return bool(self.runs) and all(run.agrees for run in self.runs)
 
 
-def table(lines: Sequence[Line]) -> CoverageTable:
+def table(lines: Sequence[InstanceLine]) -> CoverageTable:
     """One row a page that is known here; the last line of an instance counts."""
-    own: dict[str, dict[str, Line]] = {}
-    for line in lines:
-        own.setdefault(line["page"], {})[str(line.get("seed"))] = line
+    by_instance = {(line.page, line.seed): line for line in lines}
+    by_page: dict[str, list[InstanceLine]] = {}
+    by_seed: dict[str, list[InstanceLine]] = {}
+    for line in by_instance.values():
+        by_page.setdefault(line.page, []).append(line)
+        by_seed.setdefault(line.seed, []).append(line)
     names = sorted(GENERATORS.keys() | UNOBSERVABLE.keys())
-    rows = [_row(name, list(own.get(name, {}).values())) for name in names]
-    whole = sum(_whole(list(found.values())) for found in own.values())
-    seeds = sorted({seed for found in own.values() for seed in found})
-    by_seed = [
-        (seed, sum(_whole([found[seed]]) for found in own.values() if seed in found))
-        for seed in seeds
-    ]
-    counts = ", ".join(f"{count} of seed {seed}" for seed, count in by_seed)
-    not_run = len(names) - len(own) - len(UNOBSERVABLE)
+    rows = [_row(name, by_page.get(name, [])) for name in names]
+    whole = sum(all(line.agrees for line in page) for page in by_page.values())
+    counts = ", ".join(
+        f"{sum(line.agrees for line in by_seed[seed])} of seed {seed}" for seed in sorted(by_seed)
+    )
+    not_run = len(names) - len(by_page) - len(UNOBSERVABLE)
     note = (
         f"{len(rows)} pages: {whole} agree on every run of every instance ({counts}),"
         f" {len(UNOBSERVABLE)} are unobservable, {not_run} were not run."
@@ -70,26 +106,25 @@ def table(lines: Sequence[Line]) -> CoverageTable:
     )
 
 
-def _whole(lines: Sequence[Line]) -> bool:
-    return all(line.get("runs") and all(map(agrees, line["runs"])) for line in lines)
-
-
-def _row(name: str, lines: Sequence[Line]) -> tuple[object, ...]:
+def _row(name: str, lines: Sequence[InstanceLine]) -> tuple[object, ...]:
     if name in UNOBSERVABLE:
         return name, "unobservable", "", UNOBSERVABLE[name]
-    runs = [run for line in lines for run in line.get("runs", [])]
-    counts = sorted({len(line["steps"]) for line in lines if "steps" in line})
-    agreeing = f"{sum(map(agrees, runs))} of {len(runs)}" if runs else "not run"
-    steps = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else ""
-    return name, agreeing, steps, "; ".join(_differences(lines))
+    runs = [run for line in lines for run in line.runs]
+    agreeing = sum(run.agrees for run in runs)
+    counts = [line.steps for line in lines if line.steps is not None]
+    ends = dict.fromkeys((min(counts), max(counts))) if counts else ()
+    return (
+        name,
+        f"{agreeing} of {len(runs)}" if runs else "not run",
+        " to ".join(map(str, ends)),
+        "; ".join(_differences(lines)),
+    )
 
 
-def _differences(lines: Sequence[Line]) -> Iterator[str]:
+def _differences(lines: Sequence[InstanceLine]) -> Iterator[str]:
     """Say of each run on which goal and page don't agree what both paid."""
     for line in lines:
-        for run in line.get("runs", []):
-            if not agrees(run):
-                yield (
-                    f"seed {line.get('seed')}, {run['way']}: page {run['raw']:.2f},"
-                    f" goal {run['credit']}"
-                )
+        for run in line.runs:
+            if not run.agrees:
+                where = f"seed {line.seed}, {run.way}"
+                yield f"{where}: page {run.raw:.2f}, goal {run.credit}"

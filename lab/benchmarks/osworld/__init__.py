@@ -9,16 +9,16 @@ folder, as `agentd read` prints them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from api.core.regular_file import read_regular
 from api.tasks.task_files import BadTaskError, check_task
+from detectors.model.json_value import JsonObject, JsonValue, require_object, require_text
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.osworld import files, machine
 from lab.benchmarks.osworld.base import KINDS, EvaluatorCall, EvaluatorPart, ExternalError
@@ -42,8 +42,9 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     watched itself."""
     for path in _paths(source):
         try:
-            spec = orjson.loads(read_regular(path))
-            yield _task(source, path, spec["id"], spec["instruction"], spec["evaluator"])
+            task = require_object(orjson.loads(read_regular(path)), "a task")
+            evaluator = require_object(task["evaluator"], "evaluator")
+            yield _task(source, path, str(task["id"]), task["instruction"], evaluator)
         except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             raise BadSourceError(
                 f"{path}: {error!r}; wanted OSWorld's id, instruction and evaluator"
@@ -86,7 +87,7 @@ def _paths(source: Path) -> list[Path]:
 
 
 def _task(
-    source: Path, path: Path, name: str, instruction: str, evaluator: Mapping[str, Any]
+    source: Path, path: Path, name: str, instruction: JsonValue, evaluator: JsonObject
 ) -> Imported:
     place = str(path.relative_to(source).with_suffix(""))
     remarks = [START]
@@ -116,9 +117,7 @@ def _refusal_reason(error: Exception) -> str:
     return f"an argument that is not there: {error!r}"
 
 
-def _parts(
-    source: Path, name: str, evaluator: Mapping[str, Any]
-) -> list[tuple[str, EvaluatorPart]]:
+def _parts(source: Path, name: str, evaluator: JsonObject) -> list[tuple[str, EvaluatorPart]]:
     """Each function of an evaluator, with the name of its probe."""
     functions = _many(evaluator["func"])
     if not functions:
@@ -126,13 +125,11 @@ def _parts(
     sides = {key: _many(evaluator.get(key) or {}) for key in ("result", "expected", "options")}
     gold = partial(_gold, source, name)
     parts = []
-    for n, function in enumerate(functions):
+    for n, value in enumerate(functions):
+        function = require_text(value, "func")
         if function not in FUNCTIONS:
             raise ExternalError(f"the function {function}")
-        arguments = {key: (side[n] if n < len(side) else {}) or {} for key, side in sides.items()}
-        for key, argument in arguments.items():
-            if not isinstance(argument, Mapping):
-                raise ExternalError(f"{key} that is {type(argument).__name__} and no object")
+        arguments = {key: _argument(side, n, key) for key, side in sides.items()}
         call = EvaluatorCall(function, **arguments, probe=f"asked-{n}", gold=gold)
         part = FUNCTIONS[function](call)
         ignored = sorted(set(call.options) - READ_OPTIONS.get(function, set()))
@@ -143,7 +140,16 @@ def _parts(
     return parts
 
 
-def _gold(source: Path, name: str, file: str) -> Mapping[str, Any] | None:
+def _argument(side: Sequence[JsonValue], number: int, name: str) -> JsonObject:
+    """The argument of the function of that number, empty where there is none. Raises
+    `ExternalError`."""
+    argument = (side[number] if number < len(side) else {}) or {}
+    if not isinstance(argument, Mapping):
+        raise ExternalError(f"{name} that is {type(argument).__name__} and no object")
+    return argument
+
+
+def _gold(source: Path, name: str, file: str) -> JsonObject | None:
     """The facts of a task's expected file; None where there is none. Raises `NeedsGoldError`."""
     path = source / "gold" / name / f"{file}.json"
     if ".." in Path(file).parts or not path.is_file():
@@ -155,40 +161,39 @@ def _gold(source: Path, name: str, file: str) -> Mapping[str, Any] | None:
         raise NeedsGoldError(f"{place}: no JSON: {error}") from None
 
 
-def _whole(answer: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+def _whole(answer: JsonValue, path: Path) -> JsonObject:
     """The facts of an expected file. Raises `NeedsGoldError` where it was not read, or not to its
     end."""
-    is_cut = answer.get("cut") is True
-    if is_cut or answer.get("status") != "read":
-        state = "cut" if is_cut else f"status: {answer.get('status')}"
+    reading = require_object(answer, str(path))
+    is_cut = reading.get("cut") is True
+    if is_cut or reading.get("status") != "read":
+        state = "cut" if is_cut else f"status: {reading.get('status')}"
         raise NeedsGoldError(
             f"{path}: {state}; wanted an expected file that `agentd read` reads whole"
         )
-    facts: Mapping[str, Any] = answer["facts"]
-    return facts
+    return require_object(reading["facts"], "facts")
 
 
-def _many(value: Any) -> list[Any]:
+def _many(value: JsonValue) -> Sequence[JsonValue]:
     return value if isinstance(value, list) else [value]
 
 
 def _spec(
     name: str,
-    instruction: str,
-    evaluator: Mapping[str, Any],
+    instruction: JsonValue,
+    evaluator: JsonObject,
     parts: list[tuple[str, EvaluatorPart]],
-) -> dict[str, Any]:
+) -> JsonObject:
     """The task: a milestone for each function, worth nothing much alone, and the goal over them at
     the end."""
     conditions = [dict(part.when) for _, part in parts]
+    when: JsonObject = {"all_of": {"holding": True, "of": conditions}}
     if len(conditions) == 1:
         when = conditions[0]
     elif evaluator.get("conj", "and") == "or":
         when = {"any_of": conditions}
-    else:
-        when = {"all_of": {"holding": True, "of": conditions}}
     probes = [{"id": probe, **part.probe} for probe, part in parts if part.probe is not None]
-    spec: dict[str, Any] = {
+    spec: JsonObject = {
         "id": f"osworld/{name}",
         "version": "1",
         "instruction": instruction,

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from detectors.model.json_value import JsonObject, JsonValue
 
 HOME = "/home/user/"
 """The agent's home in OSWorld's machine; ours is the watched folder with the label ``home``."""
@@ -25,8 +26,8 @@ class EvaluatorPart:
     """One function's condition. ``probe``: what must be asked for it, without its id."""
 
     kind: str
-    when: Mapping[str, Any]
-    probe: Mapping[str, Any] | None = None
+    when: JsonObject
+    probe: JsonObject | None = None
     remarks: tuple[str, ...] = ()
 
 
@@ -37,21 +38,21 @@ class EvaluatorCall:
     """
 
     function: str
-    result: Mapping[str, Any]
-    expected: Mapping[str, Any]
-    options: Mapping[str, Any]
+    result: JsonObject
+    expected: JsonObject
+    options: JsonObject
     probe: str
-    gold: Callable[[str], Mapping[str, Any] | None]
+    gold: Callable[[str], JsonObject | None]
 
     @property
-    def rules(self) -> Mapping[str, Any]:
+    def rules(self) -> JsonObject:
         """The rule that the task carries. Raises `ExternalError` where it is something else."""
         if self.expected.get("type") != "rule":
             raise ExternalError(f"expected of type {self.expected.get('type')}")
-        found = self.expected.get("rules", {})
-        if not isinstance(found, Mapping):
-            raise ExternalError(f"rules that are {type(found).__name__} and no object")
-        return found
+        rules = self.expected.get("rules", {})
+        if not isinstance(rules, Mapping):
+            raise ExternalError(f"rules that are {type(rules).__name__} and no object")
+        return rules
 
     def require_getter(self, *types: str) -> None:
         """Make sure that the result comes from one of these getters. Raises `ExternalError`."""
@@ -63,7 +64,7 @@ class EvaluatorCall:
         self.require_getter("vm_file")
         return below(self.result.get("path"))
 
-    def reference(self) -> Mapping[str, Any] | None:
+    def reference(self) -> JsonObject | None:
         """The facts of the expected file; None where nobody gave them. Raises `ExternalError`."""
         if self.expected.get("type") not in ("cloud_file", "vm_file"):
             raise ExternalError(f"expected of type {self.expected.get('type')}")
@@ -71,7 +72,7 @@ class EvaluatorCall:
         return self.gold(str(single(names)))
 
 
-def required(rules: Mapping[str, Any], name: str) -> Any:
+def required(rules: JsonObject, name: str) -> JsonValue:
     """A rule's value. Raises `ExternalError` where it is not there: nothing would be asked for."""
     value = rules.get(name)
     if value is None:
@@ -79,59 +80,62 @@ def required(rules: Mapping[str, Any], name: str) -> Any:
     return value
 
 
-def single(value: Any) -> Any:
+def single(value: JsonValue) -> JsonValue:
     """``value``, or the only item of a list of one. Raises `ExternalError`."""
     if not isinstance(value, list):
         return value
     if len(value) != 1:
         raise ExternalError(f"{len(value)} files at once")
-    return value[0]
+    only: JsonValue = value[0]
+    return only
 
 
-def below(path: Any) -> str:
+def below(path: JsonValue) -> str:
     """A path of OSWorld's machine as one below the watched home. Raises `ExternalError`."""
-    path = str(single(path))
-    if not path.startswith(HOME) or ".." in path.split("/") or "*" in path or "?" in path:
-        raise ExternalError(f"{path} lies outside {HOME}")
-    return str(path).removeprefix(HOME)
+    place = str(single(path))
+    is_pattern = "*" in place or "?" in place
+    if not place.startswith(HOME) or is_pattern or ".." in place.split("/"):
+        raise ExternalError(f"{place} lies outside {HOME}")
+    return place.removeprefix(HOME)
 
 
-def all_of(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def all_of(parts: Sequence[JsonObject]) -> JsonObject:
     """All at the same time; a single one is itself. Raises `ExternalError` for nothing."""
     if not parts:
         raise ExternalError("it asks for nothing")
     return parts[0] if len(parts) == 1 else {"all_of": {"holding": True, "of": list(parts)}}
 
 
-def none_of(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def none_of(parts: Sequence[JsonObject]) -> list[JsonObject]:
     """None of them, as parts of `all_of`."""
     return [{"none_of": list(parts)}] if parts else []
 
 
-def refused(
-    parts: Sequence[Mapping[str, Any]], path: str, format: str | None = None
-) -> list[Mapping[str, Any]]:
+def refused(parts: Sequence[JsonObject], path: str, format: str | None = None) -> list[JsonObject]:
     """None of these facts of a file, which must be there and be read whole: what was not read may
     say them."""
+    if not parts:
+        return []
     more = {} if format is None else {"format": format}
-    return [*none_of(parts), read("file_is", path, whole=True, **more)] if parts else []
+    return [*none_of(parts), read("file_is", path, whole=True, **more)]
 
 
-def read(rule: str, path: str, **more: Any) -> dict[str, Any]:
+def read(rule: str, path: str, **more: JsonValue) -> JsonObject:
     """A rule about what stands in a file below the home."""
     return {rule: {"path": path, "root": "home", **more}}
 
 
-def text(said: Any) -> str:
+def text(said: JsonValue) -> str:
     """A text that must be all that is said; one of nothing but blanks is told by its emptiness."""
     return str(said).strip()
 
 
-def begins(pattern: Any, *, ignore_case: bool = False) -> dict[str, Any]:
+def begins(pattern: JsonValue, *, ignore_case: bool = False) -> JsonObject:
     """A pattern that the text begins with, as Python's ``match`` has it."""
-    return {"regex": f"(?:{pattern})(?s:.*)", **({"ignore_case": True} if ignore_case else {})}
+    begun: JsonObject = {"regex": f"(?:{pattern})(?s:.*)"}
+    return {**begun, "ignore_case": True} if ignore_case else begun
 
 
-def somewhere(pattern: Any) -> dict[str, Any]:
+def somewhere(pattern: JsonValue) -> JsonObject:
     """A pattern that the text holds, as Python's ``search`` has it."""
     return {"regex": f"(?s:.*)(?:{pattern})(?s:.*)"}

@@ -5,8 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    is_number,
+    objects_in,
+    read_list,
+    read_object,
+    require_list,
+    require_number,
+    require_object,
+    require_text,
+)
 from detectors.sdk.file_reads import value_text
 from lab.benchmarks.osworld.base import (
     EvaluatorCall,
@@ -45,7 +56,7 @@ NO_GOLD = (
 )
 
 
-def _file(when: Mapping[str, Any], *remarks: str) -> EvaluatorPart:
+def _file(when: JsonObject, *remarks: str) -> EvaluatorPart:
     return EvaluatorPart("file", when, remarks=remarks)
 
 
@@ -54,16 +65,15 @@ def vlc_setting(call: EvaluatorCall) -> EvaluatorPart:
     call.require_getter("vlc_config")
     section, key, default = VLC[call.function]
     wanted = str(required(call.rules, next(iter(call.rules), "expected value")))
-    return _file(
-        _ini(section, key, _hotkey(wanted) if default == "" and wanted in "01" else wanted, default)
-    )
+    is_hotkey = default == "" and wanted in "01"
+    return _file(_ini(section, key, _hotkey(wanted) if is_hotkey else wanted, default))
 
 
-def _hotkey(wanted: str) -> Any:
+def _hotkey(wanted: str) -> JsonValue:
     return {"regex": ".+"} if wanted == "1" else ""
 
 
-def _ini(section: str, key: str, wanted: Any, default: str) -> Mapping[str, Any]:
+def _ini(section: str, key: str, wanted: JsonValue, default: str) -> JsonObject:
     said = read("file_value", VLCRC, format="ini", at=[section, key], value=wanted)
     unsaid = read("file_value", VLCRC, format="ini", at=[section, key], value=None)
     return {"any_of": [said, unsaid]} if wanted == default else said
@@ -72,14 +82,11 @@ def _ini(section: str, key: str, wanted: Any, default: str) -> Mapping[str, Any]
 def vlc_colours(call: EvaluatorCall) -> EvaluatorPart:
     """The colours of VLC's volume slider."""
     call.require_getter("vlc_config")
-    wanted = (
-        required(call.rules, "expected_qt_slider_colours")
-        if call.rules.get("type") == "match"
-        else BLACKISH
-    )
-    return _file(
-        read("file_value", VLCRC, format="ini", at=["qt", "qt-slider-colours"], value=wanted)
-    )
+    wanted: JsonValue = BLACKISH
+    if call.rules.get("type") == "match":
+        wanted = required(call.rules, "expected_qt_slider_colours")
+    at = ["qt", "qt-slider-colours"]
+    return _file(read("file_value", VLCRC, format="ini", at=at, value=wanted))
 
 
 def gimp_setting(call: EvaluatorCall) -> EvaluatorPart:
@@ -95,10 +102,10 @@ def gimp_setting(call: EvaluatorCall) -> EvaluatorPart:
 
 def contains(call: EvaluatorCall) -> EvaluatorPart:
     """Texts that stand in a file."""
-    # Which stands in every file.
-    wanted = [one for one in call.rules.get("expected", []) if one != ""]
     path = call.file()
-    return _file(all_of([read("file_text", path, text={"contains": str(one)}) for one in wanted]))
+    # The empty text stands in every file.
+    texts = [str(part) for part in read_list(call.rules, "expected") if part != ""]
+    return _file(all_of([read("file_text", path, text={"contains": text}) for text in texts]))
 
 
 def is_config(call: EvaluatorCall) -> EvaluatorPart:
@@ -109,16 +116,15 @@ def is_config(call: EvaluatorCall) -> EvaluatorPart:
 def lines(call: EvaluatorCall) -> EvaluatorPart:
     """Patterns of lines that a file has, and of those that it has not."""
     path, rules = call.file(), call.rules
-    has = [
-        read("file_text", path, unit="line", text=begins(one)) for one in rules.get("expect", [])
-    ]
-    not_ = [
-        read("file_text", path, unit="line", text=begins(one)) for one in rules.get("unexpect", [])
-    ]
-    return _file(all_of([*has, *refused(not_, path)]))
+
+    def conditions(name: str) -> list[JsonObject]:
+        patterns = map(begins, read_list(rules, name))
+        return [read("file_text", path, unit="line", text=pattern) for pattern in patterns]
+
+    return _file(all_of([*conditions("expect"), *refused(conditions("unexpect"), path)]))
 
 
-def _method(spec: Any) -> Any:
+def _method(spec: JsonValue) -> JsonValue:
     """OSWorld's {method, ref} as a value of ours."""
     if not isinstance(spec, Mapping):
         return spec
@@ -129,11 +135,15 @@ def _method(spec: Any) -> Any:
         return begins(ref, ignore_case=method.endswith(".I"))
     if method in ("eq", "str_eq"):
         return _scalar(ref)
-    if method in ("ge", "le"):
-        if isinstance(ref, bool) or not isinstance(ref, int | float):
-            raise ExternalError(f"the comparison {method} with something else than a number")
-        return {{"ge": "min", "le": "max"}[method]: ref}
-    raise ExternalError(f"the comparison {method}")
+    if method not in _BOUNDS:
+        raise ExternalError(f"the comparison {method}")
+    if not is_number(ref):
+        raise ExternalError(f"the comparison {method} with something else than a number")
+    return {_BOUNDS[method]: ref}
+
+
+_BOUNDS = {"ge": "min", "le": "max"}
+"""OSWorld's comparisons of numbers, and the bound that each is here."""
 
 
 def keys(call: EvaluatorCall) -> EvaluatorPart:
@@ -141,33 +151,35 @@ def keys(call: EvaluatorCall) -> EvaluatorPart:
     path, rules = call.file(), call.rules
     more = {"format": "yaml"} if call.options.get("is_yaml") else {}
 
-    def value(one: Mapping[str, Any]) -> dict[str, Any]:
-        return read(
-            "file_value", path, at=[str(key) for key in one["key"]], value=_method(one), **more
-        )
+    def conditions(name: str) -> list[JsonObject]:
+        specs = [require_object(spec, name) for spec in read_list(rules, name)]
+        return [
+            read("file_value", path, at=_keys_of(spec), value=_method(spec), **more)
+            for spec in specs
+        ]
 
-    has = [value(one) for one in rules.get("expect", [])]
-    return _file(
-        all_of(
-            [
-                *has,
-                *refused(
-                    [value(one) for one in rules.get("unexpect", [])], path, more.get("format")
-                ),
-            ]
-        )
-    )
+    unexpected = refused(conditions("unexpect"), path, more.get("format"))
+    return _file(all_of([*conditions("expect"), *unexpected]))
+
+
+def _keys_of(spec: JsonObject) -> list[str]:
+    return [str(key) for key in require_list(spec["key"], "key")]
 
 
 def settings(call: EvaluatorCall) -> EvaluatorPart:
     """VS Code's settings: every one that the task carries."""
     path = call.file()
-    wanted = call.rules.get("expected", {})
-    return _file(all_of([read("file_value", path, format="json", at=[key], value=_scalar(value))
-                         for key, value in wanted.items()]))  # fmt: skip
+    return _file(
+        all_of(
+            [
+                read("file_value", path, format="json", at=[key], value=_scalar(value))
+                for key, value in read_object(call.rules, "expected").items()
+            ]
+        )
+    )
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: JsonValue) -> JsonValue:
     if isinstance(value, dict | list):
         raise ExternalError("a value that is an object or a list")
     return value
@@ -177,30 +189,26 @@ def prefs(call: EvaluatorCall) -> EvaluatorPart:
     """Values that Thunderbird's preferences have, and have not."""
     path, rules = call.file(), call.rules
 
-    def value(name: str, spec: Any) -> dict[str, Any]:
-        return read("file_value", path, format="prefs", at=[name], value=_method(spec))
+    def conditions(name: str) -> list[JsonObject]:
+        return [
+            read("file_value", path, format="prefs", at=[key], value=_method(spec))
+            for key, spec in read_object(rules, name).items()
+        ]
 
-    has = [value(name, spec) for name, spec in rules.get("expect", {}).items()]
-    not_ = [value(name, spec) for name, spec in rules.get("unexpect", {}).items()]
-    return _file(all_of([*has, *refused(not_, path, "prefs")]))
+    return _file(all_of([*conditions("expect"), *refused(conditions("unexpect"), path, "prefs")]))
 
 
 def rows(call: EvaluatorCall) -> EvaluatorPart:
     """Rows that a CSV file has."""
     path, rules = call.file(), call.rules
 
-    def row(one: Mapping[str, Any]) -> dict[str, Any]:
-        return read(
-            "table_cells",
-            path,
-            format="csv",
-            row={name: _method(spec) for name, spec in one.items()},
-        )
+    def condition(row: JsonValue) -> JsonObject:
+        cells = {name: _method(spec) for name, spec in require_object(row, "a row").items()}
+        return read("table_cells", path, format="csv", row=cells)
 
-    has = [row(one) for one in rules.get("expect", [])]
-    return _file(
-        all_of([*has, *refused([row(one) for one in rules.get("unexpect", [])], path, "csv")])
-    )
+    expected = map(condition, read_list(rules, "expect"))
+    unexpected = list(map(condition, read_list(rules, "unexpect")))
+    return _file(all_of([*expected, *refused(unexpected, path, "csv")]))
 
 
 def query(call: EvaluatorCall) -> EvaluatorPart:
@@ -208,17 +216,14 @@ def query(call: EvaluatorCall) -> EvaluatorPart:
     return _file(_cell(call.file(), str(required(call.rules, "sql")), 1))
 
 
-def _cell(path: str, sql: str, wanted: Any) -> dict[str, Any]:
+def _cell(path: str, sql: str, wanted: JsonValue) -> JsonObject:
     return read("table_cells", path, format="sqlite", query=sql, cells={"A2": wanted})
 
 
 def picture_size(call: EvaluatorCall) -> EvaluatorPart:
     """The width and height of a picture, in pixels."""
-    wanted = {
-        name: call.rules[name]
-        for name in ("width", "height")
-        if isinstance(call.rules.get(name), int)
-    }
+    sides = {name: call.rules.get(name) for name in ("width", "height")}
+    wanted = {name: side for name, side in sides.items() if isinstance(side, int)}
     if not wanted:
         raise ExternalError("it asks for nothing")
     return _file(read("file_is", call.file(), format="image", facts=wanted))
@@ -226,11 +231,11 @@ def picture_size(call: EvaluatorCall) -> EvaluatorPart:
 
 def file_size(call: EvaluatorCall) -> EvaluatorPart:
     """A file's size in bytes: nothing in it is read."""
-    most = call.rules.get("max_size", 0)
-    if isinstance(most, bool) or not isinstance(most, int):
-        raise ExternalError(f"the size {most!r}")
+    maximum = call.rules.get("max_size", 0)
+    if isinstance(maximum, bool) or not isinstance(maximum, int):
+        raise ExternalError(f"the size {maximum!r}")
     return EvaluatorPart(
-        "event", {"file_matches": {"path": call.file(), "root": "home", "size": {"max": most}}}
+        "event", {"file_matches": {"path": call.file(), "root": "home", "size": {"max": maximum}}}
     )
 
 
@@ -240,8 +245,8 @@ def listed(call: EvaluatorCall) -> EvaluatorPart:
     call.require_getter("list_directory")
     folder = below(call.result.get("path"))
     wanted = [
-        {"file_created": {"path": f"{folder}/{one}", "root": "home"}}
-        for one in call.rules.get("expected", [])
+        {"file_created": {"path": f"{folder}/{name}", "root": "home"}}
+        for name in read_list(call.rules, "expected")
     ]
     return EvaluatorPart("event", all_of(wanted))
 
@@ -260,69 +265,64 @@ _PREFERENCES: dict[str, list[str]] = {
 def preference(call: EvaluatorCall) -> EvaluatorPart:
     """One value of the JSON in Chrome's Preferences."""
     call.require_getter(*_PREFERENCES)
-    rules = call.rules
-    wanted: Any = rules.get("expected", rules.get("value"))
-    if wanted is None and rules.get("type") != "range":
-        raise ExternalError("it asks for nothing: neither expected nor value")
-    if rules.get("type") == "range":
-        wanted = {"min": rules["min"], "max": rules["max"]}
-    elif isinstance(wanted, list):
-        wanted = {"one_of": wanted}
-    elif wanted in ("true", "false"):
-        wanted = wanted == "true"
-    at = _PREFERENCES[call.result["type"]]
+    wanted = _preferred(call.rules)
+    at = _PREFERENCES[str(call.result["type"])]
     return _file(read("file_value", CHROME + "Preferences", format="json", at=at, value=wanted))
+
+
+def _preferred(rules: JsonObject) -> JsonValue:
+    """The value that a preference is to have. Raises `ExternalError` where none is asked for."""
+    if rules.get("type") == "range":
+        return {"min": rules["min"], "max": rules["max"]}
+    wanted = rules.get("expected", rules.get("value"))
+    if wanted is None:
+        raise ExternalError("it asks for nothing: neither expected nor value")
+    if isinstance(wanted, list):
+        return {"one_of": wanted}
+    return wanted == "true" if wanted in ("true", "false") else wanted
 
 
 def bookmarks(call: EvaluatorCall) -> EvaluatorPart:
     """Folders or addresses on Chrome's bookmark bar."""
     call.require_getter("bookmarks")
-    types = {
-        "bookmark_bar_folders_names": ("folder", "name", "names"),
-        "bookmark_bar_websites_urls": ("url", "url", "urls"),
-    }
-    if call.rules.get("type") not in types:
-        raise ExternalError(f"bookmarks by {call.rules.get('type')}")
-    kind, key, wanted = types[call.rules["type"]]
+    rules = call.rules
+    if rules.get("type") not in _BOOKMARKS:
+        raise ExternalError(f"bookmarks by {rules.get('type')}")
+    kind, key, wanted = _BOOKMARKS[str(rules["type"])]
     path, at = f"$[?@.type=='{kind}'].{key}", ["roots", "bookmark_bar", "children"]
+    file = CHROME + "Bookmarks"
     parts = [
-        read(
-            "file_value",
-            CHROME + "Bookmarks",
-            format="json",
-            at=at,
-            value={"json": path, "value": one},
-        )
-        for one in call.rules[wanted]
+        read("file_value", file, format="json", at=at, value={"json": path, "value": name})
+        for name in require_list(rules[wanted], wanted)
     ]
     return _file(all_of(parts), "other bookmarks beside these are not refused")
+
+
+_BOOKMARKS = {
+    "bookmark_bar_folders_names": ("folder", "name", "names"),
+    "bookmark_bar_websites_urls": ("url", "url", "urls"),
+}
+"""By the type of a rule: the bookmarks' own type, what is compared of them, and where the rule has
+it."""
 
 
 def history(call: EvaluatorCall) -> EvaluatorPart:
     """Addresses that are no longer in Chrome's history."""
     call.require_getter("history")
-    return _file(
-        all_of(
-            [
-                _cell(CHROME + "History", _counted("urls", "url", one), 0)
-                for one in call.rules["keywords"]
-            ]
-        )
-    )
+    words = require_list(call.rules["keywords"], "keywords")
+    queries = [_counted("urls", "url", word) for word in words]
+    return _file(all_of([_cell(CHROME + "History", query, 0) for query in queries]))
 
 
 def cookies(call: EvaluatorCall) -> EvaluatorPart:
     """Sites of which Chrome has no cookie."""
     call.require_getter("cookie_data")
-    sites = call.rules.get("domains", [])
-    return _file(
-        all_of(
-            [_cell(CHROME + "Cookies", _counted("cookies", "host_key", one), 0) for one in sites]
-        )
-    )
+    sites = read_list(call.rules, "domains")
+    queries = [_counted("cookies", "host_key", site) for site in sites]
+    return _file(all_of([_cell(CHROME + "Cookies", query, 0) for query in queries]))
 
 
-def _counted(table: str, column: str, part: str) -> str:
+def _counted(table: str, column: str, part: JsonValue) -> str:
     quoted = str(part).replace("'", "''")
     return f"SELECT count(*) FROM {table} WHERE instr({column}, '{quoted}') > 0"
 
@@ -330,11 +330,11 @@ def _counted(table: str, column: str, part: str) -> str:
 # -- with an expected file
 
 
-def _gold(call: EvaluatorCall) -> Mapping[str, Any]:
-    found = call.reference()
-    if found is None:
+def _gold(call: EvaluatorCall) -> JsonObject:
+    facts = call.reference()
+    if facts is None:
         raise NeedsGoldError(NO_GOLD)
-    return found
+    return facts
 
 
 class NeedsGoldError(Exception):
@@ -351,7 +351,7 @@ def same_text(call: EvaluatorCall) -> EvaluatorPart:
     path, options = call.file(), call.options
     if other := sorted(name for name, on in options.items() if on and name not in TEXT_OPTIONS):
         raise ExternalError(f"a text compared with {other[0]}")
-    text: Any = str(_gold(call)["text"])
+    text: JsonValue = str(_gold(call)["text"])
     if options.get("ignore_case"):
         text = {"equals": text, "ignore_case": True}
     remarks = ("white space does not count",) if options.get("ignore_blanks") is False else ()
@@ -362,15 +362,15 @@ def same_table(call: EvaluatorCall) -> EvaluatorPart:
     """The same cells of the first sheet, empty ones too; how they look is not compared."""
     path = call.file()
     _first_sheet(call.options)
-    sheet = _gold(call)["sheets"][0]
-    height, width = sheet["size"]
-    if width > max(map(len, sheet["rows"]), default=0):
+    sheet = require_object(require_list(_gold(call)["sheets"], "sheets")[0], "a sheet")
+    height, width = require_list(sheet["size"], "size")
+    table = [require_list(row, "a row") for row in require_list(sheet["rows"], "rows")]
+    if require_number(width, "size") > max(map(len, table), default=0):
         raise ExternalError(f"an expected table of {width} columns")
-    rows = [["" if cell is None else cell for cell in row] for row in sheet["rows"]]
     cells = {
-        f"{_letters(c)}{r}": v if isinstance(v, bool) else value_text(v)
-        for r, row in enumerate(rows, 1)
-        for c, v in enumerate(row, 1)
+        f"{_letters(column)}{number}": _cell_text(value)
+        for number, row in enumerate(table, 1)
+        for column, value in enumerate(row, 1)
     }
     same = [
         read("table_cells", path, cells=cells, rows=height),
@@ -379,20 +379,28 @@ def same_table(call: EvaluatorCall) -> EvaluatorPart:
     return _file(all_of(same), "looks, charts and formulas do not count")
 
 
-def _first_sheet(options: Mapping[str, Any]) -> None:
+def _cell_text(value: JsonValue) -> JsonValue:
+    if value is None:
+        return ""
+    return value if isinstance(value, bool) else value_text(value)
+
+
+def _first_sheet(options: JsonObject) -> None:
     """Raises `ExternalError` where something else than the first sheets' values is compared."""
     if other := sorted(set(options) - {"rules"}):
         raise ExternalError(f"a table compared with {other[0]}")
-    for rule in options.get("rules") or ():
-        first = rule.get("sheet_idx0", 0) in (0, "RI0") and rule.get("sheet_idx1", "EI0") == "EI0"
-        if (
-            rule.get("type") != "sheet_data"
-            or not first
-            or set(rule) - {"type", "sheet_idx0", "sheet_idx1"}
-        ):
+    for value in read_list(options, "rules"):
+        rule = require_object(value, "rules")
+        is_first = (
+            rule.get("sheet_idx0", 0) in (0, "RI0") and rule.get("sheet_idx1", "EI0") == "EI0"
+        )
+        if rule.get("type") != "sheet_data" or not is_first or rule.keys() - _SHEET_OPTIONS:
             raise ExternalError(
                 f"a table compared by {rule.get('type')} and not by its first sheet's values alone"
             )
+
+
+_SHEET_OPTIONS = {"type", "sheet_idx0", "sheet_idx1"}
 
 
 def _letters(column: int) -> str:
@@ -406,7 +414,8 @@ def _letters(column: int) -> str:
 def same_archive(call: EvaluatorCall) -> EvaluatorPart:
     """The same files in an archive, by name; not their content."""
     path = call.file()
-    names = [one["name"] for one in _gold(call)["entries"] if not one.get("folder")]
+    entries = objects_in(_gold(call)["entries"])
+    names = [entry["name"] for entry in entries if not entry.get("folder")]
     return _file(
         read("archive_lists", path, names=names, only=True), "what is in the files does not count"
     )
@@ -416,37 +425,32 @@ def same_slides(call: EvaluatorCall) -> EvaluatorPart:
     """The same texts on each slide, and no slide more."""
     path = call.file()
     gold = _gold(call)
+    slides = [_slide_text(slide) for slide in objects_in(gold["slides"])]
     parts = [
-        read(
-            "file_text",
-            path,
-            unit="slide",
-            number=n,
-            text=re.sub(r"\s+", " ", "\n".join(one["texts"])).strip(),
-        )
-        for n, one in enumerate(gold["slides"], 1)
+        read("file_text", path, unit="slide", number=number, text=text)
+        for number, text in enumerate(slides, 1)
     ]
     parts.append(read("file_is", path, facts={"count": gold["count"]}))
     return _file(all_of(parts), "how the slides look does not count")
 
 
-_PICTURES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+def _slide_text(slide: JsonObject) -> str:
+    """The texts of a slide as one, white space folded."""
+    texts = [require_text(text, "texts") for text in require_list(slide["texts"], "texts")]
+    return re.sub(r"\s+", " ", "\n".join(texts)).strip()
+
+
+_PICTURES: dict[str, Callable[[JsonObject], JsonObject]] = {
     "compare_images": lambda gold: {},
     "check_structure_sim": lambda gold: {},
     "check_structure_sim_resized": lambda gold: {},
     "check_file_exists_and_structure_sim": lambda gold: {},
     "check_image_mirror": lambda gold: {"mirrored": True},
     "check_palette_and_structure_sim": lambda gold: {"facts": {"mode": "P"}},
-    "check_brightness_decrease_and_structure_sim": lambda gold: {
-        "ssim": {"min": 0.4}, "facts": {"brightness": {"max": round(gold["brightness"] - 0.01, 2)}},
-    },
-    "check_saturation_increase_and_structure_sim": lambda gold: {
-        "ssim": {"min": 0.7}, "facts": {"saturation": {"min": round(gold["saturation"] + 0.01, 2)}},
-    },
-    "check_contrast_increase_and_structure_sim": lambda gold: {
-        "ssim": {"min": 0.65}, "facts": {"contrast": {"min": round(gold["contrast"] + 0.01, 2)}},
-    },
-}  # fmt: skip
+    "check_brightness_decrease_and_structure_sim": lambda gold: _less(gold, "brightness", 0.4),
+    "check_saturation_increase_and_structure_sim": lambda gold: _more(gold, "saturation", 0.7),
+    "check_contrast_increase_and_structure_sim": lambda gold: _more(gold, "contrast", 0.65),
+}
 
 
 def picture(call: EvaluatorCall) -> EvaluatorPart:
@@ -454,6 +458,18 @@ def picture(call: EvaluatorCall) -> EvaluatorPart:
     path = call.file()
     gold = _gold(call)
     return _file(read("image_like", path, to=gold["gray"], **_PICTURES[call.function](gold)))
+
+
+def _less(gold: JsonObject, fact: str, least: float) -> JsonObject:
+    """A picture as like as ``least`` says, with less of a fact than ``gold`` has."""
+    maximum = round(require_number(gold[fact], fact) - 0.01, 2)
+    return {"ssim": {"min": least}, "facts": {fact: {"max": maximum}}}
+
+
+def _more(gold: JsonObject, fact: str, least: float) -> JsonObject:
+    """A picture as like as ``least`` says, with more of a fact than ``gold`` has."""
+    minimum = round(require_number(gold[fact], fact) + 0.01, 2)
+    return {"ssim": {"min": least}, "facts": {fact: {"min": minimum}}}
 
 
 FUNCTIONS: dict[str, Callable[[EvaluatorCall], EvaluatorPart]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from detectors.model.json_value import JsonObject, JsonValue, read_list, require_list, require_text
 from lab.benchmarks.osworld.base import (
     BUDGET_MS,
     EvaluatorCall,
@@ -26,50 +26,52 @@ STATUS = "http://:password@127.0.0.1:8080/requests/status.xml"
 _COMMANDS = ("vm_command_line", "vm_command_error")
 
 
-def _command_probe(call: EvaluatorCall) -> dict[str, Any]:
+def _command_probe(call: EvaluatorCall) -> JsonObject:
     """The command as a probe, at the close alone. Raises `ExternalError`."""
     call.require_getter(*_COMMANDS)
-    command = call.result.get("command")
+    command = call.result.get("command") or ()
     if isinstance(command, list) and not call.result.get("shell"):
-        argv = [str(one) for one in command]
+        argv = [str(part) for part in command]
     else:  # upstream's server runs in the home
-        argv = [
-            "bash",
-            "-c",
-            "cd\n" + (command if isinstance(command, str) else shlex.join(map(str, command or ()))),
-        ]
+        text = command if isinstance(command, str) else shlex.join(map(str, _parts(command)))
+        argv = ["bash", "-c", "cd\n" + text]
     if call.result["type"] == "vm_command_error":
         argv = ["bash", "-c", f"{shlex.join(argv)} 2>&1 >/dev/null"]
     return {"command": {"argv": argv}, "when": ["close"], "budget_ms": BUDGET_MS}
 
 
-def _out(call: EvaluatorCall, value: Any) -> dict[str, Any]:
-    return {"probe_answers": {"probe": call.probe, "path": "out", "value": value}}
+def _parts(command: JsonValue) -> Sequence[JsonValue]:
+    return require_list(command, "command")
+
+
+def _out(call: EvaluatorCall, value: JsonValue, path: str = "out") -> JsonObject:
+    return {"probe_answers": {"probe": call.probe, "path": path, "value": value}}
 
 
 def included(call: EvaluatorCall) -> EvaluatorPart:
     """Texts that a command or a terminal says, and such that it does not."""
     rules = call.rules
-    include, exclude = list(rules.get("include", [])), list(rules.get("exclude", []))
+    include, exclude = _contained(rules, "include"), _contained(rules, "exclude")
     if call.result.get("type") == "vm_terminal_output":
-        said = [{"widget_text": {"role": "terminal", "text": {"contains": one}}} for one in include]
-        not_said = [
-            {"widget_text": {"role": "terminal", "text": {"contains": one}}} for one in exclude
-        ]
-        return EvaluatorPart("event", all_of([*said, *none_of(not_said)]))
+        said, not_said = map(_in_terminal, include), map(_in_terminal, exclude)
+        return EvaluatorPart("event", all_of([*said, *none_of(list(not_said))]))
     probe = _command_probe(call)
-    has = [_out(call, {"contains": one}) for one in include if one.strip()]
-    not_ = [_out(call, {"contains": one}) for one in exclude]
+    has = [_out(call, text) for text in include if text["contains"].strip()]
+    not_ = [_out(call, text) for text in exclude]
     return EvaluatorPart("probe", all_of([*(has or ran(call, not_)), *none_of(not_)]), probe)
 
 
-def ran(call: EvaluatorCall, without: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _in_terminal(text: JsonObject) -> JsonObject:
+    return {"widget_text": {"role": "terminal", "text": text}}
+
+
+def _contained(rules: JsonObject, name: str) -> list[dict[str, str]]:
+    return [{"contains": require_text(text, name)} for text in read_list(rules, name)]
+
+
+def ran(call: EvaluatorCall, without: Sequence[JsonObject]) -> list[JsonObject]:
     """That the command came to its end, for a task that only says what it must not say."""
-    return (
-        [{"probe_answers": {"probe": call.probe, "path": "exit", "value": {"min": -255}}}]
-        if without
-        else []
-    )
+    return [_out(call, {"min": -255}, "exit")] if without else []
 
 
 def exact(call: EvaluatorCall) -> EvaluatorPart:
@@ -88,22 +90,22 @@ def utc_0(call: EvaluatorCall) -> EvaluatorPart:
 
 def favourites(call: EvaluatorCall) -> EvaluatorPart:
     """GNOME's favourite programs: these, in any order."""
-    wanted = call.rules.get("expected", [])
-    parts = [_out(call, {"contains": f"'{one}'"}) for one in wanted]
+    wanted = read_list(call.rules, "expected")
     if not wanted:
         raise ExternalError("it asks for nothing")
+    parts = [_out(call, {"contains": f"'{program}'"}) for program in wanted]
     commas = {"regex": r"^[^,]+" + r"(,[^,]+)" * (len(wanted) - 1) + "$"}
     return EvaluatorPart("probe", all_of([*parts, _out(call, commas)]), _command_probe(call))
 
 
 def extension(call: EvaluatorCall) -> EvaluatorPart:
     """Whether a command lists an extension."""
-    if call.rules.get("type") not in ("contain", "not_contain"):
-        raise ExternalError(f"an extension by {call.rules.get('type')}")
-    has = _out(call, {"contains": str(required(call.rules, "expected"))})
-    when = (
-        has if call.rules.get("type") == "contain" else all_of([*ran(call, [has]), *none_of([has])])
-    )
+    kind = call.rules.get("type")
+    if kind not in ("contain", "not_contain"):
+        raise ExternalError(f"an extension by {kind}")
+    when = _out(call, {"contains": str(required(call.rules, "expected"))})
+    if kind == "not_contain":
+        when = all_of([*ran(call, [when]), *none_of([when])])
     return EvaluatorPart("probe", when, _command_probe(call))
 
 
@@ -113,12 +115,9 @@ def playing(call: EvaluatorCall) -> EvaluatorPart:
     rules = call.rules
     key = "file_name" if rules.get("type") == "file_name" else "url"
     name = str(rules.get(key, "")).rpartition("/")[2]
-    probe = {"get": {"url": STATUS}, "when": ["step", "close"], "budget_ms": BUDGET_MS}
+    probe: JsonObject = {"get": {"url": STATUS}, "when": ["step", "close"], "budget_ms": BUDGET_MS}
     values = ("<state>playing</state>", html.escape(name, quote=False))
-    parts = [
-        {"probe_answers": {"probe": call.probe, "path": "body", "value": {"contains": value}}}
-        for value in values
-    ]
+    parts = [_out(call, {"contains": value}, "body") for value in values]
     return EvaluatorPart("probe", all_of(parts), probe)
 
 
@@ -132,7 +131,11 @@ def fullscreen(call: EvaluatorCall) -> EvaluatorPart:
     )
     size = f"{window} | sed -n 's/^\\(WIDTH\\|HEIGHT\\)=//p' | tail -2 | xargs"
     argv = ["bash", "-c", f'[ "$({size})" = "$(xdotool getdisplaygeometry)" ] && echo full']
-    probe = {"command": {"argv": argv}, "when": ["step", "close"], "budget_ms": BUDGET_MS}
+    probe: JsonObject = {
+        "command": {"argv": argv},
+        "when": ["step", "close"],
+        "budget_ms": BUDGET_MS,
+    }
     return EvaluatorPart("probe", _out(call, "full"), probe)
 
 
@@ -151,27 +154,25 @@ def tabs(call: EvaluatorCall) -> EvaluatorPart:
     """Tabs that are open at these addresses."""
     call.require_getter("open_tabs_info", "active_tab_info", "active_url_from_accessTree")
     rules = call.rules
-    urls = rules.get("urls") or ([rules["url"]] if "url" in rules else [])
-    urls = [one if "://" in str(one) else f"https://{one}" for one in urls]
-    remark = (
-        "other tabs beside these are not refused"
-        if call.result["type"] == "open_tabs_info"
-        else BEHIND
-    )
-    return EvaluatorPart(
-        "event", all_of([{"url_reached": {"url": one}} for one in urls]), remarks=(remark,)
-    )
+    urls = list(read_list(rules, "urls"))
+    if not urls and "url" in rules:
+        urls = [rules["url"]]
+    addresses = [str(url) if "://" in str(url) else f"https://{url}" for url in urls]
+    is_list = call.result["type"] == "open_tabs_info"
+    remark = "other tabs beside these are not refused" if is_list else BEHIND
+    when = all_of([{"url_reached": {"url": url}} for url in addresses])
+    return EvaluatorPart("event", when, remarks=(remark,))
 
 
 def address(call: EvaluatorCall) -> EvaluatorPart:
     """Patterns that the address of one tab has, all of them, as it stands at the end."""
     call.require_getter("active_url_from_accessTree", "active_tab_info")
-    wanted = call.rules.get("expected", [])
-    if not all(isinstance(one, str) for one in wanted):
+    wanted = read_list(call.rules, "expected")
+    if not all(isinstance(pattern, str) for pattern in wanted):
         raise ExternalError("a pattern that is no text")
     if not wanted:
         raise ExternalError("it asks for nothing")
-    said = {"all_of": [somewhere(one) for one in wanted]}
+    said: JsonObject = {"all_of": [somewhere(pattern) for pattern in wanted]}
     return EvaluatorPart("event", {"address_says": {"text": said}}, remarks=(BEHIND,))
 
 

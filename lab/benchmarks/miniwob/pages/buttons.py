@@ -73,8 +73,12 @@ def delayed(instance: Instance) -> PagePlan:
 
 def _between(one: Condition, two: Condition, seconds: int, off: float) -> Condition:
     """TWO comes within that part of the wait around its end: late enough, and not too late."""
-    late = {"sequence": {"of": [one, two], "within": {"seconds": round(seconds * (1 + off), 3)}}}
-    early = {"sequence": {"of": [one, two], "within": {"seconds": round(seconds * (1 - off), 3)}}}
+    late: Condition = {
+        "sequence": {"of": [one, two], "within": {"seconds": round(seconds * (1 + off), 3)}}
+    }
+    early: Condition = {
+        "sequence": {"of": [one, two], "within": {"seconds": round(seconds * (1 - off), 3)}}
+    }
     return {"all_of": {"holding": True, "of": [late, {"none_of": {"of": [early]}}]}}
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 
+from detectors.model.json_value import JsonObject
 from lab.benchmarks.base import BadSourceError
 from lab.benchmarks.miniwob.conditions import clicked
 from lab.benchmarks.miniwob.instance import Instance, attribute, inside, text
@@ -96,7 +97,11 @@ def food(instance: Instance) -> PagePlan:
     by_name = re.search(r"^Order one of each item: (.+)$", instance.utterance)
     if by_name:
         asked = [" ".join(name.split()) for name in by_name[1].split(", ")]
-        given = {"fits": [name in asked for name in names], "each": True, "many": len(asked)}
+        given: JsonObject = {
+            "fits": [name in asked for name in names],
+            "each": True,
+            "many": len(asked),
+        }
     else:
         many, kind = instance.find(r"^Order (\d+) items that are (.+)$")
         given = {"fits": [kind in own for own in kinds], "each": False, "many": int(many)}

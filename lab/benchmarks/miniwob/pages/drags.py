@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from detectors.model.json_value import JsonObject
 from lab.benchmarks.miniwob.conditions import clicked
 from lab.benchmarks.miniwob.instance import Instance, attribute, text
 from lab.benchmarks.miniwob.plan import PagePlan
@@ -56,7 +57,10 @@ def cube(instance: Instance) -> PagePlan:
 const active = text(one("#area .active")), facing = active === given.wanted;
 return { score: facing ? 1 : -1, turned: active !== given.start, facing };
 """
-    given = {"wanted": instance.quoted[0], "start": text(instance.first("#area .active"))}
+    given: JsonObject = {
+        "wanted": instance.quoted[0],
+        "start": text(instance.first("#area .active")),
+    }
     return state_plan(body, given, ["turned", "facing"])
 
 
@@ -141,7 +145,12 @@ def shapes_into_boxes(instance: Instance) -> PagePlan:
         {name: float(attribute(node, name)) for name in ("x", "y", "width", "height")}
         for node in boxes
     ]
-    given = {"tag": TAGS.get(wanted, ""), "color": wanted, "left": sides[0], "right": sides[1]}
+    given: JsonObject = {
+        "tag": TAGS.get(wanted, ""),
+        "color": wanted,
+        "left": sides[0],
+        "right": sides[1],
+    }
     body = (
         _AT
         + """
@@ -167,7 +176,7 @@ const style = getComputedStyle(one("#tt")), now = parseFloat(given.side === "hei
 const went = given.larger ? now > given.start : now < given.start;
 return { score: went ? 1 : -1, moved: Math.abs(now - given.start) >= 1, went };
 """
-    given = {"side": side, "larger": way == "larger", "start": int(sizes[side])}
+    given: JsonObject = {"side": side, "larger": way == "larger", "start": int(sizes[side])}
     return state_plan(body, given, ["moved", "went"], clicked(id="submit"))
 
 
@@ -199,7 +208,7 @@ def event(instance: Instance) -> PagePlan:
         r'^Create a ([\d.]+) (hours?|mins) event named "(.+)", between (\w+) and (\w+)\.$'
     )
     halves = float(length) * (2 if unit.startswith("hour") else 1 / 30)
-    given = {
+    given: JsonObject = {
         "halves": round(halves),
         "name": name.lower(),
         "from": _half_hours(start),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from lab.benchmarks.miniwob.conditions import (
     SUBMIT,
@@ -150,7 +149,7 @@ def guess(instance: Instance) -> PagePlan:
         {"text_visible": {"text": {"contains": f"The number is {way} than"}}}
         for way in ("lower", "higher")
     ]
-    steps: list[tuple[str, Any]] = [
+    steps: list[tuple[str, Condition]] = [
         ("guessed", then(filled("tt", {"glob": "?*"}), SUBMIT)),
         ("hint", {"any_of": {"of": hint}}),
     ]

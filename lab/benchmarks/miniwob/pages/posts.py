@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from detectors.model.json_value import JsonObject
 from lab.benchmarks.miniwob.conditions import any_of, clicked, clicked_at
 from lab.benchmarks.miniwob.instance import Instance, inside, path, text
 from lab.benchmarks.miniwob.plan import PagePlan
@@ -51,7 +52,11 @@ def posts_of_user(instance: Instance) -> PagePlan:
         r'^Click the "(\w+)" button on (all|\d+) posts? by (\S+) and'
     )
     own = [text(inside(post, ".username") or post) == user for post in instance.all("#area .media")]
-    given = {"own": own, "icon": action.lower(), "many": sum(own) if many == "all" else int(many)}
+    given: JsonObject = {
+        "own": own,
+        "icon": action.lower(),
+        "many": sum(own) if many == "all" else int(many),
+    }
     body = """
 const names = ["reply", "retweet", "like", "share"];
 const icons = all("#area .media").map((post) => names.map((name) => [name, has(one("." + name, post), "active")]));

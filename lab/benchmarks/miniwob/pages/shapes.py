@@ -6,7 +6,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from lab.benchmarks.base import BadSourceError
-from lab.benchmarks.miniwob.conditions import any_of, clicked, clicked_at
+from lab.benchmarks.miniwob.conditions import Condition, any_of, clicked, clicked_at
 from lab.benchmarks.miniwob.instance import Instance, attribute, path, text
 from lab.benchmarks.miniwob.pages.buttons import button
 from lab.benchmarks.miniwob.plan import PagePlan
@@ -79,7 +79,7 @@ const left = all("#area_svg rect").length, hidden = all("#area_svg text").length
 const score = !hidden ? -1 : left <= 1 ? 1 : (5 - left) / 5;
 return { score, first: hidden, third: hidden && left <= 2 };
 """
-    press = {
+    press: Condition = {
         "observed": {"kind": "element.clicked", "where": {"element.path": {"glob": "#area_svg>*"}}}
     }
     tiers = [(n / 5, n / 5) for n in (1, 2, 3, 5)]
