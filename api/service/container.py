@@ -28,7 +28,7 @@ from api.core.errors import UnavailableError
 from api.core.keys import Keys, first_admin_token, load_keys
 from api.core.metrics import Metrics
 from api.core.notify import Notifier
-from api.core.settings import Settings
+from api.core.settings import Limits, Settings
 from api.core.signing import Signer
 from api.core.yaml_text import ApartReader
 from api.db.database import Database
@@ -42,7 +42,7 @@ from api.fleet.ending import end
 from api.fleet.leases import Leases
 from api.fleet.readiness import Readiness
 from api.fleet.store import Sandboxes
-from api.fleet.watch import LOOKS, Watch
+from api.fleet.watch import LOOKS, End, Watch
 from api.ingest.admission import AdmissionGate
 from api.ingest.appender import Log
 from api.ingest.crew import Crew
@@ -140,53 +140,50 @@ class Parts:
         """Put the parts together; nothing is read or written yet but the secret."""
         limits = settings.limits
         database = Database(settings.database)
-        tasks, episodes = Tasks(database), Episodes(database)
-        commands, ledger = Commands(database, notifier), Ledger(database, limits.rewards_cached)
-        engines = Engines(database, episodes, tasks, limits.engines_bytes)
-        channel = Channel(commands, episodes, notifier, limits.sandbox_lost_s * CALL)
-        rewards = RewardReader(ledger, episodes, notifier)
-        scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
-        crew = Crew(settings.workers, limits)
-        log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
-        signer, audits = Signer.load(settings), Audits(database)
-        removal = Removal(database, signer, notifier)
-        answers, arrivals = Answers(database), Arrivals(database)
-        followers = Followers(notifier)
+        tasks = Tasks(database)
+        episodes = Episodes(database)
+        commands = Commands(database, notifier)
+        ledger = Ledger(database, limits.rewards_cached)
+        answers = Answers(database)
+        arrivals = Arrivals(database)
+        audits = Audits(database)
+        rescores = Rescores(database)
+        sandboxes = Sandboxes(database)
         segments = StoredSegments(database)
+        signer = Signer.load(settings)
+        removal = Removal(database, signer, notifier)
+
+        crew = Crew(settings.workers, limits)
+        engines = Engines(database, episodes, tasks, limits.engines_bytes)
+        log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
+        channel = Channel(commands, episodes, notifier, limits.sandbox_lost_s * CALL)
+
+        followers = Followers(notifier)
         streams = Streams(
             segments, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s
         )
         outlines = Outlines(segments)
-        runner, transaction = uuid.uuid4().hex, SharedTransaction(database)
+        readings = Readings(segments)
+        rewards = RewardReader(ledger, episodes, notifier)
+        scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
+
+        leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
+        closing = partial(end, log, segments, episodes, commands)
+        watch = _build_watch(limits, database, notifier, tasks, sandboxes, leases, closing)
+        calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
+        readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s, calls)
+
+        runner = uuid.uuid4().hex
+        transaction = SharedTransaction(database)
         escalations = Escalations(database, transaction, runner)
         verdicts = Verdicts(database, transaction)
         opinions = Opinions(transaction, database.embedded, runner)
-        readings = Readings(segments)
+        stores = Stores(escalations, opinions, verdicts, tasks)
         ties = TieBreaker(opinions, readings, tasks, metrics, stages, settings.stages)
-        sandboxes = Sandboxes(database)
-        leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
-        watch = Watch(
-            sandboxes,
-            leases,
-            Strangers(database, tasks),
-            notifier,
-            partial(end, log, segments, episodes, commands),
-            limits.sandbox_lost_s,
-            limits.keys_kept_days,
-        )
-        calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
-        readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s, calls)
-        for remembering in (
-            engines,
-            episodes,
-            ledger,
-            streams,
-            outlines,
-            readings,
-            readiness,
-            ties,
-        ):
-            notifier.on_gone(remembering.forget)
+
+        remembering = (engines, episodes, ledger, streams, outlines, readings, readiness, ties)
+        for part in remembering:
+            notifier.on_gone(part.forget)
         metrics.watch_caches(
             {
                 "engines": engines.kept,
@@ -200,7 +197,6 @@ class Parts:
                 "ties": ties.kept,
             }
         )
-        rescores = Rescores(database)
         return cls(
             settings=settings,
             keys=load_keys(settings),
@@ -224,27 +220,18 @@ class Parts:
             signer=signer,
             owner=Owner(PublicKey(signer.name, signer.public)),
             audits=audits,
-            checkpointer=Checkpointer(
-                audits, ledger, signer, delivery_of(settings.checkpoints), metrics
-            ),
-            gauges=Gauges(
-                metrics,
-                episodes,
-                sandboxes,
-                leases,
-                escalations,
-                HealthGauges(audits, metrics.registry),
-            ),
+            checkpointer=_build_checkpointer(settings, audits, ledger, signer, metrics),
+            gauges=_build_gauges(metrics, episodes, sandboxes, leases, escalations, audits),
             follower=Follower(segments),
             readiness=readiness,
             followers=followers,
             streams=streams,
             outlines=outlines,
             search=Search(database),
+            sampler=EpisodeSampler(database),
             overview=Overview(database),
             preferences=Preferences(database),
             scorer=scorer,
-            sampler=EpisodeSampler(database),
             ties=ties,
             groups=GroupScorer(scorer, ledger, episodes, tasks, ties),
             credits=Credits(ledger, episodes, tasks),
@@ -256,26 +243,11 @@ class Parts:
             rescorer=Rescorer(database, rescores),
             removal=removal,
             arrivals=arrivals,
-            upkeep=Upkeep(
-                episodes.partitions,
-                removal,
-                answers,
-                arrivals,
-                limits.keys_kept_days,
-                settings.keep_days,
-            ),
+            upkeep=_build_upkeep(settings, episodes, removal, answers, arrivals),
             escalations=escalations,
             verdicts=verdicts,
             stages=stages,
-            cascade=Worker(
-                Stores(escalations, opinions, verdicts, tasks),
-                readings,
-                notifier,
-                metrics,
-                runner,
-                stages,
-                settings.stages,
-            ),
+            cascade=Worker(stores, readings, notifier, metrics, runner, stages, settings.stages),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
 
@@ -321,3 +293,47 @@ class Parts:
         if self.broadcast is not None:
             await self.broadcast.stop()
         await self.database.close()
+
+
+def _build_watch(
+    limits: Limits,
+    database: Database,
+    notifier: Notifier,
+    tasks: Tasks,
+    sandboxes: Sandboxes,
+    leases: Leases,
+    closing: End,
+) -> Watch:
+    strangers = Strangers(database, tasks)
+    lost_s, keys_kept_days = limits.sandbox_lost_s, limits.keys_kept_days
+    return Watch(sandboxes, leases, strangers, notifier, closing, lost_s, keys_kept_days)
+
+
+def _build_checkpointer(
+    settings: Settings, audits: Audits, ledger: Ledger, signer: Signer, metrics: Metrics
+) -> Checkpointer:
+    delivery = delivery_of(settings.checkpoints)
+    return Checkpointer(audits, ledger, signer, delivery, metrics)
+
+
+def _build_gauges(
+    metrics: Metrics,
+    episodes: Episodes,
+    sandboxes: Sandboxes,
+    leases: Leases,
+    escalations: Escalations,
+    audits: Audits,
+) -> Gauges:
+    health = HealthGauges(audits, metrics.registry)
+    return Gauges(metrics, episodes, sandboxes, leases, escalations, health)
+
+
+def _build_upkeep(
+    settings: Settings,
+    episodes: Episodes,
+    removal: Removal,
+    answers: Answers,
+    arrivals: Arrivals,
+) -> Upkeep:
+    keys_kept_days, keep_days = settings.limits.keys_kept_days, settings.keep_days
+    return Upkeep(episodes.partitions, removal, answers, arrivals, keys_kept_days, keep_days)
