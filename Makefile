@@ -40,11 +40,12 @@ unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in half a mi
 	$(BIN)/python -m pytest -q -m "not slow" -n 2 tests/detectors tests/masking $(ARGS)
 	@echo "Left out: everything that starts a browser, a desktop, a database or a service; \`make test\` runs these too."
 
-check: $(VENV)/ready ## ruff, formatting, rooms, words, mypy strict
+check: $(VENV)/ready ## ruff, formatting, rooms, words, the client's models, mypy strict
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	PYTHONPATH=client $(BIN)/lint-imports --cache-dir .build/import-linter >.build/import-linter.txt || { cat .build/import-linter.txt; exit 1; }
 	$(BIN)/python tools/check_words.py
+	$(BIN)/python tools/client_models.py --check
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file pyproject.toml client/milestoned_client
 
@@ -52,8 +53,9 @@ bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each besid
 	@tools/system-packages $(BROWSER)
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(VENV)/ready ## what is generated: pages of docs/, the blocking client
+docs: $(VENV)/ready ## what is generated: pages of docs/, the client's models, the blocking client
 	$(BIN)/python tools/make_docs.py
+	$(BIN)/python tools/client_models.py
 
 site: $(VENV)-site/ready ## the docs as a site with search, readable offline: .build/site/index.html
 	@tools/build-site $(VENV)-site

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import httpx
 
@@ -25,7 +24,7 @@ async def refuse_packed_later(response: httpx.Response) -> None:
     refuse_packed(response)
 
 
-HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [refuse_packed]}
+HOOKS: dict[str, list[Callable[..., object]]] = {"response": [refuse_packed]}
 """For `httpx.Client`, beside `HEADERS`."""
-ASYNC_HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [refuse_packed_later]}
+ASYNC_HOOKS: dict[str, list[Callable[..., object]]] = {"response": [refuse_packed_later]}
 """For `httpx.AsyncClient`."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel
+from api.http.support import AnswerShape
 
 
-class ExplanationShape(BaseModel):
+class ExplanationShape(AnswerShape):
     """Why a step was worth what it was.
 
     `milestones` have what the task declares and the events that are the evidence; `edge` is what
@@ -15,21 +15,21 @@ class ExplanationShape(BaseModel):
 
     episode: str
     step: int
-    task: dict[str, Any]
+    task: dict[str, object]
     ruleset: str
-    labels: dict[str, Any]
-    opened: dict[str, Any]
+    labels: dict[str, object]
+    opened: dict[str, object]
     began: int | None
     ended: int | None
-    reward: dict[str, Any]
-    milestones: list[dict[str, Any]]
-    verdicts: list[dict[str, Any]]
-    said: list[dict[str, Any]]
-    edge: dict[str, Any] | None
-    signed: dict[str, Any] | None
+    reward: dict[str, object]
+    milestones: list[dict[str, object]]
+    verdicts: list[dict[str, object]]
+    said: list[dict[str, object]]
+    edge: dict[str, object] | None
+    signed: dict[str, object] | None
 
 
-class DifferenceShape(BaseModel):
+class DifferenceShape(AnswerShape):
     """One thing that is stored otherwise than the log or a signature says."""
 
     episode: str
@@ -38,7 +38,7 @@ class DifferenceShape(BaseModel):
     wanted: str
 
 
-class VerificationShape(BaseModel):
+class VerificationShape(AnswerShape):
     """An episode recomputed from its segments and its task. `key` is what signatures were checked
     with."""
 
@@ -50,30 +50,30 @@ class VerificationShape(BaseModel):
     differences: list[DifferenceShape]
 
 
-class CheckpointsShape(BaseModel):
+class CheckpointsShape(AnswerShape):
     """Signed notes, the oldest first, and the key that signs them."""
 
     key: str
     checkpoints: list[str]
 
 
-class HealthShape(BaseModel):
+class HealthShape(AnswerShape):
     """Counts of each policy version in the order of their first episodes, and the alarms."""
 
     selection: dict[str, str]
     label: str
-    versions: list[dict[str, Any]]
+    versions: list[dict[str, object]]
     alarms: list[dict[str, str]]
 
 
-class ReportShape(BaseModel):
+class ReportShape(AnswerShape):
     """A report over the selected episodes."""
 
     selection: dict[str, str]
     episodes: dict[Literal["open", "closing", "closed"], int]
     totals: dict[str, float]
-    tasks: list[dict[str, Any]]
-    masks: list[dict[str, Any]]
-    tamper: list[dict[str, Any]]
-    edge: list[dict[str, Any]]
-    health: dict[str, Any]
+    tasks: list[dict[str, object]]
+    masks: list[dict[str, object]]
+    tamper: list[dict[str, object]]
+    edge: list[dict[str, object]]
+    health: dict[str, object]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from api.http.answer_shapes import ProblemShape
 from api.http.authorization import Authorization
-from api.http.shapes import ProblemShape
 from api.http.support import PROBLEM
 
 _SAID = {
@@ -26,7 +26,7 @@ _SAID = {
 _ALWAYS = (429, 503)
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
     """The problem answers of a route, with those of every route."""
     content = {
         PROBLEM: {
@@ -40,19 +40,19 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def takes(model: type[BaseModel]) -> dict[str, Any]:
+def takes(model: type[BaseModel]) -> dict[str, object]:
     """Describe a JSON body of ``model``, for a hot route that reads its body itself."""
     schema = model.model_json_schema()
     schema.update(_inlined(schema))
     return body({"application/json": schema})
 
 
-def secured(scopes: frozenset[str]) -> dict[str, Any]:
+def secured(scopes: frozenset[str]) -> dict[str, object]:
     """Describe the scopes of a hot route that finds out itself who calls."""
     return {"security": [{Authorization.scheme_name: sorted(scopes)}]}
 
 
-def body(content: dict[str, Any]) -> dict[str, Any]:
+def body(content: dict[str, object]) -> dict[str, object]:
     """A body of these media types and schemas."""
     return {
         "requestBody": {
@@ -62,7 +62,7 @@ def body(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _in_path(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _in_path(name: str, description: str, schema: dict[str, object]) -> dict[str, object]:
     return {
         "name": name,
         "in": "path",
@@ -84,20 +84,19 @@ WAIT = {
 """Parameters of the hot routes, which read them themselves."""
 
 
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+def _inlined(schema: dict[str, object]) -> dict[str, object]:
     """``schema`` with its definitions put where they are used: an operation's body has no place for
     them."""
-    definitions = schema.pop("$defs", {})
+    found = schema.pop("$defs", {})
+    definitions = found if isinstance(found, Mapping) else {}
 
-    def walk(node: Any) -> Any:
-        if isinstance(node, dict):
+    def inline(node: object) -> object:
+        if isinstance(node, Mapping):
             name = str(node.get("$ref", "")).rpartition("/")[2]
-            return (
-                walk(definitions[name])
-                if name in definitions
-                else {k: walk(v) for k, v in node.items()}
-            )
-        return [walk(one) for one in node] if isinstance(node, list) else node
+            return inline(definitions[name]) if name in definitions else inline_members(node)
+        return [inline(part) for part in node] if isinstance(node, list) else node
 
-    out: dict[str, Any] = walk(schema)
-    return out
+    def inline_members(node: Mapping[str, object]) -> dict[str, object]:
+        return {name: inline(part) for name, part in node.items()}
+
+    return inline_members(schema)

@@ -24,23 +24,24 @@ class Documented(FastAPI):
         return super().openapi()
 
 
-def _hoist(document: dict[str, Any], prefix: str, schema: dict[str, Any]) -> None:
+def _hoist(document: dict[str, Any], prefix: str, schema: dict[str, object]) -> None:
     """Move the definitions of a body's schema to the document's own, where there are any."""
-    found = schema.pop("$defs", {})
-    for name, definition in found.items():
+    definitions = schema.pop("$defs", None)
+    if not isinstance(definitions, dict):
+        return
+    for name, definition in definitions.items():
         document["components"]["schemas"][f"{prefix}.{name}"] = definition
-    if found:
-        _point(schema, prefix)
-        _point(found, prefix)
+    _point(schema, prefix)
+    _point(definitions, prefix)
 
 
-def _point(node: Any, prefix: str) -> None:
+def _point(node: object, prefix: str) -> None:
     if isinstance(node, dict):
         target = node.get("$ref")
         if isinstance(target, str) and target.startswith(_HERE):
             node["$ref"] = f"#/components/schemas/{prefix}.{target.removeprefix(_HERE)}"
-        for one in node.values():
-            _point(one, prefix)
+        for part in node.values():
+            _point(part, prefix)
     elif isinstance(node, list):
-        for one in node:
-            _point(one, prefix)
+        for part in node:
+            _point(part, prefix)

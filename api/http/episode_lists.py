@@ -9,20 +9,20 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.auth.store import Principal
 from api.core.errors import InvalidError
 from api.episodes.label_index import Finding
 from api.episodes.search import Cursor, EpisodeQuery, Outcome, Sort, Status
 from api.episodes.store import describe
+from api.http.answer_shapes import ListedEpisodeShape
 from api.http.authorization import requires
 from api.http.dependencies import SearchPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.parameters import DIGITS
-from api.http.shapes import ListedEpisodeShape
-from api.http.support import READ, Body, answer, parts_of
+from api.http.support import READ, AnswerShape, Body, answer, parts_of
 from api.rewards.sampling import EpisodeSampler, Pick, SampleQuery
 
 router = APIRouter(tags=["episodes"], route_class=JsonRoute)
@@ -32,23 +32,24 @@ Total = Annotated[float, Field(ge=-1e9, le=1e9)]
 LabelFilter = Annotated[str, Field(max_length=1_200, pattern=LABEL)]
 
 
-class EpisodesShape(BaseModel):
-    """A page of episodes. `next` is the `cursor` of the next page, null at the end."""
+class EpisodesShape(AnswerShape):
+    """A page of the list of episodes."""
 
     episodes: list[ListedEpisodeShape]
     next: str | None
+    """The `cursor` of the next page; null at the end."""
 
 
 class SampleBody(Body):
     """What is drawn from the closed episodes of a task.
 
-    `pick`: `success`, `failure`, `near_miss` (a failure that earned at least the share `near` of
-    what its task can pay), `novel` (any; rare sets of milestones are likelier), `any`. The same
-    `seed` over the same episodes draws the same sample. `label`: `KEY=VALUE`.
+    The same `seed` over the same episodes draws the same sample. `label`: `KEY=VALUE`.
     """
 
     task: Annotated[str, Field(min_length=1, max_length=512)]
     pick: Pick = "any"
+    """Which closed episodes are drawn. `near_miss`: failures that earned at least the share `near`
+    of what the task can pay; `novel`: any, rare sets of milestones are likelier."""
     n: Annotated[int, Field(ge=1, le=MAX_SAMPLE)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     near: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
@@ -57,13 +58,15 @@ class SampleBody(Body):
     until: date | None = None
 
 
-class EpisodeSampleShape(BaseModel):
-    """Episodes in the order in which they were drawn. `pool`: how many there were to draw from;
-    `reason`: why fewer than `n` were drawn, null where they were not."""
+class EpisodeSampleShape(AnswerShape):
+    """A sample of episodes."""
 
     pool: int
+    """How many episodes there were to draw from."""
     episodes: list[ListedEpisodeShape]
+    """In the order in which they were drawn."""
     reason: str | None
+    """Why there are fewer than were asked for; null where there are not."""
 
 
 @router.get(

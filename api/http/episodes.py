@@ -18,6 +18,13 @@ from api.fleet import leases
 from api.fleet.leases import Leases
 from api.fleet.readiness import Readiness
 from api.fleet.rows import LeaseRow
+from api.http.answer_shapes import (
+    ClosedShape,
+    EpisodeShape,
+    OpenedShape,
+    ReadyShape,
+    TombstoneShape,
+)
 from api.http.authorization import requires
 from api.http.dependencies import (
     ChannelPart,
@@ -30,15 +37,7 @@ from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.once import IdempotencyPart
 from api.http.parameters import EpisodeId, Wait
-from api.http.shapes import (
-    Close,
-    ClosedShape,
-    EpisodeShape,
-    OpenedShape,
-    OpenEpisode,
-    ReadyShape,
-    TombstoneShape,
-)
+from api.http.shapes import Close, OpenEpisode
 from api.http.support import ADMIN, JSON, READ, TRAINER, answer, parts_of
 from api.service.removal import Removal
 from api.tasks.store import Tasks

@@ -27,9 +27,7 @@ MAX_EPISODES = 256
 class GroupBody(Body):
     """Episodes of one task under the same rules.
 
-    `fold`, `gamma`, `min_known` as in `/v1/score`. `advantages`: computed from the rank's score, in
-    which ties that a tier broke differ, or from the reward alone. `scale`: `std` divides by the
-    group's standard deviation, `none` does not. `ask_tiers`: false leaves ties as they are.
+    `fold`, `gamma`, `min_known` as in `/v1/score`. `ask_tiers`: false leaves ties as they are.
     """
 
     episodes: Annotated[
@@ -39,7 +37,10 @@ class GroupBody(Body):
     gamma: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
     min_known: Annotated[float, Field(ge=0.0, le=1.0)] = MIN_KNOWN
     advantages: Basis = "rank"
+    """What advantages are computed from: the score of the rank, in which ties that a tier broke
+    differ, or the reward alone."""
     scale: Scale = "std"
+    """`std` divides advantages by the group's standard deviation, `none` does not."""
     ask_tiers: bool = True
     wait_ms: Wait = 0
 

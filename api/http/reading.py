@@ -14,11 +14,11 @@ from fastapi.responses import StreamingResponse
 
 from api.cascade.store import Verdicts
 from api.episodes.store import Episodes
+from api.http.answer_shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.http.authorization import requires
 from api.http.dependencies import EpisodesPart, FollowerPart, LimitsPart
 from api.http.describe import problems
 from api.http.parameters import DIGITS, EpisodeId
-from api.http.shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.http.support import MAX_SEQ, READ, answer, parts_of, whole
 from api.log.reader import Follower
 from api.log.segments import StoredSegments

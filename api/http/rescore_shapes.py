@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.http.shapes import Label, LabelName
-from api.http.support import Body
+from api.http.support import AnswerShape, Body
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 TaskId = Annotated[str, Field(min_length=1, max_length=512)]
@@ -29,7 +29,7 @@ class Rescore(Body):
     registered), by the `registered` version of a task, or with neither each by its own task under
     this build's rules. A task without a `select.task` scores the episodes of its own id."""
 
-    task: dict[str, Any] | None = None
+    task: dict[str, object] | None = None
     registered: Registered | None = None
     select: Select = Field(default_factory=lambda: Select(labels={}))
 
@@ -41,7 +41,7 @@ class Registered(Body):
     version: Version | None = None
 
 
-class RescoreShape(BaseModel):
+class RescoreShape(AnswerShape):
     """A rescore: how far it is, and what it found so far. `scored` counts the episodes that are
     finished."""
 
@@ -51,11 +51,11 @@ class RescoreShape(BaseModel):
     scored: int
     created_at: str
     finished_at: str | None
-    request: dict[str, Any]
+    request: dict[str, object]
     summary: RescoreSummaryShape
 
 
-class RescoreSummaryShape(BaseModel):
+class RescoreSummaryShape(AnswerShape):
     """Counts of episodes by status; the pairs of rulesets (old, new) of those that changed; for
     each milestone how often it was gained, lost, changed or moved."""
 
@@ -68,13 +68,13 @@ class RescoreSummaryShape(BaseModel):
     milestones: dict[str, dict[str, int]]
 
 
-class RescoresShape(BaseModel):
+class RescoresShape(AnswerShape):
     """The latest rescores, newest first."""
 
     rescores: list[RescoreShape]
 
 
-class RescoredShape(BaseModel):
+class RescoredShape(AnswerShape):
     """One episode's new result beside the old one, which stays; `differences` by step and
     milestone, and the events that speak for either side. `result` is the new one, whole."""
 
@@ -83,15 +83,15 @@ class RescoredShape(BaseModel):
     content: str
     status: Literal["same", "changed", "failed"]
     episode: str | None
-    old: dict[str, Any] | None
-    new: dict[str, Any] | None
-    differences: dict[str, Any] | None
+    old: dict[str, object] | None
+    new: dict[str, object] | None
+    differences: dict[str, object] | None
     evidence: dict[str, str] | None
     error: str | None
-    result: dict[str, Any] | None
+    result: dict[str, object] | None
 
 
-class RescoredPageShape(BaseModel):
+class RescoredPageShape(AnswerShape):
     """A page of finished episodes. `next` is the `after` of the next page, null where there is none
     yet."""
 

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Request, Response
 
 from api.core.errors import ProblemError
 from api.core.notify import Deadline
+from api.http.answer_shapes import RewardShape, RewardsShape
 from api.http.describe import EPISODE, STEP, WAIT, problems, secured, takes
-from api.http.shapes import Item, Query, RewardShape, RewardsShape
+from api.http.shapes import Item, Query
 from api.http.support import (
     JSON,
     READ,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.core.frames import MAX_NUMBER
-from api.http.support import Body
+from api.http.support import AnswerShape, Body
 
 LABELS = 32
 Short = Annotated[str, Field(min_length=1, max_length=128)]
@@ -62,7 +62,7 @@ class Leave(Body):
     instance: Instance
 
 
-class Leased(BaseModel):
+class Leased(AnswerShape):
     """What to work on, and the token that appends to it."""
 
     episode: str
@@ -71,14 +71,14 @@ class Leased(BaseModel):
     version: str
 
 
-class GivenUp(BaseModel):
+class GivenUp(AnswerShape):
     """The service ended the episode without its sandbox."""
 
     episode: str
     why: str
 
 
-class BeatShape(BaseModel):
+class BeatShape(AnswerShape):
     """What the service says to a daemon: beat every `beat_s` seconds; silent for `lost_s` it is
     lost."""
 
@@ -89,14 +89,14 @@ class BeatShape(BaseModel):
     given_up: GivenUp | None
 
 
-class LeftShape(BaseModel):
+class LeftShape(AnswerShape):
     """The state that the sandbox is in now."""
 
     sandbox: str
     state: Literal["idle", "busy", "lost", "left"]
 
 
-class SandboxShape(BaseModel):
+class SandboxShape(AnswerShape):
     """A sandbox. `beats` and `heard_at`: its heartbeat; `through`: its journal's last event;
     `gaps`: blind sources."""
 
@@ -115,7 +115,7 @@ class SandboxShape(BaseModel):
     heard_at: str
 
 
-class SandboxesShape(BaseModel):
+class SandboxesShape(AnswerShape):
     """A page of sandboxes; `queued`: episodes that wait for one."""
 
     sandboxes: list[SandboxShape]
@@ -123,7 +123,7 @@ class SandboxesShape(BaseModel):
     next: str | None
 
 
-class Where(BaseModel):
+class Where(AnswerShape):
     """The sandbox that an episode has, and where its harness finds it."""
 
     sandbox: str
@@ -132,11 +132,13 @@ class Where(BaseModel):
     labels: dict[str, str]
 
 
-class LeaseShape(BaseModel):
-    """`queued`: waits for a sandbox; `held`: has one; `ended`; `lost`: ended without it, for the
-    reason `why`."""
+class LeaseShape(AnswerShape):
+    """Which sandbox of the fleet works on an episode."""
 
     episode: str
     state: Literal["queued", "held", "ended", "lost"]
+    """`queued`: none yet; `lost`: the episode was closed without it."""
     why: str | None
+    """Why it was lost."""
     sandbox: Where | None
+    """Its name and labels, and the address that its daemon reported."""

@@ -28,26 +28,30 @@ MAX_CHARACTERS = 1_000_000
 
 
 class SampleShape(Body):
-    """One sample: named by its own members, or by a label as the data set carries it."""
+    """What is to be scored: a step of an episode, a whole one, or an answer on its own under a
+    task; named by its own members, or by a label as the data set carries it."""
 
     episode: Annotated[str, Field(max_length=64)] | None = None
     step: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
     task: Annotated[str, Field(max_length=512)] | None = None
     version: Annotated[str, Field(max_length=256)] | None = None
-    label: Any = None
+    label: object = None
+    """Instead of the members above: a text, or an object with `episode_id` or `task_id`."""
     answer: Annotated[str, Field(max_length=MAX_CHARACTERS)] | None = None
+    """The final answer of the agent, of which a sample without an episode is scored."""
 
 
 class ScoreBody(Body):
-    """Many samples; `fold` says how an episode's step rewards become one number.
-
-    `known`: what is known of them, and null below a `min_known` share of known steps.
-    """
+    """Many samples at once, and how an episode's step rewards become one number."""
 
     samples: Annotated[list[SampleShape], Field(max_length=1_000)]
     fold: Fold = "sum"
+    """How an episode's step rewards become one number: Σ r_t, the last one, Σ γ^t r_t, or Σ of
+    those that are known."""
     gamma: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
+    """The discount γ of `discounted`."""
     min_known: Annotated[float, Field(ge=0.0, le=1.0)] = MIN_KNOWN
+    """The share of known steps below which `known` gives null."""
     wait_ms: Wait = 0
 
 

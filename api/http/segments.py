@@ -10,11 +10,11 @@ from api.auth.store import Principal
 from api.core.errors import ConflictError, CostlySegmentError, SandboxLostError, TooManyError
 from api.core.frames import MAX_NUMBER
 from api.fleet.ending import end
+from api.http.answer_shapes import AppendedShape, CommandsShape, PlanShape
 from api.http.authorization import requires
 from api.http.dependencies import ChannelPart, EpisodesPart, TasksPart
 from api.http.describe import EPISODE, body, problems, secured
 from api.http.parameters import DIGITS, EpisodeId, Wait
-from api.http.shapes import AppendedShape, CommandsShape, PlanShape
 from api.http.support import (
     NOBODY,
     READ,

@@ -12,12 +12,13 @@ from api.auth.store import Principal
 from api.commands.command_queue import Channel
 from api.commands.store import Commands, Queued
 from api.core.notify import Deadline
+from api.http.answer_shapes import NotedShape
 from api.http.authorization import requires
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.once import Idempotency, IdempotencyPart
 from api.http.parameters import EpisodeId, Step
-from api.http.shapes import Answer, BeginStep, CallTool, EndStep, NotedShape, ReturnTool
+from api.http.shapes import Answer, BeginStep, CallTool, EndStep, ReturnTool
 from api.http.support import TRAINER, answer, parts_of
 
 router = APIRouter(tags=["steps"], route_class=JsonRoute)

@@ -56,7 +56,13 @@ Model = TypeVar("Model", bound=BaseModel)
 class Body(BaseModel):
     """A request's body: members that it does not have are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+class AnswerShape(BaseModel):
+    """A part of an answer; a text below a field is its description in the OpenAPI document."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class StepConvertor(Convertor[int]):

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from api.auth.store import Principal
 from api.core.errors import InvalidError
 from api.core.yaml_text import ApartReader, BadYamlError, Lines
+from api.http.answer_shapes import TaskShape, TasksShape
 from api.http.authorization import requires
 from api.http.dependencies import LimitsPart, SettingsPart, TasksPart, YamlPart
 from api.http.describe import body, problems
 from api.http.once import IdempotencyPart
-from api.http.shapes import TaskShape, TasksShape
 from api.http.support import AUTHOR, READ, answer, bad_task, read_body
 from api.replay.task_tests import BadTestError, lacking, run_tests
 from api.rewards.rendering import total_in_words

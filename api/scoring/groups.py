@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from api.core.errors import InvalidError
 from api.core.notify import Deadline
@@ -37,62 +37,75 @@ NO_TIERS = "no tier was asked: the task has no escalation"
 NOT_ASKED = "no tier was asked: the request says so"
 
 
-class TierResult(BaseModel):
-    """What a tier says of an episode in a tie. `score` is null where it abstains, and `why` says
-    why; `used` is false where the tie was not ordered by it."""
+class GroupPart(BaseModel):
+    """A part of a scored group; a text below a field is its description in the OpenAPI document."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class TierResult(GroupPart):
+    """What a tier says of an episode in a tie."""
 
     episode: str
     tier: str
     score: float | None
+    """Null where it abstains, and `why` says why."""
     confidence: float
+    """From 0 to 1."""
     why: str
     by: str
+    """Who answered: the digest of the model or judge, or a person."""
     evidence: list[int]
+    """The numbers of the events on which it depends."""
     used: bool
+    """Whether the tie was ordered by it."""
 
 
-class TieResult(BaseModel):
-    """Episodes to which the rules paid the same. `by`: the tiers that order some of them, in turn;
-    `reason`: why those that are still equal are."""
+class TieResult(GroupPart):
+    """Episodes to which the rules paid the same."""
 
     episodes: list[str]
     reward: float
     by: list[str]
+    """The tiers that order some of them, in turn."""
     verdicts: list[TierResult]
     reason: str | None
+    """Why those that are still equal are."""
 
 
-class MemberResult(BaseModel):
+class MemberResult(GroupPart):
     """One episode of a group. `rank`, `score` and `advantage` are null while the group is not
-    complete, and for ever where `mask_sample` is true.
-
-    `score`: the share of the other known episodes that it is better than, an equal one counting
-    half; from 0 to 1.
-    """
+    complete, and for ever where `mask_sample` is true."""
 
     episode: str
     reward: float | None
     known_share: float | None
     success: bool | None
     milestones: list[str]
+    """The ids of those that were reached."""
     rank: int | None
+    """1 is the best."""
     score: float | None
+    """The share of the other known episodes that it is better than, an equal one counting half;
+    from 0 to 1."""
     advantage: float | None
     mask_sample: bool
     failure_kind: str | None
     failure_reason: str | None
 
 
-class GroupResult(BaseModel):
-    """A scored group, in the order in which its episodes were named. `complete` is false while an
-    episode is open or something was not answered in time: ask again."""
+class GroupResult(GroupPart):
+    """A scored group of episodes of one task."""
 
     task: str
     version: str
     digest: str
     complete: bool
+    """False while an episode is open or something was not answered in time: ask again."""
     known: int
+    """How many rewards are known."""
     results: list[MemberResult]
+    """In the order in which the episodes were named."""
     ties: list[TieResult]
 
 

@@ -8,26 +8,29 @@ from pydantic import BaseModel, ConfigDict, computed_field
 
 
 class Score(BaseModel):
-    """One sample's score; `reward` is null where it is not known, and the failure says why (NeMo
-    Gym's words).
+    """What a sample was worth. `reward` is null where it is not known: then `mask_sample` is true
+    and the failure says why, in NeMo Gym's words."""
 
-    `known_share`: the share of `step_rewards` that are known, from 0 to 1; null while the episode
-    is not closed.
-    """
-
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     reward: float | None
     reward_components: dict[str, float | None]
+    """What each component was credited with; null where that is not known."""
     step_rewards: list[float | None]
     known_share: float | None
+    """The share of `step_rewards` that are known, from 0 to 1; null while the episode is not
+    closed."""
     milestones: int
+    """How many were reached."""
     success: bool | None
+    """Whether the goals were reached; null while the episode is open, and where it is not known."""
     done: bool
+    """Whether the episode ended with it."""
     episode: str | None
     step: int | None
     task: str | None
     digest: str | None
+    """Of the task, the versions of the rules and the engine."""
     failure_kind: str | None = None
     failure_reason: str | None = None
 

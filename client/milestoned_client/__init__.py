@@ -9,7 +9,6 @@ with RewardClient("http://127.0.0.1:8420", token) as client:
 
 from milestoned_client.async_client import AsyncEpisode, AsyncRewardClient
 from milestoned_client.control import Control, ControlDir
-from milestoned_client.episode_lists import DrawnEpisodes, EpisodePage, ListedEpisode
 from milestoned_client.errors import (
     ClientError,
     ConflictError,
@@ -26,24 +25,34 @@ from milestoned_client.errors import (
     UnexpectedAnswerError,
 )
 from milestoned_client.exchange import Retry
-from milestoned_client.groups import Group, GroupMember, Tie, TierScore
-from milestoned_client.results import (
+from milestoned_client.json_values import Json, JsonObject
+from milestoned_client.models import (
     Closing,
     CreditTo,
+    DrawnEpisodes,
+    EpisodePage,
     EpisodeStatus,
     Event,
+    Fold,
+    Group,
+    GroupMember,
     Lease,
+    ListedEpisode,
     Milestone,
     Noted,
     Opened,
     Readiness,
     Registered,
     Reward,
-    StreamItem,
+    Sample,
+    Score,
+    SourceReadiness,
+    Tie,
+    TierScore,
     Transition,
     Verdict,
 )
-from milestoned_client.scores import Fold, Sample, Score
+from milestoned_client.results import StreamItem
 from milestoned_client.sync_client import Episode, RewardClient
 
 __version__ = "0.1.0"
@@ -67,6 +76,8 @@ __all__ = [
     "Group",
     "GroupMember",
     "InvalidRequestError",
+    "Json",
+    "JsonObject",
     "Lease",
     "ListedEpisode",
     "Milestone",
@@ -84,6 +95,7 @@ __all__ = [
     "Sample",
     "Score",
     "ServiceFaultError",
+    "SourceReadiness",
     "StreamItem",
     "Tie",
     "TierScore",

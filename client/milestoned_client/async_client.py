@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar, Unpack
+from typing import Literal, TypeVar, Unpack
 
 import httpx
 
@@ -16,14 +16,7 @@ from milestoned_client import calls
 from milestoned_client.calls import Call
 from milestoned_client.connections import AsyncConnections
 from milestoned_client.control import Control, ControlDir
-from milestoned_client.episode_lists import (
-    DrawnEpisodes,
-    EpisodeFilters,
-    EpisodePage,
-    Pick,
-    list_episodes,
-    sample_episodes,
-)
+from milestoned_client.episode_lists import EpisodeFilters, list_episodes, sample_episodes
 from milestoned_client.errors import NotReadyError, PeerUnreachableError, ProblemError
 from milestoned_client.exchange import (
     Attempt,
@@ -36,24 +29,34 @@ from milestoned_client.exchange import (
     wait_ready,
     wait_reward,
 )
-from milestoned_client.groups import Basis, Group, Scale, score_group
-from milestoned_client.numbering import Numbering
-from milestoned_client.results import (
+from milestoned_client.groups import score_group
+from milestoned_client.json_values import Json, JsonObject
+from milestoned_client.models import (
+    Basis,
     Closing,
     CreditTo,
+    DrawnEpisodes,
+    EpisodePage,
     EpisodeStatus,
     Event,
+    Fold,
+    Group,
     Lease,
     Noted,
     Opened,
+    Pick,
     Readiness,
     Registered,
     Reward,
-    StreamItem,
+    Sample,
+    Scale,
+    Score,
     Transition,
 )
+from milestoned_client.numbering import Numbering
+from milestoned_client.results import StreamItem
 from milestoned_client.saving import save
-from milestoned_client.scores import Fold, Sample, Score, score
+from milestoned_client.scores import score
 from milestoned_client.sse import StreamReader, patient
 
 T = TypeVar("T")
@@ -97,7 +100,7 @@ class AsyncRewardClient:
         """Give the connections back; episodes stay as they are."""
         await self._connections.aclose()
 
-    async def register_task(self, task: Mapping[str, Any] | str) -> Registered:
+    async def register_task(self, task: JsonObject | str) -> Registered:
         """Register a task (a mapping, or YAML text). The same task again is fine; a changed one
         needs a new version. Raises `InvalidRequestError`, `ConflictError`."""
         return await self.call(calls.register_task(task))
@@ -297,7 +300,7 @@ class AsyncEpisode:
         return self.opened.token
 
     @property
-    def plan(self) -> Mapping[str, Any]:
+    def plan(self) -> JsonObject:
         """What the daemon may know of the task. Raises `LookupError` on an episode of others."""
         if self.opened is None:
             raise LookupError(
@@ -326,7 +329,7 @@ class AsyncEpisode:
         return await self._client.run(wait_ready(self._client.peers, self.id, wait_s))
 
     async def step(
-        self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0
+        self, action: Json = None, *, step: int | None = None, wait_s: float = 10.0
     ) -> Noted:
         """Begin the next step, with what the agent is about to do (any JSON)."""
         step = self._numbering.next(step)
@@ -343,7 +346,7 @@ class AsyncEpisode:
         return await self._note("/answers", wait_s, text=text)
 
     async def tool_called(
-        self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0
+        self, call: str, tool: str, arguments: JsonObject, *, wait_s: float = 10.0
     ) -> Noted:
         """The agent calls a tool; ``call`` is the harness's id of this call."""
         return await self._note(
@@ -355,7 +358,7 @@ class AsyncEpisode:
         call: str,
         *,
         ok: bool,
-        result: Any = None,
+        result: Json = None,
         error: str | None = None,
         wait_s: float = 10.0,
     ) -> Noted:
@@ -364,7 +367,7 @@ class AsyncEpisode:
             "/tools:return", wait_s, call=call, ok=ok, result=result, error=error
         )
 
-    async def _note(self, what: str, wait_s: float, **body: Any) -> Noted:
+    async def _note(self, what: str, wait_s: float, **body: Json) -> Noted:
         direct = self._client.peers.daemon is not None
         return await self._client.call(calls.note(self.id, what, wait_s, direct=direct, **body))
 

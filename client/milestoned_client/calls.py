@@ -9,12 +9,12 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 from urllib.parse import quote
 
-from milestoned_client import results
-from milestoned_client.errors import ProblemError, UnexpectedAnswerError
-from milestoned_client.results import (
+from milestoned_client.errors import ProblemError
+from milestoned_client.json_values import Json, JsonObject
+from milestoned_client.models import (
     Closing,
     CreditTo,
     EpisodeStatus,
@@ -26,10 +26,12 @@ from milestoned_client.results import (
     Registered,
     Reward,
     Transition,
-    build,
 )
+from milestoned_client.results import Model, read_entry, read_list, read_model, read_object
 
 T = TypeVar("T")
+Parse = Callable[[Json, bytes], T]
+"""Makes a call's result of the answer's JSON and its bytes."""
 
 MAX_POLL_S = 25.0
 """How long one request may wait at the service; longer waits are several requests."""
@@ -47,7 +49,7 @@ class Call(Generic[T]):
 
     method: Literal["GET", "POST"]
     path: str
-    parse: Callable[[Any, bytes], T]
+    parse: Parse[T]
     params: Mapping[str, str | int] = field(default_factory=dict)
     content: bytes | None = None
     content_type: str = "application/json"
@@ -75,15 +77,13 @@ def milliseconds(seconds: float) -> int:
     return max(0, round(min(seconds, MAX_POLL_S) * 1000))
 
 
-def get(
-    path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **params: str | int | None
-) -> Call[T]:
+def get(path: str, parse: Parse[T], wait_s: float = 0.0, **params: str | int | None) -> Call[T]:
     """A GET; parameters that are None are left out."""
     given = {name: value for name, value in params.items() if value is not None}
     return Call("GET", path, parse, given, wait_s=min(wait_s, MAX_POLL_S))
 
 
-def post(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **body: Any) -> Call[T]:
+def post(path: str, parse: Parse[T], wait_s: float = 0.0, **body: Json) -> Call[T]:
     """A POST to the service with a fresh Idempotency-Key; members that are None are left out."""
     return Call(
         "POST",
@@ -95,23 +95,20 @@ def post(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **bod
     )
 
 
-def _encode(body: Mapping[str, Any]) -> bytes:
+def _encode(body: JsonObject) -> bytes:
     return json.dumps({name: value for name, value in body.items() if value is not None}).encode()
 
 
-def _decode_as(kind: type[T]) -> Callable[[Any, bytes], T]:
-    return lambda document, _body: build(kind, document)
+def decode_as(model: type[Model]) -> Parse[Model]:
+    """Return what makes a ``model`` of a call's answer."""
+    return lambda document, _body: read_model(model, document)
 
 
-def _list(document: Any, name: str) -> list[Any]:
-    if not isinstance(document, Mapping) or not isinstance(document.get(name), list):
-        raise UnexpectedAnswerError(
-            f"wanted an object with a list {name!r}, got {str(document)[:120]!r}"
-        )
-    return list(document[name])
+def _decode_list(name: str, model: type[Model]) -> Parse[list[Model]]:
+    return lambda document, _body: [read_model(model, item) for item in read_list(document, name)]
 
 
-def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
+def register_task(task: JsonObject | str) -> Call[Registered]:
     """Register a task: a mapping goes as JSON, a string as the YAML that it is."""
     if isinstance(task, str):
         content, kind = task.encode(), "application/yaml"
@@ -120,7 +117,7 @@ def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
     return Call(
         "POST",
         "/v1/tasks",
-        _decode_as(Registered),
+        decode_as(Registered),
         content=content,
         content_type=kind,
         key=uuid.uuid4().hex,
@@ -130,7 +127,7 @@ def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
 def open_episode(
     task: str | Registered,
     version: str | None,
-    labels: Mapping[str, Any] | None,
+    labels: JsonObject | None,
     seed: int | None,
     sandbox: Literal["any"] | Mapping[str, str] | None,
 ) -> Call[Opened]:
@@ -142,7 +139,7 @@ def open_episode(
     wanted = dict(sandbox) if isinstance(sandbox, Mapping) else sandbox
     return post(
         "/v1/episodes",
-        _decode_as(Opened),
+        decode_as(Opened),
         task=task,
         version=version,
         labels=labels,
@@ -158,13 +155,13 @@ def episode_path(episode: str, rest: str = "") -> str:
 
 def status(episode: str) -> Call[EpisodeStatus]:
     """The call that asks where the episode stands."""
-    return get(episode_path(episode), _decode_as(EpisodeStatus))
+    return get(episode_path(episode), decode_as(EpisodeStatus))
 
 
 def sandbox(episode: str, wait_s: float) -> Call[Lease]:
     """Which sandbox of the fleet the episode has."""
     return get(
-        episode_path(episode, "/sandbox"), _decode_as(Lease), wait_s, wait_ms=milliseconds(wait_s)
+        episode_path(episode, "/sandbox"), decode_as(Lease), wait_s, wait_ms=milliseconds(wait_s)
     )
 
 
@@ -172,11 +169,11 @@ def ready(episode: str, wait_s: float) -> Call[Readiness]:
     """Whether every source of the episode's daemon sees; the service waits for that at most
     ``wait_s``."""
     return get(
-        episode_path(episode, "/ready"), _decode_as(Readiness), wait_s, wait_ms=milliseconds(wait_s)
+        episode_path(episode, "/ready"), decode_as(Readiness), wait_s, wait_ms=milliseconds(wait_s)
     )
 
 
-def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -> Call[Noted]:
+def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Json) -> Call[Noted]:
     """A step boundary, answer or tool call: to the daemon itself (``direct``) or by the service's
     queue.
 
@@ -185,7 +182,7 @@ def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -
     if not direct:
         return post(
             episode_path(episode, what),
-            _decode_as(Noted),
+            decode_as(Noted),
             wait_s,
             **body,
             wait_ms=milliseconds(wait_s),
@@ -194,7 +191,8 @@ def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -
     return Call(
         "POST",
         f"/v1{what}",
-        _decode_as(Noted),
+        # The daemon has no queue, so its answer has no command.
+        lambda document, _body: read_model(Noted, document, command=None),
         content=_encode(body),
         wait_s=wait_s,
         key=uuid.uuid4().hex,
@@ -207,7 +205,7 @@ def reward(episode: str, step: int, wait_s: float) -> Call[Reward]:
     """One step's reward; the service waits for the seal at most ``wait_s``."""
     return get(
         episode_path(episode, f"/steps/{step}/reward"),
-        results.reward,
+        lambda document, body: read_model(Reward, document, body=body),
         wait_s,
         wait_ms=milliseconds(wait_s),
     )
@@ -218,10 +216,10 @@ def rewards(
 ) -> Call[list[Reward | ProblemError]]:
     """Many steps' rewards at once, in the order asked; each is a reward or the problem that it
     has."""
-    wanted = [{"episode": episode, "step": step} for episode, step in items]
+    wanted: list[Json] = [{"episode": episode, "step": step} for episode, step in items]
 
-    def parse(document: Any, _body: bytes) -> list[Reward | ProblemError]:
-        return [results.reward_or_problem(one) for one in _list(document, "rewards")]
+    def parse(document: Json, _body: bytes) -> list[Reward | ProblemError]:
+        return [read_entry(Reward, item) for item in read_list(document, "rewards")]
 
     return post(
         "/v1/rewards:query",
@@ -235,9 +233,13 @@ def rewards(
 
 def close(episode: str, reason: str | None, truncated: bool, wait_s: float) -> Call[Closing]:
     """Close the episode; answered once its last event is in the log, or with ``closing``."""
+
+    def parse(document: Json, _body: bytes) -> Closing:
+        return read_model(Closing, {"episode": episode, **read_object("Closing", document)})
+
     return post(
         episode_path(episode, ":close"),
-        lambda document, _body: results.closing({"episode": episode, **document}),
+        parse,
         wait_s,
         reason=reason,
         truncated=truncated or None,
@@ -253,20 +255,14 @@ def close_direct(reason: str | None, truncated: bool) -> Call[None]:
 
 def events(episode: str, after: int, limit: int | None, kind: str | None) -> Call[list[Event]]:
     """Events after number ``after``, oldest first."""
-
-    def parse(document: Any, _body: bytes) -> list[Event]:
-        return [build(Event, one) for one in _list(document, "events")]
-
-    return get(episode_path(episode, "/events"), parse, after=after, limit=limit, kind=kind)
+    path = episode_path(episode, "/events")
+    return get(path, _decode_list("events", Event), after=after, limit=limit, kind=kind)
 
 
 def trajectory(episode: str, credit_to: CreditTo = "as_paid") -> Call[list[Transition]]:
     """The episode as (o, a, r, o') tuples, one a step."""
-
-    def parse(document: Any, _body: bytes) -> list[Transition]:
-        return [results.transition(one) for one in _list(document, "steps")]
-
-    return get(episode_path(episode, "/trajectory"), parse, credit_to=credit_to)
+    path = episode_path(episode, "/trajectory")
+    return get(path, _decode_list("steps", Transition), credit_to=credit_to)
 
 
 def recording(episode: str) -> Call[bytes]:

@@ -20,7 +20,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+from milestoned_client.json_values import JsonObject
+
+if TYPE_CHECKING:
+    from milestoned_client.async_client import AsyncEpisode
+    from milestoned_client.sync_client import Episode
 
 _KNOWN = ("type", "title", "status", "detail", "instance")
 
@@ -46,7 +52,7 @@ class NotReadyError(ClientError):
             f"{what} is not ready after {wait_s:g} s: it waits for {names or 'its first answer'}"
         )
         self.waiting = dict(waiting)
-        self.opened: Any = None
+        self.opened: AsyncEpisode | Episode | None = None
 
 
 class UnexpectedAnswerError(ClientError):
@@ -63,14 +69,14 @@ class ProblemError(ClientError):
         type_: str,
         title: str,
         detail: str,
-        members: Mapping[str, Any] | None = None,
+        members: JsonObject | None = None,
     ) -> None:
         super().__init__(f"{status} {title}: {detail}" if detail else f"{status} {title}")
         self.status = status
         self.type = type_
         self.title = title
         self.detail = detail
-        self.members: Mapping[str, Any] = dict(members or {})
+        self.members: JsonObject = dict(members or {})
 
 
 class InvalidRequestError(ProblemError):
@@ -117,7 +123,7 @@ _BY_STATUS: dict[int, type[ProblemError]] = {
 }
 
 
-def problem_from_json(problem: Mapping[str, Any], status: int) -> ProblemError:
+def problem_from_json(problem: JsonObject, status: int) -> ProblemError:
     """The error that a problem document stands for; ``status`` is used where the document names
     none."""
     code = problem.get("status")

@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import httpx
 
@@ -26,7 +26,7 @@ from milestoned_client.errors import (
     UnexpectedAnswerError,
     problem_from_body,
 )
-from milestoned_client.results import Closing, Readiness, Reward
+from milestoned_client.models import Closing, Readiness, Reward
 
 T = TypeVar("T")
 
@@ -123,7 +123,7 @@ def perform(peers: Peers, call: Call[T]) -> Flow[T]:
         yield Pause(pause)
 
 
-def _attempt(peers: Peers, call: Call[Any]) -> Attempt:
+def _attempt(peers: Peers, call: Call[T]) -> Attempt:
     locator = peers.service if call.peer == "service" else peers.daemon
     if locator is None:
         raise PeerUnreachableError("this client was given no control=, so it knows no daemon")

@@ -5,7 +5,7 @@ A numbered step may be sent twice without harm, so the handle numbers whatever i
 
 from __future__ import annotations
 
-from milestoned_client.results import Noted
+from milestoned_client.models import Noted
 
 
 class Numbering:

@@ -1,212 +1,19 @@
-"""What the service answers, as frozen dataclasses; numbers and names are those of the wire.
-
-Fields that a newer service adds are ignored, so an older client goes on working.
-"""
+"""Makes the models of what the service answers, and refuses what they can't be made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from milestoned_client.errors import ProblemError, UnexpectedAnswerError, problem_from_json
+from milestoned_client.json_values import Json, JsonObject
+from milestoned_client.models import Event, Milestone, Reward
 
-T = TypeVar("T")
-CreditTo = Literal["as_paid", "cause"]
-"""Which step a milestone is credited to: the one in which it was paid, or the one that set it in
-motion."""
-Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
-
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A task as the service registered it; ``attainable`` is the highest total that it can pay."""
-
-    id: str
-    version: str
-    digest: str
-    attainable: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An opened episode. ``token`` is the daemon's: it can append to this episode and nothing
-    else."""
-
-    episode: str
-    task: str
-    version: str
-    digest: str
-    token: str
-    plan: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Which sandbox works on an episode that asked for one.
-
-    ``queued``: none yet; ``held``; ``ended``; ``lost``: closed without it, for the reason ``why``.
-    ``sandbox`` has its name, labels and the address that its daemon told.
-    """
-
-    episode: str
-    state: Literal["queued", "held", "ended", "lost"]
-    why: str | None = None
-    sandbox: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeStatus:
-    """Where an episode stands. ``through``: last event number in the log; ``step``: the current
-    one."""
-
-    episode: str
-    task: str
-    version: str
-    digest: str
-    status: Literal["open", "closing", "closed"]
-    through: int
-    labels: Mapping[str, Any] = field(default_factory=dict)
-    seed: int | None = None
-    step: int | None = None
-    success: bool | None = None
-    total: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Readiness:
-    """Whether every source sees that the episode's daemon was given or that its task needs.
-
-    ``waiting`` names those that do not, each with the reason; before a daemon has begun, and once
-    it is silent, ``agentd`` or ``sandbox``, of a closed episode ``episode``. ``through``: the log's
-    last event that this was read from.
-    """
-
-    episode: str
-    status: Literal["open", "closing", "closed"]
-    ready: bool
-    waiting: Mapping[str, str]
-    through: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """A boundary, answer or tool call, as the journal numbered it.
-
-    ``seq`` is None while it waits in the service's queue, because the daemon has not fetched it
-    yet.
-    """
-
-    step: int | None = None
-    seq: int | None = None
-    command: int | None = None
-
-    @property
-    def queued(self) -> bool:
-        """True while the daemon has not yet written it into the journal."""
-        return self.seq is None
-
-
-@dataclass(frozen=True, slots=True)
-class Milestone:
-    """What was earned, and the event numbers that earned it. ``worth`` is its part of the step's
-    reward."""
-
-    id: str
-    rule: str
-    version: int
-    component: str
-    step: int
-    value: float
-    worth: float
-    evidence: tuple[int, ...]
-    cause_step: int | None = None
-    baseline: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One stage's word on one step; ``score`` is None where it abstains."""
-
-    stage: str
-    score: float | None
-    confidence: float
-    why: str = ""
-    by: str = ""
-    cost: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Reward:
-    """One step's reward. ``reward`` is None wherever it is not known, and then ``mask`` is true.
-
-    ``body`` holds the bytes that the service sent, empty where the reward came among others.
-    ``credit``: what the view that `rewards` was asked for credits to the step.
-    """
-
-    episode: str
-    step: int
-    status: Status
-    reward: float | None
-    mask: bool
-    reason: str | None
-    components: Mapping[str, float | None]
-    milestones: tuple[Milestone, ...]
-    verdicts: tuple[Verdict, ...]
-    decided_by: str | None
-    done: bool
-    success: bool | None
-    through: int
-    digest: str
-    body: bytes = field(default=b"", repr=False, compare=False)
-    credit: float | None = None
-
-    @property
-    def settled(self) -> bool:
-        """True once the reward is final: it will never change again."""
-        return self.status not in ("settling", "escalating")
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """How an episode ended; ``rewards`` are those of all its steps; ``closing``: not yet."""
-
-    episode: str
-    status: Literal["closing", "closed"]
-    success: bool | None = None
-    total: float | None = None
-    last_step: int | None = None
-    rewards: tuple[Reward, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event of the log. ``at`` is in nanoseconds since the episode opened."""
-
-    seq: int
-    at: int
-    source: str
-    kind: str
-    data: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """One step as a learner wants it: (o, a, r, o'). ``reward`` is None while the step is open.
-
-    ``first`` and ``last`` are the numbers of the step's first and last event. ``credit``: the
-    reward's number, or what the view `credit_to` credits to the step.
-    """
-
-    step: int
-    action: Any
-    observation: Any
-    next_observation: Any
-    reward: Reward | None
-    first: int
-    last: int
-    done: bool
-    credit: float | None = None
+Model = TypeVar("Model")
+"""One of the dataclasses of models.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,82 +23,103 @@ class StreamItem:
 
     kind: str
     seq: int | None
-    item: Event | Milestone | Reward | Mapping[str, Any]
+    item: Event | Milestone | Reward | JsonObject
 
 
-def build(kind: type[T], document: Any, **given: Any) -> T:
-    """A ``kind`` from a JSON object. Raises `UnexpectedAnswerError` naming the field that is
-    missing."""
-    if not isinstance(document, Mapping):
-        raise UnexpectedAnswerError(
-            f"wanted a JSON object for {kind.__name__}, got {str(document)[:120]!r}"
-        )
-    values = dict(given)
-    for spec in fields(kind):  # type: ignore[arg-type]
-        if spec.name in values:
-            continue
-        if spec.name in document:
-            values[spec.name] = document[spec.name]
-        elif spec.default is MISSING and spec.default_factory is MISSING:
-            raise UnexpectedAnswerError(
-                f"the answer has no field {spec.name!r}, which {kind.__name__} needs"
-            )
-    return kind(**values)
+def read_model(model: type[Model], document: Json, **extra: object) -> Model:
+    """Make a ``model`` of a JSON object; ``extra`` are fields that the object has not.
+
+    Raises `UnexpectedAnswerError` naming the field that is missing.
+    """
+    answer = read_object(model.__name__, document)
+    values: dict[str, object] = {}
+    for name, required, read in _fields_of(model):  # type: ignore[arg-type]  # classes are hashable
+        if name in answer:
+            values[name] = answer[name] if read is None else read(answer[name])
+        elif required and name not in extra:
+            raise UnexpectedAnswerError(f"{model.__name__}: expected a field {name!r}, got none")
+    return model(**{**values, **extra})
 
 
-def milestone(document: Any) -> Milestone:
-    """Make a `Milestone` of its JSON form."""
-    return build(Milestone, document, evidence=tuple(document.get("evidence", ())))
+def read_object(where: str, document: Json) -> JsonObject:
+    """Return ``document`` if it is a JSON object. Raises `UnexpectedAnswerError`."""
+    if not isinstance(document, dict):
+        raise _unexpected(where, "a JSON object", document)
+    return document
 
 
-def reward(document: Any, body: bytes = b"") -> Reward:
-    """Make a `Reward` of its JSON form."""
-    if not isinstance(document, Mapping):
-        raise UnexpectedAnswerError(f"wanted a JSON object for Reward, got {str(document)[:120]!r}")
-    return build(
-        Reward,
-        document,
-        milestones=tuple(milestone(one) for one in document.get("milestones", ())),
-        verdicts=tuple(build(Verdict, one) for one in document.get("verdicts", ())),
-        body=body,
-    )
+def read_list(document: Json, name: str) -> list[Json]:
+    """Return the list ``name`` of a JSON object. Raises `UnexpectedAnswerError`."""
+    items = read_object(name, document).get(name)
+    if not isinstance(items, list):
+        raise _unexpected(name, "a list", document)
+    return items
 
 
-def transition(document: Any) -> Transition:
-    """Make a `Transition` of its JSON form."""
-    if not isinstance(document, Mapping):
-        raise UnexpectedAnswerError(
-            f"wanted a JSON object for Transition, got {str(document)[:120]!r}"
-        )
-    given = document.get("reward")
-    return build(Transition, document, reward=None if given is None else reward(given))
+def read_entry(model: type[Model], document: Json) -> Model | ProblemError:
+    """Read one entry of a batch: a ``model``, or why there is none."""
+    problem = document.get("error") if isinstance(document, Mapping) else None
+    if isinstance(problem, Mapping):
+        return problem_from_json(problem, 500)
+    return read_model(model, document)
 
 
-def reward_or_problem(document: Any) -> Reward | ProblemError:
-    """One entry of a batch: a reward, or why there is none."""
-    if isinstance(document, Mapping) and isinstance(document.get("error"), Mapping):
-        return problem_from_json(document["error"], 500)
-    return reward(document)
-
-
-def closing(document: Any) -> Closing:
-    """Make a `Closing` of its JSON form."""
-    if not isinstance(document, Mapping):
-        raise UnexpectedAnswerError(
-            f"wanted a JSON object for Closing, got {str(document)[:120]!r}"
-        )
-    return build(
-        Closing, document, rewards=tuple(reward(one) for one in document.get("rewards") or ())
-    )
-
-
-def stream_item(kind: str, seq: int | None, document: Any) -> StreamItem:
-    """A `StreamItem` from a server-sent event's name, id and data; unknown names keep their raw
+def read_stream_item(kind: str, seq: int | None, document: JsonObject) -> StreamItem:
+    """Make a `StreamItem` of a server-sent event's name, id and data; unknown names keep their raw
     data."""
     if kind == "event":
-        return StreamItem(kind, seq, build(Event, document))
+        return StreamItem(kind, seq, read_model(Event, document))
     if kind == "milestone":
-        return StreamItem(kind, seq, milestone(document))
+        return StreamItem(kind, seq, read_model(Milestone, document))
     if kind == "reward":
-        return StreamItem(kind, seq, reward(document))
+        return StreamItem(kind, seq, read_model(Reward, document))
     return StreamItem(kind, seq, document)
+
+
+class _Field(NamedTuple):
+    name: str
+    required: bool
+    read: Callable[[Json], object] | None
+    """Makes the field's value of its JSON; None where that is the value."""
+
+
+@cache
+def _fields_of(model: type[object]) -> tuple[_Field, ...]:
+    hints = get_type_hints(model)
+    return tuple(
+        _Field(
+            spec.name,
+            spec.default is MISSING and spec.default_factory is MISSING,
+            _reader_of(model.__name__, spec.name, hints[spec.name]),
+        )
+        for spec in fields(model)  # type: ignore[arg-type]  # a dataclass
+    )
+
+
+def _reader_of(model: str, name: str, hint: object) -> Callable[[Json], object] | None:
+    """Return what makes a field's value of its JSON; None where that is the value."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return partial(read_model, hint)
+    parts = get_args(hint)
+    if get_origin(hint) is tuple:
+        return partial(_read_tuple, f"{model}.{name}", _reader_of(model, name, parts[0]))
+    if get_origin(hint) is UnionType and len(parts) == 2 and parts[1] is NoneType:
+        read = _reader_of(model, name, parts[0])
+        return None if read is None else partial(_read_optional, read)
+    return None
+
+
+def _read_tuple(
+    where: str, read_item: Callable[[Json], object] | None, document: Json
+) -> tuple[object, ...]:
+    if not isinstance(document, list):
+        raise _unexpected(where, "a list", document)
+    return tuple(document) if read_item is None else tuple(map(read_item, document))
+
+
+def _read_optional(read: Callable[[Json], object], document: Json) -> object:
+    return None if document is None else read(document)
+
+
+def _unexpected(where: str, expected: str, document: Json) -> UnexpectedAnswerError:
+    return UnexpectedAnswerError(f"{where}: expected {expected}, got {str(document)[:120]!r}")

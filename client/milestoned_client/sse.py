@@ -4,15 +4,15 @@ I/O."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import httpx
 
 from milestoned_client import calls
 from milestoned_client.errors import UnexpectedAnswerError, problem_from_body
 from milestoned_client.exchange import Attempt, Peers, Retry
-from milestoned_client.results import StreamItem, stream_item
+from milestoned_client.json_values import JsonObject
+from milestoned_client.results import StreamItem, read_stream_item
 
 _GAVE_UP_AFTER = 10
 
@@ -76,14 +76,14 @@ class StreamReader:
         if name == "ended":
             self.ended = True
             return
-        yield stream_item(name, _number(self._last_id), _document(data))
+        yield read_stream_item(name, _number(self._last_id), _document(data))
 
 
 def _number(last_id: str) -> int | None:
     return int(last_id) if last_id.isdecimal() else None
 
 
-def _document(data: list[str]) -> Mapping[str, Any]:
+def _document(data: list[str]) -> JsonObject:
     try:
         document = json.loads("\n".join(data))
     except ValueError as error:

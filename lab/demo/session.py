@@ -53,8 +53,9 @@ class StepRows:
         got = item.item
         if isinstance(got, Event):
             self.events[got.seq] = (got.source, got.kind, got.data)
-            if got.kind == "step.began":
-                self._actions[got.data["step"]] = _words(got.data.get("action"))
+            step = got.data.get("step")
+            if got.kind == "step.began" and isinstance(step, int):
+                self._actions[step] = _words(got.data.get("action"))
         elif isinstance(got, Reward) and got.settled and got.step not in self.steps:
             self.steps.append(got.step)
             self._table.row(self._actions.get(got.step, "(the episode closes)"), got, self.events)

@@ -69,7 +69,7 @@ def test_an_opened_episode_knows_its_token_and_numbers_its_steps(peer: Peer, con
     peer.answer("/v1/episodes", OPENED, 201)
     peer.answer("/v1/episodes/e1/steps", {"step": 0, "seq": 5, "command": 1})
     peer.answer("/v1/episodes/e1/steps/0:end", {"step": 0, "seq": 9, "command": 2})
-    peer.answer("/v1/episodes/e1/steps", {"command": 3, "status": "queued"}, 202)
+    peer.answer("/v1/episodes/e1/steps", {"command": 3, "step": 1, "status": "queued"}, 202)
     episode = connect(peer.url).open("shop/a", labels={"run": 1}, seed=7)
     assert (episode.id, episode.token, episode.plan) == ("e1", "append", {"hears": []})
     assert episode.step({"click": "Buy"}).seq == 5
@@ -191,7 +191,7 @@ def test_events_trajectory_and_recording(peer: Peer, connect: Any, tmp_path: Pat
     event = {"seq": 1, "at": 0, "source": "journal", "kind": "episode.opened", "data": {}}
     step = {
         "step": 0, "action": "a", "observation": {}, "next_observation": {}, "reward": REWARD,
-        "first": 4, "last": 9, "done": True,
+        "credit": 0.2, "first": 4, "last": 9, "done": True,
     }  # fmt: skip
     peer.answer("/v1/episodes/e1/events", {"events": [event], "through": 1})
     peer.answer("/v1/episodes/e1/trajectory", {"episode": "e1", "steps": [step]})

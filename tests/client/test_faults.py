@@ -31,7 +31,11 @@ from tests.client.peer import Peer
 from tests.client.test_calls import OPENED, REWARD
 
 STATUS = "/v1/episodes/e1"
-OPEN = {"episode": "e1", "task": "a", "version": "1", "digest": "d", "status": "open", "through": 4}
+OPEN = {
+    "episode": "e1", "task": "a", "version": "1", "digest": "d", "labels": {}, "seed": None,
+    "status": "open", "through": 4, "head": "h", "at": 9, "step": 0, "success": None, "total": None,
+    "opened_at": "2026-11-25T17:00:00Z", "closed_at": None,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from milestoned_client import Milestone, Reward
-from milestoned_client.results import Status
+from milestoned_client.models import Status
 
 from lab.demo.processes import DemoProcesses, PartFailedError
 from lab.demo.show import DemoScreen, StepTable, clip, describe
 
-EARNED = Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.1, (17,), 2)
+EARNED = Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.1, (17,), 2, False)
 
 
 def _reward(value: float | None, *milestones: Milestone) -> Reward:

@@ -235,7 +235,20 @@ def test_an_outage_is_no_reward_of_0() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_no_finite_number_never_gets_through(value: float) -> None:
     """One NaN makes every advantage of a batch NaN."""
-    found = Score(value, False, {}, (value,), 0, None, True)
+    found = Score(
+        reward=value,
+        reward_components={},
+        step_rewards=(value,),
+        known_share=1.0,
+        milestones=0,
+        success=None,
+        done=True,
+        episode="ep_a",
+        step=None,
+        task="t",
+        digest="d",
+        mask_sample=False,
+    )
     with pytest.raises(UnknownRewardError, match="no reward"):
         number(found, PAYING)
 

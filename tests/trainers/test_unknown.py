@@ -23,7 +23,7 @@ from milestoned_client.adapters import openrlhf, scoring, slime, trl, verifiers,
 from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import UnknownRewardError, score_now
 from milestoned_client.adapters.settings import settings
-from milestoned_client.scores import Sample
+from milestoned_client.models import Sample
 from pydantic import BaseModel
 
 from tests.api.processes import ROOT

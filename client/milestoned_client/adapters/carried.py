@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from milestoned_client.json_values import Json
 
 REFERENCE = ("episode_id", "episode", "task_id", "task", "task_version", "version", "step")
 NESTED = (
@@ -25,7 +27,7 @@ MAX_DEPTH = 3
 _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|start_of_turn)>")
 
 
-def label_of(*carried: Any) -> Any:
+def label_of(*carried: object) -> Json:
     """The first of ``carried`` that may name an episode or a task, as JSON; None where none
     does."""
     for one in carried:
@@ -35,18 +37,20 @@ def label_of(*carried: Any) -> Any:
     return None
 
 
-def _reduced(value: Any, deeper: int) -> Any:
+def _reduced(value: object, deeper: int) -> Json:
     """A text as it is, of an object the members that are read, of anything else nothing."""
     if isinstance(value, str):
         return value.strip()
     if not isinstance(value, Mapping) or deeper < 0:
         return None
-    found = {name: kept for name in REFERENCE if (kept := _plain(value.get(name))) is not None}
+    found: dict[str, Json] = {
+        name: kept for name in REFERENCE if (kept := _plain(value.get(name))) is not None
+    }
     found |= {name: kept for name in NESTED if (kept := _reduced(value.get(name), deeper - 1))}
     return found if found.keys() - {"step", "version", "task_version"} else None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     if hasattr(value, "item"):  # a number of NumPy's
         value = value.item()
     if isinstance(value, Mapping):  # NeMo Gym's ids
@@ -64,7 +68,7 @@ class Named(NamedTuple):
     version: str | None = None
 
 
-def named(label: Any) -> Named:
+def named(label: object) -> Named:
     """What a label names, wherever in it. Raises `ValueError` where it names nothing."""
     found = _named(label, MAX_DEPTH)
     if found is None:
@@ -75,7 +79,7 @@ def named(label: Any) -> Named:
     return found
 
 
-def _named(label: Any, deeper: int) -> Named | None:
+def _named(label: object, deeper: int) -> Named | None:
     if isinstance(label, str):
         return _named_by_text(label, deeper)
     if not isinstance(label, Mapping) or deeper < 0:
@@ -103,7 +107,7 @@ def _named_by_text(label: str, deeper: int) -> Named | None:
     return Named(task=label) if label else None
 
 
-def _first_text(label: Mapping[str, Any], *names: str) -> str | None:
+def _first_text(label: Mapping[str, object], *names: str) -> str | None:
     """The first of the members ``names`` that is a text."""
     for name in names:
         if isinstance(label.get(name), str):
@@ -111,7 +115,7 @@ def _first_text(label: Mapping[str, Any], *names: str) -> str | None:
     return None
 
 
-def last_text(completion: Any) -> str:
+def last_text(completion: object) -> str:
     """What the agent said last: of a text all of it, of messages the last one that is the
     assistant's.
 
@@ -139,12 +143,13 @@ def last_text(completion: Any) -> str:
     return last_text(spoken[-1].get("content")) if spoken else ""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Json:
     """An action as JSON: arrays as lists, what JSON does not know as its text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if hasattr(value, "tolist"):
-        return value.tolist()
+        listed: Json = value.tolist()
+        return listed
     if isinstance(value, Mapping):
         return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

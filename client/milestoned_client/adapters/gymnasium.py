@@ -12,16 +12,19 @@ directly.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, SupportsFloat
+from typing import SupportsFloat, TypeVar, Unpack
 
 import gymnasium
 
 from milestoned_client.adapters.paid import Paid
 from milestoned_client.adapters.rollout import Rollout, Watch
-from milestoned_client.adapters.settings import settings
+from milestoned_client.adapters.settings import GivenSettings, settings
+
+Observation = TypeVar("Observation")
+Action = TypeVar("Action")
 
 
-class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
+class RewardServiceWrapper(gymnasium.Wrapper[Observation, Action, Observation, Action]):
     """An episode of ``task`` for each reset, a step of it for each step.
 
     The last step's reward includes what the close decides. `info` has `episode_id`,
@@ -32,13 +35,13 @@ class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: gymnasium.Env[Observation, Action],
         task: str,
         *,
         version: str | None = None,
         labels: Mapping[str, str | int | float | bool] | None = None,
         watch: Watch | None = None,
-        **given: Any,
+        **given: Unpack[GivenSettings],
     ) -> None:
         super().__init__(env)
         self._task, self._version, self._labels, self._watch = task, version, labels, watch
@@ -46,8 +49,8 @@ class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._rollout = Rollout(self._settings)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[Observation, dict[str, object]]:
         """Reset the environment and open an episode. Raises refusals, and what ``watch`` raises."""
         self._rollout.abandon("the environment was reset")
         observation, info = self.env.reset(seed=seed, options=options)
@@ -57,7 +60,9 @@ class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         )
         return observation, {**info, "episode_id": episode.id}
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: Action
+    ) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, object]]:
         """A step, paid by the service. Raises `UnknownRewardError` where nobody knows and there is
         no fall-back."""
         id = self._rollout.id
@@ -76,7 +81,7 @@ class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.env.close()
 
 
-def _info(paid: Paid) -> dict[str, Any]:
+def _info(paid: Paid) -> dict[str, object]:
     return {
         "reward_components": dict(paid.components),
         "milestones": paid.milestones,

@@ -3,15 +3,15 @@ service's `/openenv`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Unpack, cast
 
 from openenv.core.rubrics.base import Rubric
 
 from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.scoring import number, score
-from milestoned_client.adapters.settings import settings
-from milestoned_client.scores import Sample, Score
+from milestoned_client.adapters.settings import GivenSettings, settings
+from milestoned_client.models import Sample, Score
 
 
 class HttpRubric(Rubric):  # type: ignore[misc]  # OpenEnv is not installed where this is checked
@@ -22,12 +22,12 @@ class HttpRubric(Rubric):  # type: ignore[misc]  # OpenEnv is not installed wher
     client serves all sessions of a process.
     """
 
-    def __init__(self, task: str | None = None, **given: Any) -> None:
+    def __init__(self, task: str | None = None, **given: Unpack[GivenSettings]) -> None:
         super().__init__()
         self._task, self._settings = task, settings(**given)
         self.last: Score | None = None
 
-    async def forward(self, action: Any, observation: Any) -> float:
+    async def forward(self, action: object, observation: object) -> float:
         """Raises `UnknownRewardError` where nobody knows and there is no fall-back."""
         label = label_of(
             *map(_members, (getattr(observation, "metadata", None), observation, action)),
@@ -40,7 +40,9 @@ class HttpRubric(Rubric):  # type: ignore[misc]  # OpenEnv is not installed wher
         return number(found, self._settings)
 
 
-def _members(value: Any) -> Mapping[str, Any]:
+def _members(value: object) -> Mapping[str, object]:
     if isinstance(value, Mapping):
         return value
-    return dict(value) if hasattr(type(value), "model_fields") else {}
+    if hasattr(type(value), "model_fields"):  # one of pydantic's
+        return dict(cast(Iterable[tuple[str, object]], value))
+    return {}

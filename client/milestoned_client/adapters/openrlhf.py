@@ -6,18 +6,34 @@ without any file, does for the first.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import number, score_now
 from milestoned_client.adapters.settings import settings
-from milestoned_client.scores import Sample
+from milestoned_client.models import Sample
+
+if TYPE_CHECKING:
+    from milestoned_client.adapters.openrlhf_agent import (
+        AgentExecutor as AgentExecutor,  # noqa: PLC0414  # offered by this module
+    )
+    from milestoned_client.adapters.openrlhf_agent import (
+        RewardAgentInstance as RewardAgentInstance,  # noqa: PLC0414
+    )
+
+
+class RewardLists(TypedDict):
+    """What OpenRLHF takes of a reward function: lists of the queries' length."""
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
 
 
 def reward_func(
-    queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
-) -> dict[str, Any]:
+    queries: Sequence[str], prompts: Sequence[str], labels: Sequence[object]
+) -> RewardLists:
     """Lists of the queries' length, always, and in `extra_logs` numbers under keys that never
     change.
 
@@ -39,10 +55,11 @@ def reward_func(
     }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """What needs OpenRLHF itself is only made when it is asked for."""
     if name in ("AgentExecutor", "RewardAgentInstance"):
         from milestoned_client.adapters import openrlhf_agent
 
-        return getattr(openrlhf_agent, name)
+        found: object = getattr(openrlhf_agent, name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

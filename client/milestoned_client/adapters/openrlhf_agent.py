@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypedDict
 
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
@@ -12,7 +13,7 @@ from milestoned_client.adapters.rollout import begun
 from milestoned_client.adapters.scoring import UNANSWERED, score, shared_async
 from milestoned_client.adapters.settings import settings
 from milestoned_client.async_client import AsyncEpisode
-from milestoned_client.scores import Sample
+from milestoned_client.models import Sample
 
 
 class Number(float):
@@ -23,6 +24,16 @@ class Number(float):
         return float(self)
 
 
+class TurnResult(TypedDict):
+    """What OpenRLHF takes of a turn."""
+
+    rewards: Number
+    scores: float
+    environment_feedback: str
+    done: bool
+    extra_logs: dict[str, float]
+
+
 class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF is not installed where this is checked
     """As it is: one turn, whose text is scored by the task (or episode) that the label names.
 
@@ -30,7 +41,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
     the label's task, since all rollouts of a prompt share its label, and each turn is a step.
     """
 
-    def __init__(self, *_args: Any, **_more: Any) -> None:
+    def __init__(self, *_args: object, **_more: object) -> None:
         self._settings = settings()
         self._episode: AsyncEpisode | None = None
         self._step, self._total = 0, 0.0
@@ -44,10 +55,10 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         was the last."""
         raise NotImplementedError
 
-    async def reset(self, states: dict[str, Any], **_more: Any) -> dict[str, Any]:
+    async def reset(self, states: Mapping[str, object], **_more: object) -> dict[str, str]:
         """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the label
         names none."""
-        seen = states["observation"]
+        seen = str(states["observation"])
         if type(self).act is not RewardAgentInstance.act:
             where, client = (
                 named(label_of(states.get("label"))),
@@ -60,7 +71,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
             seen += await self.opened(self._episode)
         return {"observation": seen}
 
-    async def step(self, state_dict: dict[str, Any], **_more: Any) -> dict[str, Any]:
+    async def step(self, state_dict: Mapping[str, object], **_more: object) -> TurnResult:
         """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no
         fall-back."""
         text = last_text(state_dict["action_text"])
@@ -77,7 +88,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
 
     async def _fold_known(
         self, episode: AsyncEpisode, paid: Paid, feedback: str, done: bool
-    ) -> dict[str, Any]:
+    ) -> TurnResult:
         """A turn under `fold=known`. OpenRLHF adds all turns up: the last one pays what makes the
         sum that of the whole rollout, so that a turn that is not known adds nothing."""
         if not done:
@@ -100,10 +111,10 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
             return Paid(None, "milestoned:settling: the episode is not closed yet")
         return together([one for one in closing.rewards if one.step >= self._step])
 
-    def _result(self, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
+    def _result(self, paid: Paid, feedback: str, done: bool) -> TurnResult:
         return self._turn_result(paid.amount(self._settings), paid, feedback, done)
 
-    def _turn_result(self, value: float, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
+    def _turn_result(self, value: float, paid: Paid, feedback: str, done: bool) -> TurnResult:
         self._total += value
         return {
             "rewards": Number(value),

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from milestoned_client.adapters.scoring import Found, certain, unknown, unknown_reason
 from milestoned_client.adapters.settings import Settings
-from milestoned_client.results import Reward
-from milestoned_client.scores import Score
+from milestoned_client.models import Reward, Score
 
 
 @dataclass(frozen=True, slots=True)

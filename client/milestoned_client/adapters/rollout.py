@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from milestoned_client.adapters.carried import named, plain
 from milestoned_client.adapters.paid import Paid, together
@@ -12,8 +11,7 @@ from milestoned_client.adapters.scoring import UNANSWERED, Found, score_now, sha
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.control import Control, ControlDir
 from milestoned_client.errors import PeerUnreachableError
-from milestoned_client.results import Closing, Noted
-from milestoned_client.scores import Sample
+from milestoned_client.models import Closing, Noted, Sample
 from milestoned_client.sync_client import Episode, RewardClient
 
 Watch = Callable[[Episode], Control | ControlDir | None]
@@ -66,7 +64,7 @@ class Rollout:
         self._episode = shared(self._settings).episode(episode)
         return self._episode
 
-    def begin(self, label: Any) -> Episode:
+    def begin(self, label: object) -> Episode:
         """Go on with the episode that a label names, or open one of its task. Raises `ValueError`
         for neither."""
         where = named(label)
@@ -77,7 +75,7 @@ class Rollout:
         )
 
     @contextmanager
-    def acting(self, action: Any) -> Iterator[int]:
+    def acting(self, action: object) -> Iterator[int]:
         """A step: it begins here and ends with the block. One whose action raised is left to the
         close.
 

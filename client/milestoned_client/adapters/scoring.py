@@ -28,7 +28,7 @@ from milestoned_client.errors import (
     TooLargeError,
     TooManyRequestsError,
 )
-from milestoned_client.scores import Sample, Score
+from milestoned_client.models import Sample, Score
 from milestoned_client.sync_client import RewardClient
 
 logger = logging.getLogger("milestoned_client.adapters")

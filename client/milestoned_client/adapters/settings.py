@@ -13,15 +13,29 @@ MILESTONED_WAIT_S    seconds to wait for a reward that is still settling (defaul
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, cast, get_args
+from typing import SupportsFloat, TypedDict, Unpack, cast, get_args
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from milestoned_client.scores import Fold
+from milestoned_client.models import Fold
 
 NAMES = ("url", "token", "fold", "gamma", "fallback", "wait_s", "min_known")
+
+
+class GivenSettings(TypedDict, total=False):
+    """Settings as keyword arguments; a number may be a text, as it is in the environment."""
+
+    url: str | None
+    token: str | None
+    fold: Fold | None
+    gamma: float | str | None
+    fallback: float | str | None
+    wait_s: float | str | None
+    min_known: float | str | None
 
 
 class Folding(TypedDict):
@@ -50,16 +64,17 @@ class Settings:
         return {"fold": self.fold, "gamma": self.gamma, "min_known": self.min_known}
 
 
-def settings(**given: Any) -> Settings:
+def settings(**given: Unpack[GivenSettings]) -> Settings:
     """The settings out of ``given`` and, for what is None or missing there, the environment.
 
     Raises `ValueError` naming what is missing or wrong, `TypeError` for a name that there is not.
     """
-    for name in given:
+    keywords: Mapping[str, object] = given
+    for name in keywords:
         if name not in NAMES:
             raise TypeError(f"{name}: there is no such setting; wanted {', '.join(NAMES)}")
 
-    values = {name: _read_setting(name, given.get(name)) for name in NAMES}
+    values = {name: _read_setting(name, keywords.get(name)) for name in NAMES}
     url, password = _address(str(values["url"] or ""))
     token = str(values["token"] or password)
     if not token:
@@ -78,7 +93,7 @@ def settings(**given: Any) -> Settings:
     return Settings(url, token, cast(Fold, fold), gamma, fallback, wait_s, min_known)
 
 
-def _read_setting(name: str, given: Any) -> Any:
+def _read_setting(name: str, given: object) -> object:
     """What was given or, for None, what the environment says; None where that is empty too."""
     if given is not None:
         return given
@@ -99,21 +114,21 @@ def _address(url: str) -> tuple[str, str]:
     )
 
 
-def _share(name: str, value: Any, *, default: float) -> float:
+def _share(name: str, value: object, *, default: float) -> float:
     number = _number(name, value, default=default)
     if not 0 <= number <= 1:
         raise ValueError(f"{name}: got {number}; wanted 0 to 1")
     return number
 
 
-def _number(name: str, value: Any, *, default: float = math.nan) -> float:
+def _number(name: str, value: object, *, default: float = math.nan) -> float:
     """A finite number; for None the default."""
     if value is None:
         return default
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = math.nan
+    if isinstance(value, str | SupportsFloat):
+        with contextlib.suppress(TypeError, ValueError):
+            number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{name}: got {str(value)[:40]!r}; wanted a finite number")
     return number

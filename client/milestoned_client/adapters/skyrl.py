@@ -4,7 +4,7 @@ last token."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
@@ -12,9 +12,11 @@ from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.rollout import Rollout
 from milestoned_client.adapters.scoring import score_now
-from milestoned_client.adapters.settings import settings
-from milestoned_client.scores import Sample
+from milestoned_client.adapters.settings import GivenSettings, settings
+from milestoned_client.models import Sample
 from milestoned_client.sync_client import Episode
+
+Messages = list[dict[str, str]]
 
 
 class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installed where this is checked
@@ -26,7 +28,10 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
     """
 
     def __init__(
-        self, env_config: Any = None, extras: Mapping[str, Any] | None = None, **given: Any
+        self,
+        env_config: object = None,
+        extras: Mapping[str, Any] | None = None,
+        **given: Unpack[GivenSettings],
     ) -> None:
         super().__init__()
         extras = extras or {}
@@ -36,11 +41,11 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         self._label = label_of(extras, spec if isinstance(spec, Mapping) else None)
         self.max_turns = int(extras.get("max_turns", 1))
 
-    def opened(self, episode: Episode) -> list[dict[str, str]]:
+    def opened(self, episode: Episode) -> Messages:
         """To be overridden: start sandbox and daemon; gives messages that follow the prompt."""
         return []
 
-    def act(self, action: str) -> tuple[list[dict[str, str]], bool]:
+    def act(self, action: str) -> tuple[Messages, bool]:
         """To be overridden: do what the text says; gives the messages that answer it, and whether
         it was the last."""
         raise NotImplementedError
@@ -49,7 +54,7 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
     def _acts(self) -> bool:
         return type(self).act is not RewardTextEnv.act
 
-    def init(self, prompt: Any) -> tuple[Any, dict[str, Any]]:
+    def init(self, prompt: Messages) -> tuple[Messages, dict[str, str]]:
         """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the extras
         name none."""
         if not self._acts:
@@ -74,7 +79,7 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         """Close an episode that still runs."""
         self._rollout.abandon("the rollout was given up")
 
-    def _output(self, paid: Paid, seen: list[dict[str, str]], done: bool) -> BaseTextEnvStepOutput:
+    def _output(self, paid: Paid, seen: Messages, done: bool) -> BaseTextEnvStepOutput:
         told = {**paid.logs(), "reward_components": dict(paid.components)}
         return BaseTextEnvStepOutput(
             observations=seen, reward=paid.amount(self._settings), done=done, metadata=told

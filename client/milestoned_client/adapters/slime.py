@@ -6,16 +6,29 @@ what is scored.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.scoring import Found, number, score
 from milestoned_client.adapters.settings import Settings, settings
-from milestoned_client.scores import Sample
+from milestoned_client.models import Sample
+
+Payout = float | dict[str, float]
+"""A reward, or with `--reward-key` an object that holds it."""
 
 
-async def custom_rm(args: Any, sample: Any, **_more: Any) -> Any:
+class SlimeSample(Protocol):
+    """What is read of slime's own `Sample`."""
+
+    metadata: object
+    label: object
+    response: str
+
+
+async def custom_rm(
+    args: object, sample: SlimeSample | list[SlimeSample], **_more: object
+) -> Payout | list[Payout]:
     """One sample's reward, or a list of them for a list (slime's group mode). With `--reward-key`
     an object each.
 
@@ -29,10 +42,10 @@ async def custom_rm(args: Any, sample: Any, **_more: Any) -> Any:
     return paid if isinstance(sample, list) else paid[0]
 
 
-def _sample(sample: Any) -> Sample:
+def _sample(sample: SlimeSample) -> Sample:
     return Sample(label=label_of(sample.metadata, sample.label), answer=last_text(sample.response))
 
 
-def _paid(args: Any, found: Found, asked: Settings) -> float | dict[str, float]:
+def _paid(args: object, found: Found, asked: Settings) -> Payout:
     value, key = number(found, asked), getattr(args, "reward_key", None)
     return {**payout_of(found).logs(), key: value} if key else value

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
 from milestoned_client.adapters.rollout import Rollout
 from milestoned_client.adapters.scoring import score, worth
 from milestoned_client.adapters.settings import settings
-from milestoned_client.scores import Sample
+from milestoned_client.models import Sample
 from milestoned_client.sync_client import Episode
 
 
 async def reward_func(
-    prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
+    prompts: Sequence[object],
+    completions: Sequence[object],
+    completion_ids: object = None,
+    **columns: object,
 ) -> list[float | None]:
     """One reward for each completion, in order; None where nobody knows. Raises refusals."""
     asked = settings()
     carried = {
-        name: columns[name] for name in (*REFERENCE, *NESTED) if isinstance(columns.get(name), list)
+        name: column
+        for name in (*REFERENCE, *NESTED)
+        if isinstance(column := columns.get(name), list)
     }
     samples = [
         Sample(
@@ -54,7 +58,7 @@ class RewardEnvironment:
         self._settings = settings()
         self._rollout = Rollout(self._settings)
 
-    def reset(self, **row: Any) -> Any:
+    def reset(self, **row: object) -> object:
         """Open the row's episode; gives what `_opened` gives. Raises `ValueError` for a row that
         names nothing."""
         return self._opened(self._rollout.begin(label_of(row)), row)
@@ -63,13 +67,13 @@ class RewardEnvironment:
         """Close the episode; all of it, folded. TRL leaves None out."""
         return worth(self._rollout.close_and_score("the rollout ended"), self._settings)
 
-    def _opened(self, episode: Episode, row: Mapping[str, Any]) -> Any:
+    def _opened(self, episode: Episode, row: Mapping[str, object]) -> object:
         """To be overridden: start sandbox and daemon (with ``episode.id`` and ``episode.token``),
         and give the text that is appended to the prompt, or None."""
         return None
 
     @contextmanager
-    def _acting(self, action: Any) -> Iterator[int]:
+    def _acting(self, action: object) -> Iterator[int]:
         """A step, for the body of a tool: ``with self._acting({"click": name}): …``"""
         with self._rollout.acting(action) as step:
             yield step

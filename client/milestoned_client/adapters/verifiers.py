@@ -6,16 +6,25 @@ the run's TOML.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
 from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.scoring import number, score
 from milestoned_client.adapters.settings import settings
-from milestoned_client.scores import Sample
+from milestoned_client.models import Sample
 
 
-async def reward(task: Any, trace: Any) -> float:
+class Trace(Protocol):
+    """What is used of a rollout's trace."""
+
+    info: object
+    last_reply: object
+
+    def record_metric(self, name: str, value: float, /) -> object: ...
+
+
+async def reward(task: object, trace: Trace) -> float:
     """The rollout's reward. Raises `UnknownRewardError`: verifiers notes it on the trace, and no
     reward is 0."""
     asked = settings()

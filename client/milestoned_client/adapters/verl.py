@@ -7,23 +7,28 @@ truth says what is scored. Settings may be given as `reward.custom_reward_functi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.scoring import number, score
-from milestoned_client.adapters.settings import settings
-from milestoned_client.scores import Sample
+from milestoned_client.adapters.settings import GivenSettings, settings
+from milestoned_client.models import Sample
+
+if TYPE_CHECKING:
+    from milestoned_client.adapters.verl_manager import (
+        EpisodeRewardManager as EpisodeRewardManager,  # noqa: PLC0414  # offered by this module
+    )
 
 
 async def compute_score(
-    data_source: Any = None,
+    data_source: object = None,
     solution_str: str = "",
-    ground_truth: Any = None,
-    extra_info: Any = None,
-    reward_router_address: Any = None,
-    reward_model_tokenizer: Any = None,
-    **given: Any,
+    ground_truth: object = None,
+    extra_info: object = None,
+    reward_router_address: object = None,
+    reward_model_tokenizer: object = None,
+    **given: Unpack[GivenSettings],
 ) -> dict[str, float]:
     """One sample's `score`, and numbers for verl's metrics under keys that never change.
 
@@ -36,7 +41,7 @@ async def compute_score(
     return {"score": number(found, asked), **payout_of(found).logs()}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """`EpisodeRewardManager` needs verl itself, so it is only made when it is asked for."""
     if name == "EpisodeRewardManager":
         from milestoned_client.adapters.verl_manager import EpisodeRewardManager

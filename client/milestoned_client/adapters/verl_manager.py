@@ -3,8 +3,8 @@ episode counts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
@@ -12,15 +12,43 @@ from milestoned_client.adapters.carried import label_of, named
 from milestoned_client.adapters.verl import compute_score
 
 
+class Tensor(Protocol):
+    """What is used of a torch tensor."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __getitem__(self, part: slice, /) -> Tensor: ...
+
+    def sum(self) -> int: ...
+
+
+class Output(Protocol):
+    """What is read of one output of a trajectory (verl's `DataProtoItem`)."""
+
+    batch: Mapping[str, Tensor]
+    non_tensor_batch: Mapping[str, object]
+
+
+class Trajectory(Protocol):
+    """The outputs of a trajectory, in order (verl's `DataProto`)."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, item: int, /) -> Output: ...
+
+
 class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is not installed where this is checked
     """`reward.reward_manager.{source=importlib,name=EpisodeRewardManager,module.path=pkg://…adapters.verl}`.
 
     Only where no output names an episode is the last response read, and scored by its task."""
 
-    def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_router: Any) -> None:
+    def __init__(
+        self, config: object, tokenizer: object, compute_score: object, **_router: object
+    ) -> None:
         super().__init__(config, tokenizer, compute_score)
 
-    async def run_single(self, data: Any) -> dict[str, Any]:
+    async def run_single(self, data: Trajectory) -> dict[str, object]:
         """The trajectory's score. Raises what `compute_score` raises."""
         function = self.config.reward.get("custom_reward_function") or {}
         given = dict(function.get("reward_kwargs") or {})
@@ -30,7 +58,7 @@ class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is 
             if (label := label_of(*_carried(data[item])))
         ]
         episodes = [label for label in carried if named(label).episode]
-        label = (episodes or carried or [None])[0]
+        label = next(iter(episodes or carried), None)
         text = (
             ""
             if episodes
@@ -39,15 +67,16 @@ class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is 
         paid = await compute_score(solution_str=text, extra_info=label, **given)
         return {"reward_score": paid["score"], "reward_extra_info": paid}
 
-    def _text(self, item: Any) -> str:
+    def _text(self, item: Output) -> str:
         response = item.batch["responses"]
         length = item.batch["attention_mask"][-response.shape[-1] :].sum()
         return str(self.tokenizer.decode(response[:length], skip_special_tokens=True))
 
 
-def _carried(item: Any) -> Iterator[Any]:
+def _carried(item: Output) -> Iterator[object]:
     row = item.non_tensor_batch
     yield row
     for name in ("tool_extra_fields", "extra_info"):
         yield row.get(name)
-    yield (row.get("reward_model") or {}).get("ground_truth")
+    model = row.get("reward_model")
+    yield model.get("ground_truth") if isinstance(model, Mapping) else None

@@ -1,0 +1,353 @@
+"""The bodies of answers, as models that describe them in the OpenAPI document.
+
+Answers are built from bytes that are stored or canonical already; a test holds that they have these
+shapes. The client's models are generated from these (tools/client_models.py), docstrings included.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.http.sandbox_shapes import LeaseShape
+from api.http.support import AnswerShape
+
+
+class ProblemShape(AnswerShape):
+    """RFC 9457 problem details. Members beside these are named where they occur."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, object]] | None = None
+    wanted: object = None
+    through: int | None = None
+    head: str | None = None
+
+
+class StatementShape(AnswerShape):
+    """What a tombstone says of a deleted episode."""
+
+    episode: str
+    task: str
+    version: str
+    digest: str
+    status: str
+    through: int
+    head: str
+    opened_at: str
+    closed_at: str | None
+    reason: str
+    deleted_by: str
+    deleted_at: str
+
+
+class TombstoneShape(AnswerShape):
+    """A deleted episode's statement, and what proves it: Ed25519, in base64."""
+
+    tombstone: StatementShape
+    signature: str
+    key: str
+
+
+class TaskShape(AnswerShape):
+    """A task as the service registered it."""
+
+    id: str
+    version: str
+    digest: str
+    """Of the task, the versions of the rules and the engine: the same recording under the same
+    digest gives the same rewards."""
+    attainable: float
+    """The highest sum of rewards that the task can pay."""
+    task: dict[str, object] | None = None
+    """The task itself, where one version of it was asked for."""
+
+
+class TasksShape(AnswerShape):
+    """Every version of every task, in the order of registration."""
+
+    tasks: list[TaskShape]
+
+
+class PlanShape(AnswerShape):
+    """What the daemon may know of the task."""
+
+    episode: str
+    task: str
+    digest: str
+    hears: list[str]
+    quiet_ms: int
+    settle_ms: int
+    text: bool
+    request_bodies: list[object]
+    origin: str | None
+
+
+class OpenedShape(AnswerShape):
+    """An opened episode."""
+
+    episode: str
+    task: str
+    version: str
+    digest: str
+    token: str
+    """The daemon's: it can append to this episode and do nothing else. No other answer has it."""
+    plan: PlanShape
+    """What the daemon needs to know of the task."""
+    sandbox: LeaseShape | None = None
+    """The sandbox of the fleet, where one was asked for."""
+
+
+class ListedEpisodeShape(AnswerShape):
+    """An episode as lists have it."""
+
+    episode: str
+    task: str
+    version: str
+    digest: str
+    labels: dict[str, object]
+    seed: int | None
+    status: Literal["open", "closing", "closed"]
+    through: int
+    """The number of the last event in the log; 0 while there is none."""
+    head: str
+    """The digest of the last segment in the log."""
+    step: int | None
+    """The number of the current step, or of the last one; null before the first."""
+    success: bool | None
+    """Whether the goals were reached; null while the episode is open, and where it is not known."""
+    total: float | None
+    """The sum of the rewards so far; null before the first, and where one of them is not known."""
+    opened_at: str
+    """When the episode was opened: a time in UTC, as of RFC 3339."""
+    closed_at: str | None
+
+
+class EpisodeShape(ListedEpisodeShape):
+    """Where an episode stands."""
+
+    at: int | None
+    """The time of the event `through`, in nanoseconds since the episode opened; null while there
+    is none."""
+
+
+class SightShape(AnswerShape):
+    """A source of the daemon, and whether it observes."""
+
+    source: str
+    sees: bool
+    reason: str | None
+    """Why it does not observe; null where it does."""
+
+
+class ReadyShape(AnswerShape):
+    """Whether every source observes that the daemon was given or that the task needs, so that a
+    step can begin."""
+
+    episode: str
+    status: Literal["open", "closing", "closed"]
+    through: int
+    """The number of the log's last event that this was read from."""
+    ready: bool
+    waiting: dict[str, str]
+    """The sources that do not observe yet, each with the reason. Before a daemon has begun, and
+    once it is silent, `agentd` or `sandbox`; of a closed episode `episode`."""
+    sources: list[SightShape]
+
+
+class AppendedShape(AnswerShape):
+    """The log holds everything up to `through`, on the disk.
+
+    `followed`: somebody looks at it live. What a daemon then sees is wanted soon; else with the
+    step that it is of.
+    """
+
+    through: int
+    head: str
+    followed: bool
+
+
+class CommandShape(AnswerShape):
+    """What the daemon shall journal, with `command` in its data."""
+
+    command: int
+    kind: str
+    data: dict[str, object]
+
+
+class CommandsShape(AnswerShape):
+    """Commands beyond the number asked for."""
+
+    commands: list[CommandShape]
+
+
+class NotedShape(AnswerShape):
+    """A step boundary, answer or tool call, as the journal numbered it, or still queued."""
+
+    command: int | None
+    """Its number in the service's queue; null where it was in the log already."""
+    step: int | None
+    """The step that it belongs to; null before step 0."""
+    seq: int | None = None
+    """The number of its event in the log; null while it is queued."""
+    status: Literal["queued"] | None = None
+
+
+class MilestoneShape(AnswerShape):
+    """What was earned, with the events that earned it."""
+
+    id: str
+    rule: str
+    version: int
+    """The version of the rule."""
+    component: str
+    """The part of the reward that it is credited to."""
+    step: int
+    """The step in which it was reached."""
+    value: float
+    """The level that is new in this step, from 0 to 1."""
+    worth: float
+    """What it adds to the step's reward."""
+    evidence: list[int]
+    """The numbers of the events that earned it."""
+    cause_step: int | None
+    """The step that set it in motion, where that is another one."""
+    baseline: bool
+    """Whether it was met by what held before the agent acted, which pays nothing."""
+
+
+class VerdictShape(AnswerShape):
+    """What one stage of the cascade says of a step."""
+
+    stage: Literal["rule", "model", "judge", "person"]
+    score: float | None
+    """The rules' is the reward that they give the step, another stage's from 0 to 1; null where it
+    abstains."""
+    confidence: float
+    """From 0 to 1."""
+    why: str
+    by: str
+    """Who answered: the digest of the ruleset, model or judge, or a person."""
+    cost: float
+    """What the answer cost, in the unit of the budgets."""
+
+
+class RewardShape(AnswerShape):
+    """A step's reward. `reward` is null wherever it is not known, and then `mask` is true."""
+
+    episode: str
+    step: int
+    status: Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
+    """`settling`: the step is not complete, or its events have not reached the log; `escalating`: a
+    stage of the cascade has not answered yet. The others are final. `unobserved`: what happened
+    can't be known well enough; `unscored`: no stage decided it."""
+    reward: float | None
+    """What the step was worth. Null is not zero: leave such a step out of the loss."""
+    mask: bool
+    reason: str | None
+    """Why the reward is not known, or is no more than a penalty that was observed."""
+    components: dict[str, float | None]
+    """What each component was credited with; null where that is not known."""
+    milestones: list[MilestoneShape]
+    verdicts: list[VerdictShape]
+    """One of each stage that was asked."""
+    decided_by: str | None
+    """The stage that decided the step."""
+    done: bool
+    """Whether the episode ended with this step."""
+    success: bool | None
+    """Whether the goals were reached; null while the episode is open, and where it is not known."""
+    through: int
+    """The number of the event that sealed the step; while it is not sealed, of the log's last."""
+    digest: str
+    """Of the task, the versions of the rules and the engine."""
+
+
+class CreditedShape(RewardShape):
+    """A reward of a batch that was asked for with a view."""
+
+    credit: float | None
+    """What the view credits to the step; null while the episode is not closed, and where the reward
+    is."""
+
+
+class RefusedShape(AnswerShape):
+    """One item's problem."""
+
+    error: ProblemShape
+
+
+class RewardsShape(AnswerShape):
+    """Rewards in the order asked."""
+
+    rewards: list[RewardShape | CreditedShape | RefusedShape]
+
+
+class ClosedShape(AnswerShape):
+    """How an episode ended, or that it is still closing."""
+
+    episode: str
+    status: Literal["closing", "closed"]
+    success: bool | None = None
+    """Whether the goals were reached; null where it is not known."""
+    total: float | None = None
+    """The sum of all rewards; null where one of them is not known."""
+    last_step: int | None = None
+    rewards: Annotated[list[RewardShape], Field(default_factory=list)]
+    """Of all steps, in order; empty while it is closing."""
+
+
+class EventShape(AnswerShape):
+    """One event of the log."""
+
+    seq: int
+    at: int
+    """Nanoseconds since the episode opened."""
+    source: str
+    kind: str
+    data: dict[str, object]
+
+
+class EventsShape(AnswerShape):
+    """A page of events. `next` is the `after` of the next page, null at the end of the log."""
+
+    events: list[EventShape]
+    through: int
+    next: int | None
+
+
+class VerdictsShape(AnswerShape):
+    """An episode's log of verdicts, and the items that wait for an answer."""
+
+    verdicts: list[dict[str, object]]
+    waiting: list[dict[str, object]]
+
+
+class TransitionShape(AnswerShape):
+    """One step as a learner wants it: (o, a, r, o')."""
+
+    step: int
+    action: object
+    observation: dict[str, object]
+    next_observation: dict[str, object] | None
+    """Null while the step is open."""
+    reward: RewardShape | None
+    """Null while the step is open."""
+    credit: float | None
+    """The reward's number, or what the view `credit_to` credits to the step."""
+    first: int
+    """The number of the step's first event."""
+    last: int
+    """The number of the step's last event."""
+    done: bool
+    """Whether the episode ended with this step."""
+
+
+class TrajectoryShape(AnswerShape):
+    """The episode as transitions."""
+
+    episode: str
+    steps: list[TransitionShape]

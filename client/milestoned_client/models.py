@@ -1,0 +1,517 @@
+"""What the wire carries, as frozen dataclasses; numbers and names are those of the wire. Generated
+by `make docs` from the OpenAPI document; edit the descriptions in api/http.
+
+Fields that a newer service adds are ignored, so an older client goes on working.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from milestoned_client.json_values import Json, JsonObject
+from milestoned_client.model_bases import NotedBase, RewardBase, SampleBase
+
+CreditTo: TypeAlias = Literal["as_paid", "cause"]
+"""
+Which step a milestone is credited to: the one in which it was paid, or the one that set it
+in motion; then each reward has a `credit` beside it.
+"""
+
+
+Fold: TypeAlias = Literal["sum", "last", "discounted", "known"]
+"""
+How an episode's step rewards become one number: Σ r_t, the last one, Σ γ^t r_t, or Σ of
+those that are known.
+"""
+
+
+Pick: TypeAlias = Literal["any", "success", "failure", "near_miss", "novel"]
+"""
+Which closed episodes are drawn. `near_miss`: failures that earned at least the share `near`
+of what the task can pay; `novel`: any, rare sets of milestones are likelier.
+"""
+
+
+Basis: TypeAlias = Literal["rank", "reward"]
+"""
+What advantages are computed from: the score of the rank, in which ties that a tier broke
+differ, or the reward alone.
+"""
+
+
+Scale: TypeAlias = Literal["std", "none"]
+"""`std` divides advantages by the group's standard deviation, `none` does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A task as the service registered it."""
+
+    id: str
+    version: str
+    digest: str
+    """Of the task, the versions of the rules and the engine: the same recording under the same
+    digest gives the same rewards."""
+
+    attainable: float
+    """The highest sum of rewards that the task can pay."""
+
+    task: JsonObject | None = None
+    """The task itself, where one version of it was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Which sandbox of the fleet works on an episode."""
+
+    episode: str
+    state: Literal["queued", "held", "ended", "lost"]
+    """`queued`: none yet; `lost`: the episode was closed without it."""
+
+    why: str | None
+    """Why it was lost."""
+
+    sandbox: JsonObject | None
+    """Its name and labels, and the address that its daemon reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeStatus:
+    """Where an episode stands."""
+
+    episode: str
+    task: str
+    version: str
+    digest: str
+    labels: JsonObject
+    seed: int | None
+    status: Literal["open", "closing", "closed"]
+    through: int
+    """The number of the last event in the log; 0 while there is none."""
+
+    head: str
+    """The digest of the last segment in the log."""
+
+    step: int | None
+    """The number of the current step, or of the last one; None before the first."""
+
+    success: bool | None
+    """Whether the goals were reached; None while the episode is open, and where it is not known."""
+
+    total: float | None
+    """The sum of the rewards so far; None before the first, and where one of them is not known."""
+
+    opened_at: str
+    """When the episode was opened: a time in UTC, as of RFC 3339."""
+
+    closed_at: str | None
+    at: int | None
+    """The time of the event `through`, in nanoseconds since the episode opened; None while there
+    is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReadiness:
+    """A source of the daemon, and whether it observes."""
+
+    source: str
+    sees: bool
+    reason: str | None
+    """Why it does not observe; None where it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether every source observes that the daemon was given or that the task needs, so that a
+    step can begin."""
+
+    episode: str
+    status: Literal["open", "closing", "closed"]
+    through: int
+    """The number of the log's last event that this was read from."""
+
+    ready: bool
+    waiting: Mapping[str, str]
+    """The sources that do not observe yet, each with the reason. Before a daemon has begun, and
+    once it is silent, `agentd` or `sandbox`; of a closed episode `episode`."""
+
+    sources: tuple[SourceReadiness, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Noted(NotedBase):
+    """A step boundary, answer or tool call, as the journal numbered it, or still queued."""
+
+    command: int | None
+    """Its number in the service's queue; None where it was in the log already."""
+
+    step: int | None
+    """The step that it belongs to; None before step 0."""
+
+    seq: int | None = None
+    """The number of its event in the log; None while it is queued."""
+
+    status: Literal["queued"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """What was earned, with the events that earned it."""
+
+    id: str
+    rule: str
+    version: int
+    """The version of the rule."""
+
+    component: str
+    """The part of the reward that it is credited to."""
+
+    step: int
+    """The step in which it was reached."""
+
+    value: float
+    """The level that is new in this step, from 0 to 1."""
+
+    worth: float
+    """What it adds to the step's reward."""
+
+    evidence: tuple[int, ...]
+    """The numbers of the events that earned it."""
+
+    cause_step: int | None
+    """The step that set it in motion, where that is another one."""
+
+    baseline: bool
+    """Whether it was met by what held before the agent acted, which pays nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one stage of the cascade says of a step."""
+
+    stage: Literal["rule", "model", "judge", "person"]
+    score: float | None
+    """The rules' is the reward that they give the step, another stage's from 0 to 1; None where it
+    abstains."""
+
+    confidence: float
+    """From 0 to 1."""
+
+    why: str
+    by: str
+    """Who answered: the digest of the ruleset, model or judge, or a person."""
+
+    cost: float
+    """What the answer cost, in the unit of the budgets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of the log."""
+
+    seq: int
+    at: int
+    """Nanoseconds since the episode opened."""
+
+    source: str
+    kind: str
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(SampleBase):
+    """What is to be scored: a step of an episode, a whole one, or an answer on its own under a
+    task; named by its own members, or by a label as the data set carries it."""
+
+    episode: str | None = None
+    step: int | None = None
+    task: str | None = None
+    version: str | None = None
+    label: Json | None = None
+    """Instead of the members above: a text, or an object with `episode_id` or `task_id`."""
+
+    answer: str | None = None
+    """The final answer of the agent, of which a sample without an episode is scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a sample was worth. `reward` is None where it is not known: then `mask_sample` is true
+    and the failure says why, in NeMo Gym's words."""
+
+    reward: float | None
+    reward_components: Mapping[str, float | None]
+    """What each component was credited with; None where that is not known."""
+
+    step_rewards: tuple[float | None, ...]
+    known_share: float | None
+    """The share of `step_rewards` that are known, from 0 to 1; None while the episode is not
+    closed."""
+
+    milestones: int
+    """How many were reached."""
+
+    success: bool | None
+    """Whether the goals were reached; None while the episode is open, and where it is not known."""
+
+    done: bool
+    """Whether the episode ended with it."""
+
+    episode: str | None
+    step: int | None
+    task: str | None
+    digest: str | None
+    """Of the task, the versions of the rules and the engine."""
+
+    mask_sample: bool
+    """Whether the sample is to be left out."""
+
+    failure_kind: str | None = None
+    failure_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEpisode:
+    """An episode as lists have it."""
+
+    episode: str
+    task: str
+    version: str
+    digest: str
+    labels: JsonObject
+    seed: int | None
+    status: Literal["open", "closing", "closed"]
+    through: int
+    """The number of the last event in the log; 0 while there is none."""
+
+    head: str
+    """The digest of the last segment in the log."""
+
+    step: int | None
+    """The number of the current step, or of the last one; None before the first."""
+
+    success: bool | None
+    """Whether the goals were reached; None while the episode is open, and where it is not known."""
+
+    total: float | None
+    """The sum of the rewards so far; None before the first, and where one of them is not known."""
+
+    opened_at: str
+    """When the episode was opened: a time in UTC, as of RFC 3339."""
+
+    closed_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePage:
+    """A page of the list of episodes."""
+
+    episodes: tuple[ListedEpisode, ...]
+    next: str | None
+    """The `cursor` of the next page; None at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEpisodes:
+    """A sample of episodes."""
+
+    pool: int
+    """How many episodes there were to draw from."""
+
+    episodes: tuple[ListedEpisode, ...]
+    """In the order in which they were drawn."""
+
+    reason: str | None
+    """Why there are fewer than were asked for; None where there are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierScore:
+    """What a tier says of an episode in a tie."""
+
+    episode: str
+    tier: str
+    score: float | None
+    """None where it abstains, and `why` says why."""
+
+    confidence: float
+    """From 0 to 1."""
+
+    why: str
+    by: str
+    """Who answered: the digest of the model or judge, or a person."""
+
+    evidence: tuple[int, ...]
+    """The numbers of the events on which it depends."""
+
+    used: bool
+    """Whether the tie was ordered by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Episodes to which the rules paid the same."""
+
+    episodes: tuple[str, ...]
+    reward: float
+    by: tuple[str, ...]
+    """The tiers that order some of them, in turn."""
+
+    verdicts: tuple[TierScore, ...]
+    reason: str | None
+    """Why those that are still equal are."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One episode of a group. `rank`, `score` and `advantage` are None while the group is not
+    complete, and for ever where `mask_sample` is true."""
+
+    episode: str
+    reward: float | None
+    known_share: float | None
+    success: bool | None
+    milestones: tuple[str, ...]
+    """The ids of those that were reached."""
+
+    rank: int | None
+    """1 is the best."""
+
+    score: float | None
+    """The share of the other known episodes that it is better than, an equal one counting half;
+    from 0 to 1."""
+
+    advantage: float | None
+    mask_sample: bool
+    failure_kind: str | None
+    failure_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A scored group of episodes of one task."""
+
+    task: str
+    version: str
+    digest: str
+    complete: bool
+    """False while an episode is open or something was not answered in time: ask again."""
+
+    known: int
+    """How many rewards are known."""
+
+    results: tuple[GroupMember, ...]
+    """In the order in which the episodes were named."""
+
+    ties: tuple[Tie, ...]
+
+
+Status: TypeAlias = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An opened episode."""
+
+    episode: str
+    task: str
+    version: str
+    digest: str
+    token: str
+    """The daemon's: it can append to this episode and do nothing else. No other answer has it."""
+
+    plan: JsonObject
+    """What the daemon needs to know of the task."""
+
+    sandbox: Lease | None = None
+    """The sandbox of the fleet, where one was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reward(RewardBase):
+    """A step's reward. `reward` is None wherever it is not known, and then `mask` is true."""
+
+    episode: str
+    step: int
+    status: Status
+    """`settling`: the step is not complete, or its events have not reached the log; `escalating`: a
+    stage of the cascade has not answered yet. The others are final. `unobserved`: what happened
+    can't be known well enough; `unscored`: no stage decided it."""
+
+    reward: float | None
+    """What the step was worth. None is not zero: leave such a step out of the loss."""
+
+    mask: bool
+    reason: str | None
+    """Why the reward is not known, or is no more than a penalty that was observed."""
+
+    components: Mapping[str, float | None]
+    """What each component was credited with; None where that is not known."""
+
+    milestones: tuple[Milestone, ...]
+    verdicts: tuple[Verdict, ...]
+    """One of each stage that was asked."""
+
+    decided_by: str | None
+    """The stage that decided the step."""
+
+    done: bool
+    """Whether the episode ended with this step."""
+
+    success: bool | None
+    """Whether the goals were reached; None while the episode is open, and where it is not known."""
+
+    through: int
+    """The number of the event that sealed the step; while it is not sealed, of the log's last."""
+
+    digest: str
+    """Of the task, the versions of the rules and the engine."""
+
+    credit: float | None = None
+    """What the view credits to the step; None while the episode is not closed, and where the reward
+    is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How an episode ended, or that it is still closing."""
+
+    episode: str
+    status: Literal["closing", "closed"]
+    success: bool | None = None
+    """Whether the goals were reached; None where it is not known."""
+
+    total: float | None = None
+    """The sum of all rewards; None where one of them is not known."""
+
+    last_step: int | None = None
+    rewards: tuple[Reward, ...] = ()
+    """Of all steps, in order; empty while it is closing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One step as a learner wants it: (o, a, r, o')."""
+
+    step: int
+    action: Json
+    observation: JsonObject
+    next_observation: JsonObject | None
+    """None while the step is open."""
+
+    reward: Reward | None
+    """None while the step is open."""
+
+    credit: float | None
+    """The reward's number, or what the view `credit_to` credits to the step."""
+
+    first: int
+    """The number of the step's first event."""
+
+    last: int
+    """The number of the step's last event."""
+
+    done: bool
+    """Whether the episode ended with this step."""
