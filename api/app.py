@@ -35,7 +35,7 @@ from api.http import (
     streams,
     tasks,
 )
-from api.http.adapters import nemo, openenv, openrlhf, slime
+from api.http.adapters import nemo, openenv, openrlhf, ors, slime
 from api.http.document import Documented
 from api.http.support import PROBLEM, invalid_parameters
 from api.pages import audit as audit_page
@@ -98,6 +98,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         slime,
         nemo,
         openenv,
+        ors,
         episodes,
         episode_lists,
         reading,

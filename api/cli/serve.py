@@ -9,7 +9,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -68,6 +68,14 @@ class ServeSettings:
         int | None,
         option(
             "also speak NeMo Gym's dialect at the root of this port",
+            "PORT",
+            whole_number(0, MAX_PORT),
+        ),
+    ] = None
+    ors_port: Annotated[
+        int | None,
+        option(
+            "also be an environment server of the Open Reward Standard at the root of this port",
             "PORT",
             whole_number(0, MAX_PORT),
         ),
@@ -190,12 +198,13 @@ def run(serve: ServeSettings = DEFAULTS) -> int:
         print(unfit, file=sys.stderr)
         return 2 if isinstance(unfit, SigningKeyError) else 1
     listeners = [_listen(serve.exposure.host, serve.port)]
-    nemo_port: int | None = None
-    if serve.nemo_port is not None:
-        listeners.append(_listen(serve.exposure.host, serve.nemo_port))
-        nemo_port = listeners[1].getsockname()[1]
+    dialects: dict[str, int] = {}
+    for name, port in (("nemo", serve.nemo_port), ("ors", serve.ors_port)):
+        if port is not None:
+            listeners.append(_listen(serve.exposure.host, port))
+            dialects[name] = listeners[-1].getsockname()[1]
     try:
-        is_started = _serve(serve, settings, listeners, nemo_port)
+        is_started = _serve(serve, settings, listeners, dialects)
     except StageError as error:
         print(error, file=sys.stderr)
         return 2
@@ -210,16 +219,16 @@ def _serve(
     serve: ServeSettings,
     settings: Settings,
     listeners: list[socket.socket],
-    nemo_port: int | None,
+    dialects: Mapping[str, int],
 ) -> bool:
     """Serve on the listeners until a signal comes; return whether it started at all.
 
-    Raises `StageError`.
+    ``dialects``: the ports at whose root a dialect is, by its name. Raises `StageError`.
     """
     app = create_app(settings)
     host, port = listeners[0].getsockname()[:2]
     config = uvicorn.Config(
-        app if nemo_port is None else AtRoot(app, nemo_port, "/nemo"),
+        AtRoot(app, {port: f"/{name}" for name, port in dialects.items()}) if dialects else app,
         loop="uvloop" if sys.platform != "win32" else "auto",
         http=patient(settings.limits),
         ws="websockets-sansio",
@@ -234,7 +243,7 @@ def _serve(
     server = _Server(
         config,
         app.state.notifier,
-        lambda: _announce(serve, settings, host, port, nemo_port, app.state.off),
+        lambda: _announce(serve, settings, host, port, dialects, app.state.off),
     )
     server.run(sockets=listeners)
     return server.started
@@ -307,12 +316,12 @@ def _announce(
     settings: Settings,
     host: str,
     port: int,
-    nemo: int | None,
+    dialects: Mapping[str, int],
     off: Iterable[str],
 ) -> None:
-    told = {"host": host, "port": port, "pid": os.getpid()} | (
-        {} if nemo is None else {"nemo_port": nemo}
-    )
+    told = {"host": host, "port": port, "pid": os.getpid()} | {
+        f"{name}_port": port for name, port in dialects.items()
+    }
     write_private(settings.data / "service.json", orjson.dumps(told).decode())
     if serve.port_file is not None:
         write_private(serve.port_file, str(port))

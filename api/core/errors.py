@@ -1,6 +1,7 @@
 """Everything that the service refuses, as one tree; each becomes an RFC 9457 problem document.
 
     ProblemError
+    ├── BadRequestError 400
     ├── UnauthorizedError 401    ForbiddenError 403    NotFoundError 404
     ├── MethodError 405    GoneError 410
     ├── ConflictError 409
@@ -13,6 +14,7 @@
     │   └── MalformedSegmentError  KeyReusedError
     ├── TooManyError 429
     └── UnavailableError 503
+        └── StartingError
 
 The class docstring is the title. ``detail`` names the field, the value and what was wanted;
 ``more`` are extension members (``through``, ``wanted``, ``errors``).
@@ -56,6 +58,12 @@ class ProblemError(Exception):
     def body(self) -> bytes:
         """Encode the problem document as JSON bytes."""
         return orjson.dumps(self.document(), default=str)
+
+
+class BadRequestError(ProblemError):
+    """The request contradicts itself or what it names."""
+
+    status, slug = 400, "bad-request"
 
 
 class UnauthorizedError(ProblemError):
@@ -206,3 +214,10 @@ class UnavailableError(ProblemError):
 
     status, slug = 503, "unavailable"
     headers = MappingProxyType({"retry-after": "1"})
+
+
+class StartingError(UnavailableError):
+    """The environment is still starting."""
+
+    slug = "starting"
+    headers = MappingProxyType({"retry-after": "2", "x-backend-state": "starting"})

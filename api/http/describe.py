@@ -11,6 +11,7 @@ from api.http.authorization import Authorization
 from api.http.support import PROBLEM
 
 _SAID = {
+    400: "It contradicts itself or what it names.",
     401: "No token, or none that is known.",
     403: "The token's scope does not allow this.",
     404: "There is no such thing.",

@@ -106,11 +106,18 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
 
 
 async def scoped_caller(
-    request: Request, scopes: frozenset[str], own: str | None = None
+    request: Request, scopes: frozenset[str], own: str | None = None, key_header: str | None = None
 ) -> Principal:
-    """Return who calls, without a look at the episode in the path. Raises `UnauthorizedError`,
-    `TooManyError`, `ForbiddenError`."""
-    known = await authenticate(parts_of(request), request.headers.get("authorization", ""))
+    """Return who calls, without a look at the episode in the path.
+
+    ``key_header``: a header in which the token may stand by itself, where there is no
+    `Authorization`. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`.
+    """
+    authorization = request.headers.get("authorization", "")
+    if not authorization and key_header is not None:
+        key = request.headers.get(key_header, "").strip()
+        authorization = f"Bearer {key}" if key else ""
+    known = await authenticate(parts_of(request), authorization)
     return allowed(known, scopes, own)
 
 

@@ -55,6 +55,11 @@ from api.log.arrivals import Arrivals
 from api.log.broadcast import Broadcast
 from api.log.reader import Follower
 from api.log.segments import StoredSegments
+from api.ors.calls import ToolCalls
+from api.ors.environments import TaskEnvironments
+from api.ors.lifecycle import Lifecycle
+from api.ors.parts import OpenReward
+from api.ors.sessions import ToolSessions
 from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
 from api.rewards.credits import Credits
@@ -119,6 +124,7 @@ class Parts:
     groups: GroupScorer
     credits: Credits
     turns: Turns
+    open_reward: OpenReward
     sandboxes: Sandboxes
     leases: Leases
     watch: Watch
@@ -166,12 +172,18 @@ class Parts:
         readings = Readings(segments)
         rewards = RewardReader(ledger, episodes, notifier)
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
+        turns = Turns(scorer, commands, channel, episodes, tasks)
 
         leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
         closing = partial(end, log, segments, episodes, commands)
         watch = _build_watch(limits, database, notifier, tasks, sandboxes, leases, closing)
         calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
         readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s, calls)
+
+        sessions = ToolSessions(database)
+        tool_calls = ToolCalls(sessions, commands, channel, rewards, ledger, turns, notifier)
+        lifecycle = Lifecycle(sessions, tool_calls, commands, readiness)
+        open_reward = OpenReward(TaskEnvironments(tasks), sessions, tool_calls, lifecycle)
 
         runner = uuid.uuid4().hex
         transaction = SharedTransaction(database)
@@ -238,7 +250,8 @@ class Parts:
             sandboxes=sandboxes,
             leases=leases,
             watch=watch,
-            turns=Turns(scorer, commands, channel, episodes, tasks),
+            turns=turns,
+            open_reward=open_reward,
             rescores=rescores,
             rescorer=Rescorer(database, rescores),
             removal=removal,
@@ -275,10 +288,12 @@ class Parts:
         self.rescorer.start()
         self.cascade.start()
         await self.watch.start()
+        self.open_reward.lifecycle.start()
 
     async def stop(self) -> None:
         """Answer those who wait, end the background work, then close the database."""
         self.notifier.stop()
+        await self.open_reward.lifecycle.stop()
         await self.checkpointer.stop()
         await self.rescorer.stop()
         await self.cascade.stop()

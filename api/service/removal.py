@@ -32,6 +32,7 @@ from api.ingest.tables import engine_states
 from api.labelling.store import removed_with
 from api.log.broadcast import CHANNEL
 from api.log.tables import segments, steps
+from api.ors.tables import ors_calls, ors_sessions
 from api.rewards.tables import milestones, rewards
 from api.verdicts.opinions import given_up
 from api.verdicts.tables import escalations, opinions, verdicts
@@ -55,6 +56,8 @@ _ROWS = (
     closings,
     episode_facts,
     episode_marks,
+    ors_sessions,
+    ors_calls,
 )
 _BEYOND = (escalations, verdicts, opinions)
 """What was asked beyond the rules; a kept opinion may quote the episode that paid for it."""

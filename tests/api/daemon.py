@@ -55,5 +55,6 @@ class Daemon:
             self.said.append(("step.sealed", {"step": data["step"], "reason": "quiet"}))
 
     async def run(self) -> None:
+        await self.obey()  # like a real one it tells at once that it is there
         while self.said[-1][0] != "episode.closed":
             await self.obey(wait_ms=5_000)

@@ -83,8 +83,27 @@ for place in ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}"):
         for name in ("seed_session", "verify", "close_session", "aggregate_metrics")
     }
     ALLOWED["GET", f"{place}/reverify_mode"] = OK
+ALLOWED |= {
+    ("GET", f"/ors/{path}"): OK
+    for path in ("list_environments", "{environment}/tools", "{environment}/splits")
+}
+ALLOWED |= {
+    ("POST", f"/ors/{{environment}}/{name}"): OK
+    for name in ("tasks", "num_tasks", "task", "task_range")
+}
+ALLOWED |= {
+    ("GET", f"/ors/{{environment}}/{name}"): TRAIN for name in ("prompt", "messages", "task_tools")
+}
+ALLOWED |= {
+    ("POST", f"/ors/{name}"): TRAIN
+    for name in (
+        *("create_session", "create", "ping", "delete", "delete_session"),
+        "{environment}/call",
+    )
+}
 OPEN = {("GET", path) for path in ("/healthz", "/readyz", "/v1/schemas/task")}
 OPEN |= {("GET", f"/openenv/{name}") for name in ("health", "metadata", "schema")}
+OPEN |= {("GET", f"/ors/{name}") for name in ("health", "version")}
 
 
 @pytest.mark.parametrize(

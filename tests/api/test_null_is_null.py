@@ -286,6 +286,23 @@ async def rescore(way: Way, _folder: Path) -> None:
     assert [one["old"]["total"], one["new"]["total"]] == [None, None], one
 
 
+async def ors_call(way: Way, _folder: Path) -> None:
+    """An answer alone to a task of whose sources nothing was observed."""
+    headers = {"x-session-id": "s"}
+    await way.json(
+        "POST",
+        "/ors/create",
+        {"task_spec": {"task": TASK["id"], "sandbox": "none"}},
+        headers=headers,
+    )
+    environment = TASK["id"].partition("/")[0]
+    body = {"name": "answer", "input": {"text": "x"}}
+    answer = await way.service.post(f"/ors/{environment}/call", body, headers=headers)
+    output = orjson.loads(answer.text.split("event: end\r\ndata: ")[1])["output"]
+    assert (output["reward"], output["metadata"]["mask"]) == (None, True)
+    assert output["metadata"]["reason"]
+
+
 ROUTES: dict[str, Any] = {
     "GET /v1/episodes/{episode}/steps/{step}/reward": one_reward,
     "POST /v1/rewards:query": many_rewards,
@@ -305,6 +322,7 @@ ROUTES: dict[str, Any] = {
     "POST /nemo/ng-rollout/{rollout}/verify": nemo_below_a_rollout,
     "POST /nemo/ng-rollout/{rollout}/aggregate_metrics": nemo_below_a_rollout,
     "POST /nemo/ng-rollout/{rollout}/step": nemo_rollout_turn,
+    "POST /ors/{environment}/call": ors_call,
     "GET /v1/episodes/{episode}": status,
     "POST /v1/episodes/{episode}:close": closing,
     "GET /v1/episodes/{episode}/trajectory": trajectory,
@@ -326,7 +344,11 @@ GET /v1/episodes/{episode}/sandbox, GET /v1/episodes/{episode}/ready,
 POST /v1/sandboxes, GET /v1/sandboxes, POST /v1/sandboxes/{sandbox}:beat, POST /v1/sandboxes/{sandbox}:leave,
 GET /v1/audit/verify, GET /v1/audit/checkpoints, POST /v1/rescores, GET /v1/rescores, DELETE /v1/rescores/{rescore},
 POST /v1/tasks, GET /v1/tasks, GET /v1/schemas/task, GET /v1/tasks/{id}, GET /healthz, GET /readyz, GET /metrics,
-GET /openenv/health, GET /openenv/metadata, GET /openenv/schema, GET /v1/episodes/{episode}/recording
+GET /openenv/health, GET /openenv/metadata, GET /openenv/schema, GET /v1/episodes/{episode}/recording,
+GET /ors/health, GET /ors/version, GET /ors/list_environments, GET /ors/{environment}/tools, GET /ors/{environment}/splits,
+POST /ors/{environment}/tasks, POST /ors/{environment}/num_tasks, POST /ors/{environment}/task,
+POST /ors/{environment}/task_range, POST /ors/create_session, POST /ors/create, POST /ors/ping, POST /ors/delete,
+POST /ors/delete_session, GET /ors/{environment}/task_tools, GET /ors/{environment}/prompt, GET /ors/{environment}/messages
 """
 """Routes that give events, names, states or a stage's word, and no number for a reward. (A recording holds none either:
 what makes rewards of it are the commands below.)"""

@@ -17,7 +17,7 @@ from tests.trainers.support import GONE, HALF, episode_of, operator
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The service."""
-    found = Process(tmp_path_factory.mktemp("trainers"), "--nemo-port", "0")
+    found = Process(tmp_path_factory.mktemp("trainers"), "--nemo-port", "0", "--ors-port", "0")
     found.start()
     for task in (ANSWER, TASK):
         headers = {"authorization": f"Bearer {found.admin}"}

@@ -30,6 +30,16 @@ PARTLY: Mapping[int, Sequence[Said]] = {0: [DEAD, BACK], 1: [went("/cart")], 2: 
 """The browser is not seen in the first of three steps."""
 
 
+async def run_ors(
+    name: str, process: Process, package: str, venv: str = "trainers", **more: str
+) -> Any:
+    """Run a harness of the Open Reward Standard against the port of its own that the service has
+    for it."""
+    address = json.loads((process.data / "service.json").read_bytes())
+    more = {"ORS_URL": f"http://127.0.0.1:{address['ors_port']}", **more}
+    return await run_harness(name, process, package, venv=venv, more=more)
+
+
 async def run_harness(
     name: str,
     process: Process,

@@ -19,6 +19,7 @@ PACKAGES = {
     "NeMo Gym": "nemo-gym",
     "BrowserGym": "browsergym-core",
     "Inspect": "inspect-ai",
+    "Open Reward Standard": "ors-sdk",
 }
 NOT_ON_PYPI = {"slime"}
 HELD_FOR_OTHERS = {

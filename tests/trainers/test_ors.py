@@ -1,0 +1,94 @@
+"""The Open Reward Standard with others' code: their clients against our server, and each operation
+of our server beside the same of theirs, in one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api.processes import Process
+from tests.trainers.support import run_ors
+
+PACKAGES = [
+    pytest.param("ors", "trainers"),
+    pytest.param("openreward", "trl", marks=pytest.mark.slow),
+]
+SHOP = {"task": "shop/cart", "version": "1"}
+
+
+@pytest.mark.parametrize(("package", "venv"), PACKAGES)
+async def test_their_clients_get_rewards(process: Process, package: str, venv: str) -> None:
+    found = await run_ors("ors_clients", process, package, venv)
+    assert found["listed"] == {
+        "splits": ["train"],
+        "tasks": [SHOP],
+        "num_tasks": 1,
+        "task": SHOP,
+        "range": [SHOP],
+        "tools": ["step", "end_step"],
+        "openai": ["step", "end_step"],
+    }
+    rollout = found["rollout"]
+    begun, ended, again, answered = rollout["outputs"]
+    assert (rollout["prompt"], rollout["tools"]) == (
+        ["Put it into the cart."],
+        ["step", "end_step"],
+    )
+    assert [begun["reward"], again["reward"]] == [None, None], "they completed no step"
+    assert ended["reward"] > 0
+    assert ended["metadata"]["rewards"][0]["milestones"][0]["evidence"]
+    assert (answered["reward"] > 0, answered["finished"]) == (True, True)
+    unknown, wrong, over = rollout["refused"]
+    assert "'fly' is not a valid tool" in unknown
+    assert "act: expected" in wrong
+    assert "the episode has finished" in over
+    assert found["unknown"]["reward"] is None, "never a silent 0"
+    assert found["unknown"]["metadata"]["mask"] is True
+    assert found["many"] == [1.0 if number % 3 else 0.0 for number in range(48)]
+    assert "404" in found["nowhere"]
+    if package == "openreward":
+        assert (found["terminal"]["reward"], found["groups"]) == (1.0, False)
+        assert found["messages"] == [{"role": "user", "content": "What is six times seven?"}]
+
+
+def without(shape: Any, *names: str) -> Any:
+    """The shape without members, wherever they stand."""
+    if isinstance(shape, dict):
+        return {name: without(one, *names) for name, one in shape.items() if name not in names}
+    return [without(one, *names) for one in shape] if isinstance(shape, list) else shape
+
+
+NOT_IN_ORS = ("env_name", "reason", "terminal_tool", "supports_score_group", "message_block_types")
+"""Members of the standard that its SDK does not know: there ours are more."""
+
+
+@pytest.mark.parametrize(("package", "venv"), PACKAGES)
+async def test_each_operation_answers_as_their_own_server(
+    process: Process, package: str, venv: str
+) -> None:
+    found = await run_ors("ors_conformance", process, package, venv)
+    assert len(found) > 50
+    more = NOT_IN_ORS if package == "ors" else ()
+    differ = {
+        name: [ours, theirs]
+        for name, ours, theirs in found
+        if without(ours, *more) != without(theirs, *more)
+    }
+    # A path below no environment leads theirs to the first one's, which has no such path.
+    for name in ("tools of nowhere", "no such path"):
+        ours, theirs = differ.pop(name)
+        assert (ours["status"], theirs["status"]) == (404, 404)
+        assert (ours["hops"], theirs["hops"]) == ([], [308])
+    if package == "ors":
+        # Its SDK has no terminal tool: what the model is not shown stands in its list.
+        for name in ("tools", "tools of the first", "tools of another case", "session's tools"):
+            ours, theirs = differ.pop(name)
+            assert ours["status"] == theirs["status"]
+            assert len(theirs["shape"]["tools"]) == len(ours["shape"]["tools"]) + 1
+        ours, theirs = differ.pop("messages")
+        assert (ours["status"], theirs["status"]) == (200, 404)
+        # Its sessions do not know that an episode is over.
+        ours, theirs = differ.pop("step after the end")
+        assert (ours["shape"]["ok"], theirs["shape"]["ok"]) == (False, True)
+    assert differ == {}
