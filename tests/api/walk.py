@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tests.api.service import Service
 
 NOT_ALIKE = re.compile(
-    r"(ep_[0-9a-z_]{20,}|tok_\w+|m[at]_\w{20,}|[a-z]{2,4}_[a-z2-7]{16,}|err_\w+|[\d-]{10}T[\d:.]+Z|\d+\.\d{6,})"
+    r"(ep_[0-9a-z_]{20,}|tok_\w+|m[at]_\w{20,}|[a-z]{2,4}_[a-z2-7]{16,}|err_\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[\d-]{10}T[\d:.]+Z|\d+\.\d{6,})"
 )
 """Random ids, tokens, times: what differs between any two answers."""
 
