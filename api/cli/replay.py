@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from api.cli.common import CreditTo, Overrides
+from api.cli.other_site import note_other_site
 from api.core.command_line import option
 from api.replay.recordings import RecordingError, play, read_recording
 from api.rewards.rendering import GOAL, total_in_words
@@ -52,6 +53,8 @@ def run(
     engine = playback.engine
     if engine.recorded_under not in (None, ruleset.digest):
         _note_other_ruleset(str(engine.recorded_under), ruleset, recording)
+        events = (event for segment in read_recording(recording) for event in segment.events)
+        note_other_site(ruleset, events)
     credits: dict[int, float | None] | None = None
     if credit_to != "as_paid":
         rewards = [reward_to_json(reward) for reward in playback.rewards]

@@ -12,16 +12,19 @@ import orjson
 
 from api.cli.common import Overrides
 from api.cli.main import added_commands
+from api.cli.other_site import note_other_site
 from api.core.command_line import new_app, option
 from api.replay.recordings import RecordingError
-from api.replay.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
+from api.replay.task_tests import BadTestError, as_bytes, bundled, lacking, read_log, run_tests
 from api.rewards.explaining import Explained, in_general, of_events
 from api.rewards.rendering import GOAL, tiers_in_words, total_in_words
 from api.tasks.schema import task_schema
 from api.tasks.script_check import NotTriedError, doubtful_calls, script_probes, try_expressions
 from api.tasks.task_files import BadTaskError, check_task, load_task_file, read_task_file
 from api.tasks.task_warnings import warnings_of
+from api.verdicts.recorded import Playback
 from detectors.model.codec import CodecError
+from detectors.model.rewards import total as sum_of
 from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
@@ -139,18 +142,28 @@ def explain(
             _show(in_general(rules))
             _show_tiers(rules)
             return 0
-        events = read_events(recording)
-        explained, engine, rewards = of_events(rules, events, events[0].episode)
+        events, verdicts = read_log(recording)
+        explained, playback = of_events(rules, events, events[0].episode, verdicts)
     except (BadTaskError, OSError, RecordingError, CodecError) as error:
         return _complain(file if isinstance(error, BadTaskError) else recording or file, error)
     _show(explained)
     _show_tiers(rules)
-    masked = sum(r.mask for r in rewards)
-    total = total_in_words(engine.total, engine.state.total)
+    _show_undecided(playback)
+    note_other_site(rules, events)
+    masked = sum(reward.mask for reward in playback.rewards)
+    known = sum_of(reward.reward for reward in playback.rewards if reward.reward is not None)
     print(
-        f"total {total} of {rules.attainable:g}, {masked} steps masked; goal {GOAL[engine.success]}"
+        f"total {total_in_words(playback.total, known)} of {rules.attainable:g},"
+        f" {masked} steps masked; goal {GOAL[playback.success]}"
     )
     return 0
+
+
+def _show_undecided(playback: Playback) -> None:
+    """Show the steps that rules leave open and nobody has decided, with the reason of each."""
+    for reward in playback.rewards:
+        if reward.mask and reward.status in ("escalating", "unscored"):
+            print(f"    step {reward.step} is null ({reward.status}): {reward.reason}")
 
 
 def _show(explained: list[Explained]) -> None:

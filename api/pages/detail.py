@@ -155,6 +155,6 @@ async def _became(parts: DetailParts, now: EpisodeView, place: int) -> list[str]
         return list(known[place].became)
     ruleset = await parts.tasks.ruleset(now.row.task_number)
     events = [event async for event in parts.follower.events(now.row.id)]
-    explained, _, _ = await asyncio.to_thread(of_events, ruleset, events, now.row.id)
+    explained, _ = await asyncio.to_thread(of_events, ruleset, events, now.row.id)
     parts.outlines.explain(now.row.id, now.row.through, explained)
     return list(explained[place].became)

@@ -83,10 +83,7 @@ def read_of(source: Json, beside: Path | None, where: str) -> Read:
     """Read a recording: a file beside the task, or inline. Raises `BadTestError`."""
     try:
         if isinstance(source, str) and beside is not None:
-            path = beside / source
-            packed = read_file(path)
-            is_lines = path.suffix == ".jsonl"
-            return Read(_of_lines(packed), []) if is_lines else _of_frames(packed, path)
+            return read_log(beside / source)
         inline = source if isinstance(source, Mapping) else {}
         if isinstance(inline.get("frames"), str):
             packed = base64.b64decode(inline["frames"], validate=True)
@@ -103,10 +100,16 @@ def read_of(source: Json, beside: Path | None, where: str) -> Read:
     raise BadTestError(where, source, wanted)
 
 
-def read_events(path: Path) -> list[Event]:
+def read_log(path: Path) -> Read:
     """Read a .mrec or .jsonl file. Raises `RecordingError`, `CodecError` or `OSError`."""
     packed = read_file(path)
-    return _of_lines(packed) if path.suffix == ".jsonl" else _of_frames(packed, path).events
+    is_lines = path.suffix == ".jsonl"
+    return Read(_of_lines(packed), []) if is_lines else _of_frames(packed, path)
+
+
+def read_events(path: Path) -> list[Event]:
+    """Read the events of a .mrec or .jsonl file. Raises as `read_log`."""
+    return read_log(path).events
 
 
 def _of_frames(packed: bytes, where: Path | str, max_values: int | None = None) -> Read:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from api.rewards.near_miss import Misses, in_words
 from api.rewards.rendering import terms, waits_for, window_in_words
+from api.verdicts.recorded import Playback
 from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
+from detectors.engine.gaps import UNREPORTED
 from detectors.model.kinds import KINDS
 from detectors.model.types import Alarm, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
@@ -36,28 +40,37 @@ def in_general(rules: Ruleset) -> list[Explained]:
 
 
 def of_events(
-    rules: Ruleset, events: Iterable[Event], episode: str
-) -> tuple[list[Explained], Engine, list[Reward]]:
-    """The same with what became of each in a log, the engine at its end, and the rewards."""
-    engine, misses = Engine(rules, episode), Misses(rules.nodes)
+    rules: Ruleset,
+    events: Iterable[Event],
+    episode: str,
+    verdicts: Sequence[Mapping[str, Any]] | None = None,
+) -> tuple[list[Explained], Playback]:
+    """Explain each milestone with what became of it in a log, and return the log as it was scored.
+
+    ``verdicts``: its log of verdicts, by which a step that was asked about is null or not; without
+    it such a step is worth what the rules say.
+    """
+    playback, misses = Playback(rules, episode, verdicts or ()), Misses(rules.nodes)
+    engine = playback.engine
+    by_rules: list[Reward] = []
     reached: list[Milestone] = []
     alarms: list[Alarm] = []
-    rewards: list[Reward] = []
     gaps: list[Event] = []
     for event in events:
         if event.kind in _BLINDING:
             gaps.append(event)
-        out = engine.feed([event])
-        reached.extend(out.milestones)
-        rewards.extend(out.rewards)
-        alarms.extend(out.alarms)
+        outcome = playback.take([event])
+        by_rules.extend(outcome.rewards)
+        reached.extend(outcome.milestones)
+        alarms.extend(outcome.alarms)
         misses.take(event, engine.state.world, engine.state.step)
+    rewards = by_rules if verdicts is None else playback.rewards
     why = _Why(engine, misses, reached, rewards, alarms, gaps)
     explained = [
         Explained(one.id, one.worth, one.waits, tuple(why.explain(n)))
         for n, one in enumerate(in_general(rules))
     ]
-    return explained, engine, rewards
+    return explained, playback
 
 
 _BLINDING = ("gap.began", "events.dropped")
@@ -134,36 +147,56 @@ class _Why:
         return f"{verb} {m.worth:+g} in step {m.step} (events {events})"
 
     def _unknown(self, n: int) -> str:
-        """Say which steps are null since a source that milestone ``n`` depends on was blind; empty
-        if it could be observed in all steps."""
+        """Say which steps are null by what could not be known of milestone ``n``: a source that it
+        depends on was blind, a rule of it failed, or a value was kept back. Empty if all of it
+        could be observed in all steps."""
         steps: dict[str, list[int]] = {}
         for step, reason in sorted(self._masked.items()):
-            for gap in self._gaps:
-                is_cause = f"from event {gap.seq}: " in (reason or "")
-                if is_cause and self._depends_on_gap(n, gap):
-                    steps.setdefault(_gap_in_words(gap), []).append(step)
+            for cause in self._causes(n, reason or ""):
+                steps.setdefault(cause, []).append(step)
         if not steps:
             return ""
         causes = "; ".join(f"{cause} ({_steps_in_words(those)})" for cause, those in steps.items())
         return f"not known whether it came true: {causes}"
 
-    def _depends_on_gap(self, n: int, gap: Event) -> bool:
-        """Whether a condition of milestone ``n``, or of one that it requires, reads what ``gap``
-        hid."""
-        source, part = str(gap.data.get("source")), gap.data.get("part")
+    def _causes(self, n: int, reason: str) -> Iterator[str]:
+        """Yield what of a null step's ``reason`` left milestone ``n`` unknown."""
+        for gap in self._gaps:
+            source, part = str(gap.data.get("source")), gap.data.get("part")
+            part = None if part is None else str(part)
+            if f"from event {gap.seq}: " in reason and self._depends_on_source(n, source, part):
+                yield _gap_in_words(gap)
+        for name, (seq, why, _) in self._state.gaps.items():
+            source, _, kind = name.partition(":")
+            is_cause = why == UNREPORTED and f"{name} saw nothing from event {seq}: " in reason
+            if is_cause and self._depends_on_source(n, source, kind):
+                yield f"no {kind} was recorded: {why}"
+        for rule in sorted(self._rules_of(n)):
+            failed = re.search(rf"event \d+: {re.escape(rule)} failed: \w+", reason)
+            if failed is not None:
+                yield failed[0]
+        id = self._rules.task.milestones[n].id
+        doubt = f"; milestone {id} may have come true"
+        if reason.endswith(doubt) or f"{doubt};" in reason:
+            yield reason.removesuffix(doubt)
+
+    def _rules_of(self, n: int) -> set[str]:
+        """The names of the rules that milestone ``n`` consists of, and those that it requires."""
+        nodes = [node for node in self._rules.nodes if node.owner == n]
+        names = {node.rule.name for node in nodes}
+        return names.union(*(self._rules_of(one) for node in nodes for one in node.requires))
+
+    def _depends_on_source(self, n: int, source: str, part: str | None) -> bool:
+        """Whether a condition of milestone ``n``, or of one that it requires, reads what ``source``
+        reports, or ``part`` of it."""
         for node in self._rules.nodes:
             if node.owner != n:
                 continue
-            if any(self._depends_on_gap(required, gap) for required in node.requires):
+            if any(self._depends_on_source(one, source, part) for one in node.requires):
                 return True
             if isinstance(node.rule, Rule) and (
                 source == "journal"
-                or depends_on(
-                    node.rule.heard_kinds(node.args),
-                    node.args,
-                    source,
-                    None if part is None else str(part),
-                )
+                or depends_on(node.rule.heard_kinds(node.args), node.args, source, part)
             ):
                 return True
         return False

@@ -17,6 +17,7 @@ from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.sdk.arguments import MATCHERS
 from detectors.sdk.registry import Rule, foreign
+from detectors.sdk.site import is_at
 from detectors.sdk.world import World
 from detectors.task.ruleset import ConditionNode
 
@@ -52,7 +53,8 @@ class _Anything:
 @dataclass(frozen=True, slots=True)
 class Miss:
     """An event that came near: which arguments it failed (none: the event as such does not count),
-    how far it got; ``unseen``: why nobody knows."""
+    how far it got; ``unseen``: why nobody knows; ``site``: the origins that its page has to be of,
+    where it is of none of them."""
 
     event: Event
     step: int
@@ -60,6 +62,7 @@ class Miss:
     of: int
     level: float
     unseen: str = ""
+    site: tuple[str, ...] = ()
 
     @property
     def nearness(self) -> tuple[float, int, int]:
@@ -87,10 +90,13 @@ class Misses:
                 try:
                     miss = _miss(node.rule, node.args, event, world, step)
                 # As in detectors/engine/conditions.py: the step's reason names it.
-                except Exception:
+                except Exception as error:
                     if foreign(node.rule.name) is None:
                         raise
-                    continue
+                    failed = f"{node.rule.name} failed: {type(error).__name__}"
+                    miss = Miss(event, step, (), 0, 0.0, failed)
+                if node.site is not None and is_at(event, world, node.site) is False:
+                    miss = replace(miss, site=tuple(sorted(node.site)))
                 known = self.nearest.get(node.id)
                 if known is None or miss.nearness >= known.nearness:
                     self.nearest[node.id] = miss
@@ -126,7 +132,7 @@ def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
         return _level(rule, args, event, world)
     except UnseenError as unseen:
         return unseen.level
-    except (AttributeError, TypeError):
+    except Exception:
         if foreign(rule.name) is None:
             raise
         # a rule of others may ask more of a matcher; which argument failed can't be told then
@@ -134,16 +140,24 @@ def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
 
 
 def in_words(miss: Miss | None, rule: str, given: Any) -> str:
-    """One line: the event that came nearest, and what of it was otherwise."""
+    """Describe in one line the event that came nearest, and what of it was otherwise. ``given``:
+    the arguments of ``rule`` as the task has them."""
     if miss is None:
         return "no event that this rule reads is in the log"
+    if miss.site:
+        return f"{_described(miss, rule, given)} (its page is not of {' or '.join(miss.site)})"
+    return _described(miss, rule, given)
+
+
+def _described(miss: Miss, rule: str, given: Any) -> str:
     place = f"in step {miss.step}" if miss.step >= 0 else "before the first step"
     where = f"event {miss.event.seq} {place}"
     shown = clip(line(miss.event).split(miss.event.source, 1)[1])
     if 0 < miss.level < 1:
         return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"
     if miss.level >= 1:
-        return f"{where} fulfils it: {shown}"
+        fulfils = "would fulfil it on the task's own site" if miss.site else "fulfils it"
+        return f"{where} {fulfils}: {shown}"
     if miss.unseen:
         return f"nearest: {where}: {miss.unseen}; nobody can know: {shown}"
     if not miss.failed:

@@ -40,7 +40,7 @@ def became(name: str, args: Any, said: list[Said]) -> tuple[str, ...]:
         weights={"nav": 1},
         probes=tables_probes.PROBES,
     )
-    (explained,), _, _ = of_events(own, log(*episode(since, before=before)), "ep_1")
+    (explained,), _ = of_events(own, log(*episode(since, before=before)), "ep_1")
     return explained.became
 
 
@@ -108,3 +108,26 @@ def test_a_rule_of_others_that_looks_deeper_is_explained_too() -> None:
         )
     finally:
         take([])
+
+
+@rule(component="file", hears=("file.created",), args=Args)
+def sample_failing(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A file was created whose owner is one of the texts."""
+    if args.name.matches(str(event.data["owner"])):
+        yield Reading(1.0, "failing")
+
+
+def test_a_milestone_whose_rule_failed_is_not_known() -> None:
+    """As its step: it is not said that it did not pay."""
+    owned = created("a", owner="a")
+    plug_in = PlugIn(
+        sample_failing, [({"name": "a"}, [owned])], [({"name": "a"}, [created("a", owner="b")])]
+    )
+    take([Found("sample_failing", "milestoned-sample", "1", lambda: plug_in)])
+    try:
+        unknown, nearest = became("sample_failing", {"name": "a"}, [created("b")])
+    finally:
+        take([])
+    failed = "event 3: sample_failing failed: KeyError"
+    assert unknown == f"not known whether it came true: {failed} (step 0 is null)"
+    assert "event 3 in step 0: sample_failing failed: KeyError; nobody can know" in nearest

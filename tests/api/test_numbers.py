@@ -52,7 +52,7 @@ def test_a_sum_of_thirds_is_written_as_it_is_meant() -> None:
     assert (total_in_words(total), total_in_words(None, total)) == ("0.4", "not known (seen: 0.4)")
     assert (number(total), signed(total), value_in_words(total)) == ("0.4", "+0.4", "0.4")
     assert describe(first).splitlines()[0] == "step   0  +0.133"
-    explained, _, _ = of_events(THIRDS, events, "ep_1")
+    explained, _ = of_events(THIRDS, events, "ep_1")
     assert explained[0].became[0] == "paid +0.133333 in step 0 (events 3)"
     told = Event(
         "ep_1", 9, "probe", "probe.answered", 0, {"probe": "sum", "when": "step", "value": total}

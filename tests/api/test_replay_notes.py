@@ -11,7 +11,7 @@ import zstandard
 
 from api.cli.main import main
 from detectors.model.codec import GENESIS, encode_segment
-from tests.support.logs import ORIGIN, Said, clicked, episode, log
+from tests.support.logs import ORIGIN, Said, clicked, episode, log, went
 
 GO: dict[str, Any] = {"element_clicked": {"name": "Go"}}
 HELLO: dict[str, Any] = {"text_visible": {"text": "Hello"}}
@@ -60,3 +60,18 @@ def test_a_kind_that_a_recording_was_perhaps_never_asked_for_is_named(
     replay(tmp_path, HELLO, *([other] if is_reported else []))
     noted = "note: no text.appeared is in the recording" in capsys.readouterr().err
     assert noted is not is_reported
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_a_recording_of_another_site_is_named_with_the_option_that_fits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_own: bool
+) -> None:
+    """Rules about pages pay 0 there, which is no fault of the agent's."""
+    pages = [went("http://shop.test:8000/"), *([went("/")] if is_own else [])]
+    command = f"milestoned task explain {' '.join(replay(tmp_path, GO, *pages))}"
+    noted = f"of the task's origin {ORIGIN}, so that rules about pages pay 0; its pages are of"
+    assert (noted in capsys.readouterr().err) is not is_own
+    main([*command.split()[1:], "--set", f"origin={ORIGIN}"])
+    err = capsys.readouterr().err
+    assert (err == "") is is_own
+    assert err.rstrip().endswith("" if is_own else "--set origin=http://shop.test:8000")

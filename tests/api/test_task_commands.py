@@ -227,6 +227,8 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "a penalty, and nobody looked": ({**GO, "penalty": 0.5}, [[("gap.began", {"source": "cdp", "part": "element", "reason": "r"})]], "not known whether it came true"),
     "a goal, and nobody looked": ({"id": "g", "when": {"goal": {"requires": ["a"]}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "not known whether it came true: nothing of cdp was observed from event 3 on: r (step 0 is null)"),
     "a recording of another task": ({"id": "m", "when": {"text_visible": {"text": "x"}}}, [[went("/a")]], "text.appeared: recorded only if the task of the recording asks for it, and that was another one"),
+    "a kept value": ({"id": "m", "when": {"field_filled": {"field": "Password", "value": "s3cret"}}}, [[filled("Password", None, has_value=True)]], "not known whether it came true: event 3: field_filled: the field's value is a secret, kept back (step 0 is null)"),
+    "another site": (GO, [[went("http://other.test/"), clicked("Add to cart")]], "event 4 in step 0 would fulfil it on the task's own site: element.clicked button “Add to cart” trusted: yes (its page is not of http://shop.test)"),
     "lost events": (GO, [[("events.dropped", {"source": "cdp", "count": 3})]], "event 3: observations of cdp were lost (step 0 is null)"),
     "another source was blind": ({"id": "f", "when": {"file_created": {"name": "x"}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "did not pay"),
 }  # fmt: skip
@@ -237,8 +239,27 @@ def test_why_a_milestone_paid_or_did_not(name: str) -> None:
     """The nearest miss, with the event that failed and how."""
     milestone, steps, said = WHY[name]
     rules = ruleset(milestone, *([] if milestone["id"] == "a" else [A]))
-    explained, _, _ = of_events(rules, log(*episode(*steps)), "ep_1")
+    explained, _ = of_events(rules, log(*episode(*steps)), "ep_1")
     assert said in "\n".join(explained[0].became)
+
+
+TEXT = {"text_visible": {"text": "x"}}
+
+
+@pytest.mark.parametrize("when", [TEXT, {"goal": {"when": TEXT}}])
+def test_a_kind_that_the_daemon_was_not_asked_for_is_named(when: dict[str, Any]) -> None:
+    """What depends on it is not known, and no milestone of it "did not pay"."""
+    _, *since = episode([clicked("x")])
+    opened: Said = ("episode.opened", {"task": "t", "digest": "d", "asked": []})
+    explained, playback = of_events(ruleset({"id": "m", "when": when}), log(opened, *since), "ep_1")
+    assert playback.rewards[0].reward is None
+    assert (
+        explained[0]
+        .became[0]
+        .startswith(
+            "not known whether it came true: no text.appeared was recorded: the daemon reports it only"
+        )
+    )
 
 
 @pytest.mark.parametrize(
@@ -279,9 +300,9 @@ def test_what_tiers_may_add_is_explained(
 
 def test_what_was_so_at_the_start_is_told() -> None:
     """Met at baseline, paid nothing."""
-    explained, engine, _ = of_events(ruleset(A), log(*episode([], before=[went("/a")])), "ep_1")
+    explained, playback = of_events(ruleset(A), log(*episode([], before=[went("/a")])), "ep_1")
     assert "was so at the start, and earned nothing" in explained[0].became[0]
-    assert engine.state.total == 0.0
+    assert playback.total == 0.0
 
 
 def test_what_came_true_and_did_not_pay_says_why() -> None:
@@ -297,7 +318,7 @@ def test_what_came_true_and_did_not_pay_says_why() -> None:
         ("gap.ended", {"source": "cdp"}),
     ]
     said = episode(gap, [clicked("Add to cart")])
-    explained, _, _ = of_events(
+    explained, _ = of_events(
         ruleset({"id": "m", "component": "ui", "when": beside}), log(*said), "ep_1"
     )
     assert (
@@ -314,8 +335,8 @@ def test_explaining_changes_nothing_of_the_rewards() -> None:
         spec, _ = read_task_file(file)
         (oracle,) = run_tests(rules, [spec["tests"][0]], file.parent)
         events = read_events(file.parent / spec["tests"][0]["oracle"])
-        _, engine, _ = of_events(rules, events, events[0].episode)
-        assert (engine.state.total, engine.success) == (oracle.total, oracle.success)
+        _, playback = of_events(rules, events, events[0].episode)
+        assert (playback.total, playback.success) == (oracle.total, oracle.success)
 
 
 TESTED = {
@@ -410,3 +431,17 @@ def test_a_bundle_carries_its_recordings(tmp_path: Path) -> None:
     for tests in ([{"oracle": 3}], [{"oracle": "odd.jsonl"}], None, 5):
         with pytest.raises(BadTestError):
             bundled({"tests": tests}, tmp_path)
+
+
+def test_a_step_that_nobody_has_decided_is_explained_as_a_replay_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No tier was asked: the step is null, and so is the total."""
+    task, recording = tmp_path / "task.yaml", tmp_path / "it.jsonl"
+    top = {"limits": {"steps": 5}, "escalation": {"escalate": ["unscored"], "tiers": ["judge"]}}
+    task.write_bytes(orjson.dumps({**TESTED, **top}))
+    recording.write_text(said([clicked("Stop")])["lines"])
+    assert main(["task", "explain", str(task), str(recording)]) == 0
+    printed = capsys.readouterr().out
+    assert "step 0 is null (escalating): asked beyond the rules: step (judge)" in printed
+    assert "total not known (seen: 0) of 0.2, 1 steps masked" in printed

@@ -67,7 +67,7 @@ def test_what_a_matcher_throws_is_no_match_and_an_alarm() -> None:
     assert worth(outcome.rewards) == [-0.5]
     assert [reward.mask for reward in outcome.rewards] == [False]
     assert outcome.alarms == [Alarm(4, "answer_matches", "Money", "InvalidOperation")]
-    explained, _, _ = of_events(rules, log(*episode([answered("3.00")])), "ep_1")
+    explained, _ = of_events(rules, log(*episode([answered("3.00")])), "ep_1")
     assert (
         explained[1].became[0]
         == "event 3: a matcher of answer_matches (Money) failed: InvalidOperation; that counts as"
