@@ -36,7 +36,7 @@ test-all: $(VENV)/ready $(BUNDLE) $(VENV)-site/ready $(VENV)-pyppeteer/ready $(V
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
-unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in half a minute
+unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in minutes
 	$(BIN)/python -m pytest -q -m "not slow" -n 2 tests/detectors tests/masking $(ARGS)
 	@echo "Left out: everything that starts a browser, a desktop, a database or a service; \`make test\` runs these too."
 
