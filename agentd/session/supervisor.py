@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -30,145 +30,167 @@ MAX_RETRY_S = 2.0
 log = structlog.get_logger(__name__)
 
 
-def _cdp(settings: Settings, plan: Mapping[str, object]) -> Source | None:
-    if settings.connect is not None:
-        return settings.connect(plan)
+Make = Callable[[], Source]
+"""Makes a source; raises `UsageError` where an extra or a display that it needs is missing."""
+Plan = Mapping[str, Any]
+
+
+def _cdp(settings: Settings, plan: Plan) -> Make | None:
+    connect = settings.connect
+    if connect is not None:
+        return lambda: connect(plan)
     if settings.cdp is None and settings.profile is None:
         return None
-    from agentd.sources.cdp import CdpSource
 
-    return CdpSource(settings.cdp, settings.profile, plan)
+    def make() -> Source:
+        from agentd.sources.cdp import CdpSource
+
+        return CdpSource(settings.cdp, settings.profile, plan)
+
+    return make
 
 
-def _files(settings: Settings, plan: Mapping[str, object]) -> Source | None:
+def _files(settings: Settings, plan: Plan) -> Make | None:
     if not settings.files:
         return None
-    from agentd.sources.files import FilesSource
 
-    return FilesSource(dict(settings.files), settings.own_paths)
+    def make() -> Source:
+        from agentd.sources.files import FilesSource
+
+        return FilesSource(dict(settings.files), settings.own_paths)
+
+    return make
 
 
-def _reader(settings: Settings, plan: Mapping[str, object]) -> Source | None:
+def _reader(settings: Settings, plan: Plan) -> Make | None:
     if not settings.files or not plan.get("file_reads"):
         return None
-    from agentd.sources.reader.source import ReaderSource
 
-    return ReaderSource(plan, dict(settings.files), settings.own_paths)
+    def make() -> Source:
+        from agentd.sources.reader.source import ReaderSource
+
+        return ReaderSource(plan, dict(settings.files), settings.own_paths)
+
+    return make
 
 
-def _ax(settings: Settings, plan: Mapping[str, object]) -> Source | None:
+def _ax(settings: Settings, plan: Plan) -> Make | None:
     if not settings.desktop:
         return None
-    need("--desktop", "desktop", "xcffib")
-    from agentd.sources.ax import AxSource
 
-    return AxSource(plan)
+    def make() -> Source:
+        need("--desktop", "desktop", "xcffib")
+        from agentd.sources.ax import AxSource
+
+        return AxSource(plan)
+
+    return make
 
 
-def _processes(settings: Settings, plan: Mapping[str, object]) -> Source | None:
-    if settings.processes is None:
+def _processes(settings: Settings, plan: Plan) -> Make | None:
+    whose = settings.processes
+    if whose is None:
         return None
-    need("--processes", "desktop", "psutil")
-    from agentd.sources.processes import ProcessesSource
 
-    return ProcessesSource(settings.processes, plan)
+    def make() -> Source:
+        need("--processes", "desktop", "psutil")
+        from agentd.sources.processes import ProcessesSource
+
+        return ProcessesSource(whose, plan)
+
+    return make
 
 
-def _clipboard(settings: Settings, plan: Mapping[str, object]) -> Source | None:
-    if settings.clipboard is None:
+def _clipboard(settings: Settings, plan: Plan) -> Make | None:
+    words = settings.clipboard
+    if words is None:
         return None
-    need("--clipboard", "desktop", "xcffib")
-    from agentd.sources.clipboard import ClipboardSource
 
-    return ClipboardSource(display_for("--clipboard"), settings.clipboard, plan)
+    def make() -> Source:
+        need("--clipboard", "desktop", "xcffib")
+        from agentd.sources.clipboard import ClipboardSource
+
+        return ClipboardSource(display_for("--clipboard"), words, plan)
+
+    return make
 
 
-def _screen(settings: Settings, plan: Mapping[str, object]) -> Source | None:
+def _screen(settings: Settings, plan: Plan) -> Make | None:
     if settings.screen is None:
         return None
-    need("--screen", "desktop", "PIL", "mss")
-    from agentd.sources.screen import screen_source
 
-    return screen_source(settings)
+    def make() -> Source:
+        need("--screen", "desktop", "PIL", "mss")
+        from agentd.sources.screen import screen_source
+
+        return screen_source(settings)
+
+    return make
 
 
-def _probes(settings: Settings, plan: Mapping[str, object]) -> Source | None:
+def _probes(settings: Settings, plan: Plan) -> Make | None:
     if not plan.get("probes"):
         return None
-    from agentd.sources.probes import ProbesSource
 
-    return ProbesSource(
-        plan,
-        cdp=settings.cdp,
-        profile=settings.profile,
-        files=dict(settings.files),
-        allow_commands=settings.allow_commands,
-        line=settings.line,
-    )
+    def make() -> Source:
+        from agentd.sources.probes import ProbesSource
+
+        return ProbesSource(
+            plan,
+            cdp=settings.cdp,
+            profile=settings.profile,
+            files=dict(settings.files),
+            allow_commands=settings.allow_commands,
+            line=settings.line,
+        )
+
+    return make
 
 
-TABLE: Mapping[str, Callable[[Settings, Mapping[str, object]], Source | None]] = {
-    "cdp": _cdp,
-    "files": _files,
-    "ax": _ax,
-    "processes": _processes,
-    "clipboard": _clipboard,
-    "screen": _screen,
-    "probe": _probes,
-    "reader": _reader,
+class SourceRow(NamedTuple):
+    """A source of the daemon. ``find`` returns what makes it, or None where neither the settings
+    nor the task's plan ask for it: then it is a gap of every task that needs it. ``given_by`` names
+    the option that asks for it, for the reason of that gap."""
+
+    given_by: str
+    find: Callable[[Settings, Plan], Make | None]
+
+
+TABLE: Mapping[str, SourceRow] = {
+    "cdp": SourceRow("--cdp or --profile", _cdp),
+    "files": SourceRow("--files", _files),
+    "ax": SourceRow("--desktop", _ax),
+    "processes": SourceRow("--processes", _processes),
+    "clipboard": SourceRow("--clipboard", _clipboard),
+    "screen": SourceRow("--screen", _screen),
+    "probe": SourceRow("task with probes", _probes),
+    "reader": SourceRow("--files, or no task whose rules read files", _reader),
 }
-"""Every source, by hand: a line here and a file or folder in sources/ make one."""
+"""Every source by the name that its kinds have in `detectors.model.kinds`, in the order in which
+they are started. docs/how-to/add-a-source.md says what else a new one needs."""
 
 
-def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
-    """Make the sources that the settings and the task's plan ask for."""
+def sources_of(settings: Settings, plan: Plan) -> list[Source]:
+    """Make the sources that the settings and the task's plan ask for; raises `UsageError`."""
     plan = {
         **plan,
         "mask": [*(plan.get("mask") or ()), *settings.mask],
         "visual": settings.visual_max if settings.visual else 0,
     }
-    made = (make(settings, plan) for make in TABLE.values())
-    return [source for source in made if source is not None]
+    found = [row.find(settings, plan) for row in TABLE.values()]
+    return [make() for make in found if make is not None]
 
 
-_HOW = {
-    "cdp": "--cdp or --profile",
-    "files": "--files",
-    "ax": "--desktop",
-    "processes": "--processes",
-    "clipboard": "--clipboard",
-    "screen": "--screen",
-    "probe": "task with probes",
-    "reader": "--files, or no task whose rules read files",
-}
-
-
-def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
+def unwatched(settings: Settings, plan: Plan) -> dict[str, str]:
     """Return the sources that the task needs and the daemon was not given, each with the reason."""
-    given = _given_sources(settings, plan)
     kinds = plan.get("hears")
     needed = set(TABLE)  # a recording made for no task in particular may be scored by any
     if kinds is not None:
         needed = {KINDS[kind].source for kind in kinds if kind in KINDS}
     return {
-        name: f"not watched: the daemon was given no {_HOW[name]}"
-        for name in TABLE
-        if name in needed and not given[name]
-    }
-
-
-def _given_sources(settings: Settings, plan: Mapping[str, object]) -> dict[str, bool]:
-    """Return for each source whether it is watched, as the makers of `TABLE` decide."""
-    by_browser = (settings.cdp, settings.profile, settings.connect)
-    return {
-        "cdp": any(way is not None for way in by_browser),
-        "files": bool(settings.files),
-        "ax": settings.desktop,
-        "processes": settings.processes is not None,
-        "clipboard": settings.clipboard is not None,
-        "screen": settings.screen is not None,
-        "probe": bool(plan.get("probes")),
-        "reader": bool(settings.files and plan.get("file_reads")),
+        name: f"not watched: the daemon was given no {row.given_by}"
+        for name, row in TABLE.items()
+        if name in needed and row.find(settings, plan) is None
     }
 
 
