@@ -92,9 +92,11 @@ def test_short_docstrings_stay_below_their_ceiling(tmp_path: Path) -> None:
     tree = parse_tree(tmp_path, {"client/one.py": text})
     assert check_ceilings(tree, {"client": 1}, 0) == []
     (message,) = check_ceilings(tree, {"client": 0}, 0)
-    assert message.startswith(
-        "client/__init__.py:1: expected at most 0 docstrings of 5 words or fewer in client/, got 1"
-    )
+    assert message.splitlines() == [
+        "client/__init__.py:1: expected at most 0 docstrings of 5 words or fewer in client/, got 1:",
+        "  client/one.py:1: expected a docstring of six words or more, or none,"
+        " got 'Five words and no more.'",
+    ]
 
 
 def test_class_names_of_two_packages_stay_below_their_ceiling(tmp_path: Path) -> None:

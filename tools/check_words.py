@@ -184,12 +184,13 @@ def check_ceilings(
     """Return a message for each number that rose above its ceiling."""
     messages = []
     for package, ceiling in max_docstrings.items():
-        count = len(list(find_short_docstrings(folders[package])))
-        if count > ceiling:
-            messages.append(
+        short = list(find_short_docstrings(folders[package]))
+        if len(short) > ceiling:
+            header = (
                 f"{package}/__init__.py:1: expected at most {ceiling} docstrings of"
-                f" {MAX_SHORT_WORDS} words or fewer in {package}/, got {count} ({LISTING})"
+                f" {MAX_SHORT_WORDS} words or fewer in {package}/, got {len(short)}:"
             )
+            messages.append("\n  ".join([header, *map(str, short)]))
     shared = list(find_shared_classes(product_modules(folders), between_packages=True))
     if len(shared) > max_classes:
         messages.append(

@@ -4,16 +4,19 @@ blind."""
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentd.core.settings import RecordSettings, Settings, arguments_of
 from agentd.core.source import Sink, SourceLostError
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
-from agentd.session.supervisor import FENCE_S, Supervisor
+from agentd.session.supervisor import FENCE_S, TABLE, Supervisor, unwatched
+from detectors.model.kinds import SOURCES, UNHEARD
 
 
 class Scripted:
@@ -208,3 +211,19 @@ async def test_work_that_is_lost_at_a_steps_end_is_on_record(
         ("events.dropped", "screen", "its work at a step's end overstayed its budget"),
     ]
     await supervisor.stop()
+
+
+def test_every_source_of_a_kind_has_a_row_in_the_table() -> None:
+    """Else a task that hears its kinds would be worth 0, and not null, where nobody watched."""
+    assert set(TABLE) == set(SOURCES) - UNHEARD, (
+        "expected a row of TABLE in agentd/session/supervisor.py for each source that"
+        " detectors/model/kinds/__init__.py has kinds of: docs/how-to/add-a-source.md"
+    )
+
+
+def test_every_source_that_is_not_given_is_a_gap_that_names_its_option() -> None:
+    reasons = unwatched(Settings(), {"hears": None})
+    assert set(reasons) == set(TABLE)
+    options = {name.replace("_", "-") for name in arguments_of(RecordSettings)}
+    for name, reason in reasons.items():
+        assert set(re.findall(r"--([a-z-]+)", reason)) <= options, name
