@@ -15,7 +15,10 @@ SECRETS = (b"1234geheim", b"s3cr3t")
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_a_recorded_session_gives_its_golden_events(name: str) -> None:
-    assert events(name).splitlines() == (GOLDEN / f"{name}.events.jsonl").read_bytes().splitlines()
+    golden = (GOLDEN / f"{name}.events.jsonl").read_bytes().splitlines()
+    assert events(name).splitlines() == golden, (
+        "if the change is meant, as for a new source: python -m tests.convert.record_golden --events"
+    )
 
 
 @pytest.mark.parametrize("name", INPUTS)
