@@ -1,5 +1,5 @@
 """What a source is: something that reports observations until it is told to stop, and fails
-alone."""
+alone. docs/how-to/add-a-source.md has the steps to a new one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Every kind of event that can stand in a log: its source, its fields, what it says.
 
-`noun.participle`, as in ``page.navigated``. A kind is declared by the `TypedDict` of its data.
+`noun.participle`, as in ``page.navigated``. A kind is declared by the `TypedDict` of its data, in a
+module beside this one whose `KindTable` names the source and is listed in `KINDS`.
 ``baseline: true`` on any event means: this was so already when the source attached; nobody did it
 now, so it earns nothing. Common fields of the browser's kinds: ``tab`` (CDP target id of the tab),
 ``frame`` (CDP frame id).
