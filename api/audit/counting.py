@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import structlog
 import zstandard
 
 from api.audit.facts import FactReader, Facts
+from detectors.model.rewards import RewardJson
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +29,7 @@ class Counting:
         text = zstandard.decompress(frame)
         self._count(lambda reader: reader.read(text))
 
-    def finish(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
+    def finish(self, rewards: Sequence[RewardJson]) -> Facts | None:
         """Return the facts, with these rewards; None where it can't be counted."""
         return self._count(lambda reader: reader.finish(rewards))
 

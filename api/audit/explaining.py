@@ -20,6 +20,7 @@ from api.log.reader import decoded, event_to_json
 from api.rewards.ledger import Ledger
 from api.rewards.rendering import number_in_words
 from api.rewards.scored_episode import REWARD_FIELDS
+from detectors.model.rewards import RewardJson
 
 EDGE = "reward.estimated"
 _SEGMENTS_AFTER = 2
@@ -107,7 +108,7 @@ class Explainer:
                     found |= {event.seq: event_to_json(event) for event in decoded(frame)}
         return {seq: found[seq] for seq in wanted if seq in found}
 
-    async def _edge(self, episode: str, reward: dict[str, Any]) -> dict[str, Any] | None:
+    async def _edge(self, episode: str, reward: RewardJson) -> dict[str, Any] | None:
         """What the daemon had computed of the step, if it was told to: a hint that pays nothing."""
         for frame in await self._audits.frames_beyond(episode, reward["through"], _SEGMENTS_AFTER):
             for event in decoded(frame):

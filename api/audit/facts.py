@@ -16,7 +16,7 @@ import orjson
 
 from api.episodes.label_index import FINDINGS, Finding
 from detectors.model.codec import canonical
-from detectors.model.rewards import PARTLY
+from detectors.model.rewards import PARTLY, RewardJson, VerdictJson
 from detectors.model.wire_versions import current_kind, former_kinds
 
 _KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "reward.estimated", "gap.began")
@@ -73,8 +73,8 @@ class Facts:
     masks: dict[str, list[int]] = field(default_factory=dict)
     masked_while_acting: int = 0
     milestones: dict[str, list[float]] = field(default_factory=dict)
-    tamper: list[list[Any]] = field(default_factory=list)
-    edge: list[list[Any]] = field(default_factory=list)
+    tamper: list[list[object]] = field(default_factory=list)
+    edge: list[list[object]] = field(default_factory=list)
     gaps: int = 0
 
     def findings(self) -> list[Finding]:
@@ -82,10 +82,14 @@ class Facts:
         found = {"masked": self.masked, "gap": self.gaps, "tamper": self.tamper}
         return [finding for finding in FINDINGS if found[finding]]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """As `episode_facts` has it, without the episode's id."""
         flat = {name: getattr(self, name) for name in COUNTS}
-        return {**flat, "body": canonical({name: getattr(self, name) for name in PARTS})}
+        return {**flat, "body": self.body()}
+
+    def body(self) -> bytes:
+        """The canonical JSON of what is no count."""
+        return canonical({name: getattr(self, name) for name in PARTS})
 
 
 COUNTS = (
@@ -146,7 +150,7 @@ class FactReader:
             else:
                 facts.execution_errors += 1
 
-    def _hint(self, step: Any, reward: Any) -> None:
+    def _hint(self, step: object, reward: object) -> None:
         # Whoever has the episode's token may have written anything.
         if type(step) is int:
             self._edge[step] = reward if isinstance(reward, int | float) else None
@@ -160,7 +164,7 @@ class FactReader:
         ):
             self.facts.tamper.append([seq, self._step, url[:_MAX_CHARACTERS], names_a_secret(url)])
 
-    def finish(self, rewards: Iterable[Mapping[str, Any]]) -> Facts:
+    def finish(self, rewards: Iterable[RewardJson]) -> Facts:
         """The facts, with what the sealed rewards say."""
         facts = self.facts
         for reward in rewards:
@@ -193,7 +197,7 @@ class FactReader:
             while_acting = while_acting or later
         facts.masked_while_acting += while_acting
 
-    def _verdicts(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
+    def _verdicts(self, verdicts: Sequence[VerdictJson]) -> None:
         self.facts.judged += any(v["stage"] == "judge" for v in verdicts)
         self.facts.cost += sum(v["cost"] for v in verdicts)
 
@@ -209,7 +213,7 @@ def _lines(text: bytes) -> Iterable[tuple[int, bytes]]:
             at = text.find(needle, end)
 
 
-def of_rules(reward: Mapping[str, Any]) -> float | None:
+def of_rules(reward: RewardJson) -> float | None:
     """The rules' own word on a step: what the edge's hint is held against, which knows nothing that
     is beyond them."""
     found: float | None = next(
@@ -228,7 +232,7 @@ def names_a_secret(url: str) -> bool:
     return _SECRET.search(url) is not None
 
 
-def is_syntax_error(error: Any) -> bool:
+def is_syntax_error(error: object) -> bool:
     """Whether a tool could not even make sense of the call; any other failure is one of
     execution."""
     text = str(error or "")[:_MAX_CHARACTERS].casefold()

@@ -4,7 +4,7 @@ made of them."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,6 +23,7 @@ from api.rewards.ledger_rows import milestone_rows, reward_rows
 from detectors.engine.engine import Engine
 from detectors.model.codec import GENESIS
 from detectors.model.errors import DetectorError
+from detectors.model.rewards import RewardJson
 from detectors.model.types import Segment
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
@@ -60,7 +61,7 @@ class Replaying:
         self.whole = False
         """Whether every link of the chain held."""
 
-    def facts(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
+    def facts(self, rewards: Sequence[RewardJson]) -> Facts | None:
         """What is counted of the segments that were read and of these rewards; None where that
         can't be."""
         return self._counting.finish(rewards)

@@ -7,7 +7,7 @@ Each value is made again from what it was made of, or held against what was sign
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -24,6 +24,7 @@ from api.episodes.tombstones import is_genuine
 from api.rewards.ledger import Ledger
 from detectors.model.codec import sha256
 from detectors.model.errors import DetectorError
+from detectors.model.rewards import RewardJson
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 
@@ -44,7 +45,8 @@ async def derived(
     its rewards."""
     is_signed = await audits.leaf(row.id) is not None
     rewards = [parsed(body) for body in await ledger.all(row.id)]
-    wanted = replaying.facts(rewards) if is_signed else None
+    # What is no reward any more can't be counted.
+    wanted = replaying.facts(cast("list[RewardJson]", rewards)) if is_signed else None
     stored = await audits.facts(row.id)
     for difference in _compare_facts(row.id, stored, wanted):
         yield difference
@@ -68,7 +70,7 @@ def _compare_facts(episode: str, stored: Any, wanted: Facts | None) -> list[Diff
     stored_counts = {name: getattr(stored, name) for name in COUNTS}
     counts = {name: getattr(wanted, name) for name in COUNTS}
     stored_parts = parsed(bytes(stored.body))
-    parts = orjson.loads(wanted.row()["body"])
+    parts = orjson.loads(wanted.body())
     names = sorted({*PARTS, *stored_parts})
     return [
         *field_differences(episode, "facts", stored_counts, counts),

@@ -4,7 +4,7 @@ knows of it."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -14,9 +14,11 @@ from api.rewards.scored_episode import Result, ruleset_of, score
 from api.rewards.trajectory import transitions
 from detectors.engine.attribution import Credit, credit, credited_to_cause
 from detectors.model.codec import canonical
+from detectors.model.rewards import MilestoneJson, RewardJson
 from detectors.model.types import Segment
 
-Rows = dict[str, list[dict[str, Any]]]
+Row = dict[str, object]
+Rows = dict[str, list[Row]]
 _OF_EPISODE = ("episode", "task", "version", "ruleset", "head", "closed", "success", "total")
 _OF_STEP = ("step", "first", "last", "done")
 _OF_REWARD = (
@@ -52,7 +54,7 @@ class Exported(NamedTuple):
     content: bytes
     result: bytes | None = None
     task: bytes | None = None
-    facts: Mapping[str, Any] = {}
+    facts: Mapping[str, object] = {}
 
 
 def tables(
@@ -94,11 +96,11 @@ def scored_result(one: Exported, segments: Sequence[Segment]) -> Result:
     return result
 
 
-def _episode(one: Exported, result: Result) -> dict[str, Any]:
+def _episode(one: Exported, result: Result) -> Row:
     rewards = result["rewards"]
     facts = {name: one.facts.get(name) for name in ("seed", "opened_at", "closed_at")}
     return {
-        **{name: result[name] for name in _OF_EPISODE},
+        **_select(result, _OF_EPISODE),
         "name": one.name,
         "events": result["through"],
         "steps": len(rewards),
@@ -108,40 +110,42 @@ def _episode(one: Exported, result: Result) -> dict[str, Any]:
     }
 
 
-def _steps(segments: Sequence[Segment], result: Result) -> list[dict[str, Any]]:
+def _steps(segments: Sequence[Segment], result: Result) -> list[Row]:
     events = (event for segment in segments for event in segment.events)
     rewards = {reward["step"]: reward for reward in result["rewards"]}
     return [
         {
             "episode": result["episode"],
-            **{name: step[name] for name in _OF_STEP},
-            **{name: _json(step[name]) for name in ("action", "observation", "next_observation")},
+            **_select(step, _OF_STEP),
+            "action": _json(step["action"]),
+            "observation": _json(step["observation"]),
+            "next_observation": _json(step["next_observation"]),
         }
         for step in transitions(events, rewards)
     ]
 
 
-def _reward(result: Result, reward: Mapping[str, Any], credited: float | None) -> dict[str, Any]:
-    told = {**{name: reward[name] for name in _OF_REWARD}, "credit": credited}
+def _reward(result: Result, reward: RewardJson, credited: float | None) -> Row:
     components = sorted(reward["components"].items())
     return {
         "episode": result["episode"],
         "ruleset": result["ruleset"],
-        **told,
+        **_select(reward, _OF_REWARD),
+        "credit": credited,
         "components": components,
     }
 
 
-def _milestones(result: Result) -> list[dict[str, Any]]:
+def _milestones(result: Result) -> list[Row]:
     """Every milestone; ``paid`` says whether its worth is in a reward: that of a masked step is
     not."""
-    told = [(m, False) for m in result["baseline"]]
+    told: list[tuple[MilestoneJson, bool]] = [(m, False) for m in result["baseline"]]
     told += [(m, not reward["mask"]) for reward in result["rewards"] for m in reward["milestones"]]
     return [
         {
             "episode": result["episode"],
             "step": m["step"],
-            **{name: m[name] for name in _OF_MILESTONE},
+            **_select(m, _OF_MILESTONE),
             "paid": paid,
         }
         for m, paid in told
@@ -150,7 +154,7 @@ def _milestones(result: Result) -> list[dict[str, Any]]:
 
 def _returns(
     result: Result, gammas: Sequence[float], credits: Mapping[int, float | None]
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     rewards = result["rewards"]
     values = [credits[reward["step"]] for reward in rewards]
     return [
@@ -167,5 +171,9 @@ def _returns(
     ]
 
 
-def _json(value: Any) -> str | None:
+def _select(values: Mapping[str, object], names: Sequence[str]) -> Row:
+    return {name: values[name] for name in names}
+
+
+def _json(value: object) -> str | None:
     return None if value is None else canonical(value).decode()

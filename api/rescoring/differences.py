@@ -9,10 +9,11 @@ rule's version.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypedDict
 
 from api.rewards.scored_episode import REWARD_FIELDS, Result
+from detectors.model.rewards import MilestoneJson
 
 Change = Literal["gained", "lost", "changed", "moved"]
 """A milestone: only the new side has it, only the old, both in this step but not alike, both in
@@ -20,9 +21,38 @@ different steps."""
 
 OF_EPISODE = ("closed", "success", "total", "through")
 _NAMELESS = ("version",)
+Fields = dict[str, list[object]]
+"""The fields that differ: name → [old, new]."""
+Pairs = Callable[[MilestoneJson, MilestoneJson], bool]
+"""Whether an old milestone and a new one are taken together."""
 
 
-def compare(old: Result, new: Result) -> dict[str, Any]:
+class MilestoneChange(TypedDict):
+    """A milestone that differs; ``old`` or ``new`` is None where that side has not reached it."""
+
+    id: str
+    change: Change
+    old: MilestoneJson | None
+    new: MilestoneJson | None
+
+
+class StepDifference(TypedDict):
+    """A step that differs. ``only``: the side that alone has it."""
+
+    step: int
+    only: Literal["old", "new"] | None
+    fields: Fields
+    milestones: list[MilestoneChange]
+
+
+class Differences(TypedDict):
+    """What of the episode and which steps differ; both empty where nothing does."""
+
+    episode: Fields
+    steps: list[StepDifference]
+
+
+def compare(old: Result, new: Result) -> Differences:
     """``{episode, steps}``: what of the episode and which steps differ; both empty where nothing
     does.
 
@@ -34,29 +64,23 @@ def compare(old: Result, new: Result) -> dict[str, Any]:
     return {"episode": _fields(OF_EPISODE, old, new), "steps": _steps(old, new)}
 
 
-def is_same(differences: Mapping[str, Any]) -> bool:
+def is_same(differences: Differences) -> bool:
     """Whether neither a step nor the episode as a whole differs."""
     return not differences["episode"] and not differences["steps"]
 
 
-def evidence_of(differences: Mapping[str, Any]) -> list[int]:
+def evidence_of(differences: Differences) -> list[int]:
     """The numbers of all events that the differing milestones lean on."""
-    sides = (
-        m[side]
-        for step in differences["steps"]
-        for m in step["milestones"]
-        for side in ("old", "new")
-    )
+    changes = [m for step in differences["steps"] for m in step["milestones"]]
+    sides = [side for m in changes for side in (m["old"], m["new"])]
     return sorted({seq for side in sides if side is not None for seq in side["evidence"]})
 
 
-def _fields(
-    names: Sequence[str], old: Mapping[str, Any], new: Mapping[str, Any]
-) -> dict[str, list[Any]]:
+def _fields(names: Sequence[str], old: Mapping[str, object], new: Mapping[str, object]) -> Fields:
     return {name: [old[name], new[name]] for name in names if not _alike(old[name], new[name])}
 
 
-def _alike(old: Any, new: Any) -> bool:
+def _alike(old: object, new: object) -> bool:
     if isinstance(old, dict) and isinstance(new, dict):
         # A component that one task alone has is news where it paid something.
         return all(
@@ -68,20 +92,20 @@ def _alike(old: Any, new: Any) -> bool:
     return old == new and isinstance(old, bool) == isinstance(new, bool)
 
 
-def _comparable(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _comparable(name: str, old: Mapping[str, object], new: Mapping[str, object]) -> bool:
     return (name in old and name in new) or None not in (old.get(name, 0.0), new.get(name, 0.0))
 
 
-def _steps(old: Result, new: Result) -> list[dict[str, Any]]:
+def _steps(old: Result, new: Result) -> list[StepDifference]:
     if old["rewards"] == new["rewards"] and old["baseline"] == new["baseline"]:
         return []
     before, after = ({reward["step"]: reward for reward in side["rewards"]} for side in (old, new))
     milestones = _milestones(_milestones_in_order(old), _milestones_in_order(new))
-    found = []
+    found: list[StepDifference] = []
     for step in sorted({*before, *after, *milestones}):
         told = milestones.get(step, [])
         only = _only(step in before, step in after)
-        nothing = dict.fromkeys(REWARD_FIELDS)
+        nothing: dict[str, object] = dict.fromkeys(REWARD_FIELDS)
         fields = _fields(REWARD_FIELDS, before.get(step, nothing), after.get(step, nothing))
         if fields or told:
             found.append({"step": step, "only": only, "fields": fields, "milestones": told})
@@ -92,21 +116,21 @@ def _only(before: bool, after: bool) -> Literal["old", "new"] | None:
     return None if before == after else "old" if before else "new"
 
 
-def _milestones_in_order(side: Result) -> list[dict[str, Any]]:
+def _milestones_in_order(side: Result) -> list[MilestoneJson]:
     """Every milestone of a side, in the order in which they were reached, by step."""
     return [*side["baseline"], *(m for reward in side["rewards"] for m in reward["milestones"])]
 
 
 def _milestones(
-    old: list[dict[str, Any]], new: list[dict[str, Any]]
-) -> dict[int, list[dict[str, Any]]]:
+    old: list[MilestoneJson], new: list[MilestoneJson]
+) -> dict[int, list[MilestoneChange]]:
     """The milestones that differ, by the step in which the new side has them (the old one's where
     it has not)."""
-    left: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    left: dict[str, list[MilestoneJson]] = defaultdict(list)
     for m in old:
         left[m["id"]].append(m)
     extra = [m for m in new if not _take(left[m["id"]], m, _same_milestone)]
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    found: dict[int, list[MilestoneChange]] = defaultdict(list)
     unmatched = []
     for m in extra:
         partner = _take(left[m["id"]], m, lambda a, b: a["step"] == b["step"])
@@ -123,25 +147,26 @@ def _milestones(
     return {step: sorted(changes, key=_order) for step, changes in found.items()}
 
 
-def _take(left: list[dict[str, Any]], m: dict[str, Any], fits: Any) -> dict[str, Any] | None:
+def _take(left: list[MilestoneJson], m: MilestoneJson, fits: Pairs) -> MilestoneJson | None:
     for place, candidate in enumerate(left):
         if fits(candidate, m):
             return left.pop(place)
     return None
 
 
-def _same_milestone(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _same_milestone(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
     return all(_alike(old[name], new[name]) for name in new if name not in _NAMELESS)
 
 
 def _told_change(
-    change: Change, old: dict[str, Any] | None, new: dict[str, Any] | None
-) -> dict[str, Any]:
+    change: Change, old: MilestoneJson | None, new: MilestoneJson | None
+) -> MilestoneChange:
     side = new or old
     assert side is not None
     return {"id": side["id"], "change": change, "old": old, "new": new}
 
 
-def _order(change: Mapping[str, Any]) -> tuple[str, str, tuple[int, ...]]:
+def _order(change: MilestoneChange) -> tuple[str, str, tuple[int, ...]]:
     side = change["new"] or change["old"]
+    assert side is not None
     return change["id"], change["change"], tuple(side["evidence"])

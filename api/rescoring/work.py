@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from api.replay.recordings import RecordingError, read_frames, read_said
-from api.rescoring.differences import compare, evidence_of, is_same
+from api.rescoring.differences import Differences, compare, evidence_of, is_same
 from api.rewards.event_text import line
-from api.rewards.scored_episode import Result, ScoredPlayback, ruleset_of, score_each
+from api.rewards.scored_episode import Result, ResultSummary, ScoredPlayback, ruleset_of, score_each
 from api.tasks.plugins import load_plugins
 from detectors.model.codec import canonical, sha256
 from detectors.task.task_json import TaskError
@@ -82,17 +82,19 @@ def outcome(material: Material) -> Outcome:
         return _failed(material, str(error))
     except TaskError as error:
         return _failed(material, f"{material.name}: this build can't score by its task: {error}")
-    is_compared = old is not None
-    result = new.result() if is_compared or material.keep else new.summary()
+    result = new.result() if old is not None or material.keep else None
+    summary = new.summary() if result is None else result
     scored = _failed(material, None) | {
         "status": "scored",
-        "episode": result["episode"],
-        "new": _head(result),
+        "episode": summary["episode"],
+        "new": _head(summary),
         "result": result if material.keep else None,
     }
     if material.anew is not None:
         scored["said"] = material.anew
-    return scored if old is None else scored | _compare_sides(old, result, material)
+    if old is None or result is None:
+        return scored
+    return scored | _compare_sides(old, result, material)
 
 
 def _score_sides(material: Material) -> tuple[ScoredPlayback, Result | None]:
@@ -143,11 +145,12 @@ def _failed(material: Material, why: str | None) -> Outcome:
     return failed | dict.fromkeys(("episode", "old", "new", "differences", "evidence", "result"))
 
 
-def _head(result: Result) -> dict[str, Any]:
-    return {name: result[name] for name in HEAD}
+def _head(result: ResultSummary) -> dict[str, object]:
+    values: Mapping[str, object] = result
+    return {name: values[name] for name in HEAD}
 
 
-def _events_shown(differences: Mapping[str, Any], material: Material) -> dict[str, str]:
+def _events_shown(differences: Differences, material: Material) -> dict[str, str]:
     numbers = set(evidence_of(differences))
     shown = {}
     for segment in read_frames(material.content, material.name):

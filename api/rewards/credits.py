@@ -3,8 +3,7 @@ sealed reward."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import orjson
 
@@ -13,6 +12,7 @@ from api.episodes.store import Episodes
 from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks
 from detectors.engine.attribution import Credit, credit, credited_to_cause
+from detectors.model.rewards import RewardJson
 
 
 class Credits:
@@ -22,7 +22,7 @@ class Credits:
         self._ledger, self._episodes, self._tasks = ledger, episodes, tasks
 
     async def by_step(
-        self, row: EpisodeRow, rewards: Sequence[Mapping[str, Any]], how: Credit
+        self, row: EpisodeRow, rewards: Sequence[RewardJson], how: Credit
     ) -> dict[int, float | None]:
         """Step → credit, of an episode's row and its rewards."""
         to_cause = (

@@ -9,7 +9,7 @@ nothing. The same log under the same ruleset gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import orjson
 
@@ -17,7 +17,7 @@ from api.episodes.rows import EpisodeRow
 from api.verdicts.recorded import Playback
 from detectors.model.caches import cache_by_size
 from detectors.model.codec import canonical
-from detectors.model.rewards import milestone_to_json, reward_to_json
+from detectors.model.rewards import MilestoneJson, RewardJson, milestone_to_json, reward_to_json
 from detectors.model.types import Milestone, Segment
 from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset, compile_task
@@ -37,9 +37,30 @@ REWARD_FIELDS = (
     "through",
 )
 """What a step's reward says but for its milestones, verdicts and digests, as the wire names it."""
-Result = dict[str, Any]
 Said = Sequence[Mapping[str, Any]]
 """The events of a log of verdicts."""
+
+
+class ResultSummary(TypedDict):
+    """What one episode is worth under one ruleset, without its steps."""
+
+    episode: str
+    ruleset: str
+    task: str
+    version: str
+    head: str
+    through: int
+    closed: bool
+    success: bool | None
+    total: float | None
+
+
+class Result(ResultSummary):
+    """What one episode is worth under one ruleset, step by step. ``baseline``: the milestones that
+    were met at baseline."""
+
+    rewards: list[RewardJson]
+    baseline: list[MilestoneJson]
 
 
 def task_bytes(task: Task) -> bytes:
@@ -97,7 +118,7 @@ class ScoredPlayback:
         self._baseline.extend(m for m in outcome.milestones if m.baseline)
         self._head = segment.digest
 
-    def summary(self) -> Result:
+    def summary(self) -> ResultSummary:
         """Return the result so far without rewards and milestones."""
         engine = self._playback.engine
         rules = engine.ruleset

@@ -8,19 +8,57 @@ filled, an open dialog, how many files there are. Whoever wants more has the eve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
+from detectors.model.rewards import RewardJson
 from detectors.model.types import Event
+
+
+class TabJson(TypedDict):
+    """A tab with what is known of it."""
+
+    url: str | None
+    title: str | None
+
+
+class DialogJson(TypedDict):
+    """An open dialog of a page."""
+
+    type: str | None
+    message: str | None
+
+
+class ObservationJson(TypedDict):
+    """What is known of the screen and the disk, as the wire has it."""
+
+    tabs: dict[str, TabJson]
+    filled_fields: int
+    files: int
+    dialog: DialogJson | None
+
+
+class TransitionJson(TypedDict):
+    """One step as the wire has it."""
+
+    step: int
+    action: object
+    observation: ObservationJson
+    next_observation: ObservationJson | None
+    reward: RewardJson | None
+    first: int
+    last: int
+    done: bool
+    credit: NotRequired[float | None]
 
 
 class _Observation:
     """What is known of the screen and the disk after the events so far."""
 
     def __init__(self) -> None:
-        self._tabs: dict[str, dict[str, Any]] = {}
+        self._tabs: dict[str, TabJson] = {}
         self._filled: dict[tuple[str, str], str] = {}
         self._files: set[tuple[str, str]] = set()
-        self._dialog: dict[str, Any] | None = None
+        self._dialog: DialogJson | None = None
 
     def apply(self, event: Event) -> None:
         data = event.data
@@ -70,10 +108,10 @@ class _Observation:
     def _forget(self, gone: Callable[[str, str], bool]) -> None:
         self._filled = {key: tab for key, tab in self._filled.items() if not gone(key[0], tab)}
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> ObservationJson:
         """The observation as the wire has it."""
         return {
-            "tabs": {tab: dict(known) for tab, known in self._tabs.items()},
+            "tabs": {tab: known.copy() for tab, known in self._tabs.items()},
             "filled_fields": len(self._filled),
             "files": len(self._files),
             "dialog": self._dialog,
@@ -82,17 +120,17 @@ class _Observation:
 
 def transitions(
     events: Iterable[Event],
-    rewards: Mapping[int, Mapping[str, Any]],
+    rewards: Mapping[int, RewardJson],
     credit: Mapping[int, float | None] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[TransitionJson]:
     """One transition a step, in order; ``reward`` and ``next_observation`` are null while a step is
     open.
 
     ``credit``: what a view credits to each step; the step's own reward where it is not given.
     """
     observed = _Observation()
-    steps: list[dict[str, Any]] = []
-    open_step: dict[str, Any] | None = None
+    steps: list[TransitionJson] = []
+    open_step: TransitionJson | None = None
     for event in events:
         last_step = steps[-1]["step"] if steps else -1
         if open_step is not None:
@@ -115,7 +153,7 @@ def transitions(
 
 
 def _credit_of(
-    transition: Mapping[str, Any], credit: Mapping[int, float | None] | None
+    transition: TransitionJson, credit: Mapping[int, float | None] | None
 ) -> float | None:
     if credit is not None:
         return credit.get(transition["step"])
@@ -133,11 +171,11 @@ def _completes(event: Event, step: int) -> bool:
 
 def _transition(
     step: int,
-    action: Any,
-    observation: dict[str, Any],
+    action: object,
+    observation: ObservationJson,
     first: int,
-    rewards: Mapping[int, Mapping[str, Any]],
-) -> dict[str, Any]:
+    rewards: Mapping[int, RewardJson],
+) -> TransitionJson:
     reward = rewards.get(step)
     return {
         "step": step,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from detectors.model.rewards import total
+from detectors.model.rewards import RewardJson, total
 from detectors.task.ruleset import Ruleset
 
 
-def seen_penalties(rules: Ruleset, steps: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def seen_penalties(rules: Ruleset, steps: Sequence[RewardJson]) -> dict[str, float]:
     """What was penalised in steps that are not known, by component, each below 0.
 
     A penalty that rests on what did not happen is none of a step's milestones where a source was

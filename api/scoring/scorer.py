@@ -7,12 +7,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TypedDict
 
 import orjson
 
 from api.core.errors import NotFoundError, ProblemError
 from api.core.notify import Deadline, Notifier, log_of
+from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.rewards.ledger import ESCALATING, Ledger
 from api.rewards.rewards import RewardReader
@@ -22,7 +23,8 @@ from api.scoring.reference import Reference
 from api.scoring.score import Score
 from api.scoring.stateless import score_answer
 from api.tasks.store import Tasks
-from detectors.model.rewards import encode_reward, total
+from detectors.model.rewards import RewardJson, encode_reward, total
+from detectors.model.types import Status
 
 SETTLING = "milestoned:settling"
 FAILURES = {
@@ -119,7 +121,7 @@ class Scorer:
         ]
         if row.status != "closed":
             why = f"the episode is {row.status}, not closed; the log is at event {row.through}"
-            last = {
+            last: LastStep = {
                 "status": "settling",
                 "reason": why,
                 "digest": row.digest,
@@ -132,20 +134,26 @@ class Scorer:
                 f"episode: {episode} was closed without a step, so nothing was scored"
             )
         masked = next((step for step in steps if step["reward"] is None), steps[-1])
-        last = {**masked, "done": True, "success": row.success}
+        last = {
+            "status": masked["status"],
+            "reason": masked["reason"],
+            "digest": masked["digest"],
+            "done": True,
+            "success": row.success,
+        }
         if folding.how != "known":
             value = fold([step["reward"] for step in steps], folding)
             return _build_score(steps, value, last, episode, None, row.task, folding)
         asked = next((step for step in steps if step["status"] == ESCALATING), None)
         if asked is not None:  # it will be known, and what is answered now is the answer for ever
-            asked = {**last, "status": asked["status"], "reason": asked["reason"]}
-            return _build_score(steps, None, asked, episode, None, row.task, folding)
+            last |= {"status": asked["status"], "reason": asked["reason"]}
+            return _build_score(steps, None, last, episode, None, row.task, folding)
         penalties = await self._penalties(row.task_number, steps)
         value = fold([step["reward"] for step in steps], folding, list(penalties.values()))
         last["reason"] = _too_little(steps, folding.min_known, masked)
         return _build_score(steps, value, last, episode, None, row.task, folding, penalties)
 
-    async def _penalties(self, task: int, steps: Sequence[dict[str, Any]]) -> dict[str, float]:
+    async def _penalties(self, task: int, steps: Sequence[RewardJson]) -> dict[str, float]:
         """What was seen to be penalised in steps that are not known, by component.
 
         Raises `RulesetChangedError` where the rules are another build's.
@@ -156,14 +164,14 @@ class Scorer:
             return {}
         return seen_penalties(await self._tasks.ruleset(task), steps)
 
-    async def _answered(self, row: Any, deadline: Deadline) -> None:
+    async def _answered(self, row: EpisodeRow, deadline: Deadline) -> None:
         """Wait for what is asked beyond the rules about a closed episode."""
         if row.status == "closed" and row.total is None:
             for document in map(orjson.loads, await self._ledger.all(row.id)):
                 if document["status"] == ESCALATING:
                     await self._rewards.read(row.tenant, row.id, document["step"], deadline)
 
-    async def _closed(self, episode: str, deadline: Deadline) -> Any:
+    async def _closed(self, episode: str, deadline: Deadline) -> EpisodeRow:
         while True:
             changed = self._notifier.watch(log_of(episode))
             row = await self._episodes.get(episode)
@@ -173,10 +181,20 @@ class Scorer:
                 return row
 
 
+class LastStep(TypedDict):
+    """What a score has of the step that decides it: the last one, or the first that is masked."""
+
+    status: Status
+    reason: str | None
+    digest: str
+    done: bool
+    success: bool | None
+
+
 def _build_score(
-    steps: list[dict[str, Any]],
+    steps: Sequence[RewardJson],
     value: float | None,
-    last: dict[str, Any],
+    last: LastStep,
     episode: str | None,
     step: int | None,
     task: str | None,
@@ -202,7 +220,7 @@ def _build_score(
 
 
 def _components(
-    steps: Sequence[dict[str, Any]],
+    steps: Sequence[RewardJson],
     folding: Folding,
     penalties: Mapping[str, float],
     *,
@@ -221,7 +239,7 @@ def _components(
     }
 
 
-def _too_little(steps: Sequence[dict[str, Any]], wanted: float, masked: dict[str, Any]) -> str:
+def _too_little(steps: Sequence[RewardJson], wanted: float, masked: RewardJson) -> str:
     known = sum(step["reward"] is not None for step in steps)
     share = f"{known} of {len(steps)} steps are known, wanted a share of {wanted:g}"
     return f"{share}; step {masked['step']}: {masked['reason']}"

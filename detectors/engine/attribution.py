@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from detectors.model.rewards import total
+from detectors.model.rewards import RewardJson, total
 from detectors.task.language import Task
 
 Credit = Literal["as_paid", "cause"]
@@ -28,9 +28,7 @@ def causes_of(task: Task) -> frozenset[str]:
     return frozenset(m.id for m in task.milestones if m.credit_to == "cause")
 
 
-def attributed(
-    rewards: Sequence[Mapping[str, Any]], to_cause: Collection[str]
-) -> dict[int, float | None]:
+def attributed(rewards: Sequence[RewardJson], to_cause: Collection[str]) -> dict[int, float | None]:
     """Step → what is credited to it, of the rewards of a closed episode as the wire has them.
 
     None for a step whose reward is not known, to which nothing is moved either. The sum is that of
@@ -54,7 +52,7 @@ def attributed(
 
 
 def credit(
-    rewards: Iterable[Mapping[str, Any]], to_cause: Collection[str], how: Credit, *, closed: bool
+    rewards: Iterable[RewardJson], to_cause: Collection[str], how: Credit, *, closed: bool
 ) -> dict[int, float | None]:
     """Step → its credit in a view. That of `cause` is None throughout while the episode is not
     ``closed``: what comes later may still be credited to any step."""

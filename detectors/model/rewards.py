@@ -5,14 +5,59 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from detectors.model.codec import canonical
-from detectors.model.types import Milestone, Reward, Verdict
+from detectors.model.types import Milestone, Reward, Stage, Status, Verdict
 
 PARTLY = "only what a penalty was seen for is paid, the rest is not known: "
 """How the reason of a reward begins that is no more than a penalty, where its step would be
 null."""
+
+
+class MilestoneJson(TypedDict):
+    """A milestone as the wire has it."""
+
+    id: str
+    rule: str
+    version: int
+    component: str
+    step: int
+    value: float
+    worth: float
+    evidence: list[int]
+    cause_step: int | None
+    baseline: bool
+
+
+class VerdictJson(TypedDict):
+    """One stage's word on a step as the wire has it."""
+
+    stage: Stage
+    score: float | None
+    confidence: float
+    why: str
+    by: str
+    cost: float
+
+
+class RewardJson(TypedDict):
+    """A reward as the wire has it."""
+
+    episode: str
+    step: int
+    status: Status
+    reward: float | None
+    mask: bool
+    reason: str | None
+    components: dict[str, float | None]
+    milestones: list[MilestoneJson]
+    verdicts: list[VerdictJson]
+    decided_by: str | None
+    done: bool
+    success: bool | None
+    through: int
+    digest: str
 
 
 def total(parts: Iterable[float]) -> float:
@@ -49,7 +94,7 @@ def settling(episode: str, step: int, through: int, digest: str, reason: str) ->
     )
 
 
-def milestone_to_json(m: Milestone) -> dict[str, object]:
+def milestone_to_json(m: Milestone) -> MilestoneJson:
     """A milestone as the wire has it."""
     return {
         "id": m.id,
@@ -89,7 +134,7 @@ def episode_total(values: Iterable[float | None]) -> float | None:
     return total(known) if listed and len(known) == len(listed) else None
 
 
-def reward_to_json(r: Reward) -> dict[str, object]:
+def reward_to_json(r: Reward) -> RewardJson:
     """A reward as the wire has it."""
     return {
         "episode": r.episode,

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 Json = Any
 """What orjson decodes to: None, bool, int, float, str, list, dict."""
 
+Stage = Literal["rule", "model", "judge", "person"]
 Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
 """``settling``: not final yet. ``escalating``: complete, and a model, judge or person is asked.
 ``sealed``: final. ``unobserved``: final, and nobody can know the value. ``unscored``: final, and no
@@ -127,7 +128,7 @@ class Milestone(NamedTuple):
 class Verdict(NamedTuple):
     """One stage's word on one step; ``score`` is None where the stage abstains."""
 
-    stage: Literal["rule", "model", "judge", "person"]
+    stage: Stage
     score: float | None
     confidence: float
     why: str

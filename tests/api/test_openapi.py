@@ -4,11 +4,15 @@ it says."""
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_type_hints
 
 import jsonschema
 import pytest
+from pydantic import BaseModel
 
+from api.http.answer_shapes import MilestoneShape, RewardShape, TransitionShape, VerdictShape
+from api.rewards.trajectory import TransitionJson
+from detectors.model.rewards import MilestoneJson, RewardJson, VerdictJson
 from tests.api.service import TASK, Service
 from tests.api.test_access import ALLOWED, OPEN
 from tests.support.logs import clicked, episode, went
@@ -157,3 +161,19 @@ async def test_answers_have_the_shapes_that_are_told(
             "components": document["components"],
         }
         jsonschema.validate(answer.json(), schema)
+
+
+@pytest.mark.parametrize(
+    ("shape", "declared"),
+    [
+        (RewardShape, RewardJson),
+        (MilestoneShape, MilestoneJson),
+        (VerdictShape, VerdictJson),
+        (TransitionShape, TransitionJson),
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_what_is_stored_is_declared_with_the_fields_that_are_told(
+    shape: type[BaseModel], declared: type
+) -> None:
+    assert set(shape.model_fields) == set(get_type_hints(declared))
