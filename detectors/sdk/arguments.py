@@ -168,7 +168,7 @@ def declared_arguments(cls: type) -> ObjectType[Any]:
     keys = tuple(
         Key(
             f.name,
-            _type_of(hints[f.name]),
+            _type_of(hints[f.name], f"{cls.__module__}: argument {f.name}"),
             f.metadata.get("doc", ""),
             attribute=f.name,
             required=f.default is MISSING,
@@ -202,12 +202,15 @@ def parse_args(cls: type, spec: Json, path: Path, origin: str | None) -> Any:
         raise reader.problems[0] from None
 
 
-def _type_of(hint: Any) -> JsonType[Any]:
-    """How an argument is read, by its declared type."""
+def _type_of(hint: Any, where: str) -> JsonType[Any]:
+    """Return how an argument is read, by its declared type; ``where``: the argument's name for a
+    message. Raises `TypeError`."""
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         hint = next(part for part in typing.get_args(hint) if part is not type(None))
     if typing.get_origin(hint) is typing.Literal:
         return choice(typing.get_args(hint))
     if hint not in TYPES:
-        raise TypeError(f"an argument of type {hint!r}: expected one of detectors.sdk.arguments")
+        named = ", ".join(getattr(known, "__name__", str(known)) for known in TYPES)
+        got = getattr(hint, "__name__", repr(hint))
+        raise TypeError(f"{where}: expected a type of {named} or a Literal, got {got}")
     return TYPES[hint]

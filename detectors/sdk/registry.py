@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
+from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Json, Reading
 from detectors.sdk.world import World
 
@@ -239,9 +240,14 @@ class Rules(Mapping[str, Rule | Composite]):
     def _load(self, name: str) -> Rule | Composite:
         if name not in self._names:
             raise KeyError(name)
-        declared = getattr(importlib.import_module(f"detectors.rules.{name}"), name)
+        file = f"detectors/rules/{name}.py"
+        declared = getattr(importlib.import_module(f"detectors.rules.{name}"), name, None)
         if not isinstance(declared, Rule | Composite) or declared.name != name:
-            raise TypeError(f"detectors/rules/{name}.py must declare a rule named {name}")
+            got = type(declared).__name__ if declared is not None else "none of that name"
+            raise TypeError(f"{file}: expected a function {name} under @rule, got {got}")
+        unknown = [] if isinstance(declared, Composite) else sorted({*declared.hears} - {*KINDS})
+        if unknown:
+            raise TypeError(f"{file}: hears: expected kinds of docs/events.md, got {unknown[0]}")
         return declared
 
 

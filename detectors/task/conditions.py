@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from detectors.model.errors import SpecError
 from detectors.model.json_types import JsonType, Schema, object_schema
@@ -46,7 +47,9 @@ class ConditionType(JsonType[Condition]):
             raise SpecError(path, value, self.expected)
         name, body = next(iter(value.items()))
         if name not in rules() or (name in TOP and not self.is_top):
-            expected = f"a rule; there are {', '.join(self._rules())}"
+            close = get_close_matches(str(name), self._rules(), n=1)
+            meant = f" (did you mean {close[0]}?)" if close else ""
+            expected = f"a rule{meant}; there are {', '.join(self._rules())}"
             raise SpecError((*path, str(name)), name, expected)
         if depth > MAX_DEPTH:
             raise SpecError(path, name, f"conditions nested at most {MAX_DEPTH} deep")

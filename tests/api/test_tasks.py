@@ -68,6 +68,7 @@ BAD = {
     "version a number": ('"1"', "1", "line 2: version: got 1, wanted a text such as \"1\" (quote it)"),
     "bad id": ("id: page", "id: a page", "line 8: milestones[0].id: got 'a page', wanted letters, digits"),
     "same id": ("id: both", "id: page", "line 10: milestones[1].id: got 'page', wanted an id that no other"),
+    "nearly a rule": ("url_reached:", "url_reach:", "line 9: milestones[0].when.url_reach: got 'url_reach', wanted a rule (did you mean url_reached?); there are address_says"),
     "no such rule": ("url_reached:", "url_visited:", "line 9: milestones[0].when.url_visited: got 'url_visited', wanted a rule; there are address_says, all_of, answer_matches"),
     "no such argument": ("{url: /lamp}", "{link: /lamp}", "line 9: milestones[0].when.url_reached.link: got '/lamp', wanted no such argument; there are url, frames"),
     "argument missing": ("{url: /lamp}", "{}", "line 9: milestones[0].when.url_reached.url: got None, wanted this argument"),

@@ -3,11 +3,15 @@ happens."""
 
 from __future__ import annotations
 
+import importlib
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from detectors.sdk.registry import Composite, rules
+from detectors.sdk.arguments import declared_arguments
+from detectors.sdk.registry import Composite, Rules, rules
 from detectors.sdk.tier_rules import is_judged
 from tests.detectors import (
     tables_bench,
@@ -570,10 +574,57 @@ def test_no(name: str, args: Any, said: list[Said]) -> None:
 
 def test_no_rule_without_its_tables() -> None:
     """Every rule has a yes and a no, and a sentence for its page of docs."""
-    assert set(YES) == set(NO) == set(rules())
+    for table, cases in (("YES", YES), ("NO", NO)):
+        here = f"{table} of {Path(__file__).name}"
+        assert not set(rules()) - set(cases), f"{here}: expected an entry for each rule"
+        assert not set(cases) - set(rules()), f"{here}: expected no entry but of a rule"
     # No event is a hit of a rule that only says who is asked: tests/detectors/test_deciding.py has
     # its yes.
     assert all(YES[name] or is_judged(one) for name, one in rules().items())
     assert all(NO.values())
-    assert all(rule.doc.strip() for rule in rules().values())
+    undescribed = [name for name, rule in rules().items() if not rule.doc.strip()]
+    assert not undescribed, "expected a docstring in detectors/rules: docs/rules.md is made of it"
     assert isinstance(rules()["goal"], Composite)
+
+
+RULE = """
+from dataclasses import dataclass
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import rule
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    size: {type} = arg("A size.")
+
+@rule(component="ui", hears=("{kind}",), args=Args)
+def {name}(event, world, args):
+    \"\"\"Some fact.\"\"\"
+    return ()
+"""
+RIGHT = {"name": "sample_file", "kind": "tab.closed", "type": "int"}
+WRONG = {
+    "the function's name": ({"name": "other"}, "sample_file.py: expected a function sample_file under @rule, got none of that name"),
+    "a kind": ({"kind": "tab.close"}, "sample_file.py: hears: expected kinds of docs/events.md, got tab.close"),
+    "an argument's type": ({"type": "float"}, "detectors.rules.sample_file: argument size: expected a type of TextMatch, "),
+    "nothing": ({}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_in_a_rule_s_file_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the file, what was expected and what is there, when the rule is first asked for."""
+    change, message = WRONG[name]
+    (tmp_path / "sample_file.py").write_text(RULE.format(**{**RIGHT, **change}))
+    package = importlib.import_module("detectors.rules")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    problem = ""
+    try:
+        declared_arguments(Rules({})["sample_file"].args)
+    except TypeError as error:
+        problem = str(error)
+    finally:
+        sys.modules.pop("detectors.rules.sample_file", None)
+    assert message in problem
+    assert bool(problem) is bool(message)
