@@ -9,6 +9,7 @@ import os
 import threading
 import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,9 +38,13 @@ from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
 from lab.demo.parts import _all_ready, _answers
 from tests.test_layers import ROOT
 
-BOMB = gzip.compress(gzip.compress(bytes(256 << 20), 9), 9)
-"""A quarter of a gigabyte, in some hundred bytes."""
 MAX_BYTES = 16 << 20
+
+
+@cache
+def make_bomb() -> bytes:
+    """Return a quarter of a gigabyte in some hundred bytes; it takes a second or two to pack."""
+    return gzip.compress(gzip.compress(bytes(256 << 20), 9), 9)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -58,9 +63,9 @@ class Handler(BaseHTTPRequestHandler):
             except OSError:
                 return
         self.send_header("content-encoding", "gzip, gzip")
-        self.send_header("content-length", str(len(BOMB)))
+        self.send_header("content-length", str(len(make_bomb())))
         self.end_headers()
-        self.wfile.write(BOMB)
+        self.wfile.write(make_bomb())
 
     def do_POST(self) -> None:
         self.do_GET()
@@ -71,6 +76,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
+    make_bomb()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import entry_points, version
 
 from cyclopts import App
@@ -72,7 +73,8 @@ def make_app() -> App:
     return app
 
 
-def added_commands() -> dict[str, tuple[str, str]]:
+@cache
+def added_commands() -> Mapping[str, tuple[str, str]]:
     """The commands that installed distributions add, as `COMMANDS` has its own.
 
     A name of two words is a subcommand of the first.

@@ -6,6 +6,7 @@ folder.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -30,8 +31,9 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
+@cache
 def latest_revision() -> str | None:
-    """The newest revision that this build knows."""
+    """Return the newest revision that this build knows. Alembic imports every migration for it."""
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 

@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], int, str]] = {
     ),
     "a browser that does not come": (
         {},
-        ("--profile", "{folder}", "--ready-wait", "15"),
+        ("--profile", "{folder}", "--ready-wait", "8"),
         1,
         "it waits for cdp (",
     ),

@@ -72,7 +72,7 @@ def _submitted(form: dict[str, str], fields: list[list[str]]) -> Said:
 SMALL = [went("/cart"), sent(2, "wanted")]
 SLOW = [long(2_000, 8)] * 40
 """Much processor time, each event within its budget; as much as a segment may hold."""
-LARGE = [long(1_990 + n % 20, 8) for n in range(44)]
+LARGE = ([long(1_990 + n, 8) for n in range(20)] * 3)[:44]
 """Some 2 MB of text, and ten times as much memory."""
 CASES: dict[str, tuple[list[Said], dict[str, Any], str]] = {
     "processor time": (SLOW, {"detection_cpu_s": 0}, "it took more than 0 s of processor time"),

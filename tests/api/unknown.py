@@ -19,6 +19,7 @@ import uvicorn
 from api.cascade.stages import Stages
 from api.cli.main import main
 from api.core.settings import Limits
+from api.http.adapters import openenv
 from api.http.timeouts import patient
 from api.stages.base import Opinion, Question
 from api.tasks.plugins import load_plugins
@@ -79,12 +80,17 @@ class SilentJudge:
         raise AssertionError(question)
 
 
+SOCKET_WAIT_MS = 300
+"""How long OpenEnv's socket waits here for the judge that never answers, instead of 45 s."""
+
+
 @asynccontextmanager
 async def recorded(store: Store) -> AsyncIterator[Way]:
     """A service that has the recording. A rule of others that fails on an empty file is installed
     in this process."""
     load_plugins()  # once in a process, and what it found takes the place of ours
     add_foreign({sample_fragile.name: (sample_fragile, "sample==1")})
+    usual_ms, openenv.WAIT_MS = openenv.WAIT_MS, SOCKET_WAIT_MS
     try:
         async with running(
             store, stages=Stages({"judge": [SilentJudge()]}, {"model": "off"})
@@ -93,6 +99,7 @@ async def recorded(store: Store) -> AsyncIterator[Way]:
             await service.tell(id, token, *episode(*STEPS))
             yield Way(service, store, id)
     finally:
+        openenv.WAIT_MS = usual_ms
         add_foreign({})
 
 

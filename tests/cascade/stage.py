@@ -28,7 +28,7 @@ class HttpStage:
     def __init__(self, name: Literal["model", "judge"], url: str) -> None:
         self.name = name
         self._client = httpx.AsyncClient(
-            base_url=url, timeout=60, limits=httpx.Limits(max_connections=200)
+            base_url=url, verify=False, timeout=60, limits=httpx.Limits(max_connections=200)
         )
 
     async def close(self) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from milestoned_client import Retry, RewardClient
 from milestoned_client.adapters import openrlhf, scoring, slime, trl, verifiers, verl
 from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import UnknownRewardError, score_now
@@ -254,8 +256,11 @@ async def test_an_adapter_on_its_trainer_s_classes_gives_no_number_for_what_is_n
     sys.modules.pop(f"milestoned_client.adapters.{name}", None)
 
 
-async def test_a_service_that_is_gone_is_no_reward_of_0() -> None:
-    """Of no adapter, for all ask by these functions."""
+async def test_a_service_that_is_gone_is_no_reward_of_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of no adapter, for all ask by these functions; the client gives up sooner than it usually
+    does."""
+    impatient = partial(RewardClient, retry=Retry(attempts=3, first_s=0.01))
+    monkeypatch.setattr(scoring, "RewardClient", impatient)
     asked = settings(url="http://127.0.0.1:9", token="mt_x", wait_s=0.0)
     (found,) = await asyncio.to_thread(score_now, [Sample(label="t")], asked)
     assert payout_of(found).reward is None

@@ -19,6 +19,7 @@ from PIL import Image
 
 from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.source import SourceLostError
+from agentd.core.tls import default_tls
 from agentd.readers.picture_measures import FORMAT, QUALITY, NoShotError, Shot
 from agentd.sources.cdp.attach.isolated_world import Isolated
 from agentd.sources.cdp.folds.tabs import is_tab
@@ -43,7 +44,11 @@ class CdpCamera:
         self._tab = Isolated()
         self._connection: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
         self._http = httpx.AsyncClient(
-            trust_env=False, timeout=LOOK_S, headers=HEADERS, event_hooks=ASYNC_HOOKS
+            verify=default_tls(),
+            trust_env=False,
+            timeout=LOOK_S,
+            headers=HEADERS,
+            event_hooks=ASYNC_HOOKS,
         )
 
     async def run(self) -> None:

@@ -10,6 +10,7 @@ import httpx
 from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.regular_file import read_regular
 from agentd.core.source import SourceLostError
+from agentd.core.tls import default_tls
 
 ASK_S = 5.0
 MAX_PORT_FILE = 4096
@@ -49,7 +50,11 @@ def _from_profile(profile: Path) -> str:
 async def _from_endpoint(endpoint: str) -> str:
     try:
         async with httpx.AsyncClient(
-            trust_env=False, timeout=ASK_S, headers=HEADERS, event_hooks=ASYNC_HOOKS
+            verify=default_tls(),
+            trust_env=False,
+            timeout=ASK_S,
+            headers=HEADERS,
+            event_hooks=ASYNC_HOOKS,
         ) as client:
             answer = await client.get(f"{endpoint}/json/version")
             address = answer.json()["webSocketDebuggerUrl"]
