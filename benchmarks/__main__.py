@@ -14,6 +14,7 @@ from benchmarks import (
     engine,
     fleet,
     injection,
+    lists,
     live,
     model,
     observer,
@@ -36,6 +37,7 @@ PARTS = {
     "webarena": webarena.main,
     "pages": pages.main,
     "live": live.main,
+    "lists": lists.main,
     "visual": visual.main,
 }
 

@@ -6,6 +6,7 @@ none of the others: it enters the sample or it does not.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 from collections import Counter, defaultdict
@@ -64,7 +65,7 @@ class EpisodeSampler:
         weights = dict.fromkeys(ids, 1.0)
         if wanted.pick == "novel":
             weights = weigh_novelty(ids, await self._milestones(pool))
-        drawn = draw_weighted(weights, wanted.count, wanted.seed)
+        drawn = await asyncio.to_thread(draw_weighted, weights, wanted.count, wanted.seed)
         found = await self._database.all(select(episodes).where(episodes.c.id.in_(drawn)))
         rows = {row.id: row for row in found}
         return EpisodeSample(len(ids), [rows[id] for id in drawn if id in rows])

@@ -1,0 +1,106 @@
+"""Lists and samples of 10,000 stored episodes on each database, beside an empty route."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from api.episodes.label_index import label_rows
+from api.episodes.tables import episode_marks, episodes
+from api.rewards.tables import milestones
+from benchmarks.measure import line, quantile
+from tests.api.service import TASK, Service, Store, running
+from tests.support.logs import clicked, episode, went
+from tests.support.postgres import Postgres, programs
+
+EPISODES, ROUNDS, POLICIES = 10_000, 31, 10
+WANTED = "≤ 50 ms"
+SAMPLE = {"task": TASK["id"], "n": 32}
+CALLS: dict[str, tuple[str, str, dict[str, Any] | None]] = {
+    "the newest 50": ("GET", "/v1/episodes", None),
+    "50 of a label, by total": ("GET", "/v1/episodes?label=policy%3D3&sort=best", None),
+    "50 failures of a span of totals": (
+        "GET",
+        "/v1/episodes?outcome=failure&least=0.1&most=0.6",
+        None,
+    ),
+    "32 drawn of all failures": ("POST", "/v1/episodes:sample", {**SAMPLE, "pick": "failure"}),
+    "32 drawn of the near misses": ("POST", "/v1/episodes:sample", {**SAMPLE, "pick": "near_miss"}),
+    "32 drawn by novelty": ("POST", "/v1/episodes:sample", {**SAMPLE, "pick": "novel"}),
+}
+
+
+def main() -> None:
+    """Take the measurements and print their figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"SQLite, {EPISODES:,} episodes")
+        asyncio.run(_measure(Store(Path(folder))))
+    if programs() is None:
+        print("Postgres is not installed: nothing is measured on it")
+        return
+    with tempfile.TemporaryDirectory() as folder, Postgres() as server:
+        print(f"Postgres, {EPISODES:,} episodes")
+        asyncio.run(_measure(Store(Path(folder), server.database())))
+
+
+async def _measure(store: Store) -> None:
+    async with running(store, requests_per_s=0) as service:
+        await _fill(service)
+        empty = await _milliseconds(lambda: service.get("/healthz"))
+        line("empty route, p50 / p99", _text(empty))
+        for name, (method, path, body) in CALLS.items():
+            more: dict[str, Any] = {} if body is None else {"json": body}
+            answer = await service.call(method, path, **more)
+            assert answer.status_code == 200, answer.text
+            taken = await _milliseconds(
+                lambda method=method, path=path, more=more: service.call(method, path, **more)
+            )
+            line(f"{name}, p50 / p99", _text(taken), WANTED)
+
+
+async def _fill(service: Service) -> None:
+    """One episode as the service stores it, then rows of others like it with labels, outcomes,
+    totals and milestones of their own."""
+    first, token = await service.open()
+    await service.tell(first, token, *episode([went("/cart")], [clicked("Buy")]))
+    database = service.app.state.parts.database
+    (pattern,) = await database.all(select(episodes).where(episodes.c.id == first))
+    (earned, *_) = await database.all(select(milestones).where(milestones.c.episode == first))
+    draw = random.Random(0)
+    rows, marks, reached = [], [], []
+    for number in range(EPISODES - 1):
+        id = f"{first[:-8]}{number:08}"
+        row = {**pattern._mapping, "id": id, "intent": None}
+        row["success"] = draw.random() < 0.3
+        row["total"] = 1.0 if row["success"] else round(draw.random(), 3)
+        rows.append(row)
+        marks += label_rows({"policy": str(number % POLICIES)}, row["tenant"], row["opened_at"], id)
+        reached += [
+            {**earned._mapping, "episode": id, "number": index, "id": f"m{index}"}
+            for index in range(draw.randrange(6))
+        ]
+    async with database.write() as connection:
+        await connection.execute(insert(episodes), rows)
+        await connection.execute(insert(episode_marks), marks)
+        await connection.execute(insert(milestones), reached)
+
+
+async def _milliseconds(call: Callable[[], Awaitable[Any]]) -> list[float]:
+    taken = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        await call()
+        taken.append((time.perf_counter() - begun) * 1000)
+    return taken
+
+
+def _text(taken: list[float]) -> str:
+    return f"{statistics.median(taken):.1f} / {quantile(taken, 0.99):.1f} ms"
