@@ -62,8 +62,8 @@ Overrides = Annotated[
 CreditTo = Annotated[
     Credit,
     option(
-        "what is credited to each step: as it was paid (default), or by the step that set a"
-        " milestone with `credit_to: cause` in motion",
+        "what is credited to each step: as it was paid (default), by the step that set a"
+        " milestone with `credit_to: cause` in motion, or spread over the steps that led to it",
         "|".join(CREDITS),
     ),
 ]

@@ -150,8 +150,8 @@ async def trajectory(
         Credit,
         Query(
             description=(
-                "Which step a milestone is credited to: the one it was paid in, or the one that"
-                " set it in motion."
+                "Which step a milestone is credited to: the one it was paid in, the one that set"
+                " it in motion, or evenly those that led to it."
             )
         ),
     ] = "as_paid",
@@ -159,7 +159,8 @@ async def trajectory(
     """(o, a, r, o') tuples: a pure function of the log and its sealed rewards.
 
     `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it
-    in motion, once the episode is closed; the sealed reward stands beside it as it was paid.
+    in motion, `credit_to=spread` shares each positive reward with the steps that led to it, once
+    the episode is closed; the sealed reward stands beside it as it was paid.
     """
     row = await parts.episodes.get(episode)
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.model_bases import NotedBase, RewardBase, SampleBase
 
-CreditTo: TypeAlias = Literal["as_paid", "cause"]
+CreditTo: TypeAlias = Literal["as_paid", "cause", "spread"]
 """
 Which step a milestone is credited to: the one in which it was paid, or the one that set it
 in motion; then each reward has a `credit` beside it.

@@ -12,10 +12,11 @@ from typing import Any, Literal
 from detectors.model.rewards import RewardJson, total
 from detectors.task.language import Task
 
-Credit = Literal["as_paid", "cause"]
+Credit = Literal["as_paid", "cause", "spread"]
 """``as_paid``: each step has its own reward; ``cause``: what a milestone with ``credit_to: cause``
-paid is with the step that set it in motion."""
-CREDITS: tuple[Credit, ...] = ("as_paid", "cause")
+paid is with the step that set it in motion; ``spread``: what a step was paid is shared by the steps
+that led to it."""
+CREDITS: tuple[Credit, ...] = ("as_paid", "cause", "spread")
 
 
 def credited_to_cause(task: Mapping[str, Any]) -> frozenset[str]:
@@ -51,12 +52,43 @@ def attributed(rewards: Sequence[RewardJson], to_cause: Collection[str]) -> dict
     return {step: None if worths is None else total(worths) for step, worths in parts.items()}
 
 
+def spread(rewards: Sequence[Mapping[str, Any]]) -> dict[int, float | None]:
+    """Step → what is credited to it where each positive reward is shared evenly by its own step and
+    the steps since the one that was paid before it (uniform return redistribution, Gangwani et al.
+    2020, from one milestone to the next).
+
+    A negative reward stays with its step. A step whose reward is not known has no credit and takes
+    no share. The sum is that of the rewards.
+    """
+    credits: dict[int, float | None] = {one["step"]: one["reward"] for one in rewards}
+    waiting: list[int] = []
+    for one in rewards:
+        if one["reward"] is None:
+            continue
+        waiting.append(one["step"])
+        if one["reward"] > 0:
+            _share(credits, waiting, one["reward"])
+            waiting = []
+    return credits
+
+
+def _share(credits: dict[int, float | None], steps: Sequence[int], reward: float) -> None:
+    """Share the last step's ``reward`` evenly; it keeps what rounding leaves."""
+    *earlier, own = steps
+    part = total((reward / len(steps),))
+    for step in earlier:
+        credits[step] = total((credits[step] or 0.0, part))
+    credits[own] = total((reward, -part * len(earlier)))
+
+
 def credit(
     rewards: Iterable[RewardJson], to_cause: Collection[str], how: Credit, *, closed: bool
 ) -> dict[int, float | None]:
-    """Step → its credit in a view. That of `cause` is None throughout while the episode is not
-    ``closed``: what comes later may still be credited to any step."""
+    """Step → its credit in a view. Those of `cause` and `spread` are None throughout while the
+    episode is not ``closed``: what comes later may still be credited to any step."""
     listed = list(rewards)
     if how == "as_paid":
         return {one["step"]: one["reward"] for one in listed}
-    return attributed(listed, to_cause) if closed else {one["step"]: None for one in listed}
+    if not closed:
+        return {one["step"]: None for one in listed}
+    return spread(listed) if how == "spread" else attributed(listed, to_cause)
