@@ -57,6 +57,7 @@ class Session:
             self.recorder,
             unwatched(settings, plan),
             needed=plan.get("hears") is not None,
+            asked=asked_kinds(plan),
         )
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)

@@ -8,7 +8,8 @@ browser, a desktop, a disk.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import structlog
@@ -18,7 +19,7 @@ from agentd.core.extras import display_for, need
 from agentd.core.settings import Settings
 from agentd.core.source import RecallingSource, Source, SourceLostError, StepSource
 from agentd.journal.recorder import Recorder
-from detectors.model.kinds import KINDS
+from detectors.model.kinds import KINDS, asked_kinds
 
 FENCE_S = 0.1
 SEAL_S = 10.0
@@ -26,6 +27,10 @@ SEAL_S = 10.0
 of its own."""
 MAX_RETRY_S = 2.0
 """The longest wait before a lost source is tried again, in seconds; the first is 0.1."""
+
+UNREPORTED = (
+    "the daemon was restarted, and no longer reports it: only if the task, or --also, asks for it"
+)
 
 log = structlog.get_logger(__name__)
 
@@ -199,7 +204,8 @@ class Supervisor:
 
     ``gaps``: sources that see nothing now, each with the reason; ``changed`` is set, and made anew,
     whenever a gap begins or ends. ``unwatched``: sources that the daemon was not given, with the
-    reason; ``needed``: whether a task depends on them (a recording on none).
+    reason; ``needed``: whether a task depends on them (a recording on none); ``asked``: the kinds
+    marked *asked* that the sources report.
     """
 
     def __init__(
@@ -209,10 +215,14 @@ class Supervisor:
         unwatched: Mapping[str, str] | None = None,
         *,
         needed: bool = True,
+        asked: Collection[str] = (),
     ) -> None:
         self._sources = list(sources)
         self._unwatched = unwatched or {}
         self._needed = needed
+        self._asked = frozenset(asked)
+        # Source → the kinds that it reported before a restart and is no longer asked for.
+        self._unreported: dict[str, list[str]] = {}
         self._recorder = recorder
         self._tasks: list[asyncio.Task[None]] = []
         self._started = False
@@ -258,6 +268,10 @@ class Supervisor:
     def _ended(self, name: str) -> None:
         if self.gaps.pop(name, None) is not None:
             self._recorder.append("journal", "gap.ended", {"source": name})
+            # A gap of the whole source ends those of its parts, so these begin anew after it.
+            for kind in self._unreported.get(name, ()):
+                gap = {"source": name, "part": kind, "reason": UNREPORTED}
+                self._recorder.append("journal", "gap.began", gap)
             log.info("The source sees.", source=name)
             self._change()
 
@@ -276,12 +290,15 @@ class Supervisor:
         that saw.
 
         What raised alarms before is found out anew, and raises them again where it still does.
+        Kinds that the daemon was asked for before and is not asked for now are gaps from here on.
         """
         names = {source.name for source in self._sources}
         alarms: dict[tuple[str, str | None], None] = {}
         for _, kind, data in events:
             key = (data.get("source", ""), data.get("part"))
-            if kind == "alarm.raised":
+            if kind == "episode.opened":
+                self._note_unreported(data.get("asked"))
+            elif kind == "alarm.raised":
                 alarms[key] = None
             elif kind == "alarm.ended":
                 alarms.pop(key, None)
@@ -297,6 +314,22 @@ class Supervisor:
         for name, of in alarms:
             part = {} if of is None else {"part": of}
             self._recorder.append("journal", "alarm.ended", {"source": name, **part})
+
+    def _note_unreported(self, before: object) -> None:
+        """Note the kinds that the sources no longer report. ``before``: the kinds that the journal
+        says were asked for, no list in one of an older daemon: then any may have been."""
+        kinds = before if isinstance(before, list) else asked_kinds({"also": list(KINDS)})
+        unreported = defaultdict(list)
+        for kind in kinds:
+            if kind in KINDS and kind not in self._asked:
+                unreported[KINDS[kind].source].append(kind)
+        self._unreported = dict(unreported)
+        if isinstance(before, list) and unreported:
+            log.warning(
+                "The daemon is no longer asked for kinds of events that it reported before: what"
+                " depends on them is unobserved from here on.",
+                kinds=[kind for of_source in unreported.values() for kind in of_source],
+            )
 
     def start(self) -> None:
         """Start every source; each is a gap until it is ready."""

@@ -15,8 +15,9 @@ from agentd.core.settings import RecordSettings, Settings, arguments_of
 from agentd.core.source import Sink, SourceLostError
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
-from agentd.session.supervisor import FENCE_S, TABLE, Supervisor, unwatched
-from detectors.model.kinds import SOURCES, UNHEARD
+from agentd.session.supervisor import FENCE_S, TABLE, UNREPORTED, Supervisor, unwatched
+from detectors.model.kinds import KINDS, SOURCES, UNHEARD
+from tests.support.logs import clicked, ruleset, run
 
 
 class Scripted:
@@ -164,6 +165,74 @@ async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(
         ("alarm.ended", {"source": "files", "part": "odd"}),
         ("alarm.ended", {"source": "files"}),
     ]
+
+
+TEXTS = ["text.appeared", "text.disappeared"]
+ASKED = sorted(name for name, kind in KINDS.items() if kind.asked and kind.source == "cdp")
+FEWER: dict[str, tuple[list[str] | None, list[str], list[str]]] = {
+    "fewer": (TEXTS, ["text.appeared"], ["text.disappeared"]),
+    "none": (TEXTS, [], TEXTS),
+    "another": (["text.appeared"], ["text.disappeared"], ["text.appeared"]),
+    "of another source too": (["text.appeared", "widget.added"], [], ["text.appeared"]),
+    "as before": (TEXTS, TEXTS, []),
+    "more": ([], TEXTS, []),
+    "by an older daemon, which may have been": (None, ASKED[1:], ASKED[:1]),
+}
+"""What the daemon was asked for before its restart and is asked for after it → the kinds of the
+browser's that are a gap from then on."""
+
+
+@pytest.mark.parametrize(("before", "now", "lacking"), FEWER.values(), ids=FEWER)
+async def test_what_a_restarted_daemon_is_no_longer_asked_for_is_a_gap(
+    recorder: Recorder, before: list[str] | None, now: list[str], lacking: list[str]
+) -> None:
+    """Also after the source was lost: the gap of all of it ends those of its parts."""
+    asked = {} if before is None else {"asked": before}
+    opened: dict[str, object] = {"task": "t", "digest": "d", **asked}
+    recorder.append("journal", "episode.opened", opened)
+    recorder.flush()
+    supervisor = Supervisor([Scripted("cdp", SourceLostError("gone"))], recorder, asked=now)
+    supervisor.recall(recorder.journal.rows("journal"))
+    supervisor.start()
+    async with asyncio.timeout(20):
+        while ("tab.opened", "cdp", None) not in told(recorder):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    await supervisor.stop()
+    gaps = [("gap.ended", None), *(("gap.began", kind) for kind in lacking)]
+    assert [
+        (kind, data.get("part"))
+        for _, kind, data in recorder.journal.rows("journal")
+        if kind == "gap.ended" or data.get("reason") == UNREPORTED
+    ] == gaps * 2
+
+
+@pytest.mark.parametrize(("now", "worth"), [([], None), (TEXTS, 0.0)], ids=["fewer", "as before"])
+async def test_steps_after_a_restart_with_fewer_kinds_are_unknown(
+    recorder: Recorder, now: list[str], worth: float | None
+) -> None:
+    rules = ruleset({"id": "thanked", "when": {"text_visible": {"text": "Thank you"}}})
+
+    def add_step(step: int) -> None:
+        recorder.append("steps", "step.began", {"step": step})
+        recorder.append("cdp", *clicked("Go"))
+        recorder.append("steps", "step.sealed", {"step": step, "reason": "quiet"})
+
+    opened = {"task": "t", "digest": "d", "asked": TEXTS}
+    recorder.append("journal", "episode.opened", opened)
+    add_step(0)
+    recorder.flush()
+    supervisor = Supervisor([Scripted("cdp")], recorder, asked=now)
+    supervisor.recall(recorder.journal.rows("journal"))
+    supervisor.start()
+    async with asyncio.timeout(20):
+        while supervisor.gaps:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    add_step(1)
+    add_step(2)
+    await supervisor.stop()
+    recorder.flush()
+    said = [(kind, data) for _, kind, data in recorder.journal.rows()]
+    assert [reward.reward for reward in run(rules, *said)] == [0.0, worth, worth]
 
 
 async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder) -> None:
