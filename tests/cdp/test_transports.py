@@ -111,6 +111,35 @@ async def test_targets_are_attached_to_by_name(
     assert "Target.setAutoAttach" not in [method for method, _ in browser.sent]
 
 
+@pytest.mark.parametrize(
+    ("scope", "more", "asked"),
+    [
+        (None, [_created("p2", "page", "B")], True),
+        ("A", [_created("s1", "service_worker", "B")], True),
+        ("A", [_created("p2", "page", "B")], False),
+        (
+            "A",
+            [
+                _created("p2", "page", "B"),
+                {"method": "Target.targetDestroyed", "params": {"targetId": "p2"}},
+            ],
+            True,
+        ),
+    ],
+    ids=["a whole browser", "no other page", "another context's page", "which is gone"],
+)
+async def test_what_counts_for_the_whole_browser_is_not_asked_beside_others(
+    scope: str | None, more: list[dict[str, Any]], asked: bool
+) -> None:
+    browser = Browser(_created("p1", "page"), *more)
+    wire = ByHand(browser, scope)
+    wire.send({"id": 1, "method": "Target.setDiscoverTargets", "params": {}})
+    await _through(wire)
+    wire.send({"id": 2, "method": "Browser.getHistograms", "params": {}})
+    method = "Browser.getHistograms" if asked else "Browser.getVersion"
+    assert browser.sent[-1][0] == method
+
+
 async def test_a_session_of_a_tab_or_a_worker_sets_up_attachment_as_it_is_told() -> None:
     browser = Browser(
         _said_attached("T", "t1", "tab"), _said_attached("W", "w1", "worker", parent="T")

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import structlog
 
@@ -15,8 +15,10 @@ from agentd.core.source import Sink, SourceLostError
 from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.network import outliving
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
+from agentd.sources.cdp.state.protocol import HistogramsReply
 from agentd.sources.cdp.state.state import BrowserState, CdpObservation, remember
 from agentd.sources.cdp.transport.address import websocket_address
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
@@ -113,6 +115,7 @@ class CdpSource:
         """Do nothing: the browser reports by itself."""
 
     async def _attach(self, live: _AttachmentRun, reader: asyncio.Task[None], sink: Sink) -> None:
+        live.count_requests()
         beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
         try:
             await asyncio.wait((beginning, reader), return_when=asyncio.FIRST_COMPLETED)
@@ -158,6 +161,7 @@ class _AttachmentRun:
         self.normaliser = Normaliser(script.binding, script.salt, asks, live=True)
         self.attachment = SessionSetup(connection, script, asks=asks, feed=self._feed)
         self._connection = connection
+        self._counts = asks.workers
         self._sink = sink
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
         # Sessions that did not answer at a seal, and have said nothing since.
@@ -172,6 +176,10 @@ class _AttachmentRun:
         self._stuck.discard(session)
         self._feed(session, method, params)
         self.attachment.handle(session, method, params)
+        if method == outliving.LEAVES:
+            self.count_requests()
+        elif method == outliving.LEFT and "parentId" not in params["frame"]:
+            self.count_requests(outliving.OF_SCRIPTS)
         if method == "Page.javascriptDialogOpening":
             # The page stands still now: whoever waits for its answer is let go.
             for wait in self._waits.pop(session, ()):
@@ -184,7 +192,7 @@ class _AttachmentRun:
 
     async def fence(self, timeout_s: float) -> None:
         """Return once all that happened before has reached the sink, or after the timeout."""
-        waiting = [self._connection.send("Browser.getVersion")]
+        waiting = [self._connection.send("Browser.getVersion"), *self.count_requests()]
         flushes: dict[Reply, str] = {}
         for session, state in self.normaliser.browser.sessions.items():
             if not session or state.dialog is not None or state.crashed:
@@ -206,8 +214,26 @@ class _AttachmentRun:
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
         self._note_late(flushes, late)
+        for seen in () if late else self.normaliser.settle_counts():
+            self._tell(seen)
         for seen in self.normaliser.fenced(patient=timeout_s >= PATIENT_S):
             self._tell(seen)
+
+    def count_requests(self, *settled: str) -> list[Reply]:
+        """Have the browser count its requests, where a rule hears of them. ``settled``: types of
+        which all reports are in by then."""
+        if not self._counts:
+            return []
+        counts = self.normaliser.network.outliving
+        mark = counts.mark()
+
+        def on_reply(result: Params) -> None:
+            counts.compare(cast(HistogramsReply, result), mark)
+            for seen in self.normaliser.settle_counts(*settled) if settled else ():
+                self._tell(seen)
+
+        query = {"query": outliving.HISTOGRAM}
+        return [self._connection.send(outliving.COMMAND, query, "", on_reply)]
 
     def _note_late(self, flushes: Mapping[Reply, str], late: Collection[Reply]) -> None:
         """Whose documents did not answer, or have more to tell. What stood still at the last seal
@@ -233,6 +259,8 @@ class _AttachmentRun:
             await self.fence(left)
         parts = dict.fromkeys(part for of in self._late.values() for part in of)
         for seen in gap(parts, "a page was too busy to tell all before the step was sealed"):
+            self._tell(seen)
+        for seen in self.normaliser.settle_counts():
             self._tell(seen)
         self._stuck |= self._silent
         self._late = {}

@@ -105,6 +105,11 @@ class Normaliser:
         to."""
         yield from filter(self._blindness.tells, self._fenced(patient))
 
+    def settle_counts(self, *kinds: str) -> Iterator[CdpObservation]:
+        """Report, of these types of requests or of all, those that the browser counted and no page
+        reported."""
+        yield from filter(self._blindness.tells, self.network.outliving.settle(*kinds))
+
     @property
     def unheard(self) -> bool:
         """Whether a new tab has not answered yet, and nothing was said of that."""

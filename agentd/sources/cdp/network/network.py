@@ -23,6 +23,7 @@ from agentd.sources.cdp.network.extra_info import ExtraInfo
 from agentd.sources.cdp.network.headers import Heads, header, select_headers
 from agentd.sources.cdp.network.lost_requests import LostRequests
 from agentd.sources.cdp.network.messages import Messages
+from agentd.sources.cdp.network.outliving import OutlivingRequests
 from agentd.sources.cdp.network.request_ends import RequestEnds
 from agentd.sources.cdp.network.request_table import (
     POST_DATA,
@@ -30,7 +31,15 @@ from agentd.sources.cdp.network.request_table import (
     Missing,
     RequestTable,
 )
-from agentd.sources.cdp.network.requests import CACHES, STREAM, Held, Request, base_of, type_of
+from agentd.sources.cdp.network.requests import (
+    CACHES,
+    READS,
+    STREAM,
+    Held,
+    Request,
+    base_of,
+    type_of,
+)
 from agentd.sources.cdp.network.sockets import Sockets
 from agentd.sources.cdp.network.worker_answers import WorkerAnswers
 from agentd.sources.cdp.state.capture_plan import NOBODY, CapturePlan
@@ -64,6 +73,7 @@ class Network:
         self.table = RequestTable(plan, live=live)
         self._plan = plan
         self._live = live
+        self.outliving = OutlivingRequests()
         self._service_workers: set[str] = set()  # those that are listened to
         self.messages = Messages(plan.kinds)
         self._answer_bodies = AnswerBodies(self.table)
@@ -161,6 +171,8 @@ class Network:
         request = self.table.get(number)
         if request is None:
             request = self._new_request(browser, session, params)
+            writes = params["request"]["method"] not in READS
+            self.outliving.note(request.kind, writes=writes)
             yield from self.table.add(number, request)
             self._stream_answer(number, request, params["request"])
         elif "redirectResponse" in params:

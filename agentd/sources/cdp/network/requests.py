@@ -106,7 +106,7 @@ class Request:
     @property
     def writes(self) -> bool:
         """Whether its method may change something at the server."""
-        return str(self.base.get("method")).upper() not in _READS
+        return str(self.base.get("method")).upper() not in READS
 
     def tell(self, held: Held) -> Iterator[CdpObservation]:
         """Tell it now, or after what waits."""
@@ -194,7 +194,7 @@ PARTS = frozenset(
 """Types of what a document is made of (an icon's is Other). A rule's address may match one, but
 its body is never what a rule wants to read."""
 _REFUSED = 400
-_READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _EMPTY = frozenset((204, 205, 304))
 STREAM = "EventSource"
 CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))

@@ -118,6 +118,26 @@ class CorsErrorStatus(TypedDict):
     corsError: str
 
 
+class Bucket(TypedDict):
+    """`Browser.Bucket`: how often values from ``low`` were counted."""
+
+    low: int
+    count: int
+
+
+class Histogram(TypedDict):
+    """`Browser.Histogram`."""
+
+    name: str
+    buckets: list[Bucket]
+
+
+class HistogramsReply(TypedDict):
+    """The reply to `Browser.getHistograms`; without any where nobody was asked."""
+
+    histograms: NotRequired[list[Histogram]]
+
+
 class LoadingFailed(TypedDict):
     """`Network.loadingFailed`."""
 

@@ -56,6 +56,7 @@ class ByHand:
         self._above: dict[str, str] = {}  # session of a page or a frame -> its target
         self._below: dict[str, _Below] = {}  # that target -> what is wanted there
         self._parents_told: bool | None = None  # the first target that has one decides
+        self._others: set[str] = set()  # pages that are not in scope
 
     def send(self, message: Message) -> None:
         """As the `DevToolsWire` that it stands for does."""
@@ -83,6 +84,8 @@ class ByHand:
         if method == "Target.setAutoAttach":
             self._wanted = params.get("filter")
             return self._considered(message["id"])
+        if method == "Browser.getHistograms" and self._others:
+            return _unanswered(message["id"])  # it counts what they do as well
         return message
 
     def _considered(self, number: int) -> Message:
@@ -90,7 +93,7 @@ class ByHand:
         are attached to."""
         for target in list(self._targets):
             self._consider(target)
-        return {"id": number, "method": "Browser.getVersion", "params": {}}
+        return _unanswered(number)
 
     def _consider(self, target: str) -> None:
         kind, parent = self._targets[target]
@@ -159,6 +162,8 @@ class ByHand:
         if method in ("Target.targetCreated", "Target.targetInfoChanged"):
             info = params["targetInfo"]
             if self._scope not in (None, info.get("browserContextId")):
+                if info["type"] == "page":
+                    self._others.add(info["targetId"])
                 return False
             if info["type"] in BELOW and self._parents_told is None:
                 self._parents_told = "parentId" in info
@@ -173,7 +178,13 @@ class ByHand:
         if method == "Target.targetDestroyed":
             self._targets.pop(params["targetId"], None)
             self._taken.discard(params["targetId"])
+            self._others.discard(params["targetId"])
         return target is not None and passes(self._told, target.kind)
+
+
+def _unanswered(number: int) -> Message:
+    """A command that is answered, in its turn, with nothing of what was asked."""
+    return {"id": number, "method": "Browser.getVersion", "params": {}}
 
 
 def _parent(info: Message) -> str:

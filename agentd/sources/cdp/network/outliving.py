@@ -1,0 +1,96 @@
+"""Requests that the browser counts and no session reports: beacons, and requests that are kept
+alive, which a page sends as it is left.
+
+By then the page's session has gone over to the next document. The browser counts such requests as
+they begin, by kind and without an address, in a histogram of its own. It is read at each fence and
+around each change of a tab's document: what it counts more than was reported went out unseen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from agentd.sources.cdp.state.gaps import REQUESTS, gap
+from agentd.sources.cdp.state.protocol import HistogramsReply
+from agentd.sources.cdp.state.state import CdpObservation
+
+COMMAND = "Browser.getHistograms"
+HISTOGRAM = "FetchKeepAlive.Requests2.Total.Browser"
+LEAVES = "Page.frameStartedNavigating"
+LEFT = "Page.frameNavigated"
+OF_SCRIPTS = "Fetch"
+_BUCKETS = {0: OF_SCRIPTS, 2: "Ping", 3: "CSPViolationReport"}
+"""Buckets of the histogram → the type under which `Network` reports such requests."""
+_TYPES = {"Other": "CSPViolationReport"}
+"""Types of writes under which a page's reports come as well."""
+
+Mark = Counter[str]
+
+
+class OutlivingRequests:
+    """Compares what the browser counted with what was reported.
+
+    A report comes a moment later than its count. Ordinary requests of scripts are reported under
+    the same type as those that are kept alive, and may make up for one that was not: hence the
+    reading before a document is left, and the one after.
+    """
+
+    def __init__(self) -> None:
+        self._reported: Counter[str] = Counter()
+        self._accounted: Counter[str] = Counter()
+        self._counted: Counter[str] | None = None  # None: not known to begin with
+        self._open: Counter[str] = Counter()  # counted, and not reported yet
+
+    def note(self, kind: str, *, writes: bool) -> None:
+        """A page or a worker reports a request of that type."""
+        kind = _TYPES.get(kind, kind) if writes else kind
+        if kind not in _BUCKETS.values():
+            return
+        self._reported[kind] += 1
+        if self._open[kind]:
+            self._open[kind] -= 1
+            self._accounted[kind] += 1
+
+    def mark(self) -> Mark:
+        """Return what is reported by now, as the count is asked for: the browser counted it."""
+        return self._reported.copy()
+
+    def compare(self, reply: HistogramsReply, mark: Mark) -> None:
+        """Compare the browser's count, asked for at ``mark``. A reply without one starts anew."""
+        counted = _read_counts(reply)
+        before, self._counted = self._counted, counted
+        if counted is None or before is None:
+            self._accounted = mark
+            return
+        for kind in _BUCKETS.values():
+            count = counted[kind] - before[kind]
+            known = min(count, self._reported[kind] - self._accounted[kind])
+            self._open[kind] += count - known
+            self._accounted[kind] = max(self._accounted[kind] + known, mark[kind])
+
+    def settle(self, *kinds: str) -> Iterator[CdpObservation]:
+        """Of these types (none given: of all) what was counted before will not be reported any
+        more: it is a gap."""
+        unreported = sum(self._open.pop(kind, 0) for kind in kinds or _BUCKETS.values())
+        if unreported > 0:
+            yield from gap(
+                REQUESTS,
+                f"{unreported} requests went out of which no page has told, as a beacon does that"
+                " is sent when its page is left",
+            )
+
+
+def _read_counts(reply: HistogramsReply) -> Counter[str] | None:
+    """Return how many requests of each type the browser has counted; None where it does not say."""
+    if "histograms" not in reply:
+        return None
+    return Counter(
+        {
+            _BUCKETS[bucket["low"]]: bucket["count"]
+            for histogram in reply["histograms"]
+            if histogram["name"] == HISTOGRAM
+            for bucket in histogram["buckets"]
+            if bucket["low"] in _BUCKETS
+        }
+    )
