@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ CODEMIRROR = (
 HTMX, CHARTS = "htmx.org@4.0.1", "chart.js@4.6.1"
 PACKAGES = (NAMES, "esbuild@0.28.2", RECORD, REPLAY, HTMX, CHARTS, *CODEMIRROR)
 PAGE = Path("agentd/sources/cdp/page")
+STAMP = Path("agentd/sources/cdp/attach/page_stamp.py")
 BUNDLE = PAGE / "observer.bundle.js"
 VISUAL = PAGE / "visual.bundle.js"
 STATIC = Path("api/pages/static")
@@ -110,7 +112,8 @@ def build(root: Path) -> bool:
     )
     _write(modules / "mangle.json", json.dumps({name: f"{DOM}{name}" for name in _dom_names(root)}))
     names = f"/* Contains {NAMES}:\n{licence}*/\n{_bundle(root, modules, PAGE / 'observer.js')}"
-    _write(bundle, stamp + names)  # last: it says that all were made
+    # Last: it says that all were made.
+    _write(bundle, f"{stamp}{_page_stamp(root)}\n{names}")
     return True
 
 
@@ -140,13 +143,19 @@ def _write(path: Path, text: str) -> None:
 
 
 def _inputs(root: Path) -> str:
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest = hashlib.sha256(Path(__file__).read_bytes() + (root / STAMP).read_bytes())
     for path in sorted(
         [*(root / PAGE).glob("*.js"), root / PAGE / "dom_names.json", *(root / SOURCE).glob("*.js")]
     ):
         if not path.name.endswith(".bundle.js"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def _page_stamp(root: Path) -> str:
+    """The line by which the daemon knows a bundle of older scripts."""
+    made: str = runpy.run_path(str(root / STAMP))["stamp"](root / PAGE)
+    return made
 
 
 def _installed(modules: Path, package: str) -> bool:

@@ -246,16 +246,14 @@ class Attaching:
 
 async def ready(session: Session, left_s: float, patience_s: float) -> None:
     """Wait ``left_s`` of ``patience_s`` seconds until every source sees. Raises `UsageError` that
-    names those that do not."""
+    names those that do not, each with its reason."""
     try:
         async with asyncio.timeout(left_s):
             await session.supervisor.all_ready()
     except TimeoutError:
-        blind = ", ".join(
-            sorted(name for name, state in session.supervisor.states.items() if state == "gap")
-        )
+        blind = "; ".join(f"{name}: {why}" for name, why in sorted(session.supervisor.gaps.items()))
         raise UsageError(
-            f"attach: {blind} did not come to see within {patience_s:g} s; is the browser busy?"
+            f"attach: expected every source to observe within {patience_s:g} s, got {blind}"
         ) from None
 
 

@@ -11,7 +11,7 @@ from playwright.async_api import async_playwright
 
 from agentd.core.source import SourceLostError
 from agentd.sources.cdp import CdpSource
-from agentd.sources.cdp.attach import script
+from agentd.sources.cdp.attach import page_stamp, script
 from tests.cdp.site import Site
 from tests.cdp.watching import Data, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -115,6 +115,26 @@ async def test_a_missing_bundle_names_the_command_that_makes_it(
     script.bundle.cache_clear()
     with pytest.raises(script.MissingBundleError, match=r"python tools/build_page_script.py"):
         await run(CdpSource("http://127.0.0.1:9", None, {}))
+    script.bundle.cache_clear()
+
+
+def test_a_bundle_of_older_scripts_is_refused_with_the_command_that_makes_it(
+    tmp_path: Path,
+) -> None:
+    """It would report less than rules read, which is worth 0 and not null."""
+    for path in script.BUNDLE.parent.glob("*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    copy = tmp_path / script.BUNDLE.name
+    stamped = f"// made from x\n{page_stamp.stamp(tmp_path)}\nvoid 0"
+    copy.write_text(stamped)
+    assert script.bundle(copy) == stamped
+    script.bundle.cache_clear()
+    with (tmp_path / "fields.js").open("a") as part:
+        part.write("// another\n")
+    with pytest.raises(script.MissingBundleError, match=r"run `python tools/build_page_script.py`"):
+        script.bundle(copy)
+    copy.write_text("// made before bundles were stamped\nvoid 0")
+    assert script.bundle(copy).endswith("void 0")
     script.bundle.cache_clear()
 
 

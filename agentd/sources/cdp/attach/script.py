@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from agentd.masking import names
+from agentd.sources.cdp.attach.page_stamp import is_outdated
 from detectors.model.kinds import reported_kinds
 from detectors.model.kinds.page import PAGE
 
@@ -23,7 +24,7 @@ MAKE = "python tools/build_page_script.py"
 
 
 class MissingBundleError(RuntimeError):
-    """The page script was not bundled."""
+    """The page script was not bundled, or its parts have changed since."""
 
 
 class PageScript(NamedTuple):
@@ -103,12 +104,18 @@ def _names(mask: Iterable[str]) -> dict[str, Any]:
 
 @functools.cache
 def bundle(path: Path | None = None) -> str:
-    """A bundle's text, the observer's unless told; raises MissingBundleError with the command that
-    makes it."""
+    """Return a bundle's text, the observer's unless told. Raises MissingBundleError with the
+    command that makes it."""
     path = path or BUNDLE
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise MissingBundleError(
             f"{path} is missing: an installed wheel carries it, in a source tree run `{MAKE}`"
         ) from None
+    if is_outdated(text, path.parent):
+        raise MissingBundleError(
+            f"{path}: expected a bundle of the scripts beside it, got one of older scripts, which"
+            f" may report less than rules read: run `{MAKE}`"
+        )
+    return text
