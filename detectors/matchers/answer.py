@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from detectors.matchers.facts import FactsMatch
+from detectors.matchers.facts import FactsMatch, value_schema
 from detectors.matchers.faults import answers
+from detectors.model.json_types import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,11 @@ class ValueMatch:
     facts: FactsMatch
 
     WANTED: ClassVar[str] = "a text or its matcher, a number, {min, max}, true, false or null"
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of the value."""
+        return value_schema()
 
     @classmethod
     def parse(

@@ -13,11 +13,12 @@ from detectors.matchers import third_party
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import LenientPatterns
 from detectors.matchers.location import base_of, query_of
-from detectors.matchers.structure import Nothing, part
+from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
 from detectors.matchers.url import MAX_URL
 from detectors.matchers.values import BodyType, Repeated, body_type, counted, form_pairs
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, object_schema
 
 Path = tuple[str | int, ...]
 
@@ -59,6 +60,26 @@ class AddressesMatch:
         "{any: [{address: a whole address, or pattern, query?: {name: values of a kind}}], ignore?:"
         " [patterns], encoded?: true or false, scope?: [addresses]}"
     )
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of alternatives of an address with their queries."""
+        text: Schema = {"type": "string"}
+        pattern = LenientPatterns.schema()
+        query: Schema = {"type": "object", "additionalProperties": PART}
+        alternatives = [
+            object_schema({"address": text, "query": query}, ["address"]),
+            object_schema({"pattern": pattern, "query": query}, ["pattern"]),
+        ]
+        return object_schema(
+            {
+                "any": {"type": "array", "minItems": 1, "items": {"anyOf": alternatives}},
+                "ignore": {"type": "array", "items": pattern},
+                "encoded": FLAG_OFF,
+                "scope": {"type": "array", "items": text},
+            },
+            ["any"],
+        )
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> AddressesMatch:
@@ -183,6 +204,17 @@ class ContentMatch:
     WANTED: ClassVar[str] = (
         "a list of {name, json or pattern, and is: null, {items: …} or values of a kind}"
     )
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of a list of facts about a body."""
+        text: Schema = {"type": "string"}
+        places = {"name": text, "json": text, "pattern": LenientPatterns.schema()}
+        facts = [
+            object_schema({place: schema, "is": PART}, [place, "is"])
+            for place, schema in places.items()
+        ]
+        return {"type": "array", "minItems": 1, "items": {"anyOf": facts}}
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> ContentMatch:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from detectors.matchers.faults import answers
-from detectors.matchers.text import TextMatch
+from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, fields_schema, object_schema
 
 MAX_PATH_LENGTH = 8
 
@@ -32,6 +33,13 @@ class NumberRange:
 Wanted = bool | None | NumberRange | TextMatch
 
 
+def value_schema() -> Schema:
+    """The JSON Schema of what may stand at a path."""
+    number: Schema = {"type": "number"}
+    limits = {**object_schema({"min": number, "max": number}), "minProperties": 1}
+    return {"anyOf": [{"type": ["boolean", "null"]}, limits, TEXT_FORM]}
+
+
 @dataclass(frozen=True, slots=True)
 class FactsMatch:
     """All of the named facts. A path that leads nowhere holds null."""
@@ -42,6 +50,11 @@ class FactsMatch:
         "an object of dotted paths, such as widget.name, and for each a text, a number, {min, max},"
         " true, false or null"
     )
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of dotted paths and what must stand there."""
+        return fields_schema(value_schema())
 
     @classmethod
     def parse(

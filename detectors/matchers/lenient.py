@@ -17,6 +17,7 @@ from typing import Any
 from detectors.matchers import third_party
 from detectors.matchers.lenient_kinds import KINDS
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, object_schema
 
 Read = dict[tuple[str, str], Any]
 """What the texts of one value were read as, by kind: a list in any order compares each of them with
@@ -44,6 +45,18 @@ class LenientPatterns:
             return right and not any(one.fullmatch(text) for one in self.none for text in texts)
         except UnicodeEncodeError:
             return False
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of a pattern."""
+        texts: Schema = {"type": "array", "items": {"type": "string"}}
+        lists: Schema = {
+            "type": "object",
+            "additionalProperties": False,
+            "minProperties": 1,
+            "properties": {"all": texts, "none": texts},
+        }
+        return {"anyOf": [{"type": "string"}, lists]}
 
     @classmethod
     def parse(cls, spec: Any, path: tuple[str | int, ...]) -> LenientPatterns:
@@ -76,6 +89,14 @@ class Lenient:
     kind: str
     wanted: tuple[Any, ...]
     patterns: tuple[LenientPatterns, ...] = ()
+
+    @classmethod
+    def schemas(cls) -> list[Schema]:
+        """The JSON Schemas of a value, one for each kind."""
+        patterns: Schema = {"type": "array", "items": LenientPatterns.schema()}
+        return [
+            object_schema({kind: {"type": "array"}, "pattern": patterns}, [kind]) for kind in KINDS
+        ]
 
     @classmethod
     def parse(cls, spec: Any, path: tuple[str | int, ...]) -> Lenient:

@@ -8,9 +8,11 @@ from typing import Any
 
 from detectors.matchers import third_party
 from detectors.matchers.plain import composed, glob, literal, normal
-from detectors.matchers.typed_base import Form, Path, flag, json_text, plain, text_of
+from detectors.matchers.text import TextMatch
+from detectors.matchers.typed_base import Form, Path, json_text, text_of
 from detectors.matchers.url import UrlMatch
 from detectors.model.errors import SpecError
+from detectors.model.types import Json
 
 MAX_PATTERN = 1_000
 _YES, _NO = frozenset(("true", "yes", "y", "on", "1")), frozenset(("false", "no", "n", "off", "0"))
@@ -33,7 +35,7 @@ class Boolean(Form):
         )
 
 
-def boolean(value: object, options: Mapping[str, object], path: Path) -> Boolean:
+def boolean(value: object, options: Mapping[str, Json], path: Path) -> Boolean:
     """``{boolean: true}``: "Yes", "true", "on", "1"."""
     if not isinstance(value, bool):
         raise SpecError(path, value, "true or false")
@@ -54,7 +56,7 @@ class AddressText(Form):
         return self.wanted.matches(text)
 
 
-def url(value: object, options: Mapping[str, object], path: Path) -> AddressText:
+def url(value: object, options: Mapping[str, Json], path: Path) -> AddressText:
     """``{url: {path, origin, …}}``: an address, as rules about pages match it; whole, since a text
     has no origin."""
     return AddressText(UrlMatch.parse(value, path))
@@ -82,7 +84,7 @@ def _parts_match(wanted: tuple[str, ...], found: tuple[str, ...]) -> bool:
     return len(found) in reach
 
 
-def path_glob(value: object, options: Mapping[str, object], path: Path) -> PathGlob:
+def path_glob(value: object, options: Mapping[str, Json], path: Path) -> PathGlob:
     """``{path: "reports/**/*.csv"}``."""
     parts = tuple(text_of(value, path, "a path such as reports/*.csv").split("/"))
     if all(part == "**" for part in parts):
@@ -113,14 +115,14 @@ class RegexPattern(Form):
         return self.matches(json_text(value))
 
 
-def regex(value: object, options: Mapping[str, object], path: Path) -> RegexPattern:
+def regex(value: object, options: Mapping[str, Json], path: Path) -> RegexPattern:
     """``{regex: "[A-Z]{2}-\\d+", ignore_case: false}``: the whole text, in RE2's syntax (no
     look-around, no back-references)."""
     pattern = text_of(value, path, f"a regular expression of at most {MAX_PATTERN} characters")
     if len(pattern) > MAX_PATTERN:
         raise SpecError(path, value, f"a regular expression of at most {MAX_PATTERN} characters")
     try:
-        compiled = third_party.regex(pattern, flag(options, "ignore_case", path))
+        compiled = third_party.regex(pattern, options["ignore_case"])
     except (ValueError, UnicodeEncodeError) as error:
         raise SpecError(path, value, str(error)) from None
     if compiled.fullmatch("") is not None:
@@ -144,25 +146,18 @@ class Fuzzy(Form):
         return third_party.likeness(self.text, folded) >= self.threshold
 
 
-def fuzzy(value: object, options: Mapping[str, object], path: Path) -> Fuzzy:
+def fuzzy(value: object, options: Mapping[str, Json], path: Path) -> Fuzzy:
     """``{fuzzy: "Quest Lumaflex Band", threshold: 0.9}``; the threshold must be given, from 0.5 to
     1."""
     text = normal(text_of(value, path, "a text")).casefold()
-    threshold = plain(
-        options.get("threshold"),
-        (*path[:-1], "threshold"),
-        "a number from 0.5 to 1; it must be given",
-    )
-    if not 0.5 <= threshold <= 1:
-        raise SpecError((*path[:-1], "threshold"), threshold, "a number from 0.5 to 1")
-    return Fuzzy(text, threshold)
+    return Fuzzy(text, options["threshold"])
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Form):
     """Alternatives, each a text or a typed form."""
 
-    matchers: tuple[Any, ...]
+    matchers: tuple[TextMatch, ...]
 
     def matches(self, text: str) -> bool:
         """Whether one of the alternatives matches the text."""
@@ -173,7 +168,7 @@ class AnyOf(Form):
         return any(matcher.matches_json(value) for matcher in self.matchers)
 
 
-def any_of(value: object, options: Mapping[str, object], path: Path) -> AnyOf:
+def any_of(value: object, options: Mapping[str, Json], path: Path) -> AnyOf:
     """``{any_of: [{date: 2024-05-06}, yesterday]}``."""
     return AnyOf(_matchers(value, path))
 
@@ -182,7 +177,7 @@ def any_of(value: object, options: Mapping[str, object], path: Path) -> AnyOf:
 class AllOf(Form):
     """Several texts or typed forms at once."""
 
-    matchers: tuple[Any, ...]
+    matchers: tuple[TextMatch, ...]
 
     def matches(self, text: str) -> bool:
         """Whether every one of them matches."""
@@ -193,16 +188,12 @@ class AllOf(Form):
         return all(matcher.matches_json(value) for matcher in self.matchers)
 
 
-def all_of(value: object, options: Mapping[str, object], path: Path) -> AllOf:
+def all_of(value: object, options: Mapping[str, Json], path: Path) -> AllOf:
     """``{all_of: [{contains: id=7}, {starts_with: "https://shop.example/"}]}``."""
     return AllOf(_matchers(value, path))
 
 
-def _matchers(value: object, path: Path) -> tuple[Any, ...]:
-    from detectors.matchers.text import (
-        TextMatch,  # texts are made of typed forms, and this of texts
-    )
-
+def _matchers(value: object, path: Path) -> tuple[TextMatch, ...]:
     if not isinstance(value, list) or not value:
         raise SpecError(path, value, "a list of texts or their matchers")
     return tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from detectors.matchers import third_party
 from detectors.matchers.plain import normal
-from detectors.matchers.typed_base import Form, Path, flag, text_of, tolerance
+from detectors.matchers.typed_base import Form, Path, text_of
 from detectors.model.errors import SpecError
+from detectors.model.types import Json
 
 MAX_DATE = 64
 _DAY = 86_400
@@ -65,14 +66,13 @@ def _names_of(day: tuple[int, int, int]) -> set[str]:
     return {name, name[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(name[:3], name)}
 
 
-def date(value: object, options: Mapping[str, object], path: Path) -> Date:
+def date(value: object, options: Mapping[str, Json], path: Path) -> Date:
     """``{date: 2024-05-06, day_first: false}``: "May 6, 2024", "05/06/2024", "6 May 2024"."""
-    day_first = flag(options, "day_first", path)
     wanted = "a date such as 2024-05-06 (quoted)"
-    found = whole_day(normal(text_of(value, path, wanted)), day_first)
+    found = whole_day(normal(text_of(value, path, wanted)), options["day_first"])
     if found is None:
         raise SpecError(path, value, wanted)
-    return Date(found, day_first)
+    return Date(found, options["day_first"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +103,10 @@ def _seconds(text: str) -> int | None:
     return hour * 3600 + minute * 60 + second if hour < 24 else None
 
 
-def time(value: object, options: Mapping[str, object], path: Path) -> Time:
+def time(value: object, options: Mapping[str, Json], path: Path) -> Time:
     """``{time: "14:30", tolerance: 60}``: "2:30 PM", "14:30:00"; the tolerance is in seconds."""
     wanted = 'a time such as "14:30" (quoted)'
     found = _seconds(normal(text_of(value, path, wanted)))
     if found is None:
         raise SpecError(path, value, wanted)
-    return Time(found, tolerance(options, path))
+    return Time(found, options["tolerance"])

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from detectors.matchers.plain import normal
-from detectors.matchers.typed_base import About, Form, Path, number_of, plain, text_of, tolerance
+from detectors.matchers.typed_base import About, Form, Path, number_of, plain, text_of
 from detectors.model.errors import SpecError
+from detectors.model.types import Json
 
 _DECIMAL = re.compile(r"\(?([+-]?\d{1,3}(?:\.\d+)?)°?[, ] ?([+-]?\d{1,3}(?:\.\d+)?)°?\)?")
 _MARKED = re.compile(
@@ -87,12 +88,12 @@ def _marked(part: re.Match[str]) -> float:
     return -degrees if part[4] in "SW" else degrees
 
 
-def coordinates(value: object, options: Mapping[str, object], path: Path) -> Coordinates:
+def coordinates(value: object, options: Mapping[str, Json], path: Path) -> Coordinates:
     """``{coordinates: [48.8566, 2.3522], tolerance: 0.001}``; latitude first, in degrees, 0.0005 of
     them by default."""
     if not isinstance(value, list) or len(value) != 2:
         raise SpecError(path, value, "a list of latitude and longitude")
-    near = tolerance(options, path, 0.0005)
+    near = options["tolerance"]
     latitude, longitude = (plain(part, path) for part in value)
     if abs(latitude) > 90 or abs(longitude) > 180:
         raise SpecError(path, value, "a latitude up to 90 and a longitude up to 180")
@@ -116,7 +117,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_SHORT.get(word, word) for word in found)
 
 
-def address(value: object, options: Mapping[str, object], path: Path) -> PostalAddress:
+def address(value: object, options: Mapping[str, Json], path: Path) -> PostalAddress:
     """``{address: "5000 Forbes Avenue, Pittsburgh, PA 15213"}``: "5000 Forbes Ave. Pittsburgh PA
     15213"."""
     words = _words(text_of(value, path, "an address"))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from detectors.matchers import third_party
 from detectors.matchers.plain import normal, number
-from detectors.matchers.typed_base import About, Form, Path, number_of, plain, tolerance
+from detectors.matchers.typed_base import About, Form, Path, number_of, plain
 from detectors.model.errors import SpecError
+from detectors.model.types import Json
 
 SECONDS = {
     1e-3: "ms millisecond milliseconds msec",
@@ -89,16 +90,16 @@ class Whole(Form):
         return found == self.wanted or abs(found - self.wanted) <= self.tolerance
 
 
-def integer(value: object, options: Mapping[str, object], path: Path) -> Whole:
+def integer(value: object, options: Mapping[str, Json], path: Path) -> Whole:
     """A whole number: "42", "1,234"; not "42.0", not "42 lamps"."""
     if type(value) is not int or not abs(value) < 2**63:
         raise SpecError(path, value, "a whole number of at most 63 bits")
-    return Whole(value, tolerance(options, path))
+    return Whole(value, options["tolerance"])
 
 
-def percentage(value: object, options: Mapping[str, object], path: Path) -> Quantity:
+def percentage(value: object, options: Mapping[str, Json], path: Path) -> Quantity:
     """ "12.5 %", "12.5 percent", "12.5"; the value is in per cent."""
-    return Quantity(About(plain(value, path), tolerance(options, path)), _percent, bare=True)
+    return Quantity(About(plain(value, path), options["tolerance"]), _percent, bare=True)
 
 
 def _percent(text: str) -> float | None:
@@ -151,16 +152,12 @@ class Money(Form):
         return not self.names and self.wanted.matches(number_of(value))
 
 
-def money(value: object, options: Mapping[str, object], path: Path) -> Money:
+def money(value: object, options: Mapping[str, Json], path: Path) -> Money:
     """``{money: 1234.5, currency: USD, locale: en}``: "$1,234.50", "1,234.50 USD"; a text without
     currency if none is asked for."""
-    locale, code = options.get("locale", "en"), options.get("currency")
-    if not isinstance(locale, str) or not third_party.locale_ok(locale):
-        raise SpecError((*path[:-1], "locale"), locale, "a locale such as en or de_DE")
-    names = frozenset[str]() if code is None else third_party.currency(str(code), locale)
-    if names is None:
-        raise SpecError((*path[:-1], "currency"), code, "a currency's code such as USD")
-    return Money(About(plain(value, path), tolerance(options, path)), locale, names)
+    locale, code = options["locale"], options["currency"]
+    names = None if code is None else third_party.currency(str(code), locale)
+    return Money(About(plain(value, path), options["tolerance"]), locale, names or frozenset())
 
 
 def _summed(units: Mapping[str, float]) -> Callable[[str], float | None]:
@@ -199,7 +196,7 @@ def _lasting(text: str) -> float | None:
 
 def _of_units(
     value: object,
-    options: Mapping[str, object],
+    options: Mapping[str, Json],
     path: Path,
     read: Callable[[str], float | None],
     unit: str,
@@ -209,15 +206,15 @@ def _of_units(
     )
     if wanted is None:
         raise SpecError(path, value, f"a text with units that are known, or {unit}")
-    return Quantity(About(wanted, tolerance(options, path)), read)
+    return Quantity(About(wanted, options["tolerance"]), read)
 
 
-def duration(value: object, options: Mapping[str, object], path: Path) -> Quantity:
+def duration(value: object, options: Mapping[str, Json], path: Path) -> Quantity:
     """ "1 h 30 min", "90 minutes", "1:30:00", "PT1H30M"; a number is in seconds, as is the
     tolerance."""
     return _of_units(value, options, path, _lasting, "a number of seconds")
 
 
-def distance(value: object, options: Mapping[str, object], path: Path) -> Quantity:
+def distance(value: object, options: Mapping[str, Json], path: Path) -> Quantity:
     """ "5 km", "3.1 miles", "6 ft 2 in"; a number is in metres, as is the tolerance."""
     return _of_units(value, options, path, _summed(_METRES), "a number of metres")

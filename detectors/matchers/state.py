@@ -11,9 +11,11 @@ import orjson
 
 from detectors.matchers import third_party
 from detectors.matchers.faults import answers
+from detectors.matchers.text import TEXT
 from detectors.matchers.typed_base import json_text
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, object_schema
 
 MAX_FACTS = 256
 _LISTS = ("all", "none", "without")
@@ -63,6 +65,22 @@ class StateMatch:
         f"a list of at most {MAX_FACTS} facts {{path: a JSON Path, value? or all?, none?, without?:"
         " lists}"
     )
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of a list of facts."""
+        values: Schema = {"type": "array", "items": {}}
+        fact = object_schema(
+            {
+                "path": TEXT,
+                "value": {},
+                "all": values,
+                "none": values,
+                "without": {**values, "items": TEXT},
+            },
+            ("path",),
+        )
+        return {"type": "array", "minItems": 1, "maxItems": MAX_FACTS, "items": fact}
 
     @classmethod
     def parse(

@@ -13,8 +13,11 @@ from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Lenient, Read
 from detectors.matchers.structures import MAX_ITEMS, assigned
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, fields_schema, object_schema
 
 MAX_DEPTH = 8
+PART: Schema = {"$ref": "#/$defs/structure"}
+FLAG_OFF: Schema = {"type": "boolean", "default": False}
 Path = tuple[str | int, ...]
 
 
@@ -75,6 +78,19 @@ class StructureMatch:
         "null, {object: {key: …}, more?}, {items: […], ordered?}, or values of a kind such as"
         " {string: [texts]}"
     )
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of null, objects, lists and values of a kind."""
+        items: Schema = {"type": "array", "maxItems": MAX_ITEMS, "items": PART}
+        return {
+            "anyOf": [
+                {"type": "null"},
+                object_schema({"object": fields_schema(PART), "more": FLAG_OFF}, ["object"]),
+                object_schema({"items": items, "ordered": FLAG_OFF}, ["items"]),
+                *Lenient.schemas(),
+            ]
+        }
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> StructureMatch:

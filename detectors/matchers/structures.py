@@ -3,79 +3,88 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import orjson
 
 from detectors.matchers import third_party
-from detectors.matchers.typed_base import Form, Path, flag, json_text
+from detectors.matchers.answer import ValueMatch
+from detectors.matchers.text import TextMatch
+from detectors.matchers.typed_base import Form, Path, json_text
 from detectors.model.errors import SpecError
+from detectors.model.types import Json
 
+W = TypeVar("W")
+F = TypeVar("F")
 MAX_ITEMS = 256
 """Items of a list, rows of a table."""
 
 
-def assigned(wanted: Sequence[Any], found: Sequence[Any], matches: Any) -> bool:
+def assigned(wanted: Sequence[W], found: Sequence[F], matches: Callable[[W, F], bool]) -> bool:
     """Whether each of ``wanted`` can have one of ``found`` of its own, none left over (bipartite
     matching)."""
     if len(wanted) != len(found):
         return False
     fits: list[list[int]] = []
-    for w in wanted:
-        fits.append([f for f, item in enumerate(found) if matches(w, item)])
+    for expected in wanted:
+        fits.append([place for place, item in enumerate(found) if matches(expected, item)])
         if not fits[-1]:
             return False
     taken: dict[int, int] = {}
 
-    def place(w: int, tried: set[int]) -> bool:
-        for f in fits[w]:
-            if f not in tried:
-                tried.add(f)
-                if f not in taken or place(taken[f], tried):
-                    taken[f] = w
-                    return True
+    def assign(number: int, tried: set[int]) -> bool:
+        for place in fits[number]:
+            if place in tried:
+                continue
+            tried.add(place)
+            if place not in taken or assign(taken[place], tried):
+                taken[place] = number
+                return True
         return False
 
-    return all(place(w, set()) for w in range(len(wanted)))
+    return all(assign(number, set()) for number in range(len(wanted)))
 
 
-def _same(wanted: Sequence[Any], found: Sequence[Any], ordered: bool, matches: Any) -> bool:
-    if ordered:
-        return len(wanted) == len(found) and all(
-            matches(w, f) for w, f in zip(wanted, found, strict=True)
-        )
-    return assigned(wanted, found, matches)
+def _same(
+    wanted: Sequence[W], found: Sequence[F], ordered: bool, matches: Callable[[W, F], bool]
+) -> bool:
+    if not ordered:
+        return assigned(wanted, found, matches)
+    return len(wanted) == len(found) and all(map(matches, wanted, found))
 
 
-def _json(text: str) -> Any:
+def _json(text: str) -> Json:
     try:
         return orjson.loads(text.encode("utf-8", "replace"))
     except orjson.JSONDecodeError:
         return None
 
 
-def _cell(wanted: Any, found: Any) -> bool:
+def _cell(wanted: TextMatch, found: object) -> bool:
     """Whether an item is as wanted; of what is no text its JSON may be, too, since of CSV there are
     texts alone."""
     if isinstance(found, str):
-        return bool(wanted.matches(found))
-    if found is None or isinstance(found, dict | list):
-        return found is not None and bool(wanted.matches_json(found))
-    return bool(wanted.matches_json(found) or wanted.matches(json_text(found)))
+        return wanted.matches(found)
+    if found is None:
+        return False
+    if isinstance(found, dict | list):
+        return wanted.matches_json(found)
+    return wanted.matches_json(found) or wanted.matches(json_text(found))
 
 
-def _row(wanted: Sequence[Any], found: Any) -> bool:
-    listed = isinstance(found, list) and len(found) == len(wanted)
-    return listed and all(_cell(w, f) for w, f in zip(wanted, found, strict=True))
+def _row(wanted: Sequence[TextMatch], found: object) -> bool:
+    if not isinstance(found, list) or len(found) != len(wanted):
+        return False
+    return all(map(_cell, wanted, found))
 
 
 @dataclass(frozen=True, slots=True)
 class ListingForm(Form):
     """A list: a JSON array, or texts between separators or on lines of their own."""
 
-    items: tuple[Any, ...]
+    items: tuple[TextMatch, ...]
     separator: str
     ordered: bool
 
@@ -98,17 +107,17 @@ class ListingForm(Form):
         return len(found) <= MAX_ITEMS and _same(self.items, found, self.ordered, _cell)
 
 
-def listing(value: object, options: Mapping[str, object], path: Path) -> ListingForm:
+def listing(value: object, options: Mapping[str, Json], path: Path) -> ListingForm:
     """``{list: [a, b], ordered: false, separator: ","}``: the items are texts or typed forms."""
     items = _texts(value, path, "a list of texts or their matchers")
-    return ListingForm(items, _separator(options, path), flag(options, "ordered", path))
+    return ListingForm(items, options["separator"], options["ordered"])
 
 
 @dataclass(frozen=True, slots=True)
 class Table(Form):
     """Rows of cells: a JSON array of arrays, or lines with separators, read as CSV."""
 
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[TextMatch, ...], ...]
     separator: str
     ordered: bool
     header: bool
@@ -137,7 +146,7 @@ class Table(Form):
         return len(found) <= MAX_ITEMS and _same(self.rows, found, self.ordered, _row)
 
 
-def table(value: object, options: Mapping[str, object], path: Path) -> Table:
+def table(value: object, options: Mapping[str, Json], path: Path) -> Table:
     """``{table: [[Lamp, {money: 12.5}], …], ordered: true, header: false}``."""
     if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
         raise SpecError(path, value, f"a list of 1 to {MAX_ITEMS} rows")
@@ -145,8 +154,7 @@ def table(value: object, options: Mapping[str, object], path: Path) -> Table:
         _texts(row, (*path, n), "a row: a list of texts or their matchers")
         for n, row in enumerate(value)
     )
-    ordered, header = flag(options, "ordered", path, True), flag(options, "header", path)
-    return Table(rows, _separator(options, path), ordered, header)
+    return Table(rows, options["separator"], options["ordered"], options["header"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +162,7 @@ class JsonPath(Form):
     """What stands at a path of a text that is JSON."""
 
     path: str
-    wanted: Any
+    wanted: ValueMatch
     every: bool
 
     def matches(self, text: str) -> bool:
@@ -169,38 +177,19 @@ class JsonPath(Form):
         return all(hits) and bool(hits) if self.every else any(hits)
 
 
-def json_path(value: object, options: Mapping[str, object], path: Path) -> JsonPath:
+def json_path(value: object, options: Mapping[str, Json], path: Path) -> JsonPath:
     """``{json: "$.items[0].price", value: {min: 3}}``: a JSON Path (RFC 9535), and what must stand
     there."""
-    from detectors.matchers.answer import (
-        ValueMatch,  # values are made of texts, which are made of typed forms
-    )
-
-    if not isinstance(value, str) or "value" not in options:
+    if not isinstance(value, str):
         raise SpecError(path, value, "a JSON Path such as $.items[0].id, and value beside it")
     try:
         third_party.json_path(value)
     except ValueError as error:
         raise SpecError(path, value, str(error)) from None
-    return JsonPath(
-        value,
-        ValueMatch.parse(options["value"], (*path[:-1], "value")),
-        flag(options, "every", path),
-    )
+    return JsonPath(value, options["value"], options["every"])
 
 
-def _separator(options: Mapping[str, object], path: Path) -> str:
-    found = options.get("separator", ",")
-    if not isinstance(found, str) or len(found) != 1 or found.isalnum():
-        raise SpecError(
-            (*path[:-1], "separator"), found, "one character that is no letter or digit"
-        )
-    return found
-
-
-def _texts(value: object, path: Path, wanted: str) -> tuple[Any, ...]:
-    from detectors.matchers.text import TextMatch
-
+def _texts(value: object, path: Path, wanted: str) -> tuple[TextMatch, ...]:
     if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
         raise SpecError(path, value, f"{wanted}, 1 to {MAX_ITEMS}")
     return tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value))

@@ -10,26 +10,37 @@ pattern length; no form compiles anything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from detectors.matchers.faults import answers
 from detectors.matchers.plain import glob, literal, normal, number, text_key
-from detectors.matchers.typed_base import number_of
+from detectors.matchers.typed_base import Form, Path, is_plain, number_of
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, object_schema
+from detectors.model.validation import is_number
+
+TEXT: Schema = {"type": "string"}
+TEXT_FORM: Schema = {"$ref": "#/$defs/text"}
+"""A text or one of its forms, in a JSON Schema."""
+ITEMS: Schema = {"type": "array", "minItems": 1, "items": TEXT_FORM}
 
 Mode = Literal[
     "equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"
 ]
-MODES: tuple[Mode, ...] = (
-    "equals",
-    "contains",
-    "starts_with",
-    "ends_with",
-    "glob",
-    "one_of",
-    "number",
-)
+_IGNORE_CASE: Schema = {"ignore_case": {"type": "boolean", "default": False}}
+_MODES: Mapping[Mode, Schema] = {
+    "equals": {"equals": TEXT, **_IGNORE_CASE},
+    "contains": {"contains": TEXT, **_IGNORE_CASE},
+    "starts_with": {"starts_with": TEXT, **_IGNORE_CASE},
+    "ends_with": {"ends_with": TEXT, **_IGNORE_CASE},
+    "glob": {"glob": TEXT, **_IGNORE_CASE},
+    "one_of": {"one_of": {"type": "array", "minItems": 1, "items": TEXT}, **_IGNORE_CASE},
+    "number": {"number": {"type": "number"}, "tolerance": {"type": "number"}},
+}
+"""The relaxations, each with the JSON Schema of its value and of what may stand beside it."""
+MODES = tuple(_MODES)
 
 MAX_TYPED_CHARACTERS = 20_000
 """Characters of a text, its white space folded, that a typed form reads; a longer one is no date
@@ -38,15 +49,6 @@ and no amount."""
 MAX_LINEAR_CHARACTERS = 262_144
 """The same for forms that look *into* a text in linear time: as many as any source reports of a
 body, a file, a probe, so that nobody hides behind padding what must not be there."""
-
-Path = tuple[str | int, ...]
-
-
-def _is_plain_number(value: object) -> bool:
-    """Whether it is a number of at most 15 digits before the point."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return abs(value) < 1e15
 
 
 def _are_texts(value: object) -> bool:
@@ -69,7 +71,7 @@ class TextMatch:
     number: float = 0.0
     tolerance: float = 0.0
     ignore_case: bool = False
-    typed: Any = None
+    typed: Form | None = None
     """A typed form (matchers/typed.py)."""
     linear: bool = False
     """Whether that one reads `MAX_LINEAR_CHARACTERS` characters."""
@@ -82,11 +84,18 @@ class TextMatch:
     )
 
     @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of a text, its relaxations and the typed forms."""
+        modes = [object_schema(properties, (mode,)) for mode, properties in _MODES.items()]
+        typed = [form.schema(name) for name, form in _typed().TYPES.items()]
+        return {"anyOf": [{"type": ["string", "number"]}, *modes, *typed]}
+
+    @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> TextMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         if isinstance(spec, str):
             return cls._of_texts("equals", {"equals": spec}, path, ignore_case=False)
-        if isinstance(spec, (int, float)) and not isinstance(spec, bool):
+        if is_number(spec):
             return cls._of_number({"number": spec}, path)
         if not isinstance(spec, dict):
             raise SpecError(path, spec, cls.WANTED)
@@ -109,7 +118,7 @@ class TextMatch:
     def _of_number(cls, spec: dict[str, Any], path: Path) -> TextMatch:
         value, tolerance = spec["number"], spec.get("tolerance", 0.0)
         for name, part in (("number", value), ("tolerance", tolerance)):
-            if not _is_plain_number(part):
+            if not is_plain(part):
                 raise SpecError((*path, name), part, "a number")
         if tolerance < 0:
             raise SpecError((*path, "tolerance"), tolerance, "a number from 0")
@@ -139,8 +148,8 @@ class TextMatch:
     @answers(False)
     def matches(self, text: str) -> bool:
         """Whether ``text``, which is data and nothing else, is what the author asked for."""
-        if self.mode == "typed":
-            return self._is_readable(text) and bool(self.typed.matches(text))
+        if self.typed is not None:
+            return self._is_readable(text) and self.typed.matches(text)
         if self.mode == "number":
             return self._is_number(number(text))
         folded = literal(text) if self.exact else normal(text)
@@ -178,7 +187,9 @@ class TextMatch:
             return self.matches(value)
         if self.mode == "number":
             return self._is_number(number_of(value))
-        return self.mode == "typed" and value is not None and bool(self.typed.matches_json(value))
+        if self.typed is None or value is None:
+            return False
+        return self.typed.matches_json(value)
 
     def _is_number(self, found: float | None) -> bool:
         return found is not None and abs(found - self.number) <= self.tolerance

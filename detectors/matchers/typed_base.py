@@ -1,12 +1,17 @@
-"""What the typed forms share: checks of their options, and a number with a tolerance."""
+"""What the typed forms share: their options, and a number with a tolerance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from detectors.matchers import third_party
 from detectors.model.codec import canonical
 from detectors.model.errors import SpecError
+from detectors.model.json_types import FLAG, JsonType, Schema, checked
+from detectors.model.types import Json
+from detectors.model.validation import TaskReader, is_number
 
 Path = tuple[str | int, ...]
 MAX_EXACT = 2.0**53
@@ -64,27 +69,106 @@ class About:
         )
 
 
+def is_plain(value: Json) -> bool:
+    """Whether it is a number of at most 15 digits before the point."""
+    return is_number(value) and abs(value) < 1e15
+
+
 def plain(value: object, path: Path, wanted: str = "a number") -> float:
     """``value`` as a number. Raises `SpecError`."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
+    if not is_plain(value):
         raise SpecError(path, value, wanted)
-    return float(value)
+    return float(value)  # type: ignore[arg-type]
 
 
-def tolerance(options: Mapping[str, object], path: Path, default: float = 0.0) -> float:
-    """Read the option ``tolerance``, a number from 0. Raises `SpecError`."""
-    found = plain(options.get("tolerance", default), (*path[:-1], "tolerance"), "a number from 0")
-    if found < 0:
-        raise SpecError((*path[:-1], "tolerance"), found, "a number from 0")
-    return found
+class Option(NamedTuple):
+    """An option beside a form's value. ``default``: what it is where it is not given."""
+
+    type: JsonType[Any]
+    default: Json = None
+    required: bool = False
+    shows_default: bool = False
+    """Whether the JSON Schema has the default."""
+
+    def schema(self) -> Schema:
+        """Its JSON Schema."""
+        schema = self.type.schema()
+        return {**schema, "default": self.default} if self.shows_default else schema
 
 
-def flag(options: Mapping[str, object], name: str, path: Path, default: bool = False) -> bool:
-    """An option that is true or false. Raises `SpecError`."""
-    found = options.get(name, default)
-    if not isinstance(found, bool):
-        raise SpecError((*path[:-1], name), found, "true or false")
-    return found
+def read_options(
+    options: Mapping[str, Option], spec: Mapping[str, Json], path: Path
+) -> dict[str, Json]:
+    """The options that stand in ``spec``, at ``path``, and the defaults of the others. Raises
+    `SpecError`."""
+    reader = TaskReader()
+    values: dict[str, Json] = {}
+    for name, option in options.items():
+        if name in spec:
+            values[name] = option.type.read(reader, spec[name], (*path, name))
+        elif option.required:
+            raise SpecError((*path, name), None, f"{option.type.expected}; it must be given")
+        else:
+            values[name] = option.default
+    return values
+
+
+def _is_currency(code: Json) -> bool:
+    return code is None or third_party.currency(str(code), "en") is not None
+
+
+def _is_separator(value: Json) -> bool:
+    return isinstance(value, str) and len(value) == 1 and not value.isalnum()
+
+
+_TOLERANCE = checked(
+    lambda value: is_plain(value) and value >= 0,
+    "a number from 0",
+    {"type": "number", "minimum": 0},
+    float,
+)
+TOLERANCE = Option(_TOLERANCE, 0.0)
+DEGREES = Option(_TOLERANCE, 0.0005)
+CURRENCY = Option(
+    checked(
+        _is_currency,
+        "a currency's code such as USD",
+        {"type": "string", "description": "The currency's code, such as USD."},
+        lambda code: code,
+    )
+)
+LOCALE = Option(
+    checked(
+        lambda value: isinstance(value, str) and third_party.locale_ok(value),
+        "a locale such as en or de_DE",
+        {"type": "string"},
+        str,
+    ),
+    "en",
+    shows_default=True,
+)
+FLAG_OFF = Option(FLAG, False, shows_default=True)
+IN_ANY_ORDER = Option(FLAG, False)
+IN_ORDER = Option(FLAG, True)
+THRESHOLD = Option(
+    checked(
+        lambda value: is_number(value) and 0.5 <= value <= 1,
+        "a number from 0.5 to 1",
+        {"type": "number", "minimum": 0.5, "maximum": 1},
+        float,
+    ),
+    required=True,
+)
+SEPARATOR = Option(
+    checked(
+        _is_separator,
+        "one character that is no letter or digit",
+        {"type": "string", "minLength": 1, "maxLength": 1},
+        str,
+    ),
+    ",",
+    shows_default=True,
+)
 
 
 def text_of(value: object, path: Path, wanted: str) -> str:

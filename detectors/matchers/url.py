@@ -18,9 +18,10 @@ import orjson
 
 from detectors.matchers.faults import answers
 from detectors.matchers.plain import glob
-from detectors.matchers.text import TextMatch
+from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
 from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, object_schema
 from detectors.model.memory import size_of
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -84,6 +85,20 @@ class UrlMatch:
         "an address, a path below the task's origin, or {origin?, path, query?: {name: text},"
         " fragment?, hosts?: [origins], ignore?: [parameters]}"
     )
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of an address, as a text or in its parts."""
+        texts: Schema = {"type": "array", "items": TEXT}
+        parts = {
+            "origin": TEXT,
+            "path": TEXT,
+            "query": {"type": "object", "additionalProperties": TEXT_FORM},
+            "fragment": TEXT_FORM,
+            "hosts": texts,
+            "ignore": texts,
+        }
+        return {"anyOf": [TEXT, object_schema(parts, ("path",))]}
 
     @classmethod
     def parse(

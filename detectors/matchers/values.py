@@ -10,9 +10,10 @@ from urllib.parse import parse_qsl
 import orjson
 
 from detectors.matchers.faults import answers
-from detectors.matchers.text import TextMatch
+from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError
+from detectors.model.json_types import Schema, fields_schema, object_schema
 
 BodyType = Literal["form", "json"]
 Repeated = Literal["last", "first", "any"]
@@ -28,6 +29,13 @@ class IntRange:
     most: int
 
     WANTED: ClassVar[str] = "a whole number, or {min?, max?} of whole numbers"
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of a range."""
+        whole: Schema = {"type": "integer"}
+        limits = {**object_schema({"min": whole, "max": whole}), "minProperties": 1}
+        return {"anyOf": [whole, limits]}
 
     @classmethod
     def parse(
@@ -56,6 +64,13 @@ class StatusMatch:
     ranges: tuple[tuple[int, int], ...]
 
     WANTED: ClassVar[str] = "a status such as 201, a class such as 2xx, or a list of them"
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of statuses."""
+        number: Schema = {"type": "integer", "minimum": 100, "maximum": 599}
+        status: list[Schema] = [number, {"type": "string", "pattern": "^[1-5]xx$"}]
+        return {"anyOf": [*status, {"type": "array", "minItems": 1, "items": {"anyOf": status}}]}
 
     @classmethod
     def parse(
@@ -92,6 +107,11 @@ class BodyMatch:
     fields: tuple[tuple[str, TextMatch], ...]
 
     WANTED: ClassVar[str] = "an object of field names and texts"
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of names of fields and their texts."""
+        return fields_schema(TEXT_FORM)
 
     @classmethod
     def parse(

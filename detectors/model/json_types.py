@@ -340,3 +340,8 @@ def object_schema(properties: Schema, required: Sequence[str] = ()) -> Schema:
     """The JSON Schema of an object of these properties and no others."""
     schema: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
     return {**schema, "required": list(required)} if required else schema
+
+
+def fields_schema(value: Schema) -> Schema:
+    """The JSON Schema of an object of at least one name, each with such a value."""
+    return {"type": "object", "minProperties": 1, "additionalProperties": value}

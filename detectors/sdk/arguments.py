@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from detectors.matchers import (
     AddressesMatch,
@@ -26,12 +26,11 @@ from detectors.matchers import (
     TextMatch,
     UrlMatch,
     ValueMatch,
-    lenient_schema,
-    schemas,
     text_key,
     third_party,
 )
 from detectors.matchers.faults import answers
+from detectors.matchers.text import TEXT_FORM
 from detectors.model.codec import canonical
 from detectors.model.errors import SpecError
 from detectors.model.json_objects import Key, ObjectType
@@ -43,6 +42,7 @@ from detectors.model.json_types import (
     Schema,
     checked,
     choice,
+    fields_schema,
     names,
 )
 from detectors.model.types import Json
@@ -61,9 +61,12 @@ class FieldsMatch:
     fields: tuple[tuple[str, TextMatch | bool], ...]
     keys: tuple[str, ...]
 
-    WANTED: typing.ClassVar[str] = (
-        "an object of field names and their texts, or true/false for a box"
-    )
+    WANTED: ClassVar[str] = "an object of field names and their texts, or true/false for a box"
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of names of fields and their texts, or true and false for boxes."""
+        return fields_schema({"anyOf": [{"type": "boolean"}, TEXT_FORM]})
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> FieldsMatch:
@@ -82,11 +85,16 @@ class SchemaMatch:
     """A JSON Schema that a value must conform to; compiled when the task is, its cost counted
     before it is evaluated (detectors/matchers/schema_cost.py)."""
 
-    schema: bytes
+    text: bytes
 
-    WANTED: typing.ClassVar[str] = (
+    WANTED: ClassVar[str] = (
         "a JSON Schema (draft 2020-12) of at most 16 kB, without references to elsewhere"
     )
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """The JSON Schema of schemas, roughly."""
+        return {"type": ["object", "boolean"]}
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> SchemaMatch:
@@ -103,45 +111,53 @@ class SchemaMatch:
     @answers(False)
     def matches(self, value: object) -> bool:
         """Whether ``value`` conforms to the schema. Raises `BudgetError`."""
-        return third_party.conforms(self.schema, value)
+        return third_party.conforms(self.text, value)
 
 
-def matcher_type(
-    matcher: Any, label: str, described: Callable[[], Schema], ref: str | None = None
-) -> JsonType[Any]:
-    """The JSON of a matcher: a class with ``parse`` and ``WANTED``."""
+class Matcher(Protocol):
+    """What a matcher declares: how it is read, its JSON Schema, and in words what it may be."""
 
-    def parse(reader: TaskReader, value: Json, path: Path) -> Any:
+    WANTED: ClassVar[str]
+
+    @classmethod
+    def schema(cls) -> Schema: ...
+
+    @classmethod
+    def parse(cls, spec: object, path: Path, origin: str | None = None) -> Matcher: ...
+
+
+def matcher_type(matcher: type[Matcher], label: str, ref: str | None = None) -> JsonType[Any]:
+    """The JSON of a matcher."""
+
+    def parse(reader: TaskReader, value: Json, path: Path) -> Matcher:
         return matcher.parse(value, path, reader.origin)
 
-    return Parsed(matcher.WANTED, parse, described, label=label, ref=ref)
+    return Parsed(matcher.WANTED, parse, matcher.schema, label=label, ref=ref)
 
 
-TEXT_TYPE = matcher_type(TextMatch, "text", schemas.text_schema, "text")
-URL_TYPE = matcher_type(UrlMatch, "address", schemas.url_schema, "url")
-FACTS_TYPE = matcher_type(FactsMatch, "facts", schemas.facts_schema)
-SCHEMA_TYPE = matcher_type(SchemaMatch, "JSON Schema", lambda: {"type": ["object", "boolean"]})
-STRUCTURE_TYPE = matcher_type(
-    StructureMatch, "lenient structure", lenient_schema.structure, "structure"
-)
+TEXT_TYPE = matcher_type(TextMatch, "text", "text")
+URL_TYPE = matcher_type(UrlMatch, "address", "url")
+FACTS_TYPE = matcher_type(FactsMatch, "facts")
+SCHEMA_TYPE = matcher_type(SchemaMatch, "JSON Schema")
+STRUCTURE_TYPE = matcher_type(StructureMatch, "lenient structure", "structure")
 ID_REF: Schema = {"$ref": "#/$defs/id"}
 MATCHERS: Mapping[type, JsonType[Any]] = {
     TextMatch: TEXT_TYPE,
     UrlMatch: URL_TYPE,
     FactsMatch: FACTS_TYPE,
     StructureMatch: STRUCTURE_TYPE,
-    IntRange: matcher_type(IntRange, "range", schemas.range_schema),
-    AddressesMatch: matcher_type(AddressesMatch, "lenient addresses", lenient_schema.addresses),
-    ContentMatch: matcher_type(ContentMatch, "lenient content", lenient_schema.content),
-    StateMatch: matcher_type(StateMatch, "facts of a state", schemas.state_schema),
-    StatusMatch: matcher_type(StatusMatch, "status", schemas.status_schema),
-    BodyMatch: matcher_type(BodyMatch, "fields of a body", schemas.body_schema),
-    ValueMatch: matcher_type(ValueMatch, "value", schemas.value_schema),
+    IntRange: matcher_type(IntRange, "range"),
+    AddressesMatch: matcher_type(AddressesMatch, "lenient addresses"),
+    ContentMatch: matcher_type(ContentMatch, "lenient content"),
+    StateMatch: matcher_type(StateMatch, "facts of a state"),
+    StatusMatch: matcher_type(StatusMatch, "status"),
+    BodyMatch: matcher_type(BodyMatch, "fields of a body"),
+    ValueMatch: matcher_type(ValueMatch, "value"),
 }
 """How the JSON of each matcher is read and described."""
 TYPES: Mapping[Any, JsonType[Any]] = {
     **MATCHERS,
-    FieldsMatch: matcher_type(FieldsMatch, "fields", schemas.form_schema),
+    FieldsMatch: matcher_type(FieldsMatch, "fields"),
     SchemaMatch: SCHEMA_TYPE,
     Window: WINDOW,
     tuple[Line, ...]: RUBRIC,
