@@ -49,6 +49,11 @@ class _Decision:
     note: str = ""
 
 
+def policy_of(rules: Ruleset) -> Escalation:
+    """The task's escalation; the defaults where it has none."""
+    return rules.task.escalation or Escalation()
+
+
 def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) -> tuple[Ask, ...]:
     """Return what is asked about ``reward``, which is about to be sealed in ``state``; nothing
     where it is not known.
@@ -130,7 +135,7 @@ def _verdict_on_goal(rules: Ruleset, reward: Reward) -> Verdict:
 
 def _are_decisive(rules: Ruleset, milestones: Iterable[MilestoneSpec], *, met: bool) -> bool:
     """Whether all of the milestones prove what is so by being met, or not."""
-    policy = rules.task.escalation or Escalation()
+    policy = policy_of(rules)
     proving = ("both", "positive" if met else "negative")
     return all((m.decisive or policy.decisive) in proving for m in milestones)
 
@@ -166,14 +171,11 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
         return _without_value(rules, reward, "; ".join(unsure))._replace(
             status="unscored", success=success
         )
-    milestones = (*reward.milestones, *_additions(rules, reward, asked, decisions))
+    additions = _additions(rules, reward, asked, decisions)
     notes = "; ".join(f"{item}: {d.note}" for item, d in decisions.items() if d.note)
-    return reward._replace(
+    return _with_additions(rules, reward, additions)._replace(
         status="sealed",
-        reward=total(m.worth for m in milestones),
         reason=notes or reward.reason,
-        components=_components(rules, milestones),
-        milestones=milestones,
         decided_by=max((d.by for d in decisions.values()), key=_rank),
         success=success,
     )
@@ -217,12 +219,18 @@ def unasked(rules: Ruleset, reward: Reward) -> Reward:
     That is a closing step, in which the agent did nothing that a tier could look at.
     """
     weighed = _weighed(rules, reward, goal_asked=False)
-    if weighed is None:
-        return reward
-    milestones = (*reward.milestones, weighed)
+    return reward if weighed is None else _with_additions(rules, reward, [weighed])
+
+
+def _with_additions(rules: Ruleset, reward: Reward, additions: Iterable[Milestone]) -> Reward:
+    """The reward with further milestones, and what that makes it worth."""
+    milestones = (*reward.milestones, *additions)
+    names = sorted({*rules.components, *(m.component for m in milestones)})
     return reward._replace(
         reward=total(m.worth for m in milestones),
-        components=_components(rules, milestones),
+        components={
+            name: total(m.worth for m in milestones if m.component == name) for name in names
+        },
         milestones=milestones,
     )
 
@@ -233,7 +241,7 @@ def next_tier(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word]) -
 
     An audit asks all of them.
     """
-    policy = rules.task.escalation or Escalation()
+    policy = policy_of(rules)
     about = [word.verdict for word in words if word.item == ask.item]
     if any(v.stage == "person" and v.score is not None for v in about):
         return None
@@ -319,7 +327,7 @@ def _decide_item(
     rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word], *, goal_asked: bool
 ) -> _Decision:
     """What an item is, by the route that the task names. A person's word is above all others."""
-    policy = rules.task.escalation or Escalation()
+    policy = policy_of(rules)
     about = [word for word in words if word.item == ask.item]
     by_people = [w for w in about if w.verdict.stage == "person" and w.verdict.score is not None]
     if by_people:
@@ -342,7 +350,7 @@ def _blended(
     """r = α·r_rule + β·R + γ·r_judge. Of a step r_rule is what the rules pay in it, and R and
     r_judge are parts of its stake; of the goal each is a part of the goal's stake. Of who abstained
     the weight goes to the others."""
-    policy = rules.task.escalation or Escalation()
+    policy = policy_of(rules)
     rule = word_of_rules(rules, reward, ask.item)
     words = [word for word in about if word.verdict.score is not None]
     answered = [word.verdict for word in words]
@@ -388,13 +396,9 @@ def _renormalised(policy: Escalation, ask: Ask, answered: Sequence[Verdict]) -> 
     silent = [tier for tier in ask.tiers if tier not in there]
     if not silent:
         return ""
-    parts = {
-        name: policy.weights[name]
-        for name in ("rule", *(tier for tier in ask.tiers if tier in there))
-    }
-    weights = ", ".join(
-        f"{name} {weight / sum(parts.values()):.4g}" for name, weight in parts.items()
-    )
+    speaking = ["rule", *(tier for tier in ask.tiers if tier in there)]
+    whole = sum(policy.weights[name] for name in speaking)
+    weights = ", ".join(f"{name} {policy.weights[name] / whole:.4g}" for name in speaking)
     return f"renormalised without {' and '.join(silent)}: {weights}"
 
 
@@ -418,32 +422,52 @@ def _paid(
     score, by = round(decision.score, 12), decision.by
     seqs = decision.evidence or (reward.through,)
     if item == "step":
-        worth = decision.adds
-        if worth is None:
-            earned = _earned(rules, reward, but_goals="goal" in stakes)
-            worth = total((score * (earned or stakes[item]), -earned))
+        worth = _worth_of_step(rules, reward, decision, score, stakes)
         return _milestone(f"({by})", by, by, reward.step, score, worth, seqs)
     if item == "goal":
-        # A success of the rules was paid in full. Of what is none, some of the goal's milestones
-        # may have been.
-        if reward.success is True:
-            worth = (score - 1.0) * _goal_paid(rules, reward)
-        else:
-            worth = score * stakes[item]
-        return _milestone("(goal)", by, "goal", reward.step, score, round(worth, 12) + 0.0, seqs)
+        worth = _worth_of_goal(rules, reward, score, stakes[item])
+        return _milestone("(goal)", by, "goal", reward.step, score, worth, seqs)
     n = rules.index[item]
     worth = round(score * rules.share[n], 12)
     component = rules.task.milestones[n].component
     return _milestone(item, by, component, reward.step, score, worth, seqs)
 
 
+def _worth_of_step(
+    rules: Ruleset,
+    reward: Reward,
+    decision: _Decision,
+    score: float,
+    stakes: Mapping[str, float],
+) -> float:
+    """What a decision about the step adds: its part of what the rules paid, or else of the
+    stake."""
+    if decision.adds is not None:
+        return decision.adds
+    earned = _earned(rules, reward, but_goals="goal" in stakes)
+    return total((score * (earned or stakes["step"]), -earned))
+
+
+def _worth_of_goal(rules: Ruleset, reward: Reward, score: float, stake: float) -> float:
+    """What a decision about the goal adds. A success of the rules was paid in full. Of what is
+    none, some of the goal's milestones may have been."""
+    worth = score * stake
+    if reward.success is True:
+        worth = (score - 1.0) * _goal_paid(rules, reward)
+    return round(worth, 12) + 0.0
+
+
 def _goal_paid(rules: Ruleset, reward: Reward) -> float:
     """Of a success of the rules: what they paid for it, in a blend in this step, and how much more
     the outcome is worth than that of a failure."""
-    if rule_weight(rules.task.escalation or Escalation()) == 1.0:
+    if rule_weight(policy_of(rules)) == 1.0:
         return total((*(rules.share[n] for n in goals(rules)), outcome_worth(rules)))
-    ids = {rules.task.milestones[n].id for n in goals(rules)}
+    ids = _goal_ids(rules)
     return total((*(m.worth for m in reward.milestones if m.id in ids), outcome_worth(rules)))
+
+
+def _goal_ids(rules: Ruleset) -> set[str]:
+    return {rules.task.milestones[n].id for n in goals(rules)}
 
 
 def _pay_without_success(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> float:
@@ -455,7 +479,7 @@ def _pay_without_success(rules: Ruleset, reward: Reward, *, goal_asked: bool) ->
 def _weighed(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> Milestone | None:
     """The rules' weight in a step of a blend that has no other term, as what it takes from the
     step."""
-    less = rule_weight(rules.task.escalation or Escalation()) - 1.0
+    less = rule_weight(policy_of(rules)) - 1.0
     if reward.reward is None:
         return None
     worth = total((less * _pay_without_success(rules, reward, goal_asked=goal_asked),))
@@ -477,14 +501,10 @@ def _reached_milestones(rules: Ruleset, reward: Reward) -> list[Milestone]:
 def _earned(rules: Ruleset, reward: Reward, *, but_goals: bool = False) -> float:
     """What the step's milestones pay, without penalties and what the end is worth; ``but_goals``:
     nor the goal."""
-    others = {rules.task.milestones[n].id for n in goals(rules)} if but_goals else set()
-    paid = [m for m in reward.milestones if m.worth > 0 and m.id in rules.index]
-    return total(m.worth for m in paid if m.id not in others)
-
-
-def _components(rules: Ruleset, milestones: Sequence[Milestone]) -> Mapping[str, float | None]:
-    names = sorted({*rules.components, *(m.component for m in milestones)})
-    return {name: total(m.worth for m in milestones if m.component == name) for name in names}
+    counted = set(rules.index)
+    if but_goals:
+        counted -= _goal_ids(rules)
+    return total(m.worth for m in reward.milestones if m.worth > 0 and m.id in counted)
 
 
 def _rank(by: str) -> int:

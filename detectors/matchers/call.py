@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import orjson
@@ -14,11 +15,20 @@ from detectors.matchers.faults import answers
 from detectors.matchers.lenient import LenientPatterns
 from detectors.matchers.location import base_of, query_of
 from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
+from detectors.matchers.typed_base import read_each
 from detectors.matchers.url import MAX_URL
-from detectors.matchers.values import BodyType, Repeated, body_type, counted, form_pairs
+from detectors.matchers.values import (
+    BodyType,
+    Repeated,
+    body_type,
+    counted,
+    form_pairs,
+    whole_body,
+)
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
+from detectors.model.types import Json
 
 Path = tuple[str | int, ...]
 
@@ -84,50 +94,52 @@ class AddressesMatch:
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> AddressesMatch:
         """Make it of its JSON form. Raises `SpecError`."""
-        if (
-            not isinstance(spec, Mapping)
-            or set(spec) - {"any", "ignore", "encoded", "scope"}
-            or not spec.get("any")
-        ):
+        if not isinstance(spec, Mapping) or set(spec) - {"any", "ignore", "encoded", "scope"}:
             raise SpecError(path, spec, cls.WANTED)
-        listed = (spec["any"], spec.get("ignore", []), spec.get("scope", []))
-        if not all(isinstance(one, list) for one in listed) or not isinstance(
-            spec.get("encoded", False), bool
-        ):
-            raise SpecError(path, spec, cls.WANTED)
+        lists = [spec.get(name, []) for name in ("any", "ignore", "scope")]
         encoded = spec.get("encoded", False)
-        found = tuple(_address(one, (*path, "any", n), encoded) for n, one in enumerate(listed[0]))
-        ignore = tuple(
-            LenientPatterns.parse(one, (*path, "ignore", n)) for n, one in enumerate(listed[1])
+        if not all(isinstance(items, list) for items in lists) or not isinstance(encoded, bool):
+            raise SpecError(path, spec, cls.WANTED)
+        alternatives, ignored, scope = lists
+        if not alternatives:
+            raise SpecError(path, spec, cls.WANTED)
+        return cls(
+            read_each(partial(_address, encoded=encoded), alternatives, (*path, "any")),
+            read_each(LenientPatterns.parse, ignored, (*path, "ignore")),
+            encoded,
+            tuple(map(str, scope)),
         )
-        return cls(found, ignore, encoded, tuple(map(str, listed[2])))
 
     @answers(False)
     def is_at(self, url: str) -> bool:
         """Whether the address without its query is one of these."""
-        return len(url) <= MAX_URL and any(
-            one.is_at(url, self.encoded) for one in self.alternatives
-        )
+        if len(url) > MAX_URL:
+            return False
+        return any(address.is_at(url, self.encoded) for address in self.alternatives)
 
     @answers(False)
     def matches(self, url: str) -> bool:
         """Whether the address, with its query, is one of these."""
         if len(url) > MAX_URL:
             return False
-        return any(
-            one.is_at(url, self.encoded) and self._asks(one, url) for one in self.alternatives
-        )
+        for address in self.alternatives:
+            if address.is_at(url, self.encoded) and self._has_query(address, url):
+                return True
+        return False
 
-    def _asks(self, one: _Address, url: str) -> bool:
-        said = query_of(url, self.encoded)
-        for name in {*said, *one.query}:
-            wanted = one.query.get(name)
-            if wanted is None and any(pattern.matches(name) for pattern in self.ignore):
-                continue
-            value = said.get(name, "")
-            if not (wanted.matches(value) if wanted is not None else value == ""):
+    def _has_query(self, address: _Address, url: str) -> bool:
+        query = query_of(url, self.encoded)
+        for name in {*query, *address.query}:
+            value, expected = query.get(name, ""), address.query.get(name)
+            if expected is not None:
+                if not expected.matches(value):
+                    return False
+            elif value and not self._is_ignored(name):
                 return False
         return True
+
+    def _is_ignored(self, name: str) -> bool:
+        return any(pattern.matches(name) for pattern in self.ignore)
 
     @property
     def plan_addresses(self) -> list[object]:
@@ -136,15 +148,14 @@ class AddressesMatch:
         return [*self.scope, *(one.plain for one in self.alternatives if one.plain)]
 
 
-def _address(spec: Any, path: Path, encoded: bool) -> _Address:
-    keys = {"address", "pattern"} & set(spec if isinstance(spec, Mapping) else ())
-    if (
-        len(keys) != 1
-        or set(spec) - {*keys, "query"}
-        or not isinstance(spec.get("query", {}), Mapping)
-    ):
-        raise SpecError(path, spec, "{address or pattern, query?: {name: values of a kind}}")
-    query = {name: part(one, (*path, "query", name)) for name, one in spec.get("query", {}).items()}
+def _address(spec: Json, path: Path, encoded: bool) -> _Address:
+    expected = "{address or pattern, query?: {name: values of a kind}}"
+    if not isinstance(spec, Mapping) or ("address" in spec) is ("pattern" in spec):
+        raise SpecError(path, spec, expected)
+    given = spec.get("query", {})
+    if set(spec) - {"address", "pattern", "query"} or not isinstance(given, Mapping):
+        raise SpecError(path, spec, expected)
+    query = {name: part(value, (*path, "query", name)) for name, value in given.items()}
     if "pattern" in spec:
         return _Address(LenientPatterns.parse(spec["pattern"], (*path, "pattern")), query, "")
     base = base_of(spec["address"], encoded) if isinstance(spec["address"], str) else ""
@@ -170,22 +181,29 @@ class _Fact:
         """Whether one of the values there is the wanted one, or nothing is there where nothing is
         to be."""
         values = list(self._values(document))
-        if isinstance(self.wanted, Nothing) or not values:
-            return isinstance(self.wanted, Nothing) and all(value is None for value in values)
-        return any(self.wanted.matches(value) for value in values) or (
-            bool(self.json) and len(values) > 1 and self.wanted.matches(values)
-        )
+        if isinstance(self.wanted, Nothing):
+            return all(value is None for value in values)
+        if not values:
+            return False
+        if any(self.wanted.matches(value) for value in values):
+            return True
+        return bool(self.json) and len(values) > 1 and self.wanted.matches(values)
 
     def _values(self, document: Mapping[str, object]) -> Iterator[object]:
         if self.json:
-            found = third_party.json_values(self.json, document) or third_party.json_values(
-                self.json, _opened(document)
-            )
-            yield from found
-        else:
-            for name, value in document.items():
-                if self.pattern.matches(name) if self.pattern is not None else name == self.name:
-                    yield from value.values if isinstance(value, Several) else [value]
+            found = third_party.json_values(self.json, document)
+            yield from found or third_party.json_values(self.json, _opened(document))
+            return
+        for name, value in document.items():
+            if not self._is_named(name):
+                continue
+            if isinstance(value, Several):
+                yield from value.values
+            else:
+                yield value
+
+    def _is_named(self, name: str) -> bool:
+        return name == self.name if self.pattern is None else self.pattern.matches(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,29 +239,27 @@ class ContentMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, list) or not spec:
             raise SpecError(path, spec, cls.WANTED)
-        return cls(tuple(cls._fact(one, (*path, n)) for n, one in enumerate(spec)))
+        return cls(read_each(cls._fact, spec, path))
 
     @classmethod
-    def _fact(cls, spec: Any, path: Path) -> _Fact:
-        keys = {"name", "json", "pattern"} & set(spec if isinstance(spec, Mapping) else ())
-        if len(keys) != 1 or set(spec) != {*keys, "is"}:
+    def _fact(cls, spec: Json, path: Path) -> _Fact:
+        if not isinstance(spec, Mapping) or len(spec) != 2 or "is" not in spec:
             raise SpecError(path, spec, cls.WANTED)
-        for key in keys - {"pattern"}:
-            if not isinstance(spec[key], str):
-                raise SpecError((*path, key), spec[key], "a text: a field's name, or a JSON Path")
-        if "json" in spec:
-            try:
-                third_party.json_path(spec["json"])
-            except ValueError as error:
-                raise SpecError((*path, "json"), spec["json"], str(error)) from None
-        pattern = (
-            LenientPatterns.parse(spec["pattern"], (*path, "pattern"))
-            if "pattern" in spec
-            else None
-        )
-        return _Fact(
-            spec.get("name", ""), spec.get("json", ""), pattern, part(spec["is"], (*path, "is"))
-        )
+        (place,) = set(spec) - {"is"}
+        at, value = (*path, place), spec[place]
+        name = json = ""
+        pattern = None
+        if place == "pattern":
+            pattern = LenientPatterns.parse(value, at)
+        elif place not in ("name", "json"):
+            raise SpecError(path, spec, cls.WANTED)
+        elif not isinstance(value, str):
+            raise SpecError(at, value, "a text: a field's name, or a JSON Path")
+        elif place == "name":
+            name = value
+        else:
+            json = _checked_path(value, at)
+        return _Fact(name, json, pattern, part(spec["is"], (*path, "is")))
 
     @answers(False)
     def matches(
@@ -251,16 +267,12 @@ class ContentMatch:
     ) -> bool:
         """``body`` as in ``request.finished``; a cut one matches nothing, and one that its content
         type does not call a form or JSON neither, unless ``read_as`` says what it is."""
-        if (
-            not isinstance(body, Mapping)
-            or body.get("cut")
-            or not isinstance(body.get("text"), str)
-        ):
+        whole = whole_body(body)
+        if whole is None:
             return False
-        mime = str(body.get("mime") or "")
-        return any(
-            map(self.holds, documents_of(body["text"], mime, read_as or body_type(mime), repeated))
-        )
+        text, mime = whole
+        documents = documents_of(text, mime, read_as or body_type(mime), repeated)
+        return any(map(self.holds, documents))
 
     @answers(False)
     def holds(self, document: Mapping[str, object]) -> bool:
@@ -271,6 +283,15 @@ class ContentMatch:
     def names(self) -> list[str]:
         """The names that are asked for."""
         return [fact.name for fact in self.facts if fact.name]
+
+
+def _checked_path(text: str, path: Path) -> str:
+    """The JSON Path ``text``. Raises `SpecError` for what is none."""
+    try:
+        third_party.json_path(text)
+    except ValueError as error:
+        raise SpecError(path, text, str(error)) from None
+    return text
 
 
 @cache_by_size(BODIES_BYTES, lambda _, text, *more: PARSED * len(text), keeps_last=True)
@@ -286,23 +307,16 @@ def documents_of(
             found = orjson.loads(text)
         except orjson.JSONDecodeError:
             return ()
-        return tuple(
-            one
-            for one in (found if isinstance(found, list) else [found])
-            if isinstance(one, dict) and one
-        )
+        listed = found if isinstance(found, list) else [found]
+        return tuple(document for document in listed if isinstance(document, dict) and document)
     many: dict[str, list[str]] = {}
     for name, value in form_pairs(text, mime):
         many.setdefault(name, []).append(value)
-    if not many:
-        return ()
-    known = {name: counted(name, tuple(values), repeated) for name, values in many.items()}
-    return (
-        {
-            name: values[0] if len(values) == 1 else Several(values)
-            for name, values in known.items()
-        },
-    )
+    document: dict[str, object] = {}
+    for name, values in many.items():
+        kept = counted(name, tuple(values), repeated)
+        document[name] = kept[0] if len(kept) == 1 else Several(kept)
+    return (document,) if document else ()
 
 
 def _opened(document: Mapping[str, object]) -> Mapping[str, object]:

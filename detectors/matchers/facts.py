@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from detectors.matchers.faults import answers
 from detectors.matchers.text import TEXT_FORM, TextMatch
+from detectors.matchers.typed_base import number_of
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.validation import is_number
 
 MAX_PATH_LENGTH = 8
 
@@ -23,11 +25,8 @@ class NumberRange:
 
     def matches(self, value: object) -> bool:
         """Whether ``value`` is a number in the range; true and false are none."""
-        return (
-            isinstance(value, int | float)
-            and not isinstance(value, bool)
-            and self.least <= value <= self.most
-        )
+        found = number_of(value)
+        return found is not None and self.least <= found <= self.most
 
 
 Wanted = bool | None | NumberRange | TextMatch
@@ -98,11 +97,8 @@ def value_at(data: object, steps: tuple[str, ...]) -> object:
     """What stands at a path of keys and list indices; None where it leads nowhere."""
     for step in steps:
         if isinstance(data, list | tuple):
-            data = (
-                data[int(step)]
-                if step.isdecimal() and len(step) < 7 and int(step) < len(data)
-                else None
-            )
+            is_index = step.isdecimal() and len(step) < 7 and int(step) < len(data)
+            data = data[int(step)] if is_index else None
         elif isinstance(data, dict):
             data = data.get(step)
         else:
@@ -112,12 +108,12 @@ def value_at(data: object, steps: tuple[str, ...]) -> object:
 
 def leads(data: object, steps: tuple[str, ...]) -> bool:
     """Whether something stands at a path, be it null."""
+    if not steps:
+        return True
     parent = value_at(data, steps[:-1])
-    return (
-        not steps
-        or value_at(parent, steps[-1:]) is not None
-        or (isinstance(parent, dict) and steps[-1] in parent)
-    )
+    if isinstance(parent, dict):
+        return steps[-1] in parent
+    return value_at(parent, steps[-1:]) is not None
 
 
 def dotted(text: str) -> tuple[str, ...]:
@@ -141,10 +137,7 @@ def _parse_expected(spec: object, path: tuple[str | int, ...]) -> Wanted:
         return NumberRange(spec, spec)
     if isinstance(spec, dict) and spec and not set(spec) - {"min", "max"}:
         least, most = spec.get("min", float("-inf")), spec.get("max", float("inf"))
-        good = all(
-            isinstance(end, int | float) and not isinstance(end, bool) for end in (least, most)
-        )
-        if not good or not least <= most:
+        if not is_number(least) or not is_number(most) or not least <= most:
             raise SpecError(path, spec, "{min?, max?} of numbers, min not above max")
         return NumberRange(least, most)
     return TextMatch.parse(spec, path)

@@ -18,6 +18,7 @@ from detectors.matchers import third_party
 from detectors.matchers.lenient_kinds import KINDS
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
+from detectors.model.types import Json
 
 Read = dict[tuple[str, str], Any]
 """What the texts of one value were read as, by kind: a list in any order compares each of them with
@@ -59,27 +60,24 @@ class LenientPatterns:
         return {"anyOf": [{"type": "string"}, lists]}
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...]) -> LenientPatterns:
+    def parse(cls, spec: Json, path: tuple[str | int, ...]) -> LenientPatterns:
         """A pattern, or {all: patterns, none: patterns}; case does not count. Raises
         `SpecError`."""
         given = {"all": [spec]} if isinstance(spec, str) else spec
-        lists: list[Any] = (
-            [given.get(name, []) for name in ("all", "none")]
-            if isinstance(given, dict)
-            else [None, None]
-        )
-        if (
-            any(not isinstance(one, list) for one in lists)
-            or not any(lists)
-            or set(given) - {"all", "none"}
-        ):
-            raise SpecError(path, spec, "a pattern, or {all: [patterns], none: [patterns]}")
+        expected = "a pattern, or {all: [patterns], none: [patterns]}"
+        if not isinstance(given, dict) or set(given) - {"all", "none"}:
+            raise SpecError(path, spec, expected)
+        lists = [given.get(name, []) for name in ("all", "none")]
+        if not any(lists) or not all(isinstance(patterns, list) for patterns in lists):
+            raise SpecError(path, spec, expected)
         try:
-            return cls(
-                *(tuple(third_party.regex(f"(?s:{text})", True) for text in one) for one in lists)
-            )
+            return cls(*map(_compiled, lists))
         except (ValueError, TypeError) as error:
             raise SpecError(path, spec, str(error)) from None
+
+
+def _compiled(patterns: Iterable[Json]) -> tuple[Any, ...]:
+    return tuple(third_party.regex(f"(?s:{pattern})", True) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +97,23 @@ class Lenient:
         ]
 
     @classmethod
-    def parse(cls, spec: Any, path: tuple[str | int, ...]) -> Lenient:
+    def parse(cls, spec: Json, path: tuple[str | int, ...]) -> Lenient:
         """``{currency: [12.5, 13]}``, ``{string: […], pattern: […]}``. Raises `SpecError`."""
-        names = [name for name in spec if name in KINDS] if isinstance(spec, dict) else []
-        if (
-            len(names) != 1
-            or set(spec) - {names[0], "pattern"}
-            or not isinstance(spec[names[0]], list)
-        ):
-            raise SpecError(
-                path,
-                spec,
-                f"an object with one of {', '.join(KINDS)}: a list of values; and pattern?",
-            )
-        kind, patterns = names[0], spec.get("pattern", [])
+        expected = f"an object with one of {', '.join(KINDS)}: a list of values; and pattern?"
+        if not isinstance(spec, dict) or len(set(spec) - {"pattern"}) != 1:
+            raise SpecError(path, spec, expected)
+        (kind,) = set(spec) - {"pattern"}
+        if kind not in KINDS or not isinstance(spec[kind], list):
+            raise SpecError(path, spec, expected)
+        patterns = spec.get("pattern", [])
         if not isinstance(patterns, list) or not (patterns or spec[kind]):
             raise SpecError((*path, "pattern"), patterns, "a list of patterns")
         try:
             wanted = tuple(KINDS[kind].read(value) for value in spec[kind])
         except ValueError as error:
             raise SpecError((*path, kind), spec[kind], str(error)) from None
-        return cls(
-            kind, wanted, tuple(LenientPatterns.parse(one, (*path, "pattern")) for one in patterns)
-        )
+        at = (*path, "pattern")
+        return cls(kind, wanted, tuple(LenientPatterns.parse(pattern, at) for pattern in patterns))
 
     def matches(self, value: object, read: Read | None = None) -> bool:
         """Whether ``value``, whatever JSON it is, is one of the wanted; a text in ``read`` is not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -21,6 +21,7 @@ from detectors.matchers.words import number_in_words
 MAX_CHARACTERS = 262_144
 SHORT = 256
 """Characters that a number, an amount, a date and the like may have."""
+_BLANKS = str.maketrans("\t\n\r", "   ")
 _MARKS = {0x2122: None, 0x00AE: None, 0x2120: None, 0x00A9: None}
 _HYPHEN = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad"
 _HYPHENS = re.compile(f"(?<=[a-zA-Z])[{_HYPHEN}]|[{_HYPHEN}](?=[a-zA-Z])")
@@ -56,13 +57,11 @@ def text_key(raw: object) -> str:
     space folded."""
     text = str(raw)[:MAX_CHARACTERS].translate(_MARKS)
     text = _HYPHENS.sub(" ", unicodedata.normalize("NFKC", text))
-    kept = (
-        c if c not in "\t\n\r" else " "
-        for c in text
-        if c in "\t\n\r" or unicodedata.category(c)[0] != "C"
-    )
-    bare = unicodedata.normalize("NFKD", "".join(kept))
-    return " ".join("".join(c for c in bare if not unicodedata.combining(c)).casefold().split())
+    text = text.translate(_BLANKS)
+    printed = "".join(c for c in text if unicodedata.category(c)[0] != "C")
+    bare = unicodedata.normalize("NFKD", printed)
+    letters = "".join(c for c in bare if not unicodedata.combining(c))
+    return " ".join(letters.casefold().split())
 
 
 def _string(raw: object) -> str:
@@ -116,10 +115,12 @@ def _currency(raw: object) -> float:
     if len(found) != 1:
         raise ValueError("one amount")
     digits = found[0].rstrip(".,")
-    whole, mark, part = digits.rpartition("." if digits.rfind(".") > digits.rfind(",") else ",")
-    if mark == "," and len(part) == 3:
-        whole, part = whole + part, ""
-    amount = float(re.sub(r"[.,]", "", whole or part) + ("." + part if whole and part else ""))
+    point = max(digits.rfind("."), digits.rfind(","))
+    part = digits[point + 1 :]
+    if point <= 0 or (digits[point] == "," and len(part) == 3):
+        amount = float(re.sub(r"[.,]", "", digits))
+    else:
+        amount = float(re.sub(r"[.,]", "", digits[:point]) + "." + part)
     return -amount if text.startswith("-") or "$-" in text else amount
 
 
@@ -184,24 +185,31 @@ def _month(raw: object) -> int:
 
 
 def _coordinates(raw: object) -> tuple[float, float]:
-    if isinstance(raw, dict):
-        if len(raw) > SHORT:
-            raise ValueError("one value")
-        keys = {str(key).lower(): value for key, value in raw.items()}
-        pair = [
-            next((keys[k] for k in keys if _names(k, word)), None)
-            for word in ("latitude", "longitude")
-        ]
-    elif isinstance(raw, list):
-        pair = list(raw)
-    else:
-        pair = list(degrees(str(raw)[:SHORT]) or ())
+    pair = _pair(raw)
     if len(pair) != 2:
         raise ValueError("latitude and longitude")
-    latitude, longitude = (_number(part) for part in pair)
+    latitude, longitude = map(_number, pair)
     if not -90 <= latitude <= 90:
         raise ValueError("a latitude")
     return latitude, (longitude + 180) % 360 - 180
+
+
+def _pair(raw: object) -> Sequence[object]:
+    """Latitude and longitude, as an object names them, a list has them or a text says them."""
+    if isinstance(raw, list):
+        return raw
+    if not isinstance(raw, dict):
+        return degrees(str(raw)[:SHORT]) or ()
+    if len(raw) > SHORT:
+        raise ValueError("one value")
+    return [_named(raw, word) for word in ("latitude", "longitude")]
+
+
+def _named(members: Mapping[object, object], word: str) -> object:
+    for key, value in members.items():
+        if _names(str(key).lower(), word):
+            return value
+    return None
 
 
 def _names(key: str, word: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from detectors.matchers import third_party
 from detectors.matchers.plain import composed, glob, literal, normal
 from detectors.matchers.text import TextMatch
-from detectors.matchers.typed_base import Form, Path, json_text, text_of
+from detectors.matchers.typed_base import Form, Path, json_text, read_each, text_of
 from detectors.matchers.url import UrlMatch
 from detectors.model.errors import SpecError
 from detectors.model.types import Json
@@ -196,4 +196,4 @@ def all_of(value: object, options: Mapping[str, Json], path: Path) -> AllOf:
 def _matchers(value: object, path: Path) -> tuple[TextMatch, ...]:
     if not isinstance(value, list) or not value:
         raise SpecError(path, value, "a list of texts or their matchers")
-    return tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value))
+    return read_each(TextMatch.parse, value, path)

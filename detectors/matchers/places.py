@@ -43,19 +43,16 @@ class Coordinates(Form):
 
     def matches_json(self, value: object) -> bool:
         """Whether a JSON value is that place: a list of two numbers, latitude first."""
-        parts = (
-            [number_of(part) for part in value]
-            if isinstance(value, list) and len(value) == 2
-            else []
-        )
-        known = [part for part in parts if part is not None]
-        return len(known) == 2 and abs(known[0]) <= 90 and abs(known[1]) <= 180 and self._is(*known)
+        if not isinstance(value, list) or len(value) != 2:
+            return False
+        latitude, longitude = map(number_of, value)
+        if latitude is None or longitude is None:
+            return False
+        return abs(latitude) <= 90 and abs(longitude) <= 180 and self._is(latitude, longitude)
 
     def _is(self, latitude: float, longitude: float) -> bool:
         turned = (longitude, longitude - 360, longitude + 360)
-        return self.latitude.matches(latitude) and any(
-            self.longitude.matches(one) for one in turned
-        )
+        return self.latitude.matches(latitude) and any(map(self.longitude.matches, turned))
 
 
 def _read(text: str) -> str:
@@ -65,22 +62,21 @@ def _read(text: str) -> str:
 
 def degrees(text: str) -> tuple[float, float] | None:
     """Latitude and longitude that the whole text says; None where it says none."""
-    if plain_ := _DECIMAL.fullmatch(text):
-        found = float(plain_[1]), float(plain_[2])
-    else:
-        parts = list(_MARKED.finditer(text))
-        if (
-            len(parts) != 2
-            or parts[0].start()
-            or parts[0].end() != parts[1].start()
-            or parts[1].end() != len(text)
-        ):
-            return None
-        by_side = {part[4] in "NS": _marked(part) for part in parts}
-        if len(by_side) != 2:
-            return None
-        found = by_side[True], by_side[False]
-    return found if abs(found[0]) <= 90 and abs(found[1]) <= 180 else None
+    decimal = _DECIMAL.fullmatch(text)
+    found = _both_marked(text) if decimal is None else (float(decimal[1]), float(decimal[2]))
+    if found is None or abs(found[0]) > 90 or abs(found[1]) > 180:
+        return None
+    return found
+
+
+def _both_marked(text: str) -> tuple[float, float] | None:
+    """Latitude and longitude where the text is both, in whichever order, each with its side."""
+    first = _MARKED.match(text)
+    second = None if first is None else _MARKED.fullmatch(text, first.end())
+    if first is None or second is None:
+        return None
+    by_side = {part[4] in "NS": _marked(part) for part in (first, second)}
+    return (by_side[True], by_side[False]) if len(by_side) == 2 else None
 
 
 def _marked(part: re.Match[str]) -> float:

@@ -12,7 +12,8 @@ import orjson
 from detectors.matchers import third_party
 from detectors.matchers.faults import answers
 from detectors.matchers.text import TEXT
-from detectors.matchers.typed_base import json_text
+from detectors.matchers.typed_base import json_text, read_each
+from detectors.matchers.values import whole_body
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
@@ -39,20 +40,17 @@ class Fact:
         values = third_party.json_values(self.path, document)
         if not values:
             return False
-        if self.without and any(
-            not isinstance(one, dict) or self.without & one.keys() for one in values
-        ):
+        if self.without and not all(map(self._is_without, values)):
             return False
-        found = (
-            {_compared(one) for one in values}
-            if self.value is not None or self.all or self.none
-            else set()
-        )
-        return (
-            found == {self.value}
-            if self.value is not None
-            else self.all <= found and not self.none & found
-        )
+        if self.value is None and not self.all and not self.none:
+            return True
+        found = {_compared(value) for value in values}
+        if self.value is not None:
+            return found == {self.value}
+        return self.all <= found and self.none.isdisjoint(found)
+
+    def _is_without(self, value: object) -> bool:
+        return isinstance(value, dict) and self.without.isdisjoint(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +87,16 @@ class StateMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, list) or not 1 <= len(spec) <= MAX_FACTS:
             raise SpecError(path, spec, cls.WANTED)
-        return cls(tuple(_fact(one, (*path, n)) for n, one in enumerate(spec)))
+        return cls(read_each(_fact, spec, path))
 
     @answers(0.0)
     def share(self, body: object) -> float:
         """The part of the facts that hold in ``body``, as in ``request.finished``; a cut one
         fulfils none."""
-        if (
-            not isinstance(body, Mapping)
-            or body.get("cut")
-            or not isinstance(body.get("text"), str)
-        ):
+        whole = whole_body(body)
+        if whole is None:
             return 0.0
-        document = _document(body["text"])
+        document = _document(whole[0])
         return sum(fact.holds(document) for fact in self.facts) / len(self.facts)
 
 

@@ -12,7 +12,7 @@ import orjson
 from detectors.matchers import third_party
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.text import TextMatch
-from detectors.matchers.typed_base import Form, Path, json_text
+from detectors.matchers.typed_base import Form, Path, json_text, read_each
 from detectors.model.errors import SpecError
 from detectors.model.types import Json
 
@@ -150,10 +150,7 @@ def table(value: object, options: Mapping[str, Json], path: Path) -> Table:
     """``{table: [[Lamp, {money: 12.5}], …], ordered: true, header: false}``."""
     if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
         raise SpecError(path, value, f"a list of 1 to {MAX_ITEMS} rows")
-    rows = tuple(
-        _texts(row, (*path, n), "a row: a list of texts or their matchers")
-        for n, row in enumerate(value)
-    )
+    rows = read_each(_row_of_texts, value, path)
     return Table(rows, options["separator"], options["ordered"], options["header"])
 
 
@@ -189,7 +186,11 @@ def json_path(value: object, options: Mapping[str, Json], path: Path) -> JsonPat
     return JsonPath(value, options["value"], options["every"])
 
 
+def _row_of_texts(value: object, path: Path) -> tuple[TextMatch, ...]:
+    return _texts(value, path, "a row: a list of texts or their matchers")
+
+
 def _texts(value: object, path: Path, wanted: str) -> tuple[TextMatch, ...]:
     if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
         raise SpecError(path, value, f"{wanted}, 1 to {MAX_ITEMS}")
-    return tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value))
+    return read_each(TextMatch.parse, value, path)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from detectors.matchers import third_party
 from detectors.model.codec import canonical
@@ -14,6 +14,7 @@ from detectors.model.types import Json
 from detectors.model.validation import TaskReader, is_number
 
 Path = tuple[str | int, ...]
+T = TypeVar("T")
 MAX_EXACT = 2.0**53
 """Whole numbers below it are the same as floats."""
 
@@ -169,6 +170,11 @@ SEPARATOR = Option(
     ",",
     shows_default=True,
 )
+
+
+def read_each(parse: Callable[[Json, Path], T], items: Sequence[Json], path: Path) -> tuple[T, ...]:
+    """Read each of the ``items`` that stand at ``path``. Raises `SpecError`."""
+    return tuple(parse(item, (*path, n)) for n, item in enumerate(items))
 
 
 def text_of(value: object, path: Path, wanted: str) -> str:

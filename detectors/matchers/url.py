@@ -143,11 +143,7 @@ class UrlMatch:
                 )
             text = origin.rstrip("/") + text
         url = parse_url(text)
-        if (
-            url is None
-            or "://" not in text
-            or (not url.origin.split("://")[1] and not text.startswith("file:"))
-        ):
+        if url is None or not _is_whole(url, text):
             raise SpecError(
                 path,
                 text,
@@ -220,6 +216,13 @@ class UrlMatch:
     def keys(self) -> tuple[str, ...] | None:
         """Index keys: the path, unless it has a ``*``."""
         return None if self.globbed else (self.path,)
+
+
+def _is_whole(url: Url, text: str) -> bool:
+    """Whether the address names a host, unless it is a file's."""
+    if "://" not in text:
+        return False
+    return not url.origin.endswith("://") or text.startswith("file:")
 
 
 def _listed(spec: Mapping[str, object], key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:

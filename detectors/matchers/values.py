@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 from urllib.parse import parse_qsl
 
 import orjson
@@ -14,6 +14,7 @@ from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.types import Json
 
 BodyType = Literal["form", "json"]
 Repeated = Literal["last", "first", "any"]
@@ -120,7 +121,10 @@ class BodyMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, dict) or not spec:
             raise SpecError(path, spec, cls.WANTED)
-        return cls(tuple((str(n), TextMatch.parse(v, (*path, n))) for n, v in sorted(spec.items())))
+        fields = []
+        for name, text in sorted(spec.items()):
+            fields.append((str(name), TextMatch.parse(text, (*path, name))))
+        return cls(tuple(fields))
 
     @answers(False)
     def matches(
@@ -129,14 +133,23 @@ class BodyMatch:
         """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing, and
         one that its content type does not call a form or JSON neither, unless ``read_as`` says what
         it is."""
-        if (
-            not isinstance(body, Mapping)
-            or body.get("cut")
-            or not isinstance(body.get("text"), str)
-        ):
+        whole = whole_body(body)
+        if whole is None:
             return False
-        values = body_fields(body["text"], str(body.get("mime") or ""), read_as, repeated)
-        return all(any(_is(m, v) for v in values(name)) for name, m in self.fields)
+        values_of = body_fields(*whole, read_as, repeated)
+        for name, matcher in self.fields:
+            if not any(_is(matcher, value) for value in values_of(name)):
+                return False
+        return True
+
+
+def whole_body(body: object) -> tuple[str, str] | None:
+    """Text and content type of a body as in ``request.finished``; None where it is not there, or
+    not all of it."""
+    if not isinstance(body, Mapping) or body.get("cut"):
+        return None
+    text = body.get("text")
+    return (text, str(body.get("mime") or "")) if isinstance(text, str) else None
 
 
 def body_type(mime: str) -> BodyType | None:
@@ -144,11 +157,9 @@ def body_type(mime: str) -> BodyType | None:
     essence = mime.partition(";")[0].strip().lower()
     if essence in ("application/x-www-form-urlencoded", "multipart/form-data"):
         return "form"
-    return (
-        "json"
-        if essence in ("application/json", "text/json") or essence.endswith("+json")
-        else None
-    )
+    if essence in ("application/json", "text/json") or essence.endswith("+json"):
+        return "json"
+    return None
 
 
 def answer_type(body: object) -> BodyType | None:
@@ -161,7 +172,7 @@ def answer_type(body: object) -> BodyType | None:
 
 def body_fields(
     text: str, mime: str, read_as: BodyType | None = None, repeated: Repeated = "last"
-) -> Any:
+) -> Callable[[str], Sequence[Json]]:
     """A function from a field's name to the values that the body has for it and that count: texts
     of a form, values of JSON."""
     kind = read_as or body_type(mime)
@@ -171,8 +182,11 @@ def body_fields(
         except orjson.JSONDecodeError:
             return lambda name: ()
         return lambda name: _json_values(root, name)
-    pairs = form_pairs(text, mime) if kind == "form" else []
-    return lambda name: counted(name, tuple(v for n, v in pairs if n == name), repeated)
+    by_name: dict[str, list[str]] = {}
+    if kind == "form":
+        for name, value in form_pairs(text, mime):
+            by_name.setdefault(name, []).append(value)
+    return lambda name: counted(name, tuple(by_name.get(name, ())), repeated)
 
 
 def counted(name: str, values: tuple[str, ...], repeated: Repeated) -> tuple[str, ...]:
@@ -185,11 +199,9 @@ def counted(name: str, values: tuple[str, ...], repeated: Repeated) -> tuple[str
 
 def form_pairs(text: str, mime: str) -> list[tuple[str, str]]:
     """Names and values of a form's body, in order; files left out."""
-    return (
-        _multipart(text)
-        if "multipart/form-data" in mime.lower()
-        else parse_qsl(text, keep_blank_values=True)
-    )
+    if "multipart/form-data" in mime.lower():
+        return _multipart(text)
+    return parse_qsl(text, keep_blank_values=True)
 
 
 def _is(wanted: TextMatch, value: object) -> bool:
@@ -197,14 +209,13 @@ def _is(wanted: TextMatch, value: object) -> bool:
     be."""
     if isinstance(value, str):
         return wanted.matches(value)
-    scalar = not isinstance(value, dict | list)
-    return wanted.matches_json(value) or (
-        scalar and wanted.matches("null" if value is None else json_text(value))
-    )
+    if wanted.matches_json(value):
+        return True
+    return not isinstance(value, dict | list) and wanted.matches(json_text(value))
 
 
-def _json_values(root: object, name: str) -> tuple[Any, ...]:
-    found: Any = root
+def _json_values(root: Json, name: str) -> tuple[Json, ...]:
+    found = root
     for part in name.split("."):
         if isinstance(found, dict) and part in found:
             found = found[part]

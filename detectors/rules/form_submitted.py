@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch
@@ -67,19 +67,20 @@ def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Itera
 def _carries(event: Event, wanted: FieldsMatch) -> bool | None:
     """Whether each field holds what is wanted; None if that is so but for values that nobody
     knows."""
-    pairs = [
-        pair
-        for pair in listed(event.data.get("fields"))
-        if isinstance(pair, list) and len(pair) == 2
-    ]
-    secret = False
-    for name, matcher in wanted.fields:
-        values = [value for field, value in pairs if field == name]
-        if isinstance(matcher, bool):
-            if bool(values) is not matcher:
-                return False
-        elif not any(isinstance(value, str) and matcher.matches(value) for value in values):
-            if None not in values:
-                return False
-            secret = True
-    return None if secret else True
+    by_name: dict[object, list[object]] = {}
+    for pair in listed(event.data.get("fields")):
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
+            by_name.setdefault(pair[0], []).append(pair[1])
+    held = [_holds(matcher, by_name.get(name, ())) for name, matcher in wanted.fields]
+    if False in held:
+        return False
+    return None if None in held else True
+
+
+def _holds(wanted: TextMatch | bool, values: Collection[object]) -> bool | None:
+    """Whether one of a field's values is what is wanted; None if one of them is a secret."""
+    if isinstance(wanted, bool):
+        return bool(values) is wanted
+    if any(isinstance(value, str) and wanted.matches(value) for value in values):
+        return True
+    return None if None in values else False

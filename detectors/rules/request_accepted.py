@@ -91,20 +91,17 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
 
 
 def _is(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool:
-    return (
-        args.method.matches(str(hop.get("method")))
-        and args.url.matches(str(hop.get("url")))
-        and (args.body is None or args.body.matches(hop.get("body"), args.body_as, args.repeated))
-        and (
-            args.answer is None
-            or lost
-            or _answers(args.answer, mapping(hop.get("response")).get("body"))
-        )
-    )
-
-
-def _answers(wanted: BodyMatch, body: object) -> bool:
-    return wanted.matches(body, answer_type(body))
+    if not args.method.matches(str(hop.get("method"))):
+        return False
+    if not args.url.matches(str(hop.get("url"))):
+        return False
+    sent = hop.get("body")
+    if args.body is not None and not args.body.matches(sent, args.body_as, args.repeated):
+        return False
+    if args.answer is None or lost:
+        return True
+    body = mapping(hop.get("response")).get("body")
+    return args.answer.matches(body, answer_type(body))
 
 
 def _accepted(

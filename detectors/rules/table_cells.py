@@ -53,20 +53,24 @@ class TableCellsArgs(ReadArgs):
 
     def __post_init__(self) -> None:
         ReadArgs.__post_init__(self)
-        if all(
-            part is None for part in (self.cells, self.row, self.table, self.rows, self.formulas)
-        ):
+        parts = (self.cells, self.row, self.table, self.rows, self.formulas)
+        if not any(part is not None for part in parts):
             raise ValueError("at least one of cells, row, table, rows, formulas")
-        for part in (self.cells, self.formulas):
-            for name, _ in part.fields if part is not None else ():
-                if _CELL.fullmatch(name) is None:
-                    raise ValueError(f"{name}: a cell such as B2")
+        for cells in (self.cells, self.formulas):
+            if cells is not None:
+                _check_cells(cells)
         if self.query is not None and not 0 < len(self.query) <= MAX_QUERY:
             raise ValueError(f"query: SQL of at most {MAX_QUERY} characters")
 
     def read_query(self) -> str | None:
         """Return the SQL that the daemon is to read the file with, if any."""
         return self.query
+
+
+def _check_cells(cells: FieldsMatch) -> None:
+    for name, _ in cells.fields:
+        if _CELL.fullmatch(name) is None:
+            raise ValueError(f"{name}: a cell such as B2")
 
 
 @rule(
@@ -122,8 +126,12 @@ def _has_cells(rows: Sequence[Sequence[object]], cells: FieldsMatch, cut: bool) 
 
 
 def _sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, object] | None:
-    sheets = [one for one in listed(facts.get("sheets")) if isinstance(one, Mapping)]
-    return next((one for one in sheets if name is None or name.matches(str(one.get("name")))), None)
+    for sheet in listed(facts.get("sheets")):
+        if not isinstance(sheet, Mapping):
+            continue
+        if name is None or name.matches(str(sheet.get("name"))):
+            return sheet
+    return None
 
 
 def _cell_at(rows: Sequence[Sequence[object]], cell: str, cut: bool) -> object:
@@ -157,13 +165,19 @@ def _is(wanted: TextMatch | bool, value: object, cut: bool) -> bool:
 def _some_row(rows: Sequence[Sequence[object]], wanted: FieldsMatch, cut: bool) -> bool:
     if not rows:
         return False
-    places = {str(value_text(name)): place for place, name in reversed(list(enumerate(rows[0])))}
-    if any(name not in places for name, _ in wanted.fields):
-        return False
-    return any(
-        all(_is(value, _cell_text(row, places[name], cut), cut) for name, value in wanted.fields)
-        for row in rows[1:]
-    )
+    names = [str(value_text(name)) for name in rows[0]]
+    columns: list[tuple[int, TextMatch | bool]] = []
+    for name, value in wanted.fields:
+        if name not in names:
+            return False
+        columns.append((names.index(name), value))
+    return any(_has_columns(row, columns, cut) for row in rows[1:])
+
+
+def _has_columns(
+    row: Sequence[object], columns: Sequence[tuple[int, TextMatch | bool]], cut: bool
+) -> bool:
+    return all(_is(value, _cell_text(row, place, cut), cut) for place, value in columns)
 
 
 def _formulas(found: object, wanted: FieldsMatch, cut: bool) -> bool:
