@@ -37,6 +37,8 @@ MAX_WHOLE = 40
 MAX_AMOUNT = 40
 """Characters from the first digit of an amount to its last: a decimal has 28 digits before it is
 rounded."""
+_AMOUNT = re.compile(r"(\D*)(\d(?:.*\d)?)(\D*)", re.DOTALL)
+"""What stands before the first digit, from there to the last one, and behind that."""
 _PART = re.compile(r"([\d.,]+) ?([A-Za-z]+)[, ]*")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
@@ -122,17 +124,13 @@ class Money(Form):
         folded = normal(text)
         signed = folded[:1] in ("+", "-")
         bare = folded[1:].lstrip() if signed else folded.lstrip()
-        digits = [place for place, c in enumerate(bare) if c.isdecimal()]
-        if not digits:
+        parts = _AMOUNT.fullmatch(bare)
+        if parts is None:
             return False
-        before, amount, after = (
-            bare[: digits[0]],
-            bare[digits[0] : digits[-1] + 1],
-            bare[digits[-1] + 1 :],
-        )
+        before, amount, after = parts.groups()
         if any(c.isalpha() or c == "_" for c in amount) or len(amount) > MAX_AMOUNT:
             return False
-        if not self._is_currency([part.strip().casefold() for part in (before, after)]):
+        if not self._is_currency([before.strip().casefold(), after.strip().casefold()]):
             return False
         minus = "-" if folded.startswith("-") else ""
         read = third_party.decimal(minus + amount, self.locale)

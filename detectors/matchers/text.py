@@ -10,7 +10,8 @@ pattern length; no form compiles anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -41,6 +42,14 @@ _MODES: Mapping[Mode, Schema] = {
 }
 """The relaxations, each with the JSON Schema of its value and of what may stand beside it."""
 MODES = tuple(_MODES)
+_COMPARISONS: Mapping[Mode, Callable[[str, str], bool]] = {
+    "equals": operator.eq,
+    "contains": operator.contains,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "glob": lambda text, pattern: glob(pattern, text),
+}
+"""How a text is compared with the author's one."""
 
 MAX_TYPED_CHARACTERS = 20_000
 """Characters of a text, its white space folded, that a typed form reads; a longer one is no date
@@ -155,20 +164,9 @@ class TextMatch:
         folded = literal(text) if self.exact else normal(text)
         if self.ignore_case:
             folded = folded.casefold()
-        expected = self.texts[0]
-        match self.mode:
-            case "equals":
-                return folded == expected
-            case "contains":
-                return expected in folded
-            case "starts_with":
-                return folded.startswith(expected)
-            case "ends_with":
-                return folded.endswith(expected)
-            case "one_of":
-                return folded in self.texts
-            case _:
-                return glob(expected, folded)
+        if self.mode == "one_of":
+            return folded in self.texts
+        return _COMPARISONS[self.mode](folded, self.texts[0])
 
     def _is_readable(self, text: str) -> bool:
         """Whether the text is short enough for the typed form."""

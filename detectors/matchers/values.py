@@ -14,6 +14,7 @@ from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.safe_json import mapping
 from detectors.model.types import Json
 
 BodyType = Literal["form", "json"]
@@ -165,7 +166,7 @@ def body_type(mime: str) -> BodyType | None:
 def answer_type(body: object) -> BodyType | None:
     """What the body of an answer is read as. It is the server's own word, and servers call JSON by
     other names: where the content type says neither, JSON is told by its first character."""
-    known = body if isinstance(body, Mapping) else {}
+    known = mapping(body)
     looks = str(known.get("text") or "").lstrip()[:1] in ("{", "[")
     return body_type(str(known.get("mime") or "")) or ("json" if looks else None)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -33,7 +33,7 @@ def clipboard_holds(event: Event, world: World, args: ClipboardHoldsArgs) -> Ite
     data = event.data
     if data.get("selection") != args.selection:
         return
-    if args.app is not None and not args.app.matches(str(data.get("app") or "")):
+    if not is_met(args.app, data.get("app") or ""):
         return
     reading = Reading(1.0, f"clipboard:{args.selection}")
     if data.get("unread_reason") == "secret":

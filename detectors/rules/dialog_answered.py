@@ -8,7 +8,7 @@ from typing import Literal
 
 from detectors.matchers import TextMatch
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -39,7 +39,7 @@ def dialog_answered(event: Event, world: World, args: DialogAnsweredArgs) -> Ite
         return
     if args.accepted is not None and data.get("accepted") is not args.accepted:
         return
-    if args.message is not None and not args.message.matches(str(data.get("message"))):
+    if not is_met(args.message, data.get("message")):
         return
     if args.input is None or (
         data.get("accepted") is True and args.input.matches(str(data.get("input")))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -37,7 +37,7 @@ def download_finished(event: Event, world: World, args: DownloadFinishedArgs) ->
     """The browser has downloaded the whole file. Use file_created and file_matches for its
     place and content."""
     data = event.data
-    if args.name is not None and not args.name.matches(str(data.get("name"))):
+    if not is_met(args.name, data.get("name")):
         return
-    if args.url is None or args.url.matches(str(data.get("url"))):
+    if is_met(args.url, data.get("url")):
         yield Reading(1.0, f"download:{data.get('download')}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import IntRange, TextMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.file_facts import cause, file_index, file_keys, named
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, file_key
@@ -58,5 +58,5 @@ def file_matches(event: Event, world: World, args: FileMatchesArgs) -> Iterator[
         reading = Reading(1.0, file_key(data, data.get("path")), seqs, step)
         if args.sha256 is not None and data.get("unread_reason") in ("slow", "denied", "busy"):
             raise UnseenError(f"the file has no sha256: {data['unread_reason']}", reading)
-        if args.sha256 is None or args.sha256.matches(str(data.get("sha256"))):
+        if is_met(args.sha256, data.get("sha256")):
             yield reading

@@ -9,7 +9,7 @@ from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import listed, mapping
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import FieldsMatch, arg
+from detectors.sdk.arguments import FieldsMatch, arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -54,7 +54,7 @@ def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Itera
     names = [str(form[part]) for part in ("name", "attr_name", "id") if form.get(part)]
     if args.form is not None and not any(args.form.matches(name) for name in names):
         return
-    if args.action is not None and not args.action.matches(str(form.get("action"))):
+    if not is_met(args.action, form.get("action")):
         return
     reading = Reading(1.0, f"form:{names[0] if names else form.get('action')}")
     carries = args.fields is None or _carries(event, args.fields)

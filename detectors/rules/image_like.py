@@ -68,9 +68,9 @@ def image_like(event: Event, world: World, args: ImageLikeArgs) -> Iterator[Read
     two pictures: add `mean` or `saturation` if they matter.
     """
     facts = facts_of(event, args)
-    if facts is None or (
-        args.facts is not None and not facts_are(args.facts, facts, is_cut(event))
-    ):
+    if facts is None:
+        return
+    if args.facts is not None and not facts_are(args.facts, facts, is_cut(event)):
         return
     if args.phash is not None:
         bits = differing_bits(facts.get("phash"), args.phash)

@@ -11,7 +11,7 @@ from detectors.matchers.facts import dotted, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
 from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, unsized
@@ -92,6 +92,6 @@ def _asks_about(args: ObservedArgs, fact: str) -> bool:
 def _is_place(event: Event, world: World, args: ObservedArgs) -> bool:
     """Whether it is of the application, and in a frame at the address, that the rule names."""
     data = event.data
-    if args.app is not None and not args.app.matches(str(data.get("app"))):
+    if not is_met(args.app, data.get("app")):
         return False
     return args.url is None or args.url.matches(world.url(str(data.get("frame"))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -51,7 +51,7 @@ def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -
     changed.
     """
     data = event.data
-    if args.root is not None and not args.root.matches(str(data.get("root"))):
+    if not is_met(args.root, data.get("root")):
         return
     paths = [str(data[part]) for part in ("path", "from") if part in data]
     if args.allowed is not None and all(args.allowed.matches(path) for path in paths):

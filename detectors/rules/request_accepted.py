@@ -9,13 +9,21 @@ from typing import Any
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import plan_entry
 from detectors.matchers.url import url_key
-from detectors.matchers.values import BodyType, Repeated, answer_type
+from detectors.matchers.values import BodyType, Repeated
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import listed, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
-from detectors.sdk.request_facts import ENDS, LOST, is_lost, is_made_up, is_servers
+from detectors.sdk.request_facts import (
+    ENDS,
+    LOST,
+    has_answer,
+    has_body,
+    is_lost,
+    is_made_up,
+    is_servers,
+)
 from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
@@ -95,13 +103,9 @@ def _is(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> 
         return False
     if not args.url.matches(str(hop.get("url"))):
         return False
-    sent = hop.get("body")
-    if args.body is not None and not args.body.matches(sent, args.body_as, args.repeated):
+    if not has_body(hop, args.body, args.body_as, args.repeated):
         return False
-    if args.answer is None or lost:
-        return True
-    body = mapping(hop.get("response")).get("body")
-    return args.answer.matches(body, answer_type(body))
+    return lost or has_answer(hop, args.answer)
 
 
 def _accepted(

@@ -12,13 +12,13 @@ from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMa
 from detectors.matchers.asked import plan_entry
 from detectors.matchers.location import base_of
 from detectors.matchers.plain import text_key
-from detectors.matchers.values import BodyType, Repeated, answer_type
+from detectors.matchers.values import BodyType, Repeated
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import listed, mapping
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
-from detectors.sdk.request_facts import ENDS, LOST, is_lost, is_servers
+from detectors.sdk.request_facts import ENDS, LOST, has_answer, has_body, is_lost, is_servers
 from detectors.sdk.world import World
 
 _ACCEPTED = StatusMatch(((200, 399),))
@@ -184,7 +184,7 @@ def _is_page(data: Mapping[str, object]) -> bool:
 
 
 def _has_method(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
-    return args.method is None or args.method.matches(str(hop.get("method")))
+    return is_met(args.method, hop.get("method"))
 
 
 def _is_meant(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
@@ -204,20 +204,14 @@ def _is(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     """Whether the request is as expected, by all that the rule says of it."""
     if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
         return False
-    answer, headers = mapping(hop.get("response")), mapping(hop.get("headers"))
-    if not _has_bodies(hop.get("body"), answer.get("body"), args):
+    if not has_body(hop, args.body, args.body_as, args.repeated):
         return False
+    if not has_answer(hop, args.answer):
+        return False
+    headers = mapping(hop.get("headers"))
     if args.referer is not None and not args.referer.matches(str(headers.get("referer"))):
         return False
-    return _has_cookies(mapping(answer.get("headers")), headers, args)
-
-
-def _has_bodies(sent: object, answered: object, args: RequestAnsweredArgs) -> bool:
-    """Whether the bodies of request and answer are as expected; what no rule asked for is not
-    looked at."""
-    if args.body is not None and not args.body.matches(sent, args.body_as, args.repeated):
-        return False
-    return args.answer is None or args.answer.matches(answered, answer_type(answered))
+    return _has_cookies(mapping(mapping(hop.get("response")).get("headers")), headers, args)
 
 
 def _has_cookies(

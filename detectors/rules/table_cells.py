@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import IntRange, TextMatch
 from detectors.model.codec import canonical
+from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
 from detectors.sdk.file_reads import (
@@ -181,5 +182,5 @@ def _has_columns(
 
 
 def _formulas(found: object, wanted: FieldsMatch, cut: bool) -> bool:
-    known = found if isinstance(found, Mapping) else {}
+    known = mapping(found)
     return all(_is(value, known.get(cell), cut) for cell, value in wanted.fields)

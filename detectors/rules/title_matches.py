@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -33,7 +33,7 @@ class TitleMatchesArgs:
 )
 def title_matches(event: Event, world: World, args: TitleMatchesArgs) -> Iterator[Reading]:
     """The title of a tab becomes the text. Stays true until the tab's title changes."""
-    if args.url is not None and not args.url.matches(str(event.data.get("url"))):
+    if not is_met(args.url, event.data.get("url")):
         return
     if args.title.matches(str(event.data.get("title"))):
         yield Reading(1.0, f"title:{event.data.get('tab')}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import FactsMatch, TextMatch, text_key
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import SchemaMatch, arg
+from detectors.sdk.arguments import SchemaMatch, arg, is_met
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.world import World
 
@@ -50,7 +50,7 @@ def tool_called(event: Event, world: World, args: ToolCalledArgs) -> Iterator[Re
     into the value.
     """
     name, given = str(event.data.get("tool")), event.data.get("arguments")
-    if args.tool is not None and not args.tool.matches(name):
+    if not is_met(args.tool, name):
         return
     if args.other_than is not None and args.other_than.matches(name):
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import FactsMatch, TextMatch
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import MAX_NAME, World
 
@@ -27,9 +27,9 @@ def tool_returned(event: Event, world: World, args: ToolReturnedArgs) -> Iterato
     called = world.calls.get(str(data.get("call"))[:MAX_NAME])
     if called is None or data.get("ok") is not args.ok:
         return
-    if args.tool is not None and not args.tool.matches(called[0]):
+    if not is_met(args.tool, called[0]):
         return
     if args.result is not None and not args.result.matches(data.get("result")):
         return
-    if args.error is None or args.error.matches(str(data.get("error"))):
+    if is_met(args.error, data.get("error")):
         yield Reading(1.0, f"call:{called[0]}:{data.get('call')}", (called[1],), called[2])

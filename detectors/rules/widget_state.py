@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, widget_key
 
@@ -34,9 +34,9 @@ def widget_state(event: Event, world: World, args: WidgetStateArgs) -> Iterator[
         return
     if data.get("initial") is True and not args.initial:
         return
-    if args.app is not None and not args.app.matches(str(data.get("app"))):
+    if not is_met(args.app, data.get("app")):
         return
-    if args.role is not None and not args.role.matches(str(widget.get("role"))):
+    if not is_met(args.role, widget.get("role")):
         return
     if args.name.matches(str(widget.get("name") or "")):
         yield Reading(1.0, widget_key(data, args.state))

@@ -9,7 +9,7 @@ from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, widget_key
 
@@ -47,4 +47,4 @@ def widget_text(event: Event, world: World, args: WidgetTextArgs) -> Iterator[Re
 
 def _is_widget(app: object, widget: Mapping[str, object], args: WidgetTextArgs) -> bool:
     pairs = ((app, args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
-    return all(matcher is None or matcher.matches(str(value or "")) for value, matcher in pairs)
+    return all(is_met(matcher, value or "") for value, matcher in pairs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg
+from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, window_key
 
@@ -25,7 +25,5 @@ def window_opened(event: Event, world: World, args: WindowOpenedArgs) -> Iterato
     another title."""
     data = event.data
     pairs = (("app", args.app), ("role", args.role), ("title", args.title))
-    if all(
-        matcher is None or matcher.matches(str(data.get(part) or "")) for part, matcher in pairs
-    ):
+    if all(is_met(matcher, data.get(part) or "") for part, matcher in pairs):
         yield Reading(1.0, window_key(data))

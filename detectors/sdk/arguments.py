@@ -170,6 +170,11 @@ TYPES: Mapping[Any, JsonType[Any]] = {
 """What an argument may be, beside one of a few choices (`Literal`)."""
 
 
+def is_met(matcher: TextMatch | UrlMatch | AddressesMatch | None, value: object) -> bool:
+    """Whether ``value``, as a text, is what an argument asks for; any is where it was not given."""
+    return matcher is None or matcher.matches(str(value))
+
+
 def arg(doc: str, default: object = MISSING) -> Any:
     """Declare one argument of a rule; without a default it must be given."""
     if default is MISSING:

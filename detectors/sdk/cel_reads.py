@@ -123,14 +123,11 @@ class _Walk:
         if word in MACROS and self.token_at(n + 3) == ",":
             items = self.is_list(path)
             self.places[Read(path, deep=not items)] = None
-            after = self.group(
-                n + 4, scope | {self.token_at(n + 2): (*path, "*") if items else None}
-            )
-            return (
-                self.chain(after - 1, path, scope, deep=False)
-                if word == "filter" and items
-                else after
-            )
+            item = (*path, "*") if items else None
+            after = self.group(n + 4, scope | {self.token_at(n + 2): item})
+            if word == "filter" and items:
+                return self.chain(after - 1, path, scope, deep=False)
+            return after
         self.places[Read(path, deep=word != "size")] = None
         return self.group(n + 2, scope)
 

@@ -102,11 +102,8 @@ def facts_of(event: Event, args: ReadArgs) -> Mapping[str, object] | None:
     """What the event tells of a file that ``args`` is about; None if it is about another, or the
     file said nothing."""
     data = event.data
-    if (
-        data.get("status") != "read"
-        or data.get("as") != (args.read_as or "auto")
-        or data.get("query") != args.read_query()
-    ):
+    asked = (data.get("status"), data.get("as"), data.get("query"))
+    if asked != ("read", args.read_as or "auto", args.read_query()):
         return None
     if args.root not in (None, data.get("root")) or not glob(args.path, str(data.get("path"))):
         return None
@@ -137,19 +134,16 @@ def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:
 def facts_are(wanted: FactsMatch, facts: object, cut: bool) -> bool:
     """Whether the facts are as wanted, whatever was left out: then null is nothing, and no list or
     text is whole."""
-    return wanted.matches(facts) and (
-        not cut or all(_is_known(one, value_at(facts, steps)) for steps, one in wanted.facts)
-    )
+    if not wanted.matches(facts):
+        return False
+    return not cut or all(_is_known(fact, value_at(facts, steps)) for steps, fact in wanted.facts)
 
 
 def _is_known(wanted: object, found: object) -> bool:
     if isinstance(found, list | dict):
         # A value at a path in it is there; that every one is so can't be said.
-        return (
-            isinstance(wanted, TextMatch)
-            and isinstance(wanted.typed, JsonPath)
-            and not wanted.typed.every
-        )
+        form = wanted.typed if isinstance(wanted, TextMatch) else None
+        return isinstance(form, JsonPath) and not form.every
     partly = isinstance(wanted, TextMatch) and wanted.by_beginning
     return found is not None and (partly or not goes_on(found, True))
 

@@ -1,9 +1,12 @@
-"""What an event says of who answered a request, and of one whose answer nobody knows."""
+"""What an event says of a request: its bodies, who answered it, whether the answer is known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from detectors.matchers import BodyMatch, ContentMatch
+from detectors.matchers.values import BodyType, Repeated, answer_type
+from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 
 ENDS = ("request.finished", "request.failed")
@@ -34,6 +37,24 @@ def is_lost(event: Event) -> bool:
 def writes(hop: Mapping[str, object]) -> bool:
     """Whether its method may change something at the server."""
     return str(hop.get("method")).upper() not in _READS
+
+
+def has_body(
+    hop: Mapping[str, object],
+    matcher: BodyMatch | ContentMatch | None,
+    read_as: BodyType | None,
+    repeated: Repeated,
+) -> bool:
+    """Whether the request's body is as expected; without ``matcher`` it is not looked at."""
+    return matcher is None or matcher.matches(hop.get("body"), read_as, repeated)
+
+
+def has_answer(hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None) -> bool:
+    """Whether the answer's body is as expected; without ``matcher`` it is not looked at."""
+    if matcher is None:
+        return True
+    body = mapping(hop.get("response")).get("body")
+    return matcher.matches(body, answer_type(body))
 
 
 LOST = "a request went out and what the server answered is not known"

@@ -4,12 +4,12 @@ tells no byte."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from itertools import product
-from typing import Any
 
 from detectors.model.kinds.shapes import Path
 from detectors.model.safe_json import listed, mapping
-from detectors.model.types import Event
+from detectors.model.types import Event, Json
 from detectors.sdk.condition_reads import Read
 
 NO_SIZE = "the size of a file that was uploaded is not known"
@@ -45,9 +45,14 @@ def _unsized(request: Mapping[str, object], base: Path) -> Iterator[Path]:
 
 
 def _reaches(place: Read, pattern: Path) -> bool:
-    steps = zip(place.path, pattern, strict=False)
-    whole = len(place.path) == len(pattern) or (place.deep and len(place.path) < len(pattern))
-    return whole and all(read == step or (step == "*" and read.isdecimal()) for read, step in steps)
+    missing = len(pattern) - len(place.path)
+    if missing < 0 or (missing > 0 and not place.deep):
+        return False
+    return all(map(_takes_step, place.path, pattern))
+
+
+def _takes_step(read: str, step: str) -> bool:
+    return read == step or (step == "*" and read.isdecimal())
 
 
 def is_one_of(read: Path, places: Collection[Path]) -> bool:
@@ -88,21 +93,20 @@ def _known_sizes(data: Mapping[str, object]) -> Iterator[int]:
                 yield size
 
 
-def _with_sizes(data: Mapping[str, object], sizes: Mapping[Path, int]) -> dict[str, Any]:
-    copy = dict(data)
+def _with_sizes(data: Mapping[str, object], sizes: Mapping[Path, int]) -> dict[str, object]:
+    changed = dict(data)
     for path, size in sizes.items():
-        at: Any = copy
+        part: Json = changed
         for step in path[:-1]:
-            key = int(step) if isinstance(at, list) else step
-            inner = at[key]
-            at[key] = dict(inner) if isinstance(inner, Mapping) else list(inner)
-            at = at[key]
-        at[path[-1]] = size
-    return copy
+            key = int(step) if isinstance(part, list) else step
+            part[key] = copy(part[key])
+            part = part[key]
+        part[path[-1]] = size
+    return changed
 
 
 def _leads_to(read: Path, place: Path) -> bool:
-    return all(_is_step(one, other) for one, other in zip(read, place, strict=False))
+    return all(map(_is_step, read, place))
 
 
 def _is_step(read: str, step: str) -> bool:
