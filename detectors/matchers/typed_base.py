@@ -92,7 +92,7 @@ class Option(NamedTuple):
     """Whether the JSON Schema has the default."""
 
     def schema(self) -> Schema:
-        """Its JSON Schema."""
+        """The option's JSON Schema, with its default where that is shown."""
         schema = self.type.schema()
         return {**schema, "default": self.default} if self.shows_default else schema
 

@@ -69,7 +69,7 @@ class StatusMatch:
 
     @classmethod
     def schema(cls) -> Schema:
-        """The JSON Schema of statuses."""
+        """The JSON Schema of a status, a class of them, or a list."""
         number: Schema = {"type": "integer", "minimum": 100, "maximum": 599}
         status: list[Schema] = [number, {"type": "string", "pattern": "^[1-5]xx$"}]
         return {"anyOf": [*status, {"type": "array", "minItems": 1, "items": {"anyOf": status}}]}

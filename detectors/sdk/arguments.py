@@ -127,7 +127,7 @@ class Matcher(Protocol):
 
 
 def matcher_type(matcher: type[Matcher], label: str, ref: str | None = None) -> JsonType[Any]:
-    """The JSON of a matcher."""
+    """The JSON of a matcher: how it is read, and how described."""
 
     def parse(reader: TaskReader, value: Json, path: Path) -> Matcher:
         return matcher.parse(value, path, reader.origin)
