@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # One more than two cores: tests wait for browsers and services for a fifth of their time.
 WORKERS ?= 3
 PAGE := agentd/sources/cdp/page
+# Environments beside the project's own, each for what would not go with it: made while mypy checks.
+LIGHT := site pyppeteer trainers
 # RL trainers that bring a gigabyte, and a benchmark: an environment each, made by `make test-all` alone.
 HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge
 BUNDLE := $(PAGE)/observer.bundle.js
@@ -26,12 +28,12 @@ demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon,
 	@tools/system-packages $(BROWSER)
 	$(BIN)/milestoned demo $(ARGS)
 
-test: $(VENV)/ready $(BUNDLE) $(VENV)-site/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
+test: $(VENV)/ready $(BUNDLE) ## everything that must hold, but for the slow suites
 	@tools/system-packages $(DESKTOP) $(BROWSER) xvfb postgresql faketime docker-compose
-	$(MAKE) --no-print-directory check
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target check $(LIGHT:%=$(VENV)-%/ready)
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS)
 
-test-all: $(VENV)/ready $(BUNDLE) $(VENV)-site/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
+test-all: $(VENV)/ready $(BUNDLE) $(LIGHT:%=$(VENV)-%/ready) $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
 	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose debootstrap
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
@@ -47,7 +49,6 @@ check: $(VENV)/ready ## ruff, formatting, rooms, words, the client's models, myp
 	$(BIN)/python tools/check_words.py
 	$(BIN)/python tools/client_models.py --check
 	$(BIN)/mypy
-	$(BIN)/mypy --config-file pyproject.toml client/milestoned_client
 
 bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each beside its reference
 	@tools/system-packages $(BROWSER)
@@ -107,4 +108,4 @@ $(BUNDLE): $(filter-out $(BUNDLE),$(wildcard $(PAGE)/*.js) $(PAGE)/dom_names.jso
 	$(BIN)/python tools/build_page_script.py
 
 clean: ## take away what the verbs above made
-	rm -rf $(VENV) $(VENV)-site $(VENV)-pyppeteer $(VENV)-trainers $(HEAVY:%=$(VENV)-%) .build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LIGHT:%=$(VENV)-%) $(HEAVY:%=$(VENV)-%) .build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

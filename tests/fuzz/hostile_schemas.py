@@ -1,13 +1,14 @@
 """JSON Schemas and values that chance makes: references in and out, combinators over them,
 patterns, deep values.
 
-Run as a program it validates all of them under the limits of its own process, and says how many it
-answered.
+`python -m tests.fuzz.hostile_schemas CASES` validates so many of them under the limits of its own
+process, and says how many it answered.
 """
 
 from __future__ import annotations
 
 import resource
+import sys
 from collections import Counter
 from typing import Any
 
@@ -19,7 +20,6 @@ from detectors.matchers.third_party import check_schema, conforms
 from detectors.model.budget import metered
 from detectors.model.errors import BudgetError
 
-CASES = 1_500
 MEMORY = 2 << 30
 CPU_S = 120
 NAMES = st.sampled_from(("a", "b", "c"))
@@ -117,15 +117,19 @@ VALUES = st.builds(
 )
 
 
-@settings(
-    max_examples=CASES,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
-@given(SCHEMAS, VALUES)
-def _validated(schema: Any, value: Any) -> None:
+def validate(cases: int) -> None:
+    """Validate as many values against schemas; what became of them is counted in `ANSWERS`."""
+    bounds = settings(
+        max_examples=cases,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    bounds(given(SCHEMAS, VALUES)(_validate_one))()
+
+
+def _validate_one(schema: Any, value: Any) -> None:
     text = orjson.dumps(schema)
     try:
         check_schema(text)
@@ -145,5 +149,5 @@ ANSWERS: Counter[str] = Counter()
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
-    _validated()
+    validate(int(sys.argv[1]))
     print(orjson.dumps(ANSWERS).decode())

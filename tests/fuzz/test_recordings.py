@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from api.cli.main import main
+from api.cli.recording import run_verify
 from tests.fuzz.hostile_recordings import sound
 
 
@@ -33,13 +34,13 @@ def test_a_flipped_bit_of_any_writers_recording_is_found(
     assert len(found) > 5
     for name, data in found.items():
         path.write_bytes(data)
-        assert main(["recording", "verify", str(path)]) in (0, 3), name
+        assert run_verify(path) in (0, 3), name
         bits = 8 * len(data)
         for bit in [*chance.sample(range(bits), 60), *range(bits - 8, bits)]:
             damaged = bytearray(data)
             damaged[bit // 8] ^= 1 << bit % 8
             path.write_bytes(damaged)
-            assert main(["recording", "verify", str(path)]) == 1, (name, bit)
+            assert run_verify(path) == 1, (name, bit)
         path.write_bytes(data + b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc")
         for command in ("verify", "show"):
             assert main(["recording", command, str(path)]) == 1, name

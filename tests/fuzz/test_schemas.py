@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import orjson
+import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_a_schema_that_chance_makes_is_bounded() -> None:
-    run = [sys.executable, "-m", "tests.fuzz.hostile_schemas"]
+@pytest.mark.parametrize("cases", [400, pytest.param(1_500, marks=pytest.mark.slow)])
+def test_a_schema_that_chance_makes_is_bounded(cases: int) -> None:
+    run = [sys.executable, "-m", "tests.fuzz.hostile_schemas", str(cases)]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr[-2_000:]
     told = orjson.loads(done.stdout)
