@@ -7,6 +7,8 @@ Other distributions, and the lab of this one, add theirs by entry points of the 
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -56,7 +58,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     is_ours = command.__module__ not in ("cyclopts.core", PLUGINS_WHEN_ASKED_FOR)
     if is_ours and not plugged_in():
         return 2
-    return int(command(*bound.args, **bound.kwargs) or 0)
+    try:
+        status = int(command(*bound.args, **bound.kwargs) or 0)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads the output has enough, as `head` has; nothing more is to be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return status
 
 
 def make_app() -> App:

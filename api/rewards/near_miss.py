@@ -160,8 +160,12 @@ def _described(miss: Miss, rule: str, given: Any) -> str:
         return f"{where} {fulfils}: {shown}"
     if miss.unseen:
         return f"nearest: {where}: {miss.unseen}; nobody can know: {shown}"
+    if not miss.failed and not miss.of:
+        return f"nearest: {where}, for which {rule} is not true as the task has it: {shown}"
     if not miss.failed:
-        return f"nearest: {where}, which does not count for {rule} (see docs/rules.md): {shown}"
+        return (
+            f"nearest: {where}, which does not count for {rule} (see docs/rules.md#{rule}): {shown}"
+        )
     wrong = "; ".join(
         f"{name} is {_event_value(miss.event, name)}, wanted"
         f" {value_in_words(given.get(name, 'the default'))}"

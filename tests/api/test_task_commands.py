@@ -3,6 +3,7 @@ recordings."""
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -210,6 +211,7 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "the name is another": (GO, [[clicked("Buy")], [clicked("Add to basket")]], "nearest: event 5 in step 1: name is “Add to basket”, wanted “Add to cart”"),
     "the role is another": (GO, [[clicked("Add to cart", role="link")], [clicked("x", role="link")]], "event 3 in step 0: role is “link”, wanted “button”"),
     "script clicked": (GO, [[clicked("Add to cart", trusted=False)]], "event 3 in step 0, which does not count for element_clicked"),
+    "an expression": ({"id": "m", "when": {"cel": {"kind": "page.navigated", "expression": "data.main == false"}}}, [[went("/a")]], "event 3 in step 0, for which cel is not true as the task has it"),
     "nothing happened": (GO, [[went("/a")]], "element_clicked: no event that this rule reads is in the log"),
     "the status": (POST, [[finished("POST", "/orders", 500)]], "status is 500, wanted 201"),
     "half a form": (FORM, [[filled("Name", "Ada")]], "did not pay: 50% of it came true"),
@@ -445,3 +447,16 @@ def test_a_step_that_nobody_has_decided_is_explained_as_a_replay_has_it(
     printed = capsys.readouterr().out
     assert "step 0 is null (escalating): asked beyond the rules: step (judge)" in printed
     assert "total not known (seen: 0) of 0.2, 1 steps masked" in printed
+
+
+def test_a_reader_that_has_enough_ends_the_command_in_silence() -> None:
+    """`milestoned … | head`: no traceback, and the status that a shell gives such an end."""
+    command = [sys.executable, "-m", "api.cli.main", "task", "schema"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running_command:
+        assert running_command.stdout is not None
+        assert running_command.stderr is not None
+        running_command.stdout.close()
+        assert running_command.stderr.read() == b""
+    assert running_command.returncode == 128 + signal.SIGPIPE
