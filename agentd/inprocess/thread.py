@@ -53,7 +53,7 @@ class DaemonThread:
         ends before."""
         return self._submit(self._ask(what))
 
-    async def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+    async def _ask(self, what: Callable[[Session], Coroutine[object, object, T]]) -> T:
         return await what(await asyncio.wrap_future(self._session))
 
     def ask_within(

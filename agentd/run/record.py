@@ -11,7 +11,6 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import structlog
 
@@ -75,7 +74,7 @@ def _plan(settings: RecordSettings) -> dict[str, object]:
 
 async def _record(
     settings: RecordSettings,
-    plan: Mapping[str, Any],
+    plan: Mapping[str, object],
     stop: asyncio.Event,
     opened: Opened | None,
 ) -> int:

@@ -328,7 +328,7 @@ def control_token(state: Path) -> str:
 
 def announce(state: Path, where: int | Path, episode: str) -> None:
     """Write agentd.json, whole or not at all: {port or socket, pid, episode}."""
-    announced: dict[str, Any] = {}
+    announced: dict[str, object] = {}
     if isinstance(where, int):
         announced["port"] = where
     else:

@@ -150,7 +150,7 @@ class Verdicts:
         given = [orjson.loads(bytes(body)) for kind, body in rows if kind == GIVEN]
         reward = conclude(words_of(given))
         (stored,) = reward_rows([reward])
-        data: dict[str, Any] = {"verdicts": [one["seq"] for one in given if not one["audit"]]}
+        data: dict[str, object] = {"verdicts": [one["seq"] for one in given if not one["audit"]]}
         data |= {name: getattr(reward, name) for name in ("status", "reward", "decided_by")}
         data["sha256"] = sha256(stored["body"])
         chain.add(DECIDED, data)
@@ -174,7 +174,7 @@ class _Chain:
         self._conn, self.episode, self.step = conn, episode, step
         self.rows: list[dict[str, Any]] = []
 
-    def add(self, kind: str, data: Mapping[str, Any]) -> None:
+    def add(self, kind: str, data: Mapping[str, object]) -> None:
         """One event more."""
         seq, prev = self._last()
         of = {

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 
@@ -178,7 +178,7 @@ async def _with_database(settings: Settings, work: Work) -> int:
         await database.close()
 
 
-def _as_json(found: Mapping[str, Any]) -> str:
+def _as_json(found: Mapping[str, object]) -> str:
     return orjson.dumps(found, option=orjson.OPT_INDENT_2).decode()
 
 

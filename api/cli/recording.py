@@ -8,7 +8,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import orjson
 
@@ -131,7 +131,7 @@ class Gap(NamedTuple):
     reason: str
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return "" if value is None else clip(str(value), 400)
 
 

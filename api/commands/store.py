@@ -101,7 +101,7 @@ class Commands:
         return None if row is None else row[0]
 
     async def begin(
-        self, episode: str, step: int | None, action: Any, intent: str | None
+        self, episode: str, step: int | None, action: object, intent: str | None
     ) -> Queued:
         """Begin the next step, or find the one that began already. Raises `WrongStepError`,
         `EpisodeClosedError`."""
@@ -145,7 +145,7 @@ class Commands:
         return found
 
     async def say(
-        self, episode: str, kind: str, data: dict[str, Any], intent: str | None
+        self, episode: str, kind: str, data: dict[str, object], intent: str | None
     ) -> Queued:
         """Queue an answer or a tool call. Raises `EpisodeClosedError`."""
         async with self._database.write() as conn:
@@ -162,7 +162,7 @@ class Commands:
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             if row.status == "open":
-                data: dict[str, Any] = {"reason": reason}
+                data: dict[str, object] = {"reason": reason}
                 if truncated:
                     data["truncated"] = True
                 await _insert(conn, episode, "episode.close", data, None, None)
@@ -193,7 +193,7 @@ async def _existing(conn: AsyncConnection, episode: str, kind: str, step: int) -
 
 
 async def _same_intent(
-    conn: AsyncConnection, episode: str, intent: str | None, kind: str, data: dict[str, Any]
+    conn: AsyncConnection, episode: str, intent: str | None, kind: str, data: dict[str, object]
 ) -> Queued | None:
     if intent is None:
         return None
@@ -210,7 +210,7 @@ async def _insert(
     conn: AsyncConnection,
     episode: str,
     kind: str,
-    data: dict[str, Any],
+    data: dict[str, object],
     step: int | None,
     intent: str | None,
 ) -> Queued:

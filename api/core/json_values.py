@@ -53,7 +53,7 @@ def fault_of(value: Any, max_depth: int, max_nodes: int) -> Fault | None:
     return None
 
 
-def _of_single(path: Where, value: Any) -> Fault | None:
+def _of_single(path: Where, value: object) -> Fault | None:
     if value is None or isinstance(value, bool | date):
         return None
     if isinstance(value, int):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import ColumnElement, Float, cast, func, literal_column
 
 
@@ -12,5 +10,5 @@ def clock(embedded: bool) -> ColumnElement[float]:
     if embedded:
         # unixepoch('subsec') would say it better, but SQLite has it only since 3.42.
         return literal_column("(julianday('now') - 2440587.5) * 86400.0", Float())
-    now: Any = func.extract("epoch", func.clock_timestamp())
+    now: object = func.extract("epoch", func.clock_timestamp())
     return cast(now, Float)

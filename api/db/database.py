@@ -79,7 +79,7 @@ class Database:
     def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
         # Reads are single statements, each its own snapshot: autocommit spares them two round
         # trips.
-        extra: dict[str, Any] = (
+        extra: dict[str, object] = (
             {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
         )
         if not self.embedded:
@@ -100,14 +100,14 @@ class Database:
         return engine
 
     async def all(
-        self, statement: Executable, values: Mapping[str, Any] | None = None
+        self, statement: Executable, values: Mapping[str, object] | None = None
     ) -> Sequence[Any]:
         """Return all rows of one SELECT, in memory."""
         with translated():
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).all()
 
-    async def first(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Any:
+    async def first(self, statement: Executable, values: Mapping[str, object] | None = None) -> Any:
         """The first row of one SELECT, or None."""
         with translated():
             async with self.reader.connect() as conn:

@@ -7,7 +7,7 @@ A label's value is compared as text: a string as it is, anything else as its JSO
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from sqlalchemy import ColumnElement, exists, insert, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -20,7 +20,7 @@ FINDINGS: tuple[Finding, ...] = get_args(Finding)
 """A step whose reward is null; a coverage gap; an access to rules or gold data (docs/audit.md)."""
 
 
-def label_text(value: Any) -> str:
+def label_text(value: object) -> str:
     """A label's value as a query names it."""
     return value if isinstance(value, str) else canonical(value).decode()
 
@@ -36,7 +36,7 @@ def finding_key(finding: Finding) -> str:
 
 
 def label_rows(
-    labels: Mapping[str, Any], tenant: str, opened_at: str, episode: str
+    labels: Mapping[str, object], tenant: str, opened_at: str, episode: str
 ) -> list[dict[str, str]]:
     """The rows of a new episode's labels."""
     keys = sorted({label_key(name, label_text(value)) for name, value in labels.items()})

@@ -4,7 +4,6 @@ Face's `datasets` reads."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import yaml
 
@@ -25,7 +24,7 @@ ABOUT: Mapping[Form, str] = {
 
 def dataset_card(export: ChatExport, rows: int) -> str:
     """Return the card's text: what the rows are, how their labels came about, what is missing."""
-    header: dict[str, Any] = {
+    header: dict[str, object] = {
         "configs": [{"config_name": "default", "data_files": f"{export.form}.parquet"}],
         "tags": ["milestoned", "computer-use", export.form],
     }

@@ -253,10 +253,10 @@ def _message(role: Literal["user", "assistant"], content: str) -> Message:
     return {"role": role, "content": content}
 
 
-def _observation_text(observation: Mapping[str, Any], instruction: str | None) -> str:
+def _observation_text(observation: Mapping[str, object], instruction: str | None) -> str:
     text = canonical(observation).decode()
     return text if instruction is None else f"{instruction}\n\n{text}"
 
 
-def _action_text(action: Any) -> str:
+def _action_text(action: object) -> str:
     return action if isinstance(action, str) else canonical(action).decode()

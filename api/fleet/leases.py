@@ -224,11 +224,11 @@ class Leases:
         return int((await self._database.first(statement))[0])
 
 
-def _shuffled(idle: Sequence[Any]) -> list[Any]:
+def _shuffled(idle: Sequence[object]) -> list[Any]:
     return sorted(idle, key=lambda sandbox: (bool(sandbox.stale), random.random()))
 
 
-def _fits(selector: Selector, labels: Mapping[str, Any]) -> bool:
+def _fits(selector: Selector, labels: Mapping[str, object]) -> bool:
     return all(labels.get(name) == value for name, value in selector.items())
 
 

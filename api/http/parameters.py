@@ -16,7 +16,7 @@ MAX_WAIT_MS = 50_000
 _MAX_DIGITS = 19
 
 
-def _digits(value: Any) -> Any:
+def _digits(value: object) -> Any:
     """Refuse what Python reads as a whole number beside plain digits: signs, spaces, points."""
     if not isinstance(value, str):
         return value

@@ -93,7 +93,7 @@ def _rows(
         "milestones": after.milestones,
     }
     stored = {"episode": episode, "first": segment.first, "last": segment.last}
-    rows: dict[Write, Sequence[Mapping[str, Any]]] = {
+    rows: dict[Write, Sequence[Mapping[str, object]]] = {
         "segment": [{**stored, "prev": segment.prev, "digest": segment.digest}],
         **_step_rows(segment, at.step),
         "milestones": milestone_rows(

@@ -357,7 +357,7 @@ def _costly(why: str) -> CostlySegmentError:
 
 
 def _refusal(at: Standing, segment: Segment) -> ConflictError:
-    stands: dict[str, Any] = {"wanted": at.through + 1, "through": at.through, "head": at.head}
+    stands: dict[str, object] = {"wanted": at.through + 1, "through": at.through, "head": at.head}
     if segment.first <= at.through:
         return ForkedLogError(
             f"first: event {segment.first} is in the log already, in another segment; wanted"

@@ -49,7 +49,7 @@ Answer = SegmentResult | ProblemError | None
 """None: the engine is not there, or can't be made there."""
 
 
-def packed(message: Any) -> bytes:
+def packed(message: object) -> bytes:
     """A message, its length before it."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 Piece = TypeVar("Piece")
 
@@ -66,6 +66,6 @@ class Shared(Generic[Piece]):
         self._bytes = 0
 
 
-def _on_done(task: asyncio.Task[Any]) -> None:
+def _on_done(task: asyncio.Task[object]) -> None:
     if not task.cancelled():
         task.exception()  # all who asked may have left; its failure is then nobody's

@@ -13,7 +13,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -379,7 +379,7 @@ def _id(place: Place, seq: int) -> bytes:
     return b"%d.%d.%d" % (*place, seq)
 
 
-def _is_wanted(query: WatchQuery, row: ArrivalRow, labels: Mapping[str, Any]) -> bool:
+def _is_wanted(query: WatchQuery, row: ArrivalRow, labels: Mapping[str, object]) -> bool:
     """Whether the arrival may have something for the watcher: ``labels`` are its episode's."""
     if row.tenant != query.tenant:
         return False

@@ -239,7 +239,7 @@ def _people(words: Sequence[Any], who: Principal) -> list[tuple[str, int]]:
     )
 
 
-def _agreement(words: Sequence[Any]) -> dict[str, Any]:
+def _agreement(words: Sequence[object]) -> dict[str, Any]:
     """Krippendorff's alpha, and how many items two people or more said something of."""
     groups = list(by_item(words).values())
     told = [[word.choice for word in said if word.choice != "unsure"] for said in groups]
@@ -248,7 +248,7 @@ def _agreement(words: Sequence[Any]) -> dict[str, Any]:
 
 
 async def _files(
-    words: Sequence[Any], stored: AsyncIterator[StoredEpisode]
+    words: Sequence[object], stored: AsyncIterator[StoredEpisode]
 ) -> AsyncIterator[tuple[str, bytes]]:
     tasks = {}
     async for one in stored:

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from fastapi import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -57,7 +56,7 @@ def _environment() -> Environment:
 
 
 def page(
-    name: str, status: int = 200, headers: Mapping[str, str] | None = None, **data: Any
+    name: str, status: int = 200, headers: Mapping[str, str] | None = None, **data: object
 ) -> Response:
     """Render the template ``name`` with ``data`` as a response."""
     text = _environment().get_template(name).render(**data)

@@ -12,7 +12,6 @@ import base64
 import binascii
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request, Response
@@ -109,7 +108,7 @@ def _render(found: Sequence[Event], following: int | None) -> bytes:
     return orjson.dumps({"told": told, "next": following})
 
 
-def _written(events: Iterable[dict[str, Any]]) -> Iterator[orjson.Fragment]:
+def _written(events: Iterable[dict[str, object]]) -> Iterator[orjson.Fragment]:
     """Each event by itself: one that can't be written costs no other."""
     for one in events:
         with contextlib.suppress(TypeError, RecursionError):

@@ -7,7 +7,7 @@ import asyncio
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import IO, Any
+from typing import IO
 
 from fastapi.responses import StreamingResponse
 
@@ -41,7 +41,7 @@ def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-async def whole(corpus: Corpus, rows: Iterable[Any]) -> AsyncIterator[StoredEpisode]:
+async def whole(corpus: Corpus, rows: Iterable[object]) -> AsyncIterator[StoredEpisode]:
     """Everything that is kept of these episodes, one after the other."""
     listed = list(rows)
     for at in range(0, len(listed), TOGETHER):

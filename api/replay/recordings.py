@@ -134,7 +134,7 @@ def _bodies(packed: bytes, layout: Layout, path: Path | str) -> list[bytes]:
         raise RecordingError(f"{path}: {error}") from None
 
 
-def _must_be_of(path: Path | str, episode: str, said: list[dict[str, Any]]) -> None:
+def _must_be_of(path: Path | str, episode: str, said: list[dict[str, object]]) -> None:
     if said and said[0]["episode"] != episode:
         raise RecordingError(
             f"{path}: its verdicts are of {said[0]['episode']!r:.80}, its events of {episode}"

@@ -142,7 +142,7 @@ class Again:
         return material._replace(anew=[{**one, "seq": seq} for seq, one in enumerate(words, 1)])
 
     async def _step(
-        self, asked: PendingItem, seen: EpisodeEvidence, said: Sequence[Mapping[str, Any]]
+        self, asked: PendingItem, seen: EpisodeEvidence, said: Sequence[Mapping[str, object]]
     ) -> Words:
         """A step's words and that it is decided by them; nothing where only an audit asks."""
         asks = [ask for ask in seen.asks[asked.step] if not ask.audit]
@@ -214,7 +214,7 @@ def _by_person(event: Mapping[str, Any]) -> bool:
     return bool(event["kind"] == GIVEN and event["verdict"]["stage"] == "person")
 
 
-def _as_new_event(event: Mapping[str, Any]) -> dict[str, Any]:
+def _as_new_event(event: Mapping[str, object]) -> dict[str, Any]:
     """A recorded word in the new log, whose numbers and chain are another's."""
     return {name: value for name, value in event.items() if name not in ("seq", "prev")} | {
         "audit": False

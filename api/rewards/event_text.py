@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
 
 from api.rewards.rendering import number_in_words
 from detectors.model.codec import canonical
@@ -74,7 +73,7 @@ def _prints(char: str) -> bool:
     return unicodedata.category(char)[0] != "C"
 
 
-def _part(name: str, value: Any) -> str:
+def _part(name: str, value: object) -> str:
     if name in ("element", "target", "widget") and isinstance(value, Mapping):
         return f"{value.get('role', '')} “{value.get('name', '')}”"
     if name == "sha256":

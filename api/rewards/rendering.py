@@ -4,7 +4,6 @@ came to."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from detectors.engine.stakes import goal_worth, most_of_steps, spread_over
 from detectors.model.types import Condition
@@ -106,13 +105,13 @@ def window_in_words(window: Window) -> str:
     return " and ".join(f"{value:g} {unit}" for value, unit in parts if value is not None)
 
 
-def value_in_words(value: Any, by: str = " or ") -> str:
+def value_in_words(value: object, by: str = " or ") -> str:
     """A matcher as a task has it, in words; long ones are cut."""
     text = _whole_value_in_words(value, by)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _whole_value_in_words(value: Any, by: str) -> str:
+def _whole_value_in_words(value: object, by: str) -> str:
     if isinstance(value, Mapping):
         members = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
         return f"{{{members}}}" if len(value) > 1 else members

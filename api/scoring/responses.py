@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-
-def response_text(response: Any) -> str:
+def response_text(response: object) -> str:
     """All text of the messages in an object of OpenAI's Responses."""
     texts: list[str] = []
     for item in (response.get("output") if isinstance(response, dict) else None) or []:
@@ -23,7 +21,7 @@ def response_text(response: Any) -> str:
     return "".join(texts)
 
 
-def calls_tools(response: Any) -> bool:
+def calls_tools(response: object) -> bool:
     """Whether the model called a tool, so that more is to come."""
     items = (response.get("output") if isinstance(response, dict) else None) or []
     return any(isinstance(item, dict) and item.get("type") == "function_call" for item in items)

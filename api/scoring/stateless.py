@@ -3,8 +3,6 @@ anything else."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from detectors.engine.engine import Engine
 from detectors.model.types import Event, Reward
 from detectors.task.ruleset import Ruleset
@@ -19,7 +17,7 @@ def score_answer(rules: Ruleset, answer: str) -> Reward:
     A task whose rules lean on what was not watched gives null with the reason: an answer is no
     proof of a deed.
     """
-    said: list[tuple[str, str, dict[str, Any]]] = [
+    said: list[tuple[str, str, dict[str, object]]] = [
         ("journal", "episode.opened", {"task": rules.task.id, "digest": rules.digest})
     ]
     for source in sorted(rules.sources - set(HARNESS)):

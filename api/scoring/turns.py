@@ -7,7 +7,6 @@ the next one begins. Without one there is nothing but words: the final answer is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from api.commands.command_queue import Channel
 from api.commands.store import Commands
@@ -108,7 +107,7 @@ class Turns:
 
     async def _say_begun(self, episode: str, step: int, deadline: Deadline) -> None:
         queued = await self._commands.begin(episode, step, None, None)
-        said: dict[str, Any] = await self._channel.journalled(episode, queued, deadline)
+        said: dict[str, object] = await self._channel.journalled(episode, queued, deadline)
         if "seq" not in said:
             raise UnavailableError(
                 f"episode: no daemon of {episode} took step {step}'s begin in time"

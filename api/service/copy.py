@@ -40,7 +40,7 @@ class _Sum:
     def __init__(self) -> None:
         self.rows, self._sum = 0, 0
 
-    def add(self, row: dict[str, Any]) -> None:
+    def add(self, row: dict[str, object]) -> None:
         plain = {
             str(name): value.hex() if isinstance(value, bytes) else value
             for name, value in row.items()
@@ -119,7 +119,7 @@ def _order(table: Table) -> list[Any]:
     return [table.c.xact, table.c.position] if table is arrivals else list(table.primary_key)
 
 
-def _moved(table: Table, rows: list[dict[str, Any]], before: int) -> Iterator[dict[str, Any]]:
+def _moved(table: Table, rows: list[dict[str, object]], before: int) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(rows, before + 1):
         yield {**row, "xact": 0, "position": number} if table is arrivals else row
 

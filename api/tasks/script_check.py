@@ -121,7 +121,7 @@ def _problems(address: str, probes: Sequence[tuple[str, str]], deadline: float) 
 
     with connect(address, proxy=None, compression=None, max_size=None, open_timeout=5) as socket:
 
-        def call(method: str, session: str | None = None, **params: Any) -> Any:
+        def call(method: str, session: str | None = None, **params: object) -> Any:
             message = {"id": 1, "method": method, "params": params} | (
                 {"sessionId": session} if session else {}
             )

@@ -79,7 +79,7 @@ class Tasks:
             return await self._register(tenant, task, row, body)
 
     async def _register(
-        self, tenant: str, task: Task, row: dict[str, Any], body: bytes
+        self, tenant: str, task: Task, row: dict[str, object], body: bytes
     ) -> tuple[bool, dict[str, Any]]:
         async with self._database.write() as conn:
             found = (
@@ -137,7 +137,7 @@ class Tasks:
 
     async def document(self, number: int) -> dict[str, Any]:
         """A task as it was registered, by its row's number."""
-        found: dict[str, Any] = orjson.loads(
+        found: dict[str, object] = orjson.loads(
             (await self._database.first(_BODY, {"number": number})).body
         )
         return found

@@ -42,7 +42,7 @@ class BadTaskError(ValueError):
         super().__init__("\n".join(map(str, problems)))
 
 
-def check_task(spec: Any, lines: Lines | None = None) -> Task:
+def check_task(spec: object, lines: Lines | None = None) -> Task:
     """The task that a JSON value says; ``tests`` in it are not the task's. Raises
     `BadTaskError`."""
     own = (
@@ -88,7 +88,7 @@ def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple
     return read_task_yaml(text, overrides)
 
 
-def _checked(spec: Any, lines: Lines) -> Task:
+def _checked(spec: object, lines: Lines) -> Task:
     fault = fault_of(spec, MAX_DEPTH, MAX_NODES)
     if fault is not None:
         line = yaml_text.line_of(fault.path, lines)

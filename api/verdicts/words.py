@@ -45,7 +45,7 @@ def stored_form(opinion: Opinion, through: int) -> dict[str, Any]:
     }
 
 
-def leans_on(record: Mapping[str, Any], through: int) -> list[int]:
+def leans_on(record: Mapping[str, object], through: int) -> list[int]:
     """The numbers of the events that a record cites: ``events``, or ``e7`` among the evidence of
     its votes."""
     named = record.get("events")
@@ -57,7 +57,7 @@ def leans_on(record: Mapping[str, Any], through: int) -> list[int]:
     return sorted(seq for seq in cited if 1 <= seq <= through)[:MAX_EVIDENCE]
 
 
-def _cited(found: Any, evidence: bool = False) -> Iterator[int]:
+def _cited(found: object, evidence: bool = False) -> Iterator[int]:
     if isinstance(found, Mapping):
         for key, value in found.items():
             yield from _cited(value, key == "evidence")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.facts import FileFacts, Found
@@ -169,7 +168,7 @@ class RootAttachment:
             await self._looks.wait_settled(until - self._loop.time())
         if count or not is_reviewed or self._overflown or (closing and self._late):
             reason = f"what happened to files was not read within {longest_s:g} s"
-            data: dict[str, Any] = {"source": "files", "reason": reason}
+            data: dict[str, object] = {"source": "files", "reason": reason}
             if count:
                 data["count"] = count
             self._sink("events.dropped", data)

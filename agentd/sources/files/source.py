@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
-from typing import Any
 
 from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.attachment import RootAttachment
@@ -26,7 +25,7 @@ class FilesSource:
         self._troubles = Troubles()
         self._attached: RootAttachment | None = None
 
-    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, object]]]) -> None:
         """Take in, before the first `run`, what this source reported before a restart."""
         reported = [(kind, data) for _, kind, data in events]
         for kind, data in reported:
@@ -36,7 +35,7 @@ class FilesSource:
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report the baseline, then what happens; raises `SourceLostError` when a root is gone."""
 
-        def report(kind: str, data: Mapping[str, Any]) -> None:
+        def report(kind: str, data: Mapping[str, object]) -> None:
             self._memory.note(kind, data)
             sink(kind, data)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import structlog
 
@@ -32,7 +31,7 @@ class Troubles:
         self._closed_at_start: set[tuple[str, str]] | None = None
         self._is_hiding = False
 
-    def recall(self, events: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    def recall(self, events: Iterable[tuple[str, Mapping[str, object]]]) -> None:
         """Take in what was reported before the daemon was restarted: what hid something then was
         open at the start."""
         for kind, data in events:

@@ -55,13 +55,13 @@ async def _is_strict(request: Request) -> bool:
     return "/strict/" in request.url.path
 
 
-def _row_of(body: dict[str, Any]) -> dict[str, Any]:
+def _row_of(body: dict[str, object]) -> dict[str, Any]:
     """The data set's row in a body, without what the policy was asked and answered."""
     others = ("response", "responses_create_params")
     return {name: value for name, value in body.items() if name not in others}
 
 
-def _ours(row: dict[str, Any]) -> dict[str, Any]:
+def _ours(row: dict[str, object]) -> dict[str, Any]:
     """The row without an episode id of NeMo Gym's own: a rollout that it named is no episode of
     ours."""
     named = row.get("episode_id")
