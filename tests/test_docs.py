@@ -83,7 +83,7 @@ def test_dependencies_are_all_explained() -> None:
             assert f"`{name}`" in text, name
 
 
-CODE = ("agentd", "api", "detectors", "lab", "client", "tests", "tools", "migrations", "benchmarks",
+CODE = ("agentd", "api", "common", "detectors", "lab", "client", "tests", "tools", "migrations", "benchmarks",
         "examples", "deploy", "docs", "requirements")  # fmt: skip
 NOT_CALLED = {"tombstone"}
 """What stands behind `milestoned` in a text that is signed, and is no command."""

@@ -16,7 +16,7 @@ from tools.check_words import COPIES
 
 ROOT = Path(__file__).parent.parent
 STDLIB = sys.stdlib_module_names | {"__future__"}
-OURS = {"agentd", "detectors", "api", "lab", "migrations", "milestoned_client"}
+OURS = {"agentd", "common", "detectors", "api", "lab", "migrations", "milestoned_client"}
 IMPURE = {
     "time",
     "random",
@@ -124,14 +124,14 @@ def test_the_daemon_is_light_and_knows_no_service() -> None:
     """agentd imports what its base dependencies bring, and a source what its extra does."""
     for path, names in imports("agentd").items():
         extra = EXTRAS.get(path.rpartition("/")[0], set())
-        assert names - STDLIB - DAEMON - extra - {"agentd", "detectors"} == set(), path
+        assert names - STDLIB - DAEMON - extra - {"agentd", "common", "detectors"} == set(), path
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the packages, which keeps all contracts."""
     folder = tmp_path_factory.mktemp("tree")
-    for package in ("agentd", "api", "detectors", "lab"):
+    for package in ("agentd", "api", "common", "detectors", "lab"):
         shutil.copytree(
             ROOT / package, folder / package, ignore=shutil.ignore_patterns("*.js", "__pycache__")
         )
@@ -186,8 +186,8 @@ def test_the_client_needs_httpx_alone() -> None:
 
 @pytest.mark.parametrize("copy", COPIES)
 def test_what_both_edges_need_is_the_same_on_both_sides(copy: str) -> None:
-    """Daemon and service may not import each other, and what both import does no I/O: the files
-    that stand twice for that reason may not differ."""
+    """Daemon and service may not import each other, and the client has a copy as well: the files
+    may not differ."""
     daemon = (ROOT / copy.replace("api/", "agentd/", 1)).read_text()
     assert daemon == (ROOT / copy).read_text()
 

@@ -208,7 +208,7 @@ async def test_what_unpacks_to_much_is_refused(
     assert peak < MAX_BYTES
 
 
-PRODUCT = ("agentd", "api", "client/milestoned_client", "detectors", "lab")
+PRODUCT = ("agentd", "api", "client/milestoned_client", "common", "detectors", "lab")
 UNGUARDED = {"aiohttp", "http.client", "requests", "urllib.request", "urllib3"}
 """Clients that have no such guard."""
 SHORT = {"delete", "get", "head", "options", "patch", "post", "put", "request", "stream"}

@@ -48,6 +48,7 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     assert {t for t in tops if not t.endswith(".dist-info")} == {
         "agentd",
         "api",
+        "common",
         "detectors",
         "lab",
         "migrations",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("lab", "agentd", "api", "detectors")
+PACKAGES = ("lab", "agentd", "api", "common", "detectors")
 """From the top of the house to its floor."""
 
 ROW, WIDTH, GAP, TOP = 26, 430, 30, 40
@@ -54,7 +54,13 @@ def _about(path: Path) -> str:
 def picture() -> str:
     """docs/architecture.svg: a column a package, a row a room; each imports only what stands below
     it."""
-    columns = {"lab": (0, 0), "detectors": (0, 9), "agentd": (1, 0), "api": (2, 0)}
+    columns = {
+        "lab": (0, 0),
+        "common": (0, 8),
+        "detectors": (0, 12),
+        "agentd": (1, 0),
+        "api": (2, 0),
+    }
     parts = []
     depth = 0
     for package, (column, row) in columns.items():
@@ -69,7 +75,10 @@ def picture() -> str:
         ".s{font-size:11px;fill:#51606f}"
     )
     width, height = 3 * (WIDTH + GAP) + GAP, depth + 50
-    key = "A room imports only rooms below it; lab may import agentd and api, these only detectors."
+    key = (
+        "A room imports only rooms below it; lab may import agentd and api, these only common and"
+        " detectors."
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"'
         ' aria-label="The rooms of each package, and which may import'

@@ -13,7 +13,6 @@ from typing import Any
 from cyclopts import App
 from cyclopts.config import Env
 
-from agentd.core.command_line import CommandLineError, new_app, parse_command
 from agentd.core.errors import AgentdError, UsageError
 from agentd.core.settings import (
     CommandSettings,
@@ -23,6 +22,7 @@ from agentd.core.settings import (
     RecordSettings,
     RunSettings,
 )
+from common.command_line import CommandLineError, new_app, parse_command
 
 EXIT_CODES = """exit codes:
   0  closed and acknowledged (run), written (record), or told to stop: start

@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from cyclopts import Parameter
 from cyclopts.argument import Argument
 
-from agentd.core.command_line import CommandLineError, new_app, option, parse_command
 from agentd.core.errors import UsageError
 from agentd.core.source import Source
+from common.command_line import CommandLineError, new_app, option, parse_command
 from detectors.model.kinds import KINDS
 from detectors.model.wire_versions import current_kind, explain_rename
 

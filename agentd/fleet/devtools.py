@@ -20,8 +20,8 @@ import h11
 import structlog
 
 from agentd.core.errors import UsageError
-from agentd.core.regular_file import read_regular
 from agentd.core.settings import DevtoolsSettings
+from common.regular_file import read_regular
 
 MAX_HEAD_BYTES = 16 << 10
 """The longest request line and headers."""

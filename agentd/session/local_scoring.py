@@ -17,8 +17,8 @@ import orjson
 import structlog
 
 from agentd.core.errors import UsageError
-from agentd.core.regular_file import NotRegularError, read_regular
 from agentd.journal.recorder import Recorder
+from common.regular_file import NotRegularError, read_regular
 from detectors.model.errors import DetectorError
 from detectors.model.types import Event
 

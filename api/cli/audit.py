@@ -18,14 +18,14 @@ from api.audit.selection import AuditSelection
 from api.audit.store import Audits
 from api.audit.verifying import Verifier
 from api.cli.common import STORE, Store
-from api.core.command_line import new_app, option
 from api.core.errors import InvalidError, NotFoundError, ProblemError, UnavailableError
-from api.core.regular_file import read_regular
 from api.core.settings import Settings
 from api.core.signing import KEY_FILE, NAME, Signer, SigningKeyError
 from api.db.database import Database, is_missing
 from api.db.migrate import current, latest_revision, reached
 from api.rewards.ledger import Ledger
+from common.command_line import new_app, option
+from common.regular_file import read_regular
 
 Work = Callable[[Settings, Audits, Ledger], Awaitable[int]]
 

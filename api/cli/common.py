@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from api.core.command_line import option
+from common.command_line import option
 from detectors.engine.attribution import CREDITS, Credit
 
 if TYPE_CHECKING:

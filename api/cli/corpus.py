@@ -12,7 +12,6 @@ import orjson
 from cyclopts import Parameter
 
 from api.cli.common import STORE, Store, read_pair
-from api.core.command_line import option
 from api.core.errors import UnavailableError
 from api.db.database import is_missing
 from api.replay.recordings import RecordingError
@@ -20,6 +19,7 @@ from api.rescoring.corpus import CorpusSelection
 from api.rescoring.crews import NoCrewError
 from api.rescoring.kept import ResultsError
 from api.tasks.task_files import BadTaskError, load_task_file
+from common.command_line import option
 from detectors.task.language import Task
 
 FAILED = 2

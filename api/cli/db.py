@@ -14,7 +14,6 @@ from typing import Annotated
 from api.audit.owning import claim
 from api.audit.store import Audits
 from api.cli.common import STORE, Store, hold_file, read_days, read_pair
-from api.core.command_line import new_app, option
 from api.core.errors import UnavailableError
 from api.core.notify import Notifier
 from api.core.settings import Settings, async_url
@@ -26,6 +25,7 @@ from api.service.copy import MoveError, move
 from api.service.removal import Removal
 from api.tasks.plugins import load_plugins
 from api.tasks.store import Tasks
+from common.command_line import new_app, option
 
 app = new_app("db", "The database's schema and its log, by hand.")
 

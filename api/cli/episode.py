@@ -11,11 +11,11 @@ import httpx
 import orjson
 
 from api.cli.common import STORE, Store, read_pair
-from api.core.command_line import new_app, option
 from api.core.keys import MAX_TOKEN, admin_token_file, write_private
 from api.core.plain_answers import HEADERS, HOOKS
-from api.core.regular_file import read_regular
 from api.core.settings import Settings
+from common.command_line import new_app, option
+from common.regular_file import read_regular
 
 app = new_app("episode", "Open an episode on a running service.")
 

@@ -14,7 +14,6 @@ from tqdm import tqdm
 
 from api.cli.common import CreditTo, Overrides
 from api.cli.corpus import RECORDINGS_ALONE, Recordings, Stored, UsageError, guarded, tasks_of
-from api.core.command_line import option
 from api.exporting.card import dataset_card
 from api.exporting.chats import ChatExport
 from api.exporting.rows import Exported, Rows, tables
@@ -23,6 +22,7 @@ from api.rescoring import recorded
 from api.rescoring import stored as corpus
 from api.rescoring.corpus import CorpusSelection
 from api.rescoring.work import Material
+from common.command_line import option
 from detectors.engine.attribution import Credit
 
 ExportForm = Literal["tables", "sft", "dpo", "kto", "prm"]

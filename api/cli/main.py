@@ -16,7 +16,7 @@ from importlib.metadata import entry_points, version
 
 from cyclopts import App
 
-from api.core.command_line import CommandLineError, new_app, parse_command
+from common.command_line import CommandLineError, new_app, parse_command
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.cli.serve:run", "run the service"),

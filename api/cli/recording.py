@@ -12,11 +12,11 @@ from typing import Annotated, NamedTuple
 
 import orjson
 
-from api.core.command_line import new_app, option
 from api.replay.recording_check import findings, findings_of_said
 from api.replay.recordings import RecordingError, layout_of, read_bodies, read_file, read_frames
 from api.rewards.event_text import clip, line, telling
 from api.verdicts.recorded import DECIDED, GIVEN
+from common.command_line import new_app, option
 from detectors.model.codec import GENESIS, canonical, sha256
 from detectors.model.types import Event
 

@@ -11,11 +11,11 @@ from typing import Annotated
 
 from api.cli.common import CreditTo, Overrides
 from api.cli.other_site import note_other_site
-from api.core.command_line import option
 from api.replay.recordings import RecordingError, play, read_recording
 from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
 from api.verdicts.recorded import Playback
+from common.command_line import option
 from detectors.engine.attribution import causes_of, credit
 from detectors.model.codec import canonical
 from detectors.model.kinds import KINDS

@@ -26,8 +26,6 @@ from api.cli.corpus import (
     tasks_of,
 )
 from api.cli.stages import NO_STAGES, StageOptions
-from api.core.command_line import option
-from api.core.regular_file import read_regular
 from api.rescoring import recorded, stored
 from api.rescoring.again import Again
 from api.rescoring.crews import Batch, answers
@@ -36,6 +34,8 @@ from api.rescoring.report import Tally, episode_lines, summary_lines
 from api.rescoring.running import run as over
 from api.rescoring.work import EpisodeOutcome, Material
 from api.rewards.scored_episode import task_bytes
+from common.command_line import option
+from common.regular_file import read_regular
 from detectors.model.codec import canonical, sha256
 
 SAME, CHANGED = 0, 1

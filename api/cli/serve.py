@@ -24,7 +24,6 @@ from api.cascade.stages import StageError
 from api.cli.common import STORE, Store, hold, hold_file, read_days, read_seconds, whole_number
 from api.cli.exposure import LOOPBACK, Exposure
 from api.cli.stages import NO_STAGES, StageOptions
-from api.core.command_line import option
 from api.core.errors import UnavailableError
 from api.core.gc_tuning import spare
 from api.core.keys import admin_token_file, write_private
@@ -37,6 +36,7 @@ from api.db.migrate import upgrade
 from api.http.at_root import AtRoot
 from api.http.timeouts import patient
 from api.rescoring.crews import cores
+from common.command_line import option
 
 BACKLOG = 2_048
 WORKERS, MAX_WORKERS = 4, 64

@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from api.cascade.spending import budget_of, together
 from api.cli.common import read_seconds, whole_number
-from api.core.command_line import option
 from api.core.settings import StageSettings
+from common.command_line import option
 from detectors.task.language import Budget
 
 MAX_CALLS = 1_024

@@ -13,7 +13,6 @@ import orjson
 from api.cli.common import Overrides
 from api.cli.main import added_commands
 from api.cli.other_site import note_other_site
-from api.core.command_line import new_app, option
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import BadTestError, as_bytes, bundled, lacking, read_log, run_tests
 from api.rewards.explaining import Explained, in_general, of_events
@@ -23,6 +22,7 @@ from api.tasks.script_check import NotTriedError, doubtful_calls, script_probes,
 from api.tasks.task_files import BadTaskError, check_task, load_task_file, read_task_file
 from api.tasks.task_warnings import warnings_of
 from api.verdicts.recorded import Playback
+from common.command_line import new_app, option
 from detectors.model.codec import CodecError
 from detectors.model.rewards import total as sum_of
 from detectors.task.language import Task

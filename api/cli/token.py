@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from api.auth.store import FIRST, MADE, OPERATOR, TENANT, Scope, Terms, Tokens
 from api.cli.common import STORE, Store, read_days
-from api.core.command_line import new_app, option
 from api.core.errors import UnavailableError
 from api.db.database import Database, is_missing, now
 from api.db.migrate import upgrade
+from common.command_line import new_app, option
 
 MAX_LABEL = 256
 """Characters of a token's label."""

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from api.core.regular_file import read_regular
 from api.core.settings import Settings
+from common.regular_file import read_regular
 
 
 def token_hash(token: str) -> str:

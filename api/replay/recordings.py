@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import orjson
 import zstandard
 
-from api.core.regular_file import NotRegularError, read_regular
 from api.verdicts.recorded import Playback
 from api.verdicts.recording_verdicts import HEAD_BYTES, VerdictsError, bodies_of, is_skippable
 from api.verdicts.recording_verdicts import MAGIC as VERDICTS_MAGIC
+from common.regular_file import NotRegularError, read_regular
 from detectors.engine.engine import Engine
 from detectors.model.codec import (
     CHECKSUM_MAGIC,

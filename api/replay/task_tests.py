@@ -23,9 +23,9 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from api.core.regular_file import read_regular
 from api.replay.recordings import MAX_FILE, RecordingError, read_file, read_frames, read_said
 from api.verdicts.recorded import Playback
+from common.regular_file import read_regular
 from detectors.model.codec import (
     GENESIS,
     MAX_VALUES_BYTES,

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from api.core.regular_file import open_regular
+from common.regular_file import open_regular
 from detectors.model.codec import canonical
 
 FORMAT = 1

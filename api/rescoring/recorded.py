@@ -8,11 +8,11 @@ from pathlib import Path
 import orjson
 import zstandard
 
-from api.core.regular_file import read_regular
 from api.replay.recordings import MAX_FILE, MAX_FRAME_TEXT
 from api.rescoring.kept import Kept
 from api.rescoring.work import Material
 from api.rewards.scored_episode import task_bytes
+from common.regular_file import read_regular
 from detectors.model.codec import sha256
 from detectors.task.language import Task
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from api.core import yaml_text
 from api.core.json_values import fault_of
-from api.core.regular_file import NotRegularError, read_regular
 from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
+from common.regular_file import NotRegularError, read_regular
 from detectors.model.errors import SpecError, dotted, format_value
 from detectors.task.language import Task
 from detectors.task.task_json import TaskError, task_from_json

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import orjson
 
-from api.core.regular_file import read_regular
+from common.regular_file import read_regular
 from detectors.model.errors import SpecError
 from detectors.model.json_value import (
     JsonObject,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import orjson
 
-from api.core.regular_file import read_regular
 from api.tasks.task_files import BadTaskError, check_task
+from common.regular_file import read_regular
 from detectors.model.json_value import (
     JsonObject,
     JsonValue,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import orjson
 
-from api.core.command_line import new_app, option
+from common.command_line import new_app, option
 from detectors.model.json_value import JsonObject, JsonValue, read_object, require_list
 
 HEAD = (

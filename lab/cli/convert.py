@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from agentd.core.errors import AgentdError
-from api.core.command_line import option
+from common.command_line import option
 from detectors.model.kinds import KINDS
 from detectors.model.wire_versions import current_kind, explain_rename
 from lab.convert.convert import Conversion, convert

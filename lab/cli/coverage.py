@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
-from api.core.command_line import option
-from api.core.regular_file import read_regular
+from common.command_line import option
+from common.regular_file import read_regular
 from lab.benchmarks import IMPORTERS
 from lab.benchmarks.base import BadSourceError, CoverageTable
 from lab.cli.task_import import read_benchmark

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from cyclopts import Parameter
 
 from api.cli.common import hold
-from api.core.command_line import option
 from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import load_task_file
+from common.command_line import option
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 from lab.demo.check import Compared, compare

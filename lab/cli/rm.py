@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 import orjson
 
-from api.core.command_line import new_app, option
 from api.replay.recordings import RecordingError
+from common.command_line import new_app, option
 from lab.training.pairing import preferences_of
 from lab.training.preferences import SCHEMA, PreferenceError, read_preferences
 

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import orjson
 
-from api.core.command_line import option
 from api.tasks.task_files import BadTaskError, check_task
+from common.command_line import option
 from lab.benchmarks import IMPORTERS
 from lab.benchmarks.base import BadSourceError, Imported
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from api.core.command_line import option
 from api.rewards.rendering import total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
+from common.command_line import option
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 from lab.demo.needs import LackingError, find_client

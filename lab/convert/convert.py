@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentd.core.errors import UsageError
-from agentd.core.regular_file import NotRegularError, read_regular
 from agentd.journal.recordings import must_be_free, segments, write_recording
+from common.regular_file import NotRegularError, read_regular
 from detectors.model.json_value import JsonValue
 from lab.convert.formats import FORMATS, RecordingFormat, recognise
 from lab.convert.source import SourceFile

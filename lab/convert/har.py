@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import orjson
 
-from agentd.core.regular_file import read_regular
 from agentd.sources.cdp.state.masking import Secrets
+from common.regular_file import read_regular
 from detectors.model.json_value import JsonObject, JsonValue, read_list, read_text, require_text
 from detectors.model.kinds import KINDS
 from lab.convert.errors import format_value

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import orjson
 
-from agentd.core.regular_file import NotRegularError, read_regular
+from common.regular_file import NotRegularError, read_regular
 from detectors.model.codec import sha256
 from detectors.model.json_value import JsonObject, JsonValue
 from lab.convert.errors import ConvertError, format_value

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.core.regular_file import NotRegularError, read_regular
+from common.regular_file import NotRegularError, read_regular
 from detectors.model.json_value import JsonObject, JsonValue, is_number, objects_in
 
 SUCCESS = 0.5

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import orjson
 
-from api.core.regular_file import read_regular
 from api.replay.recordings import read_recording
+from common.regular_file import read_regular
 from detectors.model.json_value import JsonObject, JsonValue, read_text, require_object
 from detectors.model.types import Event, Reward
 from lab.training.perturbing import INJECTED, perturbed

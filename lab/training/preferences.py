@@ -13,10 +13,10 @@ from typing import Literal
 import orjson
 from jsonschema import Draft202012Validator
 
-from api.core.regular_file import read_regular
 from api.replay.recordings import RecordingError, read_recording
 from api.stages.model.features import Row, extract
 from api.tasks.task_files import BadTaskError, check_task
+from common.regular_file import read_regular
 from detectors.engine.engine import Engine
 from detectors.model.caches import cache_by_size
 from detectors.model.json_value import JsonObject, require_number, require_object

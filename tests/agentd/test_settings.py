@@ -10,11 +10,11 @@ import pytest
 import structlog
 
 from agentd.cli.main import main, make_app
-from agentd.core.command_line import CommandLineError, parse_command
 from agentd.core.errors import UsageError
 from agentd.core.settings import RunSettings, parse_settings
 from agentd.session.supervisor import sources_of
 from agentd.sources.cdp import CdpSource
+from common.command_line import CommandLineError, parse_command
 
 NEEDED = ("--service", "http://s/", "--episode", "E", "--token-file", "t", "--state", "d")
 

@@ -20,7 +20,7 @@ from tests.api.service import Service
 from tests.support.display import Display
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("agentd", "api", "client/milestoned_client", "detectors", "lab")
+ROOMS = ("agentd", "api", "client/milestoned_client", "common", "detectors", "lab")
 EMPTY = {"Counter", "OrderedDict", "WeakValueDictionary", "defaultdict", "deque", "dict"}
 REMOVE = {"clear", "discard", "pop", "popitem", "popleft", "remove"}
 ADD = {"setdefault", "update"}

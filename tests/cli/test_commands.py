@@ -16,7 +16,7 @@ from cyclopts.argument import Argument
 
 from agentd.cli.main import main as run_agentd
 from api.cli.main import main as run_milestoned
-from api.core.command_line import parse_command
+from common.command_line import parse_command
 from tests.support.commands import PROGRAMS, Command, commands_of
 
 COMMANDS = [command for program in PROGRAMS for command in commands_of(program)]

@@ -299,7 +299,7 @@ def test_every_cache_is_in_the_table_of_docs_scale() -> None:
     table = (ROOT / "docs/scale.md").read_text()
     missing = [
         f"{path.relative_to(ROOT)} `{name}`"
-        for room in ("agentd", "api", "detectors", "client", "lab")
+        for room in ("agentd", "api", "common", "detectors", "client", "lab")
         for path in sorted((ROOT / room).rglob("*.py"))
         if "site-packages" not in str(path) and path.name != "caches.py"
         for name in sorted(caches_of(path))

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from api.core.regular_file import read_regular
 from api.stages.judge.facts import Fact
+from common.regular_file import read_regular
 from detectors.model.types import Json
 
 MAX_PICTURES = 3

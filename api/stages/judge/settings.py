@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from api.core.keys import MAX_TOKEN
-from api.core.regular_file import read_regular
 from api.stages.peer import PeerSettings
+from common.regular_file import read_regular
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import orjson
 
-from api.core.regular_file import read_regular
 from api.stages.model import schema
 from api.stages.model.calibration import Calibration, from_json
 from api.stages.model.novelty import Known
 from api.stages.model.trees import Trees, from_arrays
+from common.regular_file import read_regular
 
 FORM = "milestoned-model/1"
 PARTS = ("model.npz", "calibration.json", "features.json")

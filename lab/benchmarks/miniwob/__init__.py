@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from api.core.regular_file import read_regular
+from common.regular_file import read_regular
 from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.miniwob import pages

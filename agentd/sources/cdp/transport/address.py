@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 
 from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
-from agentd.core.regular_file import read_regular
 from agentd.core.source import SourceLostError
 from agentd.core.tls import default_tls
+from common.regular_file import read_regular
 
 ASK_S = 5.0
 MAX_PORT_FILE = 4096

@@ -1,7 +1,4 @@
-"""How a command of ours is declared, read and refused: by cyclopts, in plain text, a line an error.
-
-The same file stands in `agentd.core` and `api.core`: neither program imports the other.
-"""
+"""How a command is declared, read and refused: by cyclopts, in plain text, a line an error."""
 
 from __future__ import annotations
 
