@@ -19,7 +19,6 @@ from api.auth.store import Tokens
 from api.commands.command_queue import Channel
 from api.commands.store import Commands
 from api.core.keys import Keys
-from api.core.notify import Notifier
 from api.core.settings import Limits, Settings
 from api.core.yaml_text import ApartReader
 from api.db.database import Database
@@ -29,7 +28,6 @@ from api.episodes.store import Episodes
 from api.http.support import parts_of
 from api.live.streams import Streams
 from api.log.reader import Follower
-from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
 from api.rewards.ledger import Ledger
 from api.scoring.groups import GroupScorer
@@ -104,10 +102,6 @@ async def _rescores(connection: HTTPConnection) -> Rescores:
     return parts_of(connection).rescores
 
 
-async def _rescorer(connection: HTTPConnection) -> Rescorer:
-    return parts_of(connection).rescorer
-
-
 async def _answers(connection: HTTPConnection) -> Answers:
     return parts_of(connection).answers
 
@@ -141,10 +135,6 @@ async def _search(connection: HTTPConnection) -> Search:
     return parts_of(connection).search
 
 
-async def _notifier(connection: HTTPConnection) -> Notifier:
-    return parts_of(connection).notifier
-
-
 SettingsPart = Annotated[Settings, Depends(_settings)]
 LimitsPart = Annotated[Limits, Depends(_limits)]
 DatabasePart = Annotated[Database, Depends(_database)]
@@ -161,11 +151,9 @@ GroupsPart = Annotated[GroupScorer, Depends(_groups)]
 TurnsPart = Annotated[Turns, Depends(_turns)]
 AuditsPart = Annotated[Audits, Depends(_audits)]
 RescoresPart = Annotated[Rescores, Depends(_rescores)]
-RescorerPart = Annotated[Rescorer, Depends(_rescorer)]
 AnswersPart = Annotated[Answers, Depends(_answers)]
 KeysPart = Annotated[Keys, Depends(_keys)]
 AuthenticatorPart = Annotated[Authenticator, Depends(_authenticator)]
 OverviewPart = Annotated[Overview, Depends(_overview)]
 OutlinesPart = Annotated[Outlines, Depends(_outlines)]
 SearchPart = Annotated[Search, Depends(_search)]
-NotifierPart = Annotated[Notifier, Depends(_notifier)]

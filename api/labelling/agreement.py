@@ -8,24 +8,22 @@ can be said (no item has two words, or all words are the same one).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import permutations
 
 
 def alpha(items: Iterable[Sequence[str]]) -> float | None:
     """``items``: each one's values, a value a person; items with fewer than two say nothing."""
-    coincidences: Counter[tuple[str, str]] = Counter()
+    coincidences: dict[tuple[str, str], float] = defaultdict(float)
     for values in items:
-        if len(values) > 1:
-            for i, a in enumerate(values):
-                for j, b in enumerate(values):
-                    if i != j:
-                        coincidences[a, b] += 1 / (len(values) - 1)  # type: ignore[assignment]
-    of_value: Counter[str] = Counter()
+        for pair in permutations(values, 2):
+            coincidences[pair] += 1 / (len(values) - 1)
+    of_value: dict[str, float] = defaultdict(float)
     for (a, _), many in coincidences.items():
         of_value[a] += many
     whole = sum(of_value.values())
-    expected = sum(of_value[a] * of_value[b] for a in of_value for b in of_value if a != b)
+    expected = sum(of_value[a] * of_value[b] for a, b in permutations(of_value, 2))
     if not expected:
         return None
     observed = sum(many for (a, b), many in coincidences.items() if a != b)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 
-def response_text(response: object) -> str:
+from detectors.model.json_value import JsonValue, objects_in, read_text
+
+
+def response_text(response: JsonValue) -> str:
     """All text of the messages in an object of OpenAI's Responses."""
-    texts: list[str] = []
-    for item in (response.get("output") if isinstance(response, dict) else None) or []:
-        if not isinstance(item, dict) or item.get("type") != "message":
-            continue
-        content = item.get("content")
-        if isinstance(content, str):
-            texts.append(content)
-        elif isinstance(content, list):
-            texts += [
-                str(c.get("text") or "")
-                for c in content
-                if isinstance(c, dict) and c.get("type") == "output_text"
-            ]
-    return "".join(texts)
+    output = response.get("output") if isinstance(response, Mapping) else None
+    messages = [item for item in objects_in(output) if item.get("type") == "message"]
+    return "".join(_content_text(message.get("content")) for message in messages)
+
+
+def _content_text(content: JsonValue) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [part for part in objects_in(content) if part.get("type") == "output_text"]
+    return "".join(read_text(part, "text") for part in parts)
 
 
 def calls_tools(response: object) -> bool:

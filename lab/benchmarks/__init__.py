@@ -7,6 +7,11 @@ A module of the table has ``tasks(source, sites)`` and ``coverage(source)``, as
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import cast
+
+from lab.benchmarks.base import BenchmarkImporter
+
 IMPORTERS: dict[str, tuple[str, str]] = {
     "webarena-verified": (
         "lab.benchmarks.verified",
@@ -20,3 +25,8 @@ IMPORTERS: dict[str, tuple[str, str]] = {
     "osworld": ("lab.benchmarks.osworld", "a folder of OSWorld's tasks, <group>/<id>.json"),
 }
 """kind → (module, what its SOURCE is)."""
+
+
+def importer_of(kind: str) -> BenchmarkImporter:
+    """Import the importer of a benchmark, one of `IMPORTERS`."""
+    return cast(BenchmarkImporter, import_module(IMPORTERS[kind][0]))

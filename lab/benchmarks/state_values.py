@@ -286,13 +286,13 @@ class Context:
 
     def _time(self, key: str, value: object, day: str) -> Kind:
         """What a point in time is that falls on ``day``."""
-        is_clock = day in self.days
-        is_text = isinstance(value, str)
-        if is_named(day, self.instruction) and not (is_clock and is_system_time(key)):
-            return "day" if is_text else "asked"
-        if is_clock or (is_system_time(key) and not self.days):
+        is_clock, is_system = day in self.days, is_system_time(key)
+        by_day: Kind = "day" if isinstance(value, str) else "asked"
+        if is_named(day, self.instruction) and not (is_clock and is_system):
+            return by_day
+        if is_clock or (is_system and not self.days):
             return "when"
-        return "day" if is_text and not self._is_known(value) else "asked"
+        return "asked" if self._is_known(value) else by_day
 
     def _is_drawn(self, key: str, value: str) -> bool:
         """Whether the application drew a text, by its looks and its key; what the start or the

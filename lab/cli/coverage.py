@@ -4,13 +4,12 @@ docs/coverage.md's tables."""
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 from common.command_line import option
 from common.regular_file import read_regular
-from lab.benchmarks import IMPORTERS
+from lab.benchmarks import IMPORTERS, importer_of
 from lab.benchmarks.base import BadSourceError, CoverageTable
 from lab.cli.task_import import read_benchmark
 
@@ -35,7 +34,7 @@ def run(
             print(f"milestoned coverage {benchmark} SOURCE    SOURCE is {says}")
         return 0 if name is None else 2
     try:
-        table: CoverageTable = import_module(IMPORTERS[name][0]).coverage(source)
+        table = importer_of(name).coverage(source)
         if into is not None:
             into.write_text(within(read_regular(into).decode(), name, table), "utf-8")
             return 0

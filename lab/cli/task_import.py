@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ import orjson
 
 from api.tasks.task_files import BadTaskError, check_task
 from common.command_line import option
-from lab.benchmarks import IMPORTERS
+from lab.benchmarks import IMPORTERS, importer_of
 from lab.benchmarks.base import BadSourceError, Imported
 
 
@@ -47,7 +46,7 @@ def run(
     counted: Counter[str] = Counter()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for one in import_module(IMPORTERS[kind][0]).tasks(source, dict(site)):
+        for one in importer_of(kind).tasks(source, dict(site)):
             counted[one.kind] += 1
             _keep(one, out)
     except (BadSourceError, BadTaskError, OSError) as error:

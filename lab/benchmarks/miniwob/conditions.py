@@ -31,11 +31,6 @@ def checked(field: str) -> Condition:
     return {"field_filled": {"field": field, "checked": True}}
 
 
-def text_shown(words: JsonValue) -> Condition:
-    """Text that contains ``words`` came to be seen."""
-    return {"text_visible": {"text": {"contains": words}}}
-
-
 def any_of(parts: Iterable[Condition]) -> Condition:
     """At least one of the conditions is fulfilled."""
     parts = list(parts)
