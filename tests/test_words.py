@@ -44,7 +44,7 @@ def test_the_tree_keeps_to_the_words(product: Folders) -> None:
 
 def test_every_folder_is_looked_at(product: Folders) -> None:
     assert set(MAX_SHORT_DOCSTRINGS) == set(PACKAGES) <= set(product) == set(FOLDERS)
-    assert all(len(modules) > 5 for modules in product.values())
+    assert all(len(modules) >= 3 for modules in product.values())
 
 
 def test_a_bare_name_is_refused_wherever_it_stands(tmp_path: Path) -> None:
