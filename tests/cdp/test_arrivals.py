@@ -236,6 +236,31 @@ def test_the_list_holds_what_was_over_before() -> None:
         assert fold.listed(loaded=[[f"https://a.example{missed[0]}", *missed[1:]]]) == GET_POP + GAP
 
 
+@pytest.mark.parametrize(
+    ("heard", "loaded", "seen"),
+    [
+        ([], [], []),
+        ([], [["https://a.example/w", "fetch", 0, False]], GAP),
+        (["https://a.example/w"], [["https://a.example/w", "fetch", 0, False]], []),
+        (["https://a.example/w"], [["https://a.example/w", "fetch", 0, False]] * 2, GAP),
+        ([], [["data:text/plain,a", "fetch", 0, False]], []),
+    ],
+    ids=["nothing", "one before", "one heard", "one of two heard", "none of the network's"],
+)
+def test_a_document_in_a_page_has_a_list_too(
+    heard: list[str], loaded: list[Any], seen: list[tuple[str, Any]]
+) -> None:
+    """One of a frame's `srcdoc`, in a process of its own, as a sandboxed frame's is."""
+    fold = Fold(expected="", url="about:srcdoc")
+    fold.stands()
+    for number, url in enumerate(heard):
+        request = {"url": url, "method": "POST", "headers": {}}
+        about = {"requestId": str(number), "loaderId": "L", "frameId": "P", "type": "Fetch"}
+        fold.told("Network.requestWillBeSent", request=request, **about)
+    assert fold.listed(loaded=loaded) == seen
+    assert fold.listed(loaded=loaded) == [], "it is read again, and told once"
+
+
 def test_a_redirect_is_completed_where_its_first_request_was_a_get() -> None:
     hop = {"url": URL, "method": "GET", "headers": {}}
     answer = {"url": "https://a.example/out", "status": 302, "headers": {"Location": "/pop"}}

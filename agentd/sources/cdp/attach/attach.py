@@ -20,7 +20,7 @@ from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
 from agentd.sources.cdp.state.capture_plan import CapturePlan
-from agentd.sources.cdp.state.request_backfill import LISTING
+from agentd.sources.cdp.state.request_backfill import LISTING, is_outer
 from agentd.sources.cdp.state.state import WORKERS, SessionState
 from agentd.sources.cdp.state.targets import is_page
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
@@ -247,7 +247,7 @@ class SessionSetup:
                 told = {**past, "loaderId": loader, "listing": listing, "last": last}
                 self._feed(session, "Page.listed", told)
                 young.complete = listing["complete"]
-                if last:
+                if last and is_outer(listing["url"]):
                     self._young.pop(session, None)
 
         listing = _quiet(young.context, LISTING)

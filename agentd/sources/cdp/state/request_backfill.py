@@ -51,13 +51,12 @@ _INITIATORS = {
 }  # fmt: skip
 
 LISTING = """(() => {
-  if (!/^https?:/.test(location.href)) return null;
   const [own] = performance.getEntriesByType("navigation");
   const rest = performance.getEntriesByType("resource").slice(0, 500);
   // Called on the prototype: a form of the page may shadow the document's own names.
   const all = Document.prototype.querySelectorAll.call(document, "link[rel~=icon]");
   const icons = Array.from(all, (one) => one.href);
-  icons.push(new URL("/favicon.ico", location.href).href);
+  if (/^https?:/.test(location.href)) icons.push(new URL("/favicon.ico", location.href).href);
   const kind = ({ initiatorType: type, name }) =>
     type === "other" && icons.includes(name) ? "icon" : type;
   const state = Object.getOwnPropertyDescriptor(Document.prototype, "readyState");
@@ -71,8 +70,8 @@ LISTING = """(() => {
       one.redirectStart > 0]),
   };
 })()"""
-"""Read in the isolated world of a tab's first document; null where that is none of the network's.
-What went through a service worker has no status here: whether the server gave it nobody knows."""
+"""Read in the isolated world of a tab's or a frame's first document. What went through a service
+worker has no status here: whether the server gave it nobody knows."""
 
 
 class Message(NamedTuple):
@@ -96,14 +95,16 @@ class Unsent:
 class Arrival:
     """One session's. ``expected``: the address for which the tab was opened; ``prepared``: it is
     prerendered, which is done by GET; ``document``: the one that stood there when its renderer
-    could be heard; ``known``: its first document is accounted for; ``completed``: the requests that
-    were put in, with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it
-    is the first document no more; ``downloads``: the tab has begun a download; ``silent``: it did
-    not answer in time, which is said."""
+    could be heard, ``inner`` where that is no document of the network's (a frame's `srcdoc`);
+    ``known``: its first document is accounted for; ``completed``: the requests that were put in,
+    with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it is the first
+    document no more; ``downloads``: the tab has begun a download; ``silent``: it did not answer in
+    time, which is said."""
 
     expected: str = ""
     prepared: bool = False
     document: str = ""
+    inner: str = ""
     known: bool = False
     completed: dict[str, str] = field(default_factory=dict)
     missed: str = ""
@@ -182,10 +183,10 @@ class Arrival:
         self.document, self._is_heard = loader, True
         order = list(self._begun)
         before = order[: order.index(loader)] if loader in order else []
-        if any(_outer(self._begun[one]) and one not in browser.errors for one in before):
+        if any(is_outer(self._begun[one]) and one not in browser.errors for one in before):
             self._miss("a document was left before its requests could be heard")
-        if not _outer(url):
-            self.document = ""
+        if not is_outer(url):
+            self.document, self.inner = "", loader
 
     def listed(
         self, browser: BrowserState, session: SessionState, params: Listed
@@ -195,6 +196,10 @@ class Arrival:
         entries = params.get("entries") or []
         entry = entries[params.get("currentIndex", 0)] if entries else None
         loader, frame = params["loaderId"], session.root
+        if not is_outer(listing["url"]):
+            if loader == self.inner:
+                yield from self._resources(loader, frame, listing["loaded"])
+            return
         self._expects(entries)
         if loader not in browser.loaders:
             yield from self._document(loader, frame, listing, entry)
@@ -212,7 +217,7 @@ class Arrival:
 
     def replaced(self, browser: BrowserState, loader: str, url: str) -> Iterator[Message]:
         """Another document comes after the one of ``loader`` and ``url``."""
-        if not _outer(url):
+        if not is_outer(url):
             return  # the empty one that every tab begins with
         if loader != self.document and loader in browser.loaders:
             self.known = True  # it came when its renderer could be heard already
@@ -237,9 +242,9 @@ class Arrival:
         """Whether the tab had, began or was opened for a document whose requests nobody heard."""
         if self.document:
             return True
-        if _outer(self.expected) and not self._urls[_plain(self.expected)]:
+        if is_outer(self.expected) and not self._urls[_plain(self.expected)]:
             return True
-        begun = [loader for loader, url in self._begun.items() if _outer(url)]
+        begun = [loader for loader, url in self._begun.items() if is_outer(url)]
         unheard = [loader for loader in begun if loader not in browser.errors]
         if self._is_heard:
             unheard = [loader for loader in unheard if loader not in browser.loaders]
@@ -248,8 +253,8 @@ class Arrival:
     def may_have_downloaded(self, url: str) -> bool:
         """Whether a tab that is gone, on ``url`` at last, was opened for a download of which
         nothing was heard."""
-        wanted = _outer(self.expected) or any(_outer(one) for one in self._begun.values())
-        return wanted and not self.downloads and not _outer(url)
+        wanted = is_outer(self.expected) or any(is_outer(one) for one in self._begun.values())
+        return wanted and not self.downloads and not is_outer(url)
 
     # -- what is seen of a request
 
@@ -315,7 +320,7 @@ class Arrival:
     def _expects(self, entries: list[HistoryEntry]) -> None:
         asked = {_plain(entry.get("userTypedURL", "")) for entry in entries}
         wanted = _plain(self.expected)
-        if _outer(wanted) and not self._urls[wanted] and wanted not in asked:
+        if is_outer(wanted) and not self._urls[wanted] and wanted not in asked:
             self._miss("a document was left before its requests could be heard")
 
     def _document(
@@ -372,7 +377,7 @@ class Arrival:
                 self._urls[url] += 1
                 number = f"{loader}.listed.{len(self.completed)}"
                 yield from self._made_up(number, loader, frame, name, kind, status)
-            elif _outer(name):
+            elif is_outer(name):
                 self._miss("a request was over before the tab could be listened to")
 
     def _ends_unlisted(self, loader: str, loaded: list[Any]) -> bool:
@@ -424,5 +429,6 @@ def _plain(url: str) -> str:
     return url.partition("#")[0]
 
 
-def _outer(url: str) -> bool:
+def is_outer(url: str) -> bool:
+    """Whether what is there comes from the network."""
     return url.startswith(("http:", "https:"))
