@@ -21,6 +21,7 @@ from api.core.notify import Notifier
 from api.core.settings import Settings
 from api.http import (
     audit,
+    curriculum,
     episode_lists,
     episodes,
     groups,
@@ -101,6 +102,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         ors,
         episodes,
         episode_lists,
+        curriculum,
         reading,
         streams,
         audit,

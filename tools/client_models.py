@@ -52,6 +52,8 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Tie": ("TieResult",),
     "GroupMember": ("MemberResult",),
     "Group": ("GroupResult",),
+    "TaskProgress": ("TaskProgressShape",),
+    "CurriculumPage": ("CurriculumShape",),
 }
 """For each model the schemas that it holds objects of. Of several it has all fields; those that
 not all of them require are optional."""

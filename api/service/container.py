@@ -63,6 +63,7 @@ from api.ors.sessions import ToolSessions
 from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
 from api.rewards.credits import Credits
+from api.rewards.curriculum import Curriculum
 from api.rewards.ledger import Ledger
 from api.rewards.rewards import RewardReader
 from api.rewards.sampling import EpisodeSampler
@@ -120,6 +121,7 @@ class Parts:
     preferences: Preferences
     scorer: Scorer
     sampler: EpisodeSampler
+    curriculum: Curriculum
     ties: TieBreaker
     groups: GroupScorer
     credits: Credits
@@ -241,6 +243,7 @@ class Parts:
             outlines=outlines,
             search=Search(database),
             sampler=EpisodeSampler(database),
+            curriculum=Curriculum(database),
             overview=Overview(database),
             preferences=Preferences(database),
             scorer=scorer,

@@ -9,6 +9,7 @@ with RewardClient("http://127.0.0.1:8420", token) as client:
 
 from milestoned_client.async_client import AsyncEpisode, AsyncRewardClient
 from milestoned_client.control import Control, ControlDir
+from milestoned_client.curriculum import CurriculumSampler
 from milestoned_client.errors import (
     ClientError,
     ConflictError,
@@ -47,6 +48,7 @@ from milestoned_client.models import (
     Sample,
     Score,
     SourceReadiness,
+    TaskProgress,
     Tie,
     TierScore,
     Transition,
@@ -66,6 +68,7 @@ __all__ = [
     "Control",
     "ControlDir",
     "CreditTo",
+    "CurriculumSampler",
     "DrawnEpisodes",
     "Episode",
     "EpisodePage",
@@ -97,6 +100,7 @@ __all__ = [
     "ServiceFaultError",
     "SourceReadiness",
     "StreamItem",
+    "TaskProgress",
     "Tie",
     "TierScore",
     "TooLargeError",

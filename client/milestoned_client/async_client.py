@@ -16,6 +16,7 @@ from milestoned_client import calls
 from milestoned_client.calls import Call
 from milestoned_client.connections import AsyncConnections
 from milestoned_client.control import Control, ControlDir
+from milestoned_client.curriculum import curriculum
 from milestoned_client.episode_lists import EpisodeFilters, list_episodes, sample_episodes
 from milestoned_client.errors import NotReadyError, PeerUnreachableError, ProblemError
 from milestoned_client.exchange import (
@@ -51,6 +52,7 @@ from milestoned_client.models import (
     Sample,
     Scale,
     Score,
+    TaskProgress,
     Transition,
 )
 from milestoned_client.numbering import Numbering
@@ -197,6 +199,16 @@ class AsyncRewardClient:
         """Read a page of at most ``limit`` (1 to 500) episodes. ``cursor``: `next` of the page
         before."""
         return await self.call(list_episodes(filters, limit, cursor))
+
+    async def curriculum(
+        self, *, policy: str | None = None, group: str = "group", window: int = 200
+    ) -> tuple[TaskProgress, ...]:
+        """Read how a policy does on each task; `CurriculumSampler` draws tasks by the weights.
+
+        ``policy``: the value of the label `policy`; ``group``: the label that names an episode's
+        group; ``window``: of each task its newest closed episodes, 1 to 10,000.
+        """
+        return (await self.call(curriculum(policy, group, window))).tasks
 
     async def sample_episodes(
         self,

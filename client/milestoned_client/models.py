@@ -408,6 +408,37 @@ class Group:
     ties: tuple[Tie, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TaskProgress:
+    """A task under a policy, over its newest closed episodes (`window`).
+
+    `success` is the share of successes among those whose success is known, `low` and `high` its 95
+    % interval (Wilson). `mean_reward` and `reward_entropy` (bits) are of the known totals.
+    `flat_groups` is the share of groups in which all known totals are equal. `learning_progress`:
+    the mean outcome of the newer half less that of the older. `weight` sums to 1 over all tasks.
+    None is what is not known."""
+
+    task: str
+    version: str
+    episodes: int
+    known: int
+    success: float | None
+    low: float | None
+    high: float | None
+    mean_reward: float | None
+    reward_entropy: float | None
+    flat_groups: float | None
+    learning_progress: float | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurriculumPage:
+    """The latest version of every task, in the order of registration."""
+
+    tasks: tuple[TaskProgress, ...]
+
+
 Status: TypeAlias = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
 
 

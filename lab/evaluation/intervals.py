@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Z = 1.959963984540054
-"""The 97.5th percentile of the normal distribution."""
+from api.core.intervals import Z, wilson
+
 Interval = tuple[float, float]
 NONE: Interval = (float("nan"), float("nan"))
 _HALVINGS = 60
@@ -30,14 +30,6 @@ def share_interval(hits: NDArray[np.bool_], group: NDArray[np.int64]) -> Interva
         return NONE
     p = float(hits.mean())
     return wilson(p, _effective_size(hits, group, p))
-
-
-def wilson(p: float, n: float) -> Interval:
-    """Wilson's score interval of a share ``p`` of ``n`` independent draws; ``n`` need not be
-    whole."""
-    middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
-    return min(p, max(0.0, middle - half)), max(p, min(1.0, middle + half))
 
 
 def group_size(group: NDArray[np.int64]) -> float:

@@ -60,6 +60,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/score"): OK,
     ("POST", "/v1/groups:score"): OK,
     ("GET", "/v1/episodes"): OK,
+    ("GET", "/v1/curriculum"): OK,
     ("POST", "/v1/episodes:sample"): OK,
     ("POST", "/get_reward"): OK,
     ("POST", "/adapters/openrlhf/score"): OK,

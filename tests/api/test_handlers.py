@@ -27,6 +27,7 @@ BARE = {
     ("api/http/rewards.py", "rewards"): "hot",
     ("api/http/segments.py", "append"): "hot; the body is streamed",
     ("api/http/sandboxes.py", "beat"): "whether the daemon hung up",
+    ("api/http/adapters/ors.py", "redirect"): "method, path and query of what is sent on",
     ("api/pages/viewer.py", "log_in"): "the scheme, for a secure cookie",
     ("api/pages/replay.py", "replay"): "its own address, for the policy of the frame",
 }

@@ -99,6 +99,13 @@ async def sampled(way: Way, _folder: Path) -> None:
     assert (one["episode"], one["total"]) == (way.id, None)
 
 
+async def curriculum(way: Way, _folder: Path) -> None:
+    (one,) = (await way.json("GET", "/v1/curriculum"))["tasks"]
+    assert (one["episodes"], one["known"]) == (1, 0)
+    names = ("success", "low", "mean_reward", "reward_entropy", "learning_progress")
+    assert [one[name] for name in names] == [None] * 5
+
+
 async def openrlhf(way: Way, _folder: Path, path: str = "/adapters/openrlhf/score") -> None:
     labels: list[Any] = [{"episode_id": way.id, "step": step} for step in range(5)]
     for label, value in zip([*labels, way.id], [*PAID, None], strict=True):
@@ -309,6 +316,7 @@ ROUTES: dict[str, Any] = {
     "POST /v1/score": scores,
     "POST /v1/groups:score": group,
     "GET /v1/episodes": listed,
+    "GET /v1/curriculum": curriculum,
     "POST /v1/episodes:sample": sampled,
     "POST /adapters/openrlhf/score": openrlhf,
     "POST /get_reward": openrlhf_alias,

@@ -134,6 +134,7 @@ async def test_answers_have_the_shapes_that_are_told(
         ),
         ("POST", "/v1/groups:score", "/v1/groups:score", {"episodes": [id, fresh]}),
         ("GET", "/v1/episodes", "/v1/episodes?limit=1", None),
+        ("GET", "/v1/curriculum", "/v1/curriculum", None),
         ("POST", "/v1/episodes:sample", "/v1/episodes:sample", {"task": "shop/cart", "n": 2}),
         ("POST", "/get_reward", "/get_reward", {"query": ["x"], "prompts": [""], "labels": [id]}),
         ("POST", "/adapters/slime/score", "/adapters/slime/score", {"response": "x", "label": id}),
