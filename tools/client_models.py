@@ -88,9 +88,13 @@ Schema = dict[str, Any]
 
 def client_models() -> bytes:
     """Return the text of the client's module of models, formatted as ruff formats it."""
+    return generate_models(model_schemas(openapi_document()))
+
+
+def openapi_document() -> Schema:
+    """Return the service's OpenAPI document, without starting a service."""
     # The folder is not made: the application opens its database when it starts, which it does not.
-    document = create_app(Settings(data=Path("no-such-folder"))).openapi()
-    return generate_models(model_schemas(document))
+    return create_app(Settings(data=Path("no-such-folder"))).openapi()
 
 
 def model_schemas(document: Schema) -> dict[str, Schema]:

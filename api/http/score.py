@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
@@ -59,7 +59,7 @@ class ScoresShape(BaseModel):
     """Scores in the order of the samples; a sample that can't be looked up has a problem document
     in `error`."""
 
-    results: list[Score | dict[str, Any]]
+    results: list[Score | dict[str, object]]
 
 
 @router.post(
@@ -93,7 +93,7 @@ def _sample(given: SampleShape) -> Sample | ProblemError:
     return Sample(reference, given.answer)
 
 
-def _score_document(outcome: Score | ProblemError) -> dict[str, Any]:
+def _score_document(outcome: Score | ProblemError) -> dict[str, object]:
     if isinstance(outcome, ProblemError):
         return {"error": outcome.document()}
     return outcome.document()

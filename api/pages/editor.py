@@ -27,7 +27,7 @@ from api.pages.viewer import Form, Viewer, sent_form, visitor
 from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rescoring.report import episode_lines
 from api.rescoring.stored import material
-from api.rescoring.work import outcome
+from api.rescoring.work import Outcome, outcome
 from api.rewards.scored_episode import task_bytes
 from api.tasks.store import Tasks
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
@@ -220,14 +220,19 @@ def _outcomes(stored: Sequence[StoredEpisode], task: bytes) -> list[Tried]:
     return [_as_tried(one, outcome(material(one, task, keep=False))) for one in stored]
 
 
-def _as_tried(stored: StoredEpisode, told: Mapping[str, Any]) -> Tried:
-    old, new = told["old"] or {}, told["new"] or {}
-    lines = list(_lines(told))
-    success = (old.get("success"), new.get("success"))
-    return Tried(stored.row.id, told["status"], old.get("total"), new.get("total"), success, lines)
+def _as_tried(stored: StoredEpisode, told: Outcome) -> Tried:
+    old, new = told["old"], told["new"]
+    return Tried(
+        episode=stored.row.id,
+        status=told["status"],
+        old=old["total"] if old else None,
+        new=new["total"] if new else None,
+        success=(old["success"] if old else None, new["success"] if new else None),
+        lines=list(_lines(told)),
+    )
 
 
-def _lines(told: Mapping[str, Any]) -> Iterator[str]:
+def _lines(told: Outcome) -> Iterator[str]:
     if told["status"] in ("changed", "failed"):
         lines = list(episode_lines(told))
         yield from lines[told["status"] == "changed" :][:200]

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from api.rescoring.work import EpisodeOutcome
+from api.rescoring.differences import Fields, MilestoneChange, StepDifference
+from api.rescoring.work import EpisodeOutcome, Outcome, Side
 from api.rewards.event_text import clip
 from api.rewards.rendering import number_in_words
 from api.verdicts.recorded import GIVEN
@@ -33,15 +34,15 @@ class Tally:
         self.milestones = {id: Counter(changes) for id, changes in before["milestones"].items()}
         self.rulesets: set[tuple[str, str]] = {(old, new) for old, new in before["rulesets"]}
 
-    def take(self, answer: EpisodeOutcome) -> dict[str, Any] | None:
+    def take(self, answer: EpisodeOutcome) -> Outcome | None:
         """Count one; what it says, where that is more than that nothing changed."""
         self.statuses[answer.status] += 1
         if self.asked is not None:
             self.asked += _questions_by_stage(orjson.loads(answer.line))
         if answer.status in ("same", "scored"):
             return None
-        told: dict[str, Any] = orjson.loads(answer.line)
-        if answer.status == "changed":
+        told: Outcome = orjson.loads(answer.line)
+        if told["old"] and told["new"] and told["differences"]:
             self.rulesets.add((told["old"]["ruleset"], told["new"]["ruleset"]))
             for step in told["differences"]["steps"]:
                 for m in step["milestones"]:
@@ -62,7 +63,7 @@ class Tally:
         }
 
 
-def _questions_by_stage(told: Mapping[str, Any]) -> Counter[str]:
+def _questions_by_stage(told: Outcome) -> Counter[str]:
     """Questions of stages: a person was not asked again."""
     given = [one["verdict"] for one in told.get("said", ()) if one["kind"] == GIVEN]
     scores = [verdict["score"] for verdict in given if verdict["stage"] != "person"]
@@ -70,18 +71,21 @@ def _questions_by_stage(told: Mapping[str, Any]) -> Counter[str]:
     return Counter(questions=len(scores), answered=len(scores) - none, abstained=none)
 
 
-def episode_lines(told: Mapping[str, Any]) -> Iterator[str]:
+def episode_lines(told: Outcome) -> Iterator[str]:
     """One episode that changed, or could not be scored."""
     if told["error"] is not None:
         yield clip(told["error"], 1_000)
         return
     old, new, differences = told["old"], told["new"], told["differences"]
+    assert old is not None
+    assert new is not None
+    assert differences is not None
     rules = f"ruleset {old['ruleset'][:12]} → {new['ruleset'][:12]}"
     yield f"{told['name']}: {_of_episode(old, new, differences['episode'])}; {rules}"
     for step in differences["steps"]:
         yield f"  {_step(step)}"
         for m in step["milestones"]:
-            yield from (f"    {text}" for text in _milestone(m, told["evidence"]))
+            yield from (f"    {text}" for text in _milestone(m, told["evidence"] or {}))
 
 
 def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -111,7 +115,7 @@ _SAID = {
 }
 
 
-def _of_episode(old: Mapping[str, Any], new: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
+def _of_episode(old: Side, new: Side, fields: Fields) -> str:
     parts = (
         [f"total {_number(old['total'])} → {_number(new['total'])}"] if "total" in fields else []
     )
@@ -121,7 +125,7 @@ def _of_episode(old: Mapping[str, Any], new: Mapping[str, Any], fields: Mapping[
     return ", ".join(parts) or f"total {_number(new['total'])} as before"
 
 
-def _step(step: Mapping[str, Any]) -> str:
+def _step(step: StepDifference) -> str:
     fields = step["fields"]
     parts = (
         [f"{_number(fields['reward'][0])} → {_number(fields['reward'][1])}"]
@@ -140,10 +144,9 @@ def _step(step: Mapping[str, Any]) -> str:
     return clip(f"{name}{only}: {'; '.join(parts) or 'the same reward'}", 400)
 
 
-def _milestone(m: Mapping[str, Any], evidence: Mapping[str, str]) -> Iterator[str]:
+def _milestone(m: MilestoneChange, evidence: Mapping[str, str]) -> Iterator[str]:
     yield clip(f"{m['change']} {m['id']}", 200)
-    for side in ("old", "new"):
-        told = m[side]
+    for side, told in (("old", m["old"]), ("new", m["new"])):
         if told is not None:
             said = (
                 "so already, earns nothing"
@@ -154,11 +157,11 @@ def _milestone(m: Mapping[str, Any], evidence: Mapping[str, str]) -> Iterator[st
             yield from (f"    {evidence.get(str(seq), seq)}" for seq in told["evidence"])
 
 
-def _number(value: float | None) -> str:
-    return "null" if value is None else number_in_words(value)
+def _number(value: object) -> str:
+    return number_in_words(value) if isinstance(value, int | float) else "null"
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if value is None:
         return "null"
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)

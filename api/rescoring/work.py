@@ -7,8 +7,8 @@ another machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import orjson
 
@@ -22,10 +22,36 @@ from detectors.task.task_json import TaskError
 
 Status = Literal["same", "changed", "scored", "failed"]
 """``scored``: there was nothing to compare with."""
-HEAD = ("ruleset", "task", "version", "total", "success")
-"""What an outcome says of both sides of a comparison."""
-Outcome = dict[str, Any]
-"""What `outcome` returns."""
+
+
+class Side(TypedDict):
+    """What an outcome says of either side of a comparison."""
+
+    ruleset: str
+    task: str
+    version: str
+    total: float | None
+    success: bool | None
+
+
+class Outcome(TypedDict):
+    """What came of one episode; what does not apply is None.
+
+    ``content``: the sha256 of the frames; ``evidence``: the events on which differing milestones
+    depend, as number → line; ``said``, where it was asked again: the words by which it is scored.
+    """
+
+    name: str
+    content: str
+    status: Status
+    error: str | None
+    episode: str | None
+    old: Side | None
+    new: Side | None
+    differences: Differences | None
+    evidence: dict[str, str] | None
+    result: ResultSummary | None
+    said: NotRequired[list[dict[str, Any]]]
 
 
 class Material(NamedTuple):
@@ -67,13 +93,7 @@ def work(materials: Sequence[Material]) -> list[EpisodeOutcome]:
 
 
 def outcome(material: Material) -> Outcome:
-    """Score one episode and compare it with what it was worth before: ``{name, content, status,
-    episode, old, new, differences, evidence, error, result}``.
-
-    ``content`` is the sha256 of the frames; ``old`` and ``new`` are `HEAD` of both sides;
-    ``evidence`` shows the events that differing milestones lean on, ``{seq: line}``; what does not
-    apply is None. Where it was asked again there is ``said``: the words by which it is scored.
-    """
+    """Score one episode and compare it with what it was worth before."""
     if material.wrong is not None:
         return _failed(material, material.wrong)
     try:
@@ -84,17 +104,16 @@ def outcome(material: Material) -> Outcome:
         return _failed(material, f"{material.name}: this build can't score by its task: {error}")
     result = new.result() if old is not None or material.keep else None
     summary = new.summary() if result is None else result
-    scored = _failed(material, None) | {
-        "status": "scored",
-        "episode": summary["episode"],
-        "new": _head(summary),
-        "result": result if material.keep else None,
-    }
+    scored = _failed(material, None)
+    scored["status"] = "scored"
+    scored["episode"] = summary["episode"]
+    scored["new"] = _side_of(summary)
+    scored["result"] = result if material.keep else None
     if material.anew is not None:
         scored["said"] = material.anew
-    if old is None or result is None:
-        return scored
-    return scored | _compare_sides(old, result, material)
+    if old is not None and result is not None:
+        _compare_sides(scored, old, result, material)
+    return scored
 
 
 def _score_sides(material: Material) -> tuple[ScoredPlayback, Result | None]:
@@ -110,17 +129,15 @@ def _score_sides(material: Material) -> tuple[ScoredPlayback, Result | None]:
     return new, before[0].result() if before else None
 
 
-def _compare_sides(old: Result, new: Result, material: Material) -> Outcome:
-    """Return the members of an outcome that say how both sides differ."""
+def _compare_sides(scored: Outcome, old: Result, new: Result, material: Material) -> None:
+    """Write into an outcome how both sides differ."""
+    scored["old"] = _side_of(old)
+    scored["status"] = "same"
     differences = compare(old, new)
-    if is_same(differences):
-        return {"old": _head(old), "status": "same"}
-    return {
-        "old": _head(old),
-        "status": "changed",
-        "differences": differences,
-        "evidence": _events_shown(differences, material),
-    }
+    if not is_same(differences):
+        scored["status"] = "changed"
+        scored["differences"] = differences
+        scored["evidence"] = _events_shown(differences, material)
 
 
 def said_of(material: Material) -> list[dict[str, Any]]:
@@ -136,18 +153,28 @@ def broken(material: Material, why: str) -> EpisodeOutcome:
 
 
 def _failed(material: Material, why: str | None) -> Outcome:
-    failed = {
+    return {
         "name": material.name,
         "content": sha256(material.content),
         "status": "failed",
         "error": why,
+        "episode": None,
+        "old": None,
+        "new": None,
+        "differences": None,
+        "evidence": None,
+        "result": None,
     }
-    return failed | dict.fromkeys(("episode", "old", "new", "differences", "evidence", "result"))
 
 
-def _head(result: ResultSummary) -> dict[str, object]:
-    values: Mapping[str, object] = result
-    return {name: values[name] for name in HEAD}
+def _side_of(result: ResultSummary) -> Side:
+    return {
+        "ruleset": result["ruleset"],
+        "task": result["task"],
+        "version": result["version"],
+        "total": result["total"],
+        "success": result["success"],
+    }
 
 
 def _events_shown(differences: Differences, material: Material) -> dict[str, str]:

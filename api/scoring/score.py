@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, computed_field
 
 
@@ -40,6 +38,6 @@ class Score(BaseModel):
         """Whether the sample is to be left out."""
         return self.reward is None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """The same keys for every sample, scored or not."""
         return self.model_dump()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
+from milestoned_client.episode_lists import EpisodeFilters
 
-from tools.client_models import generate_models, merge_shapes, name_references
+from tools.client_models import generate_models, merge_shapes, name_references, openapi_document
 
 FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "count": ({"type": "integer"}, "count: int"),
@@ -77,3 +78,24 @@ def test_a_model_of_two_answers_has_all_fields_and_requires_those_of_both() -> N
 def test_a_schema_that_no_model_is_named_for_is_refused() -> None:
     with pytest.raises(KeyError, match="NewShape"):
         name_references({"$ref": "#/components/schemas/NewShape"}, {})
+
+
+def test_the_filters_of_lists_are_the_parameters_of_the_route() -> None:
+    """They are written in the client by hand, since a query is no schema."""
+    parameters = openapi_document()["paths"]["/v1/episodes"]["get"]["parameters"]
+    told = {
+        one["name"]: choices(one["schema"])
+        for one in parameters
+        if one["in"] == "query" and one["name"] not in ("limit", "cursor")
+    }
+    hints = get_type_hints(EpisodeFilters)
+    declared = {
+        name: list(get_args(hint)) if get_origin(hint) is Literal else []
+        for name, hint in hints.items()
+    }
+    assert declared == told
+
+
+def choices(schema: dict[str, Any]) -> list[str]:
+    """The texts that a schema chooses from, where it does."""
+    return [value for part in schema.get("anyOf", [schema]) for value in part.get("enum", [])]
