@@ -32,7 +32,7 @@ from api.rescoring.crews import Batch, answers
 from api.rescoring.kept import Kept, Results
 from api.rescoring.report import Tally, episode_lines, summary_lines
 from api.rescoring.running import run as over
-from api.rescoring.work import EpisodeOutcome, Material, Outcome
+from api.rescoring.work import EpisodeOutcome, Material, RescoreOutcome
 from api.rewards.scored_episode import task_bytes
 from common.command_line import option
 from common.regular_file import read_regular
@@ -162,7 +162,7 @@ def _end(args: RescoreSettings, summary: dict[str, Any]) -> int:
     return CHANGED if summary["changed"] or summary["gone"] or unmatched else SAME
 
 
-def _tell(told: Outcome, as_json: bool) -> None:
+def _tell(told: RescoreOutcome, as_json: bool) -> None:
     if as_json:
         sys.stdout.buffer.write(
             canonical({name: value for name, value in told.items() if name != "result"}) + b"\n"

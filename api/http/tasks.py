@@ -20,6 +20,7 @@ from api.http.support import AUTHOR, READ, answer, bad_task, read_body
 from api.replay.task_tests import BadTestError, lacking, run_tests
 from api.rewards.rendering import total_in_words
 from api.tasks.schema import task_schema
+from api.tasks.store import TaskRow
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
 from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
@@ -152,5 +153,5 @@ async def find_task(
     return answer({**_task_document(row), "task": orjson.loads(bytes(row.body))})
 
 
-def _task_document(row: Any) -> dict[str, Any]:
+def _task_document(row: TaskRow) -> dict[str, object]:
     return {name: getattr(row, name) for name in ("id", "version", "digest", "attainable")}

@@ -21,6 +21,7 @@ from sqlalchemy import bindparam, select
 from api.core.errors import RulesetChangedError, UnavailableError
 from api.db.database import Database
 from api.episodes.position import Standing
+from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.ingest.engine_size import EngineSize
 from api.ingest.placeholder_engine import Stranger
@@ -169,7 +170,7 @@ class Engines:
         stranger = Stranger(row.id, row.digest, components, (row.through, step), sealed, pending)
         return Live(row.id, stranger, _standing(row, row.through))
 
-    async def _rebuild(self, row: Any, whole: bool) -> Live | None:
+    async def _rebuild(self, row: EpisodeRow, whole: bool) -> Live | None:
         """None where the episode moved on between two reads."""
         rules = await self._tasks.ruleset(row.task_number)
         if rules.digest != row.digest:
@@ -198,7 +199,7 @@ class Engines:
         await asyncio.to_thread(size.grow, engine, 0)
         return Live(row.id, engine, _standing(row, stored), size)
 
-    async def _resumed(self, rules: Ruleset, state: Any, row: Any) -> Engine | None:
+    async def _resumed(self, rules: Ruleset, state: Any, row: EpisodeRow) -> Engine | None:
         """The engine from its stored state on; None where that is of no use and all has to be fed
         again.
 
@@ -213,17 +214,17 @@ class Engines:
             return None
         return engine if engine.through == row.through else None
 
-    async def _feed(self, engine: Engine, after: int, row: Any) -> None:
+    async def _feed(self, engine: Engine, after: int, row: EpisodeRow) -> None:
         async for frame in self._frames(after, row):
             engine.feed(decode_segment(zstandard.decompress(frame)).events)
 
-    async def _frames(self, after: int, row: Any) -> AsyncIterator[bytes]:
+    async def _frames(self, after: int, row: EpisodeRow) -> AsyncIterator[bytes]:
         for segment in await self._database.all(
             _AFTER, {"episode": row.id, "after": after, "through": row.through}
         ):
             yield bytes(segment.frame)
 
 
-def _standing(row: Any, stored: int) -> Standing:
+def _standing(row: EpisodeRow, stored: int) -> Standing:
     step = -1 if row.step is None else row.step
     return Standing(row.through, row.head, row.status == "closed", step, row.milestones, stored)

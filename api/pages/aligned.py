@@ -7,13 +7,18 @@ shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from api.pages.render import number, signed
 from api.rewards.scored_episode import Result
+from detectors.model.rewards import RewardJson
 
 Sides = tuple[str, str]
 """What the two are called in sentences."""
+Pair = tuple[RewardJson | None, RewardJson | None]
+"""A step's reward on each side; None where that side has no such step."""
+FirstSteps = tuple[dict[str, int], dict[str, int]]
+"""For each side the first step that reached a milestone; -1: it was met at baseline."""
 
 
 class Row(NamedTuple):
@@ -22,7 +27,7 @@ class Row(NamedTuple):
 
     step: int
     actions: tuple[str | None, str | None]
-    rewards: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
+    rewards: Pair
     reasons: list[str]
     evidence: list[str]
 
@@ -36,7 +41,7 @@ def aligned(
     """Every step of either, in order; ``lines`` are events by number, where both sides have the
     same log."""
     left, right = ({one["step"]: one for one in result["rewards"]} for result in results)
-    where = tuple(_first_steps(result) for result in results)
+    where = (_first_steps(results[0]), _first_steps(results[1]))
     rows = []
     for step in sorted({*left, *right, *actions[0], *actions[1]}):
         pair = (left.get(step), right.get(step))
@@ -55,27 +60,29 @@ def _first_steps(result: Result) -> dict[str, int]:
     return found
 
 
-def _reasons(sides: Sides, step: int, pair: Any, where: Any) -> Iterator[str]:
+def _reasons(sides: Sides, step: int, pair: Pair, where: FirstSteps) -> Iterator[str]:
     left, right = pair
     if left is None or right is None:
         if left is not right:
             yield f"only {sides[left is None]} has this step"
         return
     if left["mask"] or right["mask"]:
-        for name, one in zip(sides, pair, strict=True):
+        for name, one in zip(sides, (left, right), strict=True):
             if one["mask"] and left["mask"] != right["mask"]:
                 yield f"{name} is not known here: {one['reason']}"
-    yield from _milestones(sides, step, pair, where)
+    yield from _milestones(sides, (left, right), where)
     if (
         left["reward"] is not None
         and right["reward"] is not None
         and left["reward"] != right["reward"]
     ):
-        yield from _components(sides, pair)
+        yield from _components(sides, left, right)
 
 
-def _milestones(sides: Sides, step: int, pair: Any, where: Any) -> Iterator[str]:
-    worth = tuple(_worths(one) for one in pair)
+def _milestones(
+    sides: Sides, pair: tuple[RewardJson, RewardJson], where: FirstSteps
+) -> Iterator[str]:
+    worth = tuple(_worths(reward) for reward in pair)
     for id in sorted({*worth[0], *worth[1]}):
         for side in (0, 1):
             other = 1 - side
@@ -98,7 +105,7 @@ def _milestones(sides: Sides, step: int, pair: Any, where: Any) -> Iterator[str]
             )
 
 
-def _worths(reward: Mapping[str, Any]) -> dict[str, float]:
+def _worths(reward: RewardJson) -> dict[str, float]:
     found: dict[str, float] = {}
     for one in reward["milestones"]:
         if not one["baseline"]:
@@ -106,15 +113,14 @@ def _worths(reward: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _components(sides: Sides, pair: Any) -> Iterator[str]:
-    left, right = (one["components"] for one in pair)
-    for name in sorted({*left, *right}):
-        a, b = left.get(name) or 0.0, right.get(name) or 0.0
+def _components(sides: Sides, left: RewardJson, right: RewardJson) -> Iterator[str]:
+    for name in sorted({*left["components"], *right["components"]}):
+        a, b = left["components"].get(name) or 0.0, right["components"].get(name) or 0.0
         if a != b:
             yield f"{name} pays {number(a)} in {sides[0]}, {number(b)} in {sides[1]}"
 
 
-def _evidence(pair: Any) -> list[int]:
+def _evidence(pair: Pair) -> list[int]:
     return sorted(
         {seq for one in pair if one for earned in one["milestones"] for seq in earned["evidence"]}
     )

@@ -161,7 +161,7 @@ def _head(row: Any, key: PublicKey, tree: Any) -> Head:
 
 async def _verified(
     parts: AuditPageParts, who: Principal, said: str, asked: dict[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What recomputing came to: one episode, or the newest that the filters select."""
     verifier = Verifier(parts.audits, parts.ledger, parts.limits, _key(parts))
     if said != "newest":

@@ -4,18 +4,17 @@ components as a stacked bar, milestones as flags, what is not known as a hatched
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from api.exporting.returns import returns_to_go
+from detectors.model.rewards import RewardJson
 
 WIDTH = 960.0
 HEIGHT = 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 18.0, 22.0
 _MAX_TICKS = 10
-ScoredStep = Mapping[str, Any]
-"""A sealed reward, as the service answers it."""
 
 
 class Bar(NamedTuple):
@@ -80,7 +79,7 @@ class Scale(NamedTuple):
         return round(_TOP + part * (HEIGHT - _TOP - _BOTTOM), 2)
 
 
-def curve(rewards: Sequence[ScoredStep]) -> RewardCurve | None:
+def curve(rewards: Sequence[RewardJson]) -> RewardCurve | None:
     """Return the curve of sealed rewards in the order of their steps; None where there are none."""
     if not rewards:
         return None
@@ -110,14 +109,14 @@ def curve(rewards: Sequence[ScoredStep]) -> RewardCurve | None:
     )
 
 
-def _all_bars(rewards: Sequence[ScoredStep], scale: Scale) -> list[Bar]:
+def _all_bars(rewards: Sequence[RewardJson], scale: Scale) -> list[Bar]:
     bars: list[Bar] = []
     for place, step in enumerate(rewards):
         bars += _bars(step, scale.x(place + 0.2), scale.slot * 0.6, scale)
     return bars
 
 
-def _flags(rewards: Sequence[ScoredStep], heights: Sequence[float], scale: Scale) -> list[Flag]:
+def _flags(rewards: Sequence[RewardJson], heights: Sequence[float], scale: Scale) -> list[Flag]:
     """A flag for each milestone, but for those that were reached at first."""
     flags = []
     for place, step in enumerate(rewards):
@@ -133,7 +132,7 @@ def _masked(values: Sequence[float | None], scale: Scale) -> list[tuple[float, f
     return [(scale.x(place), width) for place, value in enumerate(values) if value is None]
 
 
-def _step_ticks(rewards: Sequence[ScoredStep], scale: Scale) -> list[Tick]:
+def _step_ticks(rewards: Sequence[RewardJson], scale: Scale) -> list[Tick]:
     every = max(1, math.ceil(len(rewards) / _MAX_TICKS))
     places = range(0, len(rewards), every)
     return [Tick(scale.x(place + 0.5), str(rewards[place]["step"])) for place in places]
@@ -156,22 +155,22 @@ def _sum(before: float | None, reward: float | None) -> float | None:
     return None if before is None or reward is None else before + reward
 
 
-def _flag_heights(rewards: Sequence[ScoredStep]) -> list[float]:
+def _flag_heights(rewards: Sequence[RewardJson]) -> list[float]:
     """How high the flag of each step stands: the sum of what is known, which no line draws."""
     return list(accumulate(step["reward"] or 0.0 for step in rewards))
 
 
-def _parts(step: ScoredStep) -> list[tuple[str, float]]:
+def _parts(step: RewardJson) -> list[tuple[str, float]]:
     """The components of a step that are known and not 0."""
     return [(name, value) for name, value in step["components"].items() if value]
 
 
-def _stack_heights(rewards: Sequence[ScoredStep], sign: int) -> list[float]:
+def _stack_heights(rewards: Sequence[RewardJson], sign: int) -> list[float]:
     """How far each step's stacked components reach up (1) or down (-1)."""
     return [sum(value for _, value in _parts(step) if value * sign > 0) for step in rewards]
 
 
-def _bars(step: ScoredStep, x: float, width: float, scale: Scale) -> list[Bar]:
+def _bars(step: RewardJson, x: float, width: float, scale: Scale) -> list[Bar]:
     """Stack a step's components: what is positive up from zero, what is negative down."""
     bars: list[Bar] = []
     up = down = 0.0

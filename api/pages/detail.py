@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import orjson
 from fastapi import Depends, Query
@@ -68,7 +68,7 @@ UsedDetailParts = Annotated[DetailParts, Depends(_detail_parts)]
 
 async def detail_of(
     parts: DetailParts, now: EpisodeView, focus: Focus, span: Span | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises
     `NotFoundError`."""
     if focus.event is not None:
@@ -76,7 +76,8 @@ async def detail_of(
     if focus.milestone is not None:
         return await _milestone(parts, now, focus.milestone)
     reward = now.paid.get(span.step) if span is not None else None
-    evidence = [seq for one in (reward or {}).get("milestones", ()) for seq in one["evidence"]]
+    reached = reward["milestones"] if reward is not None else []
+    evidence = [seq for one in reached for seq in one["evidence"]]
     return {
         "of": "step",
         "span": span,
@@ -86,7 +87,7 @@ async def detail_of(
     }
 
 
-async def _event(parts: DetailParts, now: EpisodeView, seq: int) -> dict[str, Any]:
+async def _event(parts: DetailParts, now: EpisodeView, seq: int) -> dict[str, object]:
     found = await parts.follower.between(now.row.id, seq, seq)
     if not found:
         raise NotFoundError(f"event: {seq} is not in the log, which ends at {now.row.through}")
@@ -105,7 +106,7 @@ async def _event(parts: DetailParts, now: EpisodeView, seq: int) -> dict[str, An
     }
 
 
-async def _milestone(parts: DetailParts, now: EpisodeView, id: str) -> dict[str, Any]:
+async def _milestone(parts: DetailParts, now: EpisodeView, id: str) -> dict[str, object]:
     place, spec = next(
         ((n, one) for n, one in enumerate(now.task.milestones) if one.id == id), (0, None)
     )

@@ -27,7 +27,7 @@ from api.pages.viewer import Form, Viewer, sent_form, visitor
 from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rescoring.report import episode_lines
 from api.rescoring.stored import material
-from api.rescoring.work import Outcome, outcome
+from api.rescoring.work import RescoreOutcome, outcome
 from api.rewards.scored_episode import task_bytes
 from api.tasks.store import Tasks
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
@@ -220,7 +220,7 @@ def _outcomes(stored: Sequence[StoredEpisode], task: bytes) -> list[Tried]:
     return [_as_tried(one, outcome(material(one, task, keep=False))) for one in stored]
 
 
-def _as_tried(stored: StoredEpisode, told: Outcome) -> Tried:
+def _as_tried(stored: StoredEpisode, told: RescoreOutcome) -> Tried:
     old, new = told["old"], told["new"]
     return Tried(
         episode=stored.row.id,
@@ -232,7 +232,7 @@ def _as_tried(stored: StoredEpisode, told: Outcome) -> Tried:
     )
 
 
-def _lines(told: Outcome) -> Iterator[str]:
+def _lines(told: RescoreOutcome) -> Iterator[str]:
     if told["status"] in ("changed", "failed"):
         lines = list(episode_lines(told))
         yield from lines[told["status"] == "changed" :][:200]

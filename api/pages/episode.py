@@ -8,7 +8,7 @@ miss of an unpaid milestone, is told when it is asked for, and kept.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -28,6 +28,7 @@ from api.pages.episode_view import EpisodeView, LoadedView
 from api.pages.render import HEADERS, page
 from api.pages.viewer import Viewer, ViewerStream
 from api.timeline.timeline import Line, Span, fits, fold_lines
+from detectors.model.rewards import MilestoneJson
 from detectors.task.language import Task
 
 MAX_LINES = 400
@@ -73,9 +74,16 @@ async def episode(
     if chosen is not None:
         lines, more = await _lines(parts.follower, now, chosen, after)
     told = await detail_of(parts, now, focus, chosen)
-    data = {**_paid(now), "chosen": chosen, "lines": lines, "more": more, "detail": told}
     return page(
-        "episode.html", headers=FRAMED, shown=now.outline.spans, slot_of=_slots(now), **data
+        "episode.html",
+        headers=FRAMED,
+        shown=now.outline.spans,
+        slot_of=_slots(now),
+        chosen=chosen,
+        lines=lines,
+        more=more,
+        detail=told,
+        **_paid(now),
     )
 
 
@@ -192,10 +200,10 @@ def _chosen(focus: Focus, now: EpisodeView) -> Span | None:
     return named.get(max(times, default=NEVER)) or now.outline.spans[-1]
 
 
-def _milestones(task: Task, reached: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _milestones(task: Task, reached: Sequence[MilestoneJson]) -> list[dict[str, object]]:
     """Every milestone of the task, with the times that it was reached; what was true at the start
     is among them."""
-    times: dict[str, list[Mapping[str, Any]]] = {}
+    times: dict[str, list[MilestoneJson]] = {}
     for one in reached:
         times.setdefault(one["id"], []).append(one)
     return [

@@ -3,14 +3,16 @@ log."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import orjson
 from fastapi import Depends
 
+from api.episodes.rows import EpisodeRow
 from api.http.dependencies import EpisodesPart, LedgerPart, OutlinesPart, TasksPart
 from api.pages.viewer import Viewer
 from api.timeline.timeline import Outline
+from detectors.model.rewards import MilestoneJson, RewardJson
 from detectors.task.language import Task
 
 
@@ -18,14 +20,14 @@ class EpisodeView(NamedTuple):
     """One look: ``row`` is the episode's, ``rewards`` and ``reached`` (milestones) are as the wire
     has them."""
 
-    row: Any
+    row: EpisodeRow
     task: Task
     outline: Outline
-    rewards: list[dict[str, Any]]
-    reached: list[dict[str, Any]]
+    rewards: list[RewardJson]
+    reached: list[MilestoneJson]
 
     @property
-    def paid(self) -> dict[int | None, dict[str, Any]]:
+    def paid(self) -> dict[int | None, RewardJson]:
         """The rewards of the episode, each by its step."""
         return {one["step"]: one for one in self.rewards}
 

@@ -91,7 +91,7 @@ async def fleet(who: Viewer, parts: Annotated[FleetPageParts, Depends(_page_part
 
 def _sandbox_view(
     one: Mapping[str, Any], running: Mapping[str, Any], at: datetime
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """How long ago its last beat is, in seconds, and what its episode does."""
     silent = (at - datetime.fromisoformat(one["heard_at"])).total_seconds()
     row = running.get(one["episode"])

@@ -239,7 +239,7 @@ def _people(words: Sequence[Any], who: Principal) -> list[tuple[str, int]]:
     )
 
 
-def _agreement(words: Sequence[object]) -> dict[str, Any]:
+def _agreement(words: Sequence[object]) -> dict[str, object]:
     """Krippendorff's alpha, and how many items two people or more said something of."""
     groups = list(by_item(words).values())
     told = [[word.choice for word in said if word.choice != "unsure"] for said in groups]

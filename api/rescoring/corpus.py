@@ -14,6 +14,7 @@ import orjson
 from sqlalchemy import bindparam, select
 
 from api.db.database import Database
+from api.episodes.rows import EpisodeRow
 from api.episodes.tables import episodes
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
@@ -40,7 +41,7 @@ class StoredEpisode(NamedTuple):
     """A closed episode: its row, its task's canonical JSON, frames, sealed rewards and milestones,
     in order."""
 
-    row: Any
+    row: EpisodeRow
     task: bytes
     content: bytes
     rewards: list[bytes]
@@ -111,7 +112,7 @@ class Corpus:
         if page:
             yield await self.whole(page)
 
-    async def whole(self, rows: Sequence[Any]) -> list[StoredEpisode]:
+    async def whole(self, rows: Sequence[EpisodeRow]) -> list[StoredEpisode]:
         """Everything that is kept of these episodes, in their order."""
         if not rows:
             return []

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from api.rescoring.differences import Fields, MilestoneChange, StepDifference
-from api.rescoring.work import EpisodeOutcome, Outcome, Side
+from api.rescoring.work import EpisodeOutcome, RescoreOutcome, RescoreSide
 from api.rewards.event_text import clip
 from api.rewards.rendering import number_in_words
 from api.verdicts.recorded import GIVEN
@@ -34,14 +34,14 @@ class Tally:
         self.milestones = {id: Counter(changes) for id, changes in before["milestones"].items()}
         self.rulesets: set[tuple[str, str]] = {(old, new) for old, new in before["rulesets"]}
 
-    def take(self, answer: EpisodeOutcome) -> Outcome | None:
+    def take(self, answer: EpisodeOutcome) -> RescoreOutcome | None:
         """Count one; what it says, where that is more than that nothing changed."""
         self.statuses[answer.status] += 1
         if self.asked is not None:
             self.asked += _questions_by_stage(orjson.loads(answer.line))
         if answer.status in ("same", "scored"):
             return None
-        told: Outcome = orjson.loads(answer.line)
+        told: RescoreOutcome = orjson.loads(answer.line)
         if told["old"] and told["new"] and told["differences"]:
             self.rulesets.add((told["old"]["ruleset"], told["new"]["ruleset"]))
             for step in told["differences"]["steps"]:
@@ -63,7 +63,7 @@ class Tally:
         }
 
 
-def _questions_by_stage(told: Outcome) -> Counter[str]:
+def _questions_by_stage(told: RescoreOutcome) -> Counter[str]:
     """Questions of stages: a person was not asked again."""
     given = [one["verdict"] for one in told.get("said", ()) if one["kind"] == GIVEN]
     scores = [verdict["score"] for verdict in given if verdict["stage"] != "person"]
@@ -71,7 +71,7 @@ def _questions_by_stage(told: Outcome) -> Counter[str]:
     return Counter(questions=len(scores), answered=len(scores) - none, abstained=none)
 
 
-def episode_lines(told: Outcome) -> Iterator[str]:
+def episode_lines(told: RescoreOutcome) -> Iterator[str]:
     """One episode that changed, or could not be scored."""
     if told["error"] is not None:
         yield clip(told["error"], 1_000)
@@ -115,7 +115,7 @@ _SAID = {
 }
 
 
-def _of_episode(old: Side, new: Side, fields: Fields) -> str:
+def _of_episode(old: RescoreSide, new: RescoreSide, fields: Fields) -> str:
     parts = (
         [f"total {_number(old['total'])} → {_number(new['total'])}"] if "total" in fields else []
     )

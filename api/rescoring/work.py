@@ -24,7 +24,7 @@ Status = Literal["same", "changed", "scored", "failed"]
 """``scored``: there was nothing to compare with."""
 
 
-class Side(TypedDict):
+class RescoreSide(TypedDict):
     """What an outcome says of either side of a comparison."""
 
     ruleset: str
@@ -34,7 +34,7 @@ class Side(TypedDict):
     success: bool | None
 
 
-class Outcome(TypedDict):
+class RescoreOutcome(TypedDict):
     """What came of one episode; what does not apply is None.
 
     ``content``: the sha256 of the frames; ``evidence``: the events on which differing milestones
@@ -46,8 +46,8 @@ class Outcome(TypedDict):
     status: Status
     error: str | None
     episode: str | None
-    old: Side | None
-    new: Side | None
+    old: RescoreSide | None
+    new: RescoreSide | None
     differences: Differences | None
     evidence: dict[str, str] | None
     result: ResultSummary | None
@@ -92,7 +92,7 @@ def work(materials: Sequence[Material]) -> list[EpisodeOutcome]:
     return [EpisodeOutcome(found["status"], canonical(found)) for found in outcomes]
 
 
-def outcome(material: Material) -> Outcome:
+def outcome(material: Material) -> RescoreOutcome:
     """Score one episode and compare it with what it was worth before."""
     if material.wrong is not None:
         return _failed(material, material.wrong)
@@ -129,7 +129,7 @@ def _score_sides(material: Material) -> tuple[ScoredPlayback, Result | None]:
     return new, before[0].result() if before else None
 
 
-def _compare_sides(scored: Outcome, old: Result, new: Result, material: Material) -> None:
+def _compare_sides(scored: RescoreOutcome, old: Result, new: Result, material: Material) -> None:
     """Write into an outcome how both sides differ."""
     scored["old"] = _side_of(old)
     scored["status"] = "same"
@@ -152,7 +152,7 @@ def broken(material: Material, why: str) -> EpisodeOutcome:
     return EpisodeOutcome("failed", canonical(_failed(material, f"{material.name}: {why}")))
 
 
-def _failed(material: Material, why: str | None) -> Outcome:
+def _failed(material: Material, why: str | None) -> RescoreOutcome:
     return {
         "name": material.name,
         "content": sha256(material.content),
@@ -167,7 +167,7 @@ def _failed(material: Material, why: str | None) -> Outcome:
     }
 
 
-def _side_of(result: ResultSummary) -> Side:
+def _side_of(result: ResultSummary) -> RescoreSide:
     return {
         "ruleset": result["ruleset"],
         "task": result["task"],

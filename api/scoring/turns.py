@@ -51,8 +51,8 @@ class Turns:
         """
         await self.check_exists(tenant, where)
         if where.episode is None:
-            row = await self._tasks.find(tenant, where.task or "", where.version)
-            return (await self._tasks.ruleset(row.number)).task.instruction, 0
+            task = await self._tasks.find(tenant, where.task or "", where.version)
+            return (await self._tasks.ruleset(task.number)).task.instruction, 0
         row = await self._episodes.get(where.episode)
         instruction = (await self._tasks.ruleset(row.task_number)).task.instruction
         if row.step is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 from sqlalchemy import bindparam, insert, select
@@ -43,6 +43,17 @@ _LATEST = (
     .limit(1)
 )
 _BODY = select(tasks.c.body).where(tasks.c.number == bindparam("number"))
+
+
+class TaskRow(Protocol):
+    """A row of `tasks`; ``body`` is the task's canonical JSON."""
+
+    number: int
+    id: str
+    version: str
+    digest: str
+    attainable: float
+    body: bytes
 
 
 class Opening(NamedTuple):
@@ -95,11 +106,11 @@ class Tasks:
                 )
         return found is None, row
 
-    async def find(self, tenant: str, id: str, version: str | None) -> Any:
+    async def find(self, tenant: str, id: str, version: str | None) -> TaskRow:
         """The row of a task of ``tenant``'s, of its latest registered version by default. Raises
         `NotFoundError`."""
         named = {"tenant": tenant, "id": id}
-        row = await (
+        row: TaskRow | None = await (
             self._database.first(_LATEST, named)
             if version is None
             else self._database.first(_ONE, {**named, "version": version})
