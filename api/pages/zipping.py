@@ -11,6 +11,7 @@ from typing import IO
 
 from fastapi.responses import StreamingResponse
 
+from api.episodes.rows import EpisodeRow
 from api.pages.render import HEADERS
 from api.rescoring.corpus import Corpus, StoredEpisode
 
@@ -41,7 +42,7 @@ def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-async def whole(corpus: Corpus, rows: Iterable[object]) -> AsyncIterator[StoredEpisode]:
+async def whole(corpus: Corpus, rows: Iterable[EpisodeRow]) -> AsyncIterator[StoredEpisode]:
     """Everything that is kept of these episodes, one after the other."""
     listed = list(rows)
     for at in range(0, len(listed), TOGETHER):
