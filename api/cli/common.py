@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 from cyclopts import Parameter
 
 from common.command_line import option
+from common.regular_file import read_regular
 from detectors.engine.attribution import CREDITS, Credit
 
 if TYPE_CHECKING:
@@ -125,3 +127,9 @@ def _hold(file: Path) -> int | None:
         os.close(lock)
         return None
     return lock
+
+
+def service_address(settings: Settings) -> str:
+    """Return the address of the service that runs over the data folder. Raises `OSError`."""
+    told = orjson.loads(read_regular(settings.data / "service.json"))
+    return f"http://{told['host']}:{told['port']}"

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import httpx
-import orjson
 
-from api.cli.common import STORE, Store, read_pair
+from api.cli.common import STORE, Store, read_pair, service_address
 from api.core.keys import MAX_TOKEN, admin_token_file, write_private
 from api.core.plain_answers import HEADERS, HOOKS
-from api.core.settings import Settings
 from common.command_line import new_app, option
 from common.regular_file import read_regular
 
@@ -48,7 +46,7 @@ def open_episode(
     """
     settings = store.settings(token_file)
     try:
-        service = service or _service(settings)
+        service = service or service_address(settings)
         token = (
             settings.admin_token
             or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
@@ -77,8 +75,3 @@ def open_episode(
     command += ["--token-file", str(state / "append.token"), "--state", str(state)]
     print(shlex.join(command), "--cdp http://127.0.0.1:9222")
     return 0
-
-
-def _service(settings: Settings) -> str:
-    told = orjson.loads(read_regular(settings.data / "service.json"))
-    return f"http://{told['host']}:{told['port']}"

@@ -20,6 +20,10 @@ from common.command_line import CommandLineError, new_app, parse_command
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.cli.serve:run", "run the service"),
+    "ors-proxy": (
+        "api.cli.ors_proxy:run",
+        "put rewards into the answers of an environment server of the Open Reward Standard",
+    ),
     "task": ("api.cli.task:app", "check task files before anything runs"),
     "replay": ("api.cli.replay:run", "score a recording, with no browser and no service"),
     "rescore": (

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.auth.store import OPERATOR
+from api.ors.bracket import StepPay
+from api.ors.proxy import pay_output
 from api.ors.streaming import CHUNK, split_chunks
 from tests.api.daemon import Daemon
 from tests.api.service import ADMIN, TASK, Service, Store, eventually, running
@@ -428,3 +430,40 @@ async def test_the_agents_words_are_data(ors: Service) -> None:
 def test_chunks_survive_a_client_that_strips_them(text: str) -> None:
     text = "{" + text
     assert "".join(chunk.lstrip() for chunk in split_chunks(text)) == text
+
+
+PAY = StepPay(0.25, {"status": "sealed"})
+UNKNOWN = StepPay(None, {"status": "unobserved"})
+
+
+@pytest.mark.parametrize(
+    ("mode", "theirs", "pay", "reward"),
+    [
+        ("fill", None, PAY, 0.25),
+        ("fill", 0.5, PAY, 0.5),
+        ("fill", 0.0, PAY, 0.0),
+        ("fill", None, UNKNOWN, None),
+        ("add", 0.5, PAY, 0.75),
+        ("add", None, PAY, 0.25),
+        ("add", 0.5, UNKNOWN, None),
+        ("replace", 0.5, PAY, 0.25),
+        ("replace", 0.5, UNKNOWN, None),
+    ],
+)
+def test_what_a_proxy_pays(
+    mode: Any, theirs: float | None, pay: StepPay, reward: float | None
+) -> None:
+    output = {"blocks": [], "metadata": {"a": 1}, "reward": theirs, "finished": False}
+    paid = pay_output(output, pay, mode)
+    assert paid == {
+        **output,
+        "reward": reward,
+        "metadata": {
+            "a": 1,
+            "milestoned": {
+                "status": pay.metadata["status"],
+                "reward": pay.reward,
+                "upstream_reward": theirs,
+            },
+        },
+    }

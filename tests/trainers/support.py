@@ -31,13 +31,18 @@ PARTLY: Mapping[int, Sequence[Said]] = {0: [DEAD, BACK], 1: [went("/cart")], 2: 
 
 
 async def run_ors(
-    name: str, process: Process, package: str, venv: str = "trainers", **more: str
+    name: str,
+    process: Process,
+    package: str,
+    venv: str = "trainers",
+    effects: Mapping[int, Sequence[Said]] = EFFECTS,
+    **more: str,
 ) -> Any:
     """Run a harness of the Open Reward Standard against the port of its own that the service has
     for it."""
     address = json.loads((process.data / "service.json").read_bytes())
     more = {"ORS_URL": f"http://127.0.0.1:{address['ors_port']}", **more}
-    return await run_harness(name, process, package, venv=venv, more=more)
+    return await run_harness(name, process, package, effects=effects, venv=venv, more=more)
 
 
 async def run_harness(

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.api.processes import Process
+from tests.api.processes import ROOT, Process
+from tests.api.test_score import DEAD
+from tests.support.logs import clicked, went
 from tests.trainers.support import run_ors
 
 PACKAGES = [
     pytest.param("ors", "trainers"),
     pytest.param("openreward", "trl", marks=pytest.mark.slow),
 ]
+MILESTONED = ROOT / ".venv" / "bin" / "milestoned"
 SHOP = {"task": "shop/cart", "version": "1"}
 
 
@@ -92,3 +95,26 @@ async def test_each_operation_answers_as_their_own_server(
         ours, theirs = differ.pop("step after the end")
         assert (ours["shape"]["ok"], theirs["shape"]["ok"]) == (False, True)
     assert differ == {}
+
+
+async def test_a_proxy_pays_where_the_upstream_does_not_and_dies_without_losing_an_answer(
+    process: Process,
+) -> None:
+    """ors-sdk's client and server with the proxy between them. It is killed while the second call
+    runs; the client comes back to its successor by itself, and gets the upstream's answer."""
+    effects = {0: [went("/cart")], 1: [clicked("Buy")], 2: [DEAD]}
+    found = await run_ors("ors_proxied", process, "", effects=effects, MILESTONED=str(MILESTONED))
+    assert (found["tasks"], found["prompt"]) == ([SHOP], ["Put it into the cart."])
+    assert found["tools"] == ["answer", "end_step", "step"], "as the upstream has them"
+    begun, ended, answered = found["outputs"]
+    ours = [output["metadata"]["milestoned"] for output in (begun, ended, answered)]
+    assert begun["text"] == ["Step 0 began."]
+    assert begun["reward"] == ours[0]["reward"] == pytest.approx(0.1)
+    assert ours[0]["rewards"][0]["milestones"][0]["evidence"]
+    assert (ended["text"], ended["reward"]) == (["Step 0 ended."], 0.5), "the upstream's stays"
+    assert (ours[1]["upstream_reward"], ours[1]["step"]) == (0.5, 1)
+    assert ours[1]["reward"] > 0
+    assert "'fly' is not a valid tool" in found["refused"]
+    assert (answered["reward"], answered["finished"]) == (0.5, True)
+    assert (ours[2]["reward"], ours[2]["mask"], ours[2]["step"]) == (None, True, 3)
+    assert "browser gone" in ours[2]["reason"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.trainers.harness.ors_clients_told import told
 from tests.trainers.harness.say import TOKEN, URL, say
 
 BASE = os.environ["ORS_URL"]
@@ -41,16 +42,6 @@ def of_openreward() -> tuple[Any, Any]:
         return Task("milestoned", name, spec, None)
 
     return get, make_task
-
-
-def told(output: Any) -> dict[str, Any]:
-    """A tool's output as JSON."""
-    return {
-        "text": [block.text for block in output.blocks],
-        "reward": output.reward,
-        "finished": output.finished,
-        "metadata": output.metadata,
-    }
 
 
 async def listed(env: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The shop of the tests as an environment of ``ors`` or ``openreward``, served by that package's
 own server. Annotations are evaluated at once: the packages read them as types."""
 
+import asyncio
 import importlib
 import threading
 import time
@@ -20,8 +21,11 @@ class AnswerInput(BaseModel, extra="forbid"):
     text: str
 
 
-def make_server(package: str) -> Any:
-    """The package's server over a quiz and a shop, each with one task and the tools of ours."""
+def make_server(package: str, slow_s: float = 0.0) -> Any:
+    """The package's server over a quiz and a shop, each with one task and the tools of ours.
+
+    ``slow_s``: how long `end_step` takes.
+    """
     name = "ors" if package == "ors" else "openreward.environments"
     module: Any = importlib.import_module(name)
 
@@ -53,6 +57,7 @@ def make_server(package: str) -> Any:
         @module.tool
         async def end_step(self) -> module.ToolOutput:
             """End the step."""
+            await asyncio.sleep(slow_s)
             return output("Step 0 ended.", 0.5)
 
         @getattr(module, "terminal", lambda tool: tool)
