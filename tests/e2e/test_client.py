@@ -4,7 +4,7 @@ once each."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from api.replay.recordings import replay
 from api.tasks.task_files import check_task
 from detectors.model.rewards import encode_reward
 from detectors.task.ruleset import compile_task
+from lab.demo.parts import DemoService
 from tests.support.stack import PATIENT, SEAL_S, Stack
 
 TASK: dict[str, Any] = {
@@ -38,6 +39,13 @@ TASK: dict[str, Any] = {
         {"id": "both", "when": {"goal": {"requires": ["report", "said"]}}},
     ],
 }
+
+
+@pytest.fixture
+def stack(service: DemoService, tmp_path: Path) -> Iterator[Stack]:
+    """A daemon's place at the module's service: no test here ends it, and all register one task."""
+    with Stack(tmp_path, service=service) as running:
+        yield running
 
 
 @pytest.fixture
