@@ -16,7 +16,7 @@ from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
 from api.verdicts.recorded import Playback
 from common.command_line import option
-from detectors.engine.attribution import causes_of, credit
+from detectors.engine.attribution import Credit, causes_of, credit
 from detectors.model.codec import canonical
 from detectors.model.kinds import KINDS
 from detectors.model.rewards import encode_reward, reward_to_json
@@ -50,15 +50,12 @@ def run(
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    engine = playback.engine
-    if engine.recorded_under not in (None, ruleset.digest):
-        _note_other_ruleset(str(engine.recorded_under), ruleset, recording)
+    recorded_under = playback.engine.recorded_under
+    if recorded_under not in (None, ruleset.digest):
+        _note_other_ruleset(str(recorded_under), ruleset, recording)
         events = (event for segment in read_recording(recording) for event in segment.events)
         note_other_site(ruleset, events)
-    credits: dict[int, float | None] | None = None
-    if credit_to != "as_paid":
-        rewards = [reward_to_json(reward) for reward in playback.rewards]
-        credits = credit(rewards, causes_of(ruleset.task), credit_to, closed=engine.closed)
+    credits = _credits(playback, ruleset, credit_to)
     if json:
         _print_json(playback.rewards, credits)
     else:
@@ -67,6 +64,17 @@ def run(
         if any(reward.status == "unobserved" for reward in playback.rewards):
             _note_unobserved(task, recording, set_)
     return 0
+
+
+def _credits(
+    playback: Playback, ruleset: Ruleset, credit_to: Credit
+) -> dict[int, float | None] | None:
+    """Return each step's credit in a view, None where nothing is added to what was paid."""
+    if credit_to == "as_paid":
+        return None
+    rewards = [reward_to_json(reward) for reward in playback.rewards]
+    closed = playback.engine.closed
+    return credit(rewards, causes_of(ruleset.task), credit_to, closed=closed)
 
 
 def _note_other_ruleset(recorded: str, ruleset: Ruleset, recording: Path) -> None:

@@ -129,8 +129,7 @@ def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
     rewards = {reward["step"]: reward for reward in result["rewards"]}
     events = (event for segment in segments for event in segment.events)
     steps = [step for step in transitions(events, rewards) if step["step"] in rewards]
-    # What the close of the episode decides is a step of its own, in which nobody acts.
-    acted = steps[:-1] if steps and steps[-1]["done"] and steps[-1]["action"] is None else steps
+    acted = _acted_steps(steps)
     if not acted or any(step["action"] is None for step in acted):
         return NO_ACTIONS
     values = [rewards[step["step"]]["reward"] for step in steps]
@@ -153,6 +152,13 @@ def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
         turns,
         returns[: len(turns)],
     )
+
+
+def _acted_steps(steps: Sequence[Row]) -> Sequence[Row]:
+    """Return the steps without the one that the close of the episode decides: nobody acts in it."""
+    if steps and steps[-1]["done"] and steps[-1]["action"] is None:
+        return steps[:-1]
+    return steps
 
 
 def kto_rows(conversation: Conversation) -> Iterator[Row]:

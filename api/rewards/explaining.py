@@ -161,6 +161,18 @@ class _Why:
 
     def _causes(self, n: int, reason: str) -> Iterator[str]:
         """Yield what of a null step's ``reason`` left milestone ``n`` unknown."""
+        yield from self._gap_causes(n, reason)
+        for rule in sorted(self._rules_of(n)):
+            failed = re.search(rf"event \d+: {re.escape(rule)} failed: \w+", reason)
+            if failed is not None:
+                yield failed[0]
+        id = self._rules.task.milestones[n].id
+        doubt = f"; milestone {id} may have come true"
+        if reason.endswith(doubt) or f"{doubt};" in reason:
+            yield reason.removesuffix(doubt)
+
+    def _gap_causes(self, n: int, reason: str) -> Iterator[str]:
+        """Yield the gaps that ``reason`` names and milestone ``n`` depends on."""
         for gap in self._gaps:
             source, part = str(gap.data.get("source")), gap.data.get("part")
             part = None if part is None else str(part)
@@ -171,14 +183,6 @@ class _Why:
             is_cause = why == UNREPORTED and f"{name} saw nothing from event {seq}: " in reason
             if is_cause and self._depends_on_source(n, source, kind):
                 yield f"no {kind} was recorded: {why}"
-        for rule in sorted(self._rules_of(n)):
-            failed = re.search(rf"event \d+: {re.escape(rule)} failed: \w+", reason)
-            if failed is not None:
-                yield failed[0]
-        id = self._rules.task.milestones[n].id
-        doubt = f"; milestone {id} may have come true"
-        if reason.endswith(doubt) or f"{doubt};" in reason:
-            yield reason.removesuffix(doubt)
 
     def _rules_of(self, n: int) -> set[str]:
         """The names of the rules that milestone ``n`` consists of, and those that it requires."""
