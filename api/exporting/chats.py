@@ -17,7 +17,7 @@ import orjson
 from api.exporting.returns import Return, returns_to_go
 from api.exporting.rows import Exported, scored_result
 from api.replay.recordings import read_frames
-from api.rewards.trajectory import transitions
+from api.rewards.trajectory import TransitionJson, transitions
 from detectors.model.codec import canonical, sha256
 
 Form = Literal["sft", "dpo", "kto", "prm"]
@@ -154,7 +154,7 @@ def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
     )
 
 
-def _acted_steps(steps: Sequence[Row]) -> Sequence[Row]:
+def _acted_steps(steps: Sequence[TransitionJson]) -> Sequence[TransitionJson]:
     """Return the steps without the one that the close of the episode decides: nobody acts in it."""
     if steps and steps[-1]["done"] and steps[-1]["action"] is None:
         return steps[:-1]
