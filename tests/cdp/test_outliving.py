@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.cdp.network.outliving import HISTOGRAM, OutlivingRequests
+from agentd.sources.cdp.network.outliving import KEPT_ALIVE, SENT_LATER, OutlivingRequests
 from agentd.sources.cdp.state.state import CdpObservation
 
 PING, FETCH, REPORT = 2, 0, 3
@@ -14,11 +14,21 @@ COUNTED = object()
 """The browser is asked: its answer comes next."""
 
 
-def counts(**buckets: int) -> dict[str, Any]:
+def counts(later: int = 0, **buckets: int) -> dict[str, Any]:
     """The browser's answer: how many of each kind it has counted."""
     low = {"ping": PING, "fetch": FETCH, "report": REPORT, "icon": 5}
     listed = [{"low": low[kind], "count": count} for kind, count in buckets.items()]
-    return {"histograms": [{"name": HISTOGRAM, "buckets": listed}]}
+    others = [{"low": 1, "count": later}]
+    return {
+        "histograms": [
+            {"name": KEPT_ALIVE, "buckets": listed},
+            {"name": SENT_LATER, "buckets": others},
+            {
+                "name": "FetchKeepAlive.Requests2.Succeeded.Browser",
+                "buckets": [{"low": PING, "count": 9}],
+            },
+        ]
+    }
 
 
 START = [COUNTED, counts()]
@@ -52,6 +62,12 @@ CASES: dict[str, tuple[list[Any], int]] = {
     ),
     "another kind is reported": ([*START, "Fetch", COUNTED, counts(ping=1), SETTLED], 1),
     "a report of a policy": ([*START, "Other", COUNTED, counts(report=1), SETTLED], 0),
+    "sent later, its tab closed": ([*START, COUNTED, counts(later=1), SETTLED], 1),
+    "sent later, reported": ([*START, "Fetch", COUNTED, counts(later=1), SETTLED], 0),
+    "one is kept alive, one is sent later": (
+        [*START, "Fetch", COUNTED, counts(fetch=1, later=1), SETTLED],
+        1,
+    ),
     "an icon of a download": ([*START, COUNTED, counts(icon=1), SETTLED], 0),
     "a script's, before its page is left": (
         [*START, "Fetch", COUNTED, counts(), COUNTED, counts(fetch=1), OF_SCRIPTS],

@@ -232,8 +232,7 @@ class _AttachmentRun:
             for seen in self.normaliser.settle_counts(*settled) if settled else ():
                 self._tell(seen)
 
-        query = {"query": outliving.HISTOGRAM}
-        return [self._connection.send(outliving.COMMAND, query, "", on_reply)]
+        return [self._connection.send(outliving.COMMAND, outliving.QUERY, "", on_reply)]
 
     def _note_late(self, flushes: Mapping[Reply, str], late: Collection[Reply]) -> None:
         """Whose documents did not answer, or have more to tell. What stood still at the last seal

@@ -2,8 +2,8 @@
 alive, which a page sends as it is left.
 
 By then the page's session has gone over to the next document. The browser counts such requests as
-they begin, by kind and without an address, in a histogram of its own. It is read at each fence and
-around each change of a tab's document: what it counts more than was reported went out unseen.
+they begin, by kind and without an address, in histograms of its own. They are read at each fence
+and around each change of a tab's document: what is counted more than was reported went out unseen.
 """
 
 from __future__ import annotations
@@ -16,13 +16,23 @@ from agentd.sources.cdp.state.protocol import HistogramsReply
 from agentd.sources.cdp.state.state import CdpObservation
 
 COMMAND = "Browser.getHistograms"
-HISTOGRAM = "FetchKeepAlive.Requests2.Total.Browser"
+QUERY = {"query": "Fetch"}
 LEAVES = "Page.frameStartedNavigating"
 LEFT = "Page.frameNavigated"
+KEPT_ALIVE = "FetchKeepAlive.Requests2.Total.Browser"
+SENT_LATER = "FetchLater.Browser.Total.Started"
 OF_SCRIPTS = "Fetch"
-_BUCKETS = {0: OF_SCRIPTS, 2: "Ping", 3: "CSPViolationReport"}
-"""Buckets of the histogram → the type under which `Network` reports such requests."""
-_TYPES = {"Other": "CSPViolationReport"}
+_BEACON = "Ping"
+_REPORT = "CSPViolationReport"
+_BUCKETS = {
+    (KEPT_ALIVE, 0): OF_SCRIPTS,
+    (KEPT_ALIVE, 2): _BEACON,
+    (KEPT_ALIVE, 3): _REPORT,
+    (SENT_LATER, 1): OF_SCRIPTS,
+}
+"""Histogram and bucket → the type under which `Network` reports what is counted there."""
+_KINDS = (OF_SCRIPTS, _BEACON, _REPORT)
+_TYPES = {"Other": _REPORT}
 """Types of writes under which a page's reports come as well."""
 
 Mark = Counter[str]
@@ -45,7 +55,7 @@ class OutlivingRequests:
     def note(self, kind: str, *, writes: bool) -> None:
         """A page or a worker reports a request of that type."""
         kind = _TYPES.get(kind, kind) if writes else kind
-        if kind not in _BUCKETS.values():
+        if kind not in _KINDS:
             return
         self._reported[kind] += 1
         if self._open[kind]:
@@ -63,7 +73,7 @@ class OutlivingRequests:
         if counted is None or before is None:
             self._accounted = mark
             return
-        for kind in _BUCKETS.values():
+        for kind in _KINDS:
             count = counted[kind] - before[kind]
             known = min(count, self._reported[kind] - self._accounted[kind])
             self._open[kind] += count - known
@@ -72,7 +82,7 @@ class OutlivingRequests:
     def settle(self, *kinds: str) -> Iterator[CdpObservation]:
         """Of these types (none given: of all) what was counted before will not be reported any
         more: it is a gap."""
-        unreported = sum(self._open.pop(kind, 0) for kind in kinds or _BUCKETS.values())
+        unreported = sum(self._open.pop(kind, 0) for kind in kinds or _KINDS)
         if unreported > 0:
             yield from gap(
                 REQUESTS,
@@ -85,12 +95,10 @@ def _read_counts(reply: HistogramsReply) -> Counter[str] | None:
     """Return how many requests of each type the browser has counted; None where it does not say."""
     if "histograms" not in reply:
         return None
-    return Counter(
-        {
-            _BUCKETS[bucket["low"]]: bucket["count"]
-            for histogram in reply["histograms"]
-            if histogram["name"] == HISTOGRAM
-            for bucket in histogram["buckets"]
-            if bucket["low"] in _BUCKETS
-        }
-    )
+    counts: Counter[str] = Counter()
+    for histogram in reply["histograms"]:
+        for bucket in histogram["buckets"]:
+            kind = _BUCKETS.get((histogram["name"], bucket["low"]))
+            if kind is not None:
+                counts[kind] += bucket["count"]
+    return counts
