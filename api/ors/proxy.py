@@ -50,16 +50,25 @@ class OrsProxy:
             detail = f"body: expected at most {MAX_BODY} bytes, got more"
             await _answer(send, 413, json.dumps({"detail": detail}).encode())
             return
+        is_started = False
+
+        async def send_noted(message: MutableMapping[str, Any]) -> None:
+            nonlocal is_started
+            is_started = True
+            await send(message)
+
         headers = dict(scope["headers"])
         sid = headers.get(b"x-session-id", b"").decode("latin-1").strip()
         parts = scope["path"].strip("/").split("/")
         try:
             if sid and scope["method"] == "POST" and len(parts) > 1 and parts[-1] == "call":
-                await self._call(scope, body, sid, send)
+                await self._call(scope, body, sid, send_noted)
             else:
-                await self._pass(scope, body, send, sid if parts in _FOLLOWED else "", parts)
+                followed = sid if parts in _FOLLOWED else ""
+                await self._pass(scope, body, send_noted, followed, parts)
         except httpx.HTTPError as error:
-            # Before the answer began: afterwards a stream ends short, and the client resumes it.
+            if is_started:
+                raise  # the connection is cut: half an answer does not pass for a whole one
             log.warning("The upstream did not answer.", path=scope["path"], why=str(error))
             detail = f"the upstream could not be asked: {type(error).__name__} {error}"
             await _answer(send, 502, json.dumps({"detail": detail}).encode())

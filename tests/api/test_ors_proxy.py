@@ -1,0 +1,97 @@
+"""What the proxy of the Open Reward Standard does when one of the two that it asks does not answer
+(tests/trainers/test_ors.py has it between others' client and server)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from api.ors.bracket import BracketSettings, StepBrackets
+from api.ors.proxy import OrsProxy
+
+NOBODY = "http://127.0.0.1:1"
+RESULT = {"ok": True, "output": {"blocks": [], "metadata": None, "reward": None, "finished": False}}
+EVENTS = [
+    b"event: task_id\r\ndata: t\r\n\r\n",
+    f"event: end\r\ndata: {json.dumps(RESULT)}\r\n\r\n".encode(),
+]
+
+
+class Upstream(httpx.AsyncBaseTransport):
+    """Answers with these parts; None: the connection breaks there."""
+
+    def __init__(self, kind: str, *parts: bytes | None) -> None:
+        self._kind, self._parts = kind, parts
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-type": self._kind}, content=self._stream())
+
+    async def _stream(self) -> AsyncIterator[bytes]:
+        for part in self._parts:
+            if part is None:
+                raise httpx.ReadError("broken")
+            yield part
+
+
+async def ask(method: str, path: str, transport: httpx.AsyncBaseTransport | None) -> list[Any]:
+    """What the proxy sends, in front of an upstream and of a service that is not there."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b'{"name": "step", "input": {}}'}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async with (
+        httpx.AsyncClient(base_url=NOBODY, transport=transport) as upstream,
+        httpx.AsyncClient(base_url=NOBODY) as service,
+    ):
+        proxy = OrsProxy(upstream, StepBrackets(service, BracketSettings("shop/cart")), "fill")
+        headers = [(b"x-session-id", b"s")]
+        scope = {"type": "http", "method": method, "path": path, "headers": headers}
+        try:
+            await proxy({**scope, "query_string": b""}, receive, send)
+        except httpx.ReadError:
+            sent.append("cut")
+    return sent
+
+
+async def test_an_upstream_that_is_not_there_is_a_502() -> None:
+    for method, path in (("GET", "/shop/tools"), ("POST", "/shop/call")):
+        start, body = await ask(method, path, None)
+        assert start["status"] == 502
+        assert "the upstream could not be asked" in json.loads(body["body"])["detail"]
+
+
+async def test_half_an_answer_does_not_pass_for_a_whole_one() -> None:
+    sent = await ask("GET", "/shop/tools", Upstream("application/json", b'{"tools"', None))
+    assert [one["type"] for one in sent[:-1]] == ["http.response.start", "http.response.body"]
+    assert sent[-1] == "cut"
+
+
+async def test_a_call_whose_stream_breaks_ends_without_its_end() -> None:
+    """So that the client comes back with the `task_id`."""
+    _, *bodies = await ask("POST", "/shop/call", Upstream("text/event-stream", EVENTS[0], None))
+    assert b"".join(one["body"] for one in bodies) == EVENTS[0]
+
+
+async def test_a_service_that_is_not_there_fails_no_call() -> None:
+    parts = [EVENTS[0], EVENTS[1]]
+    _, *bodies = await ask("POST", "/shop/call", Upstream("text/event-stream", *parts))
+    text = b"".join(one["body"] for one in bodies).decode()
+    output = json.loads(text.split("event: end\r\ndata: ")[1])["output"]
+    ours = output["metadata"]["milestoned"]
+    assert (output["reward"], ours["mask"], ours["status"]) == (None, True, "unobserved")
+    assert "milestoned could not be asked" in ours["reason"]
+
+
+@pytest.mark.parametrize("path", ["/call", "/shop/call/x"])
+async def test_a_path_that_is_no_call_passes_as_it_is(path: str) -> None:
+    """A bare `/call` is redirected by the upstream: it is no step."""
+    sent = await ask("POST", path, Upstream("text/event-stream", EVENTS[1]))
+    assert b"".join(one["body"] for one in sent[1:]) == EVENTS[1]
