@@ -36,8 +36,8 @@ LARGE_UNITS = 2_700
 MAX_PATTERNS_MEMORY = 1 << 24
 """Bytes of all compiled patterns of one JSON Schema."""
 SCHEMAS_BYTES = 1 << 26
-CHAINS_BYTES = 1 << 20
-"""Bytes of what a schema is wrapped in so that it remembers references, at most."""
+CHAIN_BYTES = 1 << 14
+"""Bytes of the chain that leads to a schema which is remembered, at most."""
 REGEXES = 128
 """Patterns that are kept compiled; each takes up to `MAX_REGEX_MEMORY` while it is used."""
 CEL_BYTES = 128
@@ -141,15 +141,26 @@ def _schema(text: bytes) -> _Schema:
     return _Schema(_validator(spec, MAX_REGEX_MEMORY), root, pattern_bytes)
 
 
+class _RememberingSchema(NamedTuple):
+    """A validator that remembers its schema's references in circles, and how many these name."""
+
+    validator: Any
+    targets: int
+
+
 @cache_by_size(
     SCHEMAS_BYTES,
-    lambda _, text: 32 * len(text) + 2 * _schema(text).pattern_bytes + CHAINS_BYTES,
+    lambda schema, text, pattern_bytes=0: (
+        32 * len(text) + 2 * pattern_bytes + CHAIN_BYTES * schema.targets
+    ),
 )
-def _remembering_validator(text: bytes) -> Any:
-    """The validator of a schema that remembers its references in circles."""
+def _remembering_schema(text: bytes, pattern_bytes: int = 0) -> _RememberingSchema:
+    """The schema ``text``, whose patterns take so many bytes."""
     spec = orjson.loads(text)
     references = read_schema(spec, lambda pattern: 1).references
-    return _validator(remember_references(spec, references), MAX_REGEX_MEMORY)
+    targets = {id(target) for _, target in references if target is not None}
+    validator = _validator(remember_references(spec, references), MAX_REGEX_MEMORY)
+    return _RememberingSchema(validator, len(targets))
 
 
 def _validator(spec: Any, max_pattern: int) -> Any:
@@ -194,7 +205,9 @@ def conforms(text: bytes, value: object) -> bool:
     """Whether ``value`` conforms to the schema ``text``. Raises `BudgetError`."""
     schema = _schema(text)
     remembers = charge(schema.root, value, meter())
-    validator = _remembering_validator(text) if remembers else schema.validator
+    validator = schema.validator
+    if remembers:
+        validator = _remembering_schema(text, schema.pattern_bytes).validator
     try:
         return bool(validator.is_valid(value))
     except ValueError:  # a whole number beyond what JSON readers agree on

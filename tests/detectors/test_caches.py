@@ -104,7 +104,7 @@ def test_whatever_is_put_into_a_cache_it_stays_within_its_bytes(name: str) -> No
             lambda n: orjson.dumps({"properties": {f"p{k}": {"minimum": n} for k in range(100)}}),
         ),
         (
-            third_party._remembering_validator,
+            third_party._remembering_schema,
             lambda n: orjson.dumps(
                 {"properties": {f"p{k}": {"$ref": "#", "minimum": n} for k in range(100)}}
             ),

@@ -12,7 +12,7 @@ import pytest
 
 from detectors.matchers.schema_places import read_schema
 from detectors.matchers.third_party import (
-    _remembering_validator,
+    _remembering_schema,
     _validator,
     check_schema,
     conforms,
@@ -166,7 +166,7 @@ def test_a_schema_that_remembers_its_references_takes_the_same_values() -> None:
         for depth in range(8):
             value = made.value(depth)
             taken = _validator(orjson.loads(schema), 1 << 20).is_valid(value)
-            assert _remembering_validator(schema).is_valid(value) is taken, (seed, value)
+            assert _remembering_schema(schema).validator.is_valid(value) is taken, (seed, value)
     assert remembering > 30
 
 
@@ -189,7 +189,7 @@ def test_whatever_a_reference_names_is_remembered(
     schema = within(body)
     if "$defs" in schema:
         schema["$ref"] = reference
-    validator = _remembering_validator(orjson.dumps(schema))
+    validator = _remembering_schema(orjson.dumps(schema)).validator
     assert validator.is_valid({"a": {"a": {"n": 1}}})
     assert not validator.is_valid({"a": {"a": {"n": "1"}}})
 
@@ -201,6 +201,6 @@ def test_a_name_like_a_reference_in_data_stays_as_it_is() -> None:
         "$ref": "#/$defs/d",
         "$defs": {"d": {"properties": {"a": {"$ref": "#/$defs/d"}, "c": {"const": data}}}},
     }
-    validator = _remembering_validator(orjson.dumps(schema))
+    validator = _remembering_schema(orjson.dumps(schema)).validator
     assert validator.is_valid({"a": {"c": data}})
     assert not validator.is_valid({"a": {"c": {"$ref": "#/$defs/0.0"}}})
