@@ -54,17 +54,23 @@ def copies(postgres: Postgres, postgres_schema: str) -> Copies:
     return Copies(postgres, postgres_schema)
 
 
+@pytest.fixture
+def without_schema() -> None:
+    """Asked for by tests of how a schema is made: their `store` has none yet."""
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """An empty database: a file of SQLite's, or one of its own on Postgres. Where a `service` is to
-    run over it, the schema is copied: that it can be made is what the tests without one are for."""
-    served = "service" in request.fixturenames
+    """A database with the schema and nothing in it: a file of SQLite's, or one of its own on
+    Postgres. The schema is copied, for to make it takes longer than a short test; beside
+    `without_schema` the database is wholly empty."""
+    has_schema = "without_schema" not in request.fixturenames
     if request.param == "sqlite":
-        if served:
+        if has_schema:
             shutil.copy(request.getfixturevalue("sqlite_schema"), tmp_path / "milestoned.db")
         yield Store(tmp_path)
         return
-    if served:
+    if has_schema:
         copies: Copies = request.getfixturevalue("copies")
         address = copies.take()
         yield Store(tmp_path, address)

@@ -14,7 +14,7 @@ from tests.api.service import Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went
 from tests.support.postgres import Postgres, needs_postgres
 
-pytestmark = needs_postgres
+pytestmark = [needs_postgres, pytest.mark.usefixtures("without_schema")]
 SHARED = pytest.mark.parametrize("store", ["postgres"], indirect=True)
 
 SAID = episode([went("/cart")], [clicked("Buy")])

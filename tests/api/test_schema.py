@@ -17,6 +17,8 @@ from api.db.migrate import current, latest_revision, upgrade
 from tests.api.processes import milestoned
 from tests.api.service import Service, Store, running
 
+pytestmark = pytest.mark.usefixtures("without_schema")
+
 
 def _differences(connection: Connection) -> list[object]:
     options = {"compare_type": True, "compare_server_default": True}

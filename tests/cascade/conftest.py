@@ -3,9 +3,9 @@
 import pytest
 
 from api.cascade import asking
-from tests.api.conftest import postgres, store
+from tests.api.conftest import copies, postgres, postgres_schema, sqlite_schema, store
 
-__all__ = ["postgres", "store"]
+__all__ = ["copies", "postgres", "postgres_schema", "sqlite_schema", "store"]
 
 
 @pytest.fixture(autouse=True)

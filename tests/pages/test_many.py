@@ -18,11 +18,11 @@ from jsonschema import Draft202012Validator
 from api.auth.store import Terms
 from detectors.model.codec import sha256
 from lab.training.preferences import SCHEMA
-from tests.api.conftest import postgres, store
+from tests.api.conftest import copies, postgres, postgres_schema, sqlite_schema, store
 from tests.api.service import ADMIN, TASK, Service, Store, running
 from tests.support.logs import Said, clicked, went
 
-__all__ = ["postgres", "store"]
+__all__ = ["copies", "postgres", "postgres_schema", "sqlite_schema", "store"]
 HTML = {"accept": "text/html"}
 OTHER = {
     **TASK,
