@@ -21,7 +21,7 @@ from agentd.session.settling import Sealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
 from agentd.session.supervisor import Supervisor, sources_of, unwatched
-from detectors.model.kinds import asked_kinds
+from detectors.model.kinds import asked_kinds, catalogue_fields
 
 READY = "ready"
 """The file in the state folder that is there while every source sees; it holds the daemon's pid."""
@@ -80,6 +80,7 @@ class Session:
                 "task": self._plan.get("task", ""),
                 "digest": self._plan.get("digest", ""),
                 "asked": asked_kinds(self._plan),
+                **catalogue_fields(),
             }
             self.recorder.append("journal", "episode.opened", data)
         else:

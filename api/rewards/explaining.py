@@ -12,7 +12,7 @@ from api.rewards.rendering import terms, waits_for, window_in_words
 from api.verdicts.recorded import Playback
 from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
-from detectors.engine.gaps import UNREPORTED
+from detectors.engine.gaps import NEVER_REPORTED
 from detectors.model.kinds import KINDS
 from detectors.model.types import Alarm, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
@@ -180,7 +180,7 @@ class _Why:
                 yield _gap_in_words(gap)
         for name, (seq, why, _) in self._state.gaps.items():
             source, _, kind = name.partition(":")
-            is_cause = why == UNREPORTED and f"{name} saw nothing from event {seq}: " in reason
+            is_cause = why in NEVER_REPORTED and f"{name} saw nothing from event {seq}: " in reason
             if is_cause and self._depends_on_source(n, source, kind):
                 yield f"no {kind} was recorded: {why}"
 

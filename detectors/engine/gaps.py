@@ -14,6 +14,9 @@ MAX_PART = 128
 REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
 UNREPORTED = "the daemon reports it only if the task of the recording, or --also, asks for it"
+UNDECLARED = "the daemon of the recording is older than this kind of event"
+NEVER_REPORTED = (UNREPORTED, UNDECLARED)
+"""Reasons of gaps that last as long as the episode."""
 
 
 class GapTracker:
@@ -24,14 +27,18 @@ class GapTracker:
         self._compared_probes = ruleset.kept_probes
 
     def begin_unreported(self, event: Event) -> None:
-        """Handle `episode.opened`: of a kind that is reported only if asked for, and was not asked
-        for, the log shows nothing. Logs of older daemons do not say what was asked for."""
-        asked = event.data.get("asked")
-        if not isinstance(asked, list):
-            return
+        """Handle `episode.opened`: of a kind that the daemon did not know, or that is reported only
+        if asked for, and was not asked for, the log shows nothing. Logs of older daemons do not say
+        what was asked for."""
+        asked, catalogue = event.data.get("asked"), event.data.get("catalogue", 1)
         for kind in self._ruleset.hears:
-            if kind in KINDS and KINDS[kind].asked and kind not in asked:
-                name = _gap_name(KINDS[kind].source, kind)
+            declared = KINDS.get(kind)
+            if declared is None:
+                continue
+            name = _gap_name(declared.source, kind)
+            if not isinstance(catalogue, int) or declared.since > catalogue:
+                self._state.gaps[name] = [event.seq, UNDECLARED, 1]
+            elif declared.asked and isinstance(asked, list) and kind not in asked:
                 self._state.gaps[name] = [event.seq, UNREPORTED, 1]
 
     def begin_gap(self, event: Event) -> None:
@@ -122,7 +129,7 @@ class GapTracker:
 
     def _is_unreported(self, name: str) -> bool:
         """Whether the gap is of a kind that the daemon never reports in this episode."""
-        return name in self._state.gaps and self._state.gaps[name][1] == UNREPORTED
+        return name in self._state.gaps and self._state.gaps[name][1] in NEVER_REPORTED
 
     def _end_one_of_rest(self, source: str, part: str) -> None:
         """Count down the parts that were beyond `MAX_GAPS` when their gaps began."""

@@ -14,7 +14,7 @@ from agentd.masking import Masker
 from agentd.sources.cdp.state.masking import cover
 from detectors.model.codec import encode_event
 from detectors.model.json_value import JsonObject, JsonValue
-from detectors.model.kinds import KINDS, SOURCES
+from detectors.model.kinds import KINDS, SOURCES, catalogue_fields
 from lab.convert.page_state import Telling
 
 MAX_AT = 1 << 62
@@ -55,7 +55,8 @@ class Tape:
 
     def open(self, about: JsonObject) -> None:
         """The first event; ``about`` says of which file the recording was made."""
-        self.tell(0, "episode.opened", {"task": "recording", "digest": "", "converted": about})
+        opened = {"task": "recording", "digest": "", "converted": about, **catalogue_fields()}
+        self.tell(0, "episode.opened", opened)
 
     def blind(self, shown: Collection[str], vouched: Collection[str], where: str) -> None:
         """A gap for every source, noun and kind that ``where`` can't show: rules that need it give

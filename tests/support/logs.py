@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from detectors.engine.engine import Engine
-from detectors.model.kinds import KINDS
+from detectors.model.kinds import KINDS, catalogue_fields
 from detectors.model.types import Event, Reward
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
@@ -51,7 +51,8 @@ def resumed(rules: Ruleset, *said: Said) -> list[Reward]:
 
 def episode(*steps: Sequence[Said], before: Iterable[Said] = (), close: bool = True) -> list[Said]:
     """Said things as an episode: what was before, then one step after another, then the end."""
-    out: list[Said] = [("episode.opened", {"task": "t", "digest": "d"}), *before]
+    opened = {"task": "t", "digest": "d", **catalogue_fields()}
+    out: list[Said] = [("episode.opened", opened), *before]
     for n, step in enumerate(steps):
         out += [began(n), *step]
     return [*out, ("episode.closed", {"reason": "done"})] if close else out

@@ -37,6 +37,10 @@ KINDS: dict[str, EventKind] = {
     **LOOKS,
 }
 
+CATALOGUE = max(kind.since for kind in KINDS.values())
+"""The version of this table. A daemon whose table is older never reports the kinds that were
+declared since; ``catalogue`` of `episode.opened` says which it had (1 if it is missing)."""
+
 SOURCES: tuple[str, ...] = tuple(dict.fromkeys(kind.source for kind in KINDS.values()))
 """Every source by name; a gap in a source blinds exactly the rules that hear one of its kinds."""
 
@@ -58,4 +62,18 @@ def asked_kinds(plan: Mapping[str, Any]) -> list[str]:
     return sorted(name for name in reported_kinds(plan) if KINDS[name].asked)
 
 
-__all__ = ["KINDS", "SOURCES", "UNHEARD", "EventKind", "asked_kinds", "reported_kinds"]
+def catalogue_fields() -> dict[str, int]:
+    """What `episode.opened` says of the table of kinds: nothing while it is the first."""
+    return {} if CATALOGUE == 1 else {"catalogue": CATALOGUE}
+
+
+__all__ = [
+    "CATALOGUE",
+    "KINDS",
+    "SOURCES",
+    "UNHEARD",
+    "EventKind",
+    "asked_kinds",
+    "catalogue_fields",
+    "reported_kinds",
+]

@@ -31,12 +31,15 @@ class ConvertedFrom(TypedDict):
 class EpisodeOpened(TypedDict):
     """The daemon opened the episode's journal. `asked`: the kinds marked *asked* that its sources
     report; of the others the log shows nothing, so that what depends on one is not known.
+    `catalogue`: the version of the table of kinds that the daemon had (1 if it is missing): kinds
+    that were declared later are not known either.
     `converted`: {format, version?, sha256, bytes, declared_complete?}, where the recording was made
     of another program's file."""
 
     task: str
     digest: str
     asked: NotRequired[list[str]]
+    catalogue: NotRequired[int]
     converted: NotRequired[ConvertedFrom]
 
 

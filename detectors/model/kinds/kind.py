@@ -11,13 +11,15 @@ Payload = TypeVar("Payload")
 class EventKind(NamedTuple):
     """One kind of event. ``fields`` are names, ``?`` after one that may be missing; ``says`` is the
     payload's docstring, for docs and pages; ``asked``: reported only where a rule of the task hears
-    it, or the daemon was started with ``--also``; ``payload``: the `TypedDict` of its data."""
+    it, or the daemon was started with ``--also``; ``payload``: the `TypedDict` of its data;
+    ``since``: the first catalogue of kinds that has it."""
 
     source: str
     fields: tuple[str, ...]
     says: str
     asked: bool
     payload: type
+    since: int = 1
 
 
 class KindTable(dict[str, EventKind]):
@@ -27,12 +29,14 @@ class KindTable(dict[str, EventKind]):
         super().__init__()
         self.source = source
 
-    def kind(self, name: str, *, asked: bool = False) -> Callable[[type[Payload]], type[Payload]]:
+    def kind(
+        self, name: str, *, asked: bool = False, since: int = 1
+    ) -> Callable[[type[Payload]], type[Payload]]:
         """Declare the kind ``name`` by the `TypedDict` that is decorated."""
 
         def declare(payload: type[Payload]) -> type[Payload]:
             says = " ".join((payload.__doc__ or "").split())
-            self[name] = EventKind(self.source, _field_names(payload), says, asked, payload)
+            self[name] = EventKind(self.source, _field_names(payload), says, asked, payload, since)
             return payload
 
         return declare
