@@ -32,6 +32,7 @@ WEAK = "holds nobody that nobody else holds"
 GROWS = {
     "agentd/session/step_state.py _calls": EPISODE,
     "agentd/sources/ax/display.py _atoms": OURS,
+    "agentd/sources/cdp/network/outliving.py _reported": "one for each type of the browser's histogram",
     "agentd/sources/cdp/state/gaps.py _reasons": OURS,
     "agentd/sources/clipboard/display.py _atoms": OURS,
     "agentd/sources/clipboard/source.py _selections": OURS,
@@ -49,6 +50,7 @@ GROWS = {
     "api/core/notify.py _heard": OURS,
     "api/ingest/engines.py _locks": WEAK,
     "api/log/upserts.py _at_once": OURS,
+    "api/ors/calls.py _locks": "weak: a lock lives as long as a call that holds or awaits it",
     "api/rescoring/kept.py _at": COMMAND,
     "api/rescoring/report.py statuses": COMMAND,
     "api/rewards/near_miss.py nearest": COMMAND,
