@@ -633,6 +633,8 @@ OTHERS = {
     "recording show": "events; what they come to as `replay` says it",
     "recording verify": "whether a file is whole",
     "episode open": "an id",
+    "ors-proxy": "what another server answers; a null in it stays null, or becomes a reward of"
+    " `GET …/reward` (tests/trainers/test_ors.py)",
     "token create": "a token",
     "token list": "tokens",
     "token revoke": "a token",

@@ -208,6 +208,7 @@ PATHS = {
     "sha256": None,
     "digest": None,
     "name": None,
+    "operation": None,
 }
 """What the parameters of the pages' paths name; None: nothing that anybody owns."""
 QUERIES = (

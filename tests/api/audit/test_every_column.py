@@ -87,6 +87,10 @@ _VERDICTS = (
 )
 _KEY = "an idempotency key's digest: whether a repeated request is one"
 _TIME = "the service's own word on its work; what is signed has no time in it"
+_SESSION = (
+    "how far a client of the Open Reward Standard is, and its last answers for when it comes back;"
+    " what they say of rewards is copied from those that are proven"
+)
 _ACCESS = "who may come in, which no report shows: who can write here can make a token"
 UNPROVEN: dict[str, dict[str, str] | str] = {
     "episodes": {"id": "all that belongs to it names it: the database refuses, and a renamed one is a missing one",
@@ -109,6 +113,8 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "rescores": _RESCORE,
     "rescored": _RESCORE,
     "sandboxes": _FLEET,
+    "ors_sessions": _SESSION,
+    "ors_calls": _SESSION,
 }  # fmt: skip
 """Table (or table → column) → why it carries no claim that an audit has to prove."""
 
