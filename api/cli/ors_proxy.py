@@ -130,12 +130,18 @@ class _ProxyApplication:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
             client = httpx.AsyncClient(
                 base_url=self._service,
-                headers=self._headers,
+                headers={**self._headers, **HEADERS},
                 event_hooks=ASYNC_HOOKS,
                 timeout=WAIT_MS / 1000 + 15,
                 limits=limits,
             )
-            upstream = httpx.AsyncClient(base_url=self._upstream, timeout=UPSTREAM_S, limits=limits)
+            upstream = httpx.AsyncClient(
+                base_url=self._upstream,
+                headers=HEADERS,
+                event_hooks=ASYNC_HOOKS,
+                timeout=UPSTREAM_S,
+                limits=limits,
+            )
             self._proxy = OrsProxy(upstream, StepBrackets(client, self._brackets), self._mode)
         await self._proxy(scope, receive, send)
 

@@ -14,7 +14,7 @@ import aiohttp
 from ors.client import AsyncORS, Task
 
 from tests.trainers.harness.ors_clients_told import told
-from tests.trainers.harness.ors_reference import make_server, serve
+from tests.trainers.harness.ors_reference import ENDING, make_server, serve
 from tests.trainers.harness.ports import free_port
 from tests.trainers.harness.say import TOKEN, URL, say
 
@@ -76,7 +76,9 @@ async def main() -> None:
         found["prompt"] = [block.text for block in await session.get_prompt()]
         outputs = [told(await session.call_tool("step", {"action": "open the cart"}))]
         slow = asyncio.create_task(session.call_tool("end_step"))
-        await asyncio.sleep(SLOW_S / 3)
+        async with asyncio.timeout(60):
+            while not (ENDING.is_set() or slow.done()):  # noqa: ASYNC110 - another thread sets it
+                await asyncio.sleep(0.01)
         proxy.kill()
         await proxy.wait()
         proxy = await start(upstream, port)

@@ -11,6 +11,8 @@ import uvicorn
 from pydantic import BaseModel
 
 INSTRUCTION = "Put it into the cart."
+ENDING = threading.Event()
+"""A call of `end_step` runs."""
 
 
 class StepInput(BaseModel, extra="forbid"):
@@ -57,6 +59,7 @@ def make_server(package: str, slow_s: float = 0.0) -> Any:
         @module.tool
         async def end_step(self) -> module.ToolOutput:
             """End the step."""
+            ENDING.set()
             await asyncio.sleep(slow_s)
             return output("Step 0 ended.", 0.5)
 
