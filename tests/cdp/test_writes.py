@@ -220,10 +220,6 @@ UNREPORTED: dict[str, str] = {
     "XHR, synchronous, as the page is left": (
         "addEventListener('pagehide', () => xhr('/write', false)); location = '/next'"
     ),
-    "fetch in the background": (
-        "navigator.serviceWorker.register('/quiet.js').then(() => navigator.serviceWorker.ready)"
-        ".then((r) => r.backgroundFetch.fetch('a', [new Request('/write', POST)]))"
-    ),
 }
 """What Chromium neither reports to a DevTools client nor counts (docs/network.md)."""
 

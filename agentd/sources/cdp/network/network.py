@@ -42,7 +42,6 @@ from agentd.sources.cdp.network.requests import (
 )
 from agentd.sources.cdp.network.sockets import Sockets
 from agentd.sources.cdp.network.worker_answers import WorkerAnswers
-from agentd.sources.cdp.state import background_fetch
 from agentd.sources.cdp.state.capture_plan import NOBODY, CapturePlan
 from agentd.sources.cdp.state.protocol import (
     INNER_SCHEMES,
@@ -95,7 +94,6 @@ class Network:
             streamed.COMMAND: self._answer_bodies.handle_stream,
             POST_DATA: self._handle_request_body,
             RESPONSE_BODY: self._answer_bodies.handle_reply,
-            background_fetch.EVENT: background_fetch.handle_event,
             **Sockets(self.table, self._ends, self.messages).handlers(),
         }
 
