@@ -59,6 +59,28 @@ def without_schema() -> None:
     """Asked for by tests of how a schema is made: their `store` has none yet."""
 
 
+ON_SQLITE_ALONE = (
+    "tests/api/test_access.py",
+    "tests/api/test_client_models.py",
+    "tests/api/test_json_route.py",
+    "tests/api/test_null_is_null.py",
+    "tests/api/test_openapi.py",
+    "tests/api/test_yaml_bounds.py",
+    "tests/cascade/test_escalation.py",
+    "tests/cascade/test_streaming.py",
+)
+"""What these hold is the same on every database, or held on both by others beside them: on Postgres
+they are of `make test-all`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of `ON_SQLITE_ALONE` as slow on Postgres."""
+    for item in items:
+        path = item.path.relative_to(item.config.rootpath).as_posix()
+        if path in ON_SQLITE_ALONE and "[postgres" in item.name:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A database with the schema and nothing in it: a file of SQLite's, or one of its own on
