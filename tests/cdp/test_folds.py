@@ -9,7 +9,6 @@ import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.folds.page_events import MAX_HELD
-from agentd.sources.cdp.state.background_fetch import EVENT
 from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
 
 PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
@@ -399,30 +398,3 @@ def test_of_a_page_that_was_never_shown_nothing_is_lost(fold: Normaliser) -> Non
     assert list(fold.fenced()) == []
     session.hidden = False
     assert [seen.kind for seen in fold.fenced()] == ["events.dropped"]
-
-
-@pytest.mark.parametrize(
-    ("service", "name", "parts"),
-    [
-        ("backgroundFetch", "Request processing started", ["request"]),
-        ("backgroundFetch", "Background Fetch registered", []),
-        ("backgroundFetch", "Request processing completed", []),
-        ("backgroundSync", "Request processing started", []),
-    ],
-)
-def test_a_request_of_a_background_fetch_is_a_gap(
-    live: Normaliser, service: str, name: str, parts: list[str]
-) -> None:
-    """As Chromium 156 tells of them; what is asked for and answered is told to nobody."""
-    entry = {
-        "timestamp": 1795633640.175305,
-        "origin": "http://127.0.0.1:41231/",
-        "serviceWorkerRegistrationId": "0",
-        "service": service,
-        "eventName": name,
-        "instanceId": "a",
-        "eventMetadata": [{"key": "Request Index", "value": "0"}],
-    }
-    seen = told(live, "S", EVENT, backgroundServiceEvent=entry)
-    assert [data["part"] for kind, data in seen if kind == "gap.began"] == parts
-    assert [data["part"] for kind, data in seen if kind == "gap.ended"] == parts

@@ -19,7 +19,6 @@ from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
 from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
-from agentd.sources.cdp.state import background_fetch
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.request_backfill import LISTING, is_outer
 from agentd.sources.cdp.state.state import WORKERS, SessionState
@@ -196,9 +195,6 @@ class SessionSetup:
         }
         # The network first: what is asked before is missed.
         send("Network.enable", self._asks.enabling(), session)
-        if self._asks.workers and info["type"] == "page":
-            for command, params in background_fetch.COMMANDS:
-                send(command, params, session)
         send("Page.enable", {}, session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
         self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))

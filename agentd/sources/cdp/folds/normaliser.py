@@ -18,7 +18,6 @@ from agentd.sources.cdp.folds.history import MAX_LATE, released
 from agentd.sources.cdp.folds.visual import SAID, Visual
 from agentd.sources.cdp.network import worker_gap
 from agentd.sources.cdp.network.network import Network
-from agentd.sources.cdp.state import background_fetch
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, Blindness, gap
 from agentd.sources.cdp.state.masking import Secrets, cover
@@ -82,7 +81,6 @@ class Normaliser:
             "Page.frameDetached": self._handle_frame_detached,
             "Page.windowOpen": self._handle_window_open,
             "Runtime.bindingCalled": self._handle_binding_called,
-            background_fetch.EVENT: background_fetch.handle_event,
             "Inspector.targetCrashed": self._handle_crashed,
             "Inspector.targetReloadedAfterCrash": self._handle_reloaded,
         }

@@ -132,20 +132,6 @@ class Histogram(TypedDict):
     buckets: list[Bucket]
 
 
-class BackgroundServiceEvent(TypedDict):
-    """An entry of the browser's record of background services."""
-
-    service: str
-    eventName: str
-    origin: str
-
-
-class BackgroundServiceEventReceived(TypedDict):
-    """`BackgroundService.backgroundServiceEventReceived`."""
-
-    backgroundServiceEvent: BackgroundServiceEvent
-
-
 class HistogramsReply(TypedDict):
     """The reply to `Browser.getHistograms`; without any where nobody was asked."""
 
