@@ -9,11 +9,11 @@ from typing import Annotated
 
 import httpx
 
-from api.cli.common import STORE, Store, read_pair, service_address
-from api.core.keys import MAX_TOKEN, admin_token_file, write_private
-from api.core.plain_answers import HEADERS, HOOKS
+from api.cli.access import find_access
+from api.cli.common import STORE, Store, read_pair
+from api.core.keys import write_private
+from api.core.plain_answers import HOOKS
 from common.command_line import new_app, option
-from common.regular_file import read_regular
 
 app = new_app("episode", "Open an episode on a running service.")
 
@@ -44,22 +44,12 @@ def open_episode(
 
     The append token goes to a file of mode 0600, never to the screen.
     """
-    settings = store.settings(token_file)
-    try:
-        service = service or service_address(settings)
-        token = (
-            settings.admin_token
-            or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
-        )
-    except OSError as error:
-        print(
-            f"{error.filename}: {error.strerror}; is `milestoned serve` running with this --data?",
-            file=sys.stderr,
-        )
+    access = find_access(store.settings(token_file), service)
+    if access is None:
         return 1
+    service, headers = access
     body = {"task": task, "version": version, "labels": dict(label), "seed": seed}
     try:
-        headers = {"authorization": f"Bearer {token}", **HEADERS}
         with httpx.Client(headers=headers, event_hooks=HOOKS) as client:
             answer = client.post(f"{service}/v1/episodes", json=body)
     except httpx.TransportError as error:

@@ -11,13 +11,12 @@ from urllib.parse import quote, urlsplit
 import httpx
 import uvicorn
 
-from api.cli.common import STORE, Store, read_pair, service_address, whole_number
-from api.core.keys import MAX_TOKEN, admin_token_file
+from api.cli.access import find_access
+from api.cli.common import STORE, Store, read_pair, whole_number
 from api.core.plain_answers import ASYNC_HOOKS, HEADERS, HOOKS
 from api.ors.bracket import WAIT_MS, BracketSettings, StepBrackets
 from api.ors.proxy import Mode, OrsProxy
 from common.command_line import option
-from common.regular_file import read_regular
 
 UPSTREAM_S = 600.0
 """How long the upstream may be silent: its `/prompt` waits until an environment has started."""
@@ -70,20 +69,10 @@ def run(
     if urlsplit(upstream).scheme not in ("http", "https"):
         print(f"UPSTREAM: expected http:// or https://, got {upstream!r}", file=sys.stderr)
         return 2
-    settings = store.settings(token_file)
-    try:
-        service = service or service_address(settings)
-        token = (
-            settings.admin_token
-            or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
-        )
-    except OSError as error:
-        print(
-            f"{error.filename}: {error.strerror}; is `milestoned serve` running with this --data?",
-            file=sys.stderr,
-        )
+    access = find_access(store.settings(token_file), service)
+    if access is None:
         return 1
-    headers = {"authorization": f"Bearer {token}", **HEADERS}
+    service, headers = access
     refusal = _refusal(service, headers, task, version)
     if refusal is not None:
         print(refusal, file=sys.stderr)

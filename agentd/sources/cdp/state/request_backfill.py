@@ -207,13 +207,17 @@ class Arrival:
             yield from self._ends(loader, frame, listing)
         if loader == self.document:
             yield from self._resources(loader, frame, listing["loaded"])
-        for number in list(self._unsent):
-            if self._unsent[number].kind == "Document":
-                self._drop(number)
+        self._drop_documents()
         self.known = True
         self._is_listed = bool(params.get("last"))
         if listing["complete"]:
             self._strays.clear()
+
+    def _drop_documents(self) -> None:
+        """Forget documents whose sending was not reported: the list has what came of them."""
+        for number in list(self._unsent):
+            if self._unsent[number].kind == "Document":
+                self._drop(number)
 
     def replaced(self, browser: BrowserState, loader: str, url: str) -> Iterator[Message]:
         """Another document comes after the one of ``loader`` and ``url``."""
