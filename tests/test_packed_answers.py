@@ -25,7 +25,6 @@ from milestoned_client import (
     RewardClient,
 )
 
-from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.source import SourceLostError
 from agentd.run.detached import _Child
 from agentd.sources.cdp.transport.address import websocket_address
@@ -35,6 +34,7 @@ from agentd.uplink.http import Service
 from api.audit.delivery import DeliveryError, ToUrl
 from api.cli.main import main
 from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 from lab.demo.parts import _all_ready, _answers
 from tests.test_layers import ROOT
 

@@ -36,9 +36,6 @@ number when there are fewer, never raise one."""
 MAX_SHARED_CLASSES = 53
 """How many classes may bear a name that an earlier one of `PACKAGES` has too. Only lower it."""
 
-COPIES = ("api/core/plain_answers.py",)
-"""Files that stand in `agentd.core` too, word for word (tests/test_layers.py): one declaration."""
-
 MAX_SHORT_WORDS = 5
 
 LISTING = "list them with tools/check_words.py --list"
@@ -130,8 +127,6 @@ def find_shared_classes(
     owners: dict[str, str] = {}
     unit = "package" if between_packages else "module"
     for file, tree in modules:
-        if between_packages and file in COPIES:
-            continue
         place = file.partition("/")[0] if between_packages else file
         for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef):

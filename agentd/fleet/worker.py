@@ -11,12 +11,12 @@ import structlog
 
 from agentd.core.errors import AgentdError
 from agentd.core.lock import StateLock
-from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.settings import JoinSettings
 from agentd.fleet.membership import Lease, Membership, instance_of
 from agentd.run.daemon import read_token, until_signal
 from agentd.run.daemon import run as run_episode
 from agentd.session.session import Session
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 
 GOODBYE_S = 2.0
 """How long a daemon that is told to stop waits for the service to hear it, in seconds."""

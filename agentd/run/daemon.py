@@ -12,13 +12,13 @@ import structlog
 
 from agentd.core.errors import AgentdError, JournalError, LogRefusedError, UsageError
 from agentd.core.lock import StateLock
-from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.settings import RunSettings
 from agentd.session.local_scoring import load_rules
 from agentd.session.session import Session
 from agentd.uplink.command_poller import Channel
 from agentd.uplink.http import Service
 from agentd.uplink.uploader import Shipper
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 from common.regular_file import NotRegularError, read_regular
 
 MAX_TOKEN = 4096

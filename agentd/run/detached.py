@@ -22,8 +22,8 @@ import orjson
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import AgentdError
 from agentd.core.logs import set_up_logs
-from agentd.core.plain_answers import HEADERS, HOOKS
 from agentd.core.settings import RunSettings
+from common.plain_answers import HEADERS, HOOKS
 
 LOG = "agentd.log"
 LOOK_S = 0.05

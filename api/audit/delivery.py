@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from api.core.plain_answers import ASYNC_HOOKS, HEADERS
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 
 TIMEOUT_S = 10.0
 

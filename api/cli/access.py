@@ -6,13 +6,13 @@ import sys
 
 from api.cli.common import service_address
 from api.core.keys import MAX_TOKEN, admin_token_file
-from api.core.plain_answers import HEADERS
 from api.core.settings import Settings
 from common.regular_file import read_regular
 
 
 def find_access(settings: Settings, service: str | None) -> tuple[str, dict[str, str]] | None:
-    """Return the address of the service (``service`` if it is given) and the headers of a request.
+    """Return the address of the service (``service`` if it is given) and the header that proves who
+    asks.
 
     None where a file that says so cannot be read; which one and why is printed.
     """
@@ -28,4 +28,4 @@ def find_access(settings: Settings, service: str | None) -> tuple[str, dict[str,
             file=sys.stderr,
         )
         return None
-    return address, {"authorization": f"Bearer {token}", **HEADERS}
+    return address, {"authorization": f"Bearer {token}"}

@@ -12,8 +12,8 @@ import httpx
 from api.cli.access import find_access
 from api.cli.common import STORE, Store, read_pair
 from api.core.keys import write_private
-from api.core.plain_answers import HOOKS
 from common.command_line import new_app, option
+from common.plain_answers import HEADERS, HOOKS
 
 app = new_app("episode", "Open an episode on a running service.")
 
@@ -50,7 +50,7 @@ def open_episode(
     service, headers = access
     body = {"task": task, "version": version, "labels": dict(label), "seed": seed}
     try:
-        with httpx.Client(headers=headers, event_hooks=HOOKS) as client:
+        with httpx.Client(headers={**headers, **HEADERS}, event_hooks=HOOKS) as client:
             answer = client.post(f"{service}/v1/episodes", json=body)
     except httpx.TransportError as error:
         print(f"{service}: {error}", file=sys.stderr)

@@ -13,10 +13,10 @@ import uvicorn
 
 from api.cli.access import find_access
 from api.cli.common import STORE, Store, read_pair, whole_number
-from api.core.plain_answers import ASYNC_HOOKS, HEADERS, HOOKS
 from api.ors.bracket import WAIT_MS, BracketSettings, StepBrackets
 from api.ors.proxy import Mode, OrsProxy
 from common.command_line import option
+from common.plain_answers import ASYNC_HOOKS, HEADERS, HOOKS
 
 UPSTREAM_S = 600.0
 """How long the upstream may be silent: its `/prompt` waits until an environment has started."""
@@ -92,7 +92,7 @@ def _refusal(service: str, headers: dict[str, str], task: str, version: str | No
     """Return why no episode of the task could be opened, None if one could."""
     query = {} if version is None else {"version": version}
     try:
-        with httpx.Client(headers=headers, event_hooks=HOOKS) as client:
+        with httpx.Client(headers={**headers, **HEADERS}, event_hooks=HOOKS) as client:
             answer = client.get(f"{service}/v1/tasks/{quote(task)}", params=query)
     except httpx.HTTPError as error:
         return f"{service}: {error}"

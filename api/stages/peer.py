@@ -17,7 +17,7 @@ import httpx
 import orjson
 import structlog
 
-from api.core.plain_answers import ASYNC_HOOKS, HEADERS
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 from detectors.model.types import Json
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import httpx
 
-from api.core.plain_answers import HEADERS, HOOKS
+from common.plain_answers import HEADERS, HOOKS
 from lab.demo.processes import DemoProcess, DemoProcesses, console
 
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -10,8 +10,8 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 
 NAME = "milestoned-probe/1"
 """The User-Agent, by which a site's access log tells the daemon's requests from the agent's."""

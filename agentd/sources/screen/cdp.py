@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 import httpx
 from PIL import Image
 
-from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.source import SourceLostError
 from agentd.core.tls import default_tls
 from agentd.readers.picture_measures import FORMAT, QUALITY, NoShotError, Shot
@@ -25,6 +24,7 @@ from agentd.sources.cdp.attach.isolated_world import Isolated
 from agentd.sources.cdp.folds.tabs import is_tab
 from agentd.sources.cdp.transport.address import websocket_address
 from agentd.sources.cdp.transport.connection import CdpError, Connection
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 
 LOOK_S = 1.0
 """How long a tab may take to say whether it is shown, in seconds."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 
-from agentd.core.plain_answers import ASYNC_HOOKS, HEADERS
 from agentd.core.source import SourceLostError
 from agentd.core.tls import default_tls
+from common.plain_answers import ASYNC_HOOKS, HEADERS
 from common.regular_file import read_regular
 
 ASK_S = 5.0
