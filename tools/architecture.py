@@ -57,7 +57,7 @@ def picture() -> str:
     columns = {
         "lab": (0, 0),
         "common": (0, 8),
-        "detectors": (0, 12),
+        "detectors": (0, 13),
         "agentd": (1, 0),
         "api": (2, 0),
     }
@@ -89,11 +89,11 @@ def picture() -> str:
 
 
 def _box(x: int, y: int, room: Room) -> str:
-    about = room.about if len(room.about) <= 58 else room.about[:57].rpartition(" ")[0] + " …"
+    about = room.about if len(room.about) <= 54 else room.about[:53].rpartition(" ")[0] + " …"
     return (
         f'<rect class="b" x="{x}" y="{y}" width="{WIDTH}" height="{ROW - 3}" rx="4"/>'
         f'<text class="n" x="{x + 8}" y="{y + 16}">{escape(room.name)}</text>'
-        f'<text class="s" x="{x + 100}" y="{y + 16}">{escape(about)}</text>'
+        f'<text class="s" x="{x + 112}" y="{y + 16}">{escape(about)}</text>'
     )
 
 

@@ -1,1 +1,1 @@
-"""Episodes as tables for DuckDB, pandas and offline RL."""
+"""Episodes as tables for DuckDB and offline RL, and as chat data for fine-tuning."""
