@@ -44,12 +44,15 @@ class StepBrackets:
 
     Nothing has to be remembered: an episode is found again by its Idempotency-Key, and the step of
     a call that is taken up again is the one that began last. No failure here is one of the call: it
-    is told as a reward that is not known.
+    is told as a reward that is not known. So a call whose step could not begin has none: the step
+    that began last is an earlier call's, which was paid.
     """
 
     def __init__(self, http: httpx.AsyncClient, settings: BracketSettings) -> None:
         self._http, self._settings = http, settings
         self._episodes: dict[str, str] = {}
+        self._not_begun: dict[str, str] = {}
+        """Session → why the step of its call could not begin, until that call ends."""
 
     async def open(self, sid: str) -> str:
         """Return the episode of a session, opened when it is asked for first. Raises
@@ -77,10 +80,15 @@ class StepBrackets:
             body = {"action": action, "wait_ms": WAIT_MS}
             await self._ask("POST", f"/v1/episodes/{quote(episode)}/steps", body)
         except httpx.HTTPError as error:
-            log.warning("A step could not begin.", session=sid, why=_describe_error(error))
+            self._not_begun[sid] = _describe_error(error)
+            log.warning("A step could not begin.", session=sid, why=self._not_begun[sid])
 
     async def end(self, sid: str, *, is_last: bool) -> StepPay:
         """End the step that runs and return its reward, with that of the close if ``is_last``."""
+        not_begun = self._not_begun.pop(sid, None)
+        if not_begun is not None:
+            reason = f"the step could not begin: {UNREACHABLE.format(not_begun)}"
+            return StepPay(None, _metadata(None, None, "unobserved", reason, ()))
         try:
             episode = await self.open(sid)
             status = await self._ask("GET", f"/v1/episodes/{quote(episode)}")

@@ -12,6 +12,8 @@ import pytest
 
 from api.ors.bracket import BracketSettings, StepBrackets
 from api.ors.proxy import OrsProxy
+from tests.api.service import ADMIN, TASK, Service
+from tests.support.logs import episode, sealed, went
 
 NOBODY = "http://127.0.0.1:1"
 RESULT = {"ok": True, "output": {"blocks": [], "metadata": None, "reward": None, "finished": False}}
@@ -88,6 +90,49 @@ async def test_a_service_that_is_not_there_fails_no_call() -> None:
     ours = output["metadata"]["milestoned"]
     assert (output["reward"], ours["mask"], ours["status"]) == (None, True, "unobserved")
     assert "milestoned could not be asked" in ours["reason"]
+
+
+class Flaky(httpx.AsyncBaseTransport):
+    """The service, which is out of reach for what begins a step while ``refuses`` is true;
+    ``token``: that of the episode which was opened over it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = httpx.ASGITransport(service.app)
+        self.refuses, self.token = False, ""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self.refuses and request.url.path.endswith("/steps"):
+            raise httpx.ConnectError("nobody listens")
+        answer = await self._service.handle_async_request(request)
+        await answer.aread()
+        if request.method == "POST" and request.url.path == "/v1/episodes":
+            self.token = answer.json()["token"]
+        return answer
+
+
+async def test_a_call_whose_step_could_not_begin_is_not_paid_the_step_before(
+    service: Service,
+) -> None:
+    await service.post("/v1/tasks", TASK)
+    transport = Flaky(service)
+    headers = {"authorization": f"Bearer {ADMIN}"}
+    async with httpx.AsyncClient(
+        base_url="http://service.test", transport=transport, headers=headers
+    ) as client:
+        brackets = StepBrackets(client, BracketSettings(TASK["id"]))
+        id = await brackets.open("s")
+        log = episode([went("/cart")], close=False)
+        closed = ("episode.closed", {"reason": "done"})
+        await service.tell(id, transport.token, *log, sealed(0), closed)
+        paid = await brackets.end("s", is_last=False)
+        assert paid.metadata["status"] == "sealed"
+        transport.refuses = True
+        await brackets.begin("s", {"tool": "click"})
+        unpaid = await brackets.end("s", is_last=False)
+        assert (unpaid.reward, unpaid.metadata["mask"]) == (None, True)
+        assert unpaid.metadata["reason"] == (
+            "the step could not begin: milestoned could not be asked: nobody listens"
+        )
 
 
 @pytest.mark.parametrize("path", ["/call", "/shop/call/x"])
