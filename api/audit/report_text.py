@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 def as_html(report: Mapping[str, Any]) -> str:
     """One self-contained page. What agents and sites wrote is escaped."""
-    return _template().render(report=report, part=part, number=number)
+    return _template().render(report=report, part=part, number=number, estimate=estimate)
 
 
 @cache
@@ -35,6 +35,13 @@ def part(value: float | None) -> str:
 def number(value: float | None) -> str:
     """Render a number with few digits."""
     return "not known" if value is None else f"{value:.4g}"
+
+
+def estimate(figure: Mapping[str, float | None]) -> str:
+    """Render a share with its interval in percent."""
+    if figure["low"] is None or figure["high"] is None:
+        return part(figure["value"])
+    return f"{part(figure['value'])} ({figure['low']:.1%} to {figure['high']:.1%})"
 
 
 def as_report_text(report: Mapping[str, Any]) -> str:
@@ -65,6 +72,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     for one in report["edge"]:
         yield f"  {one['episode']} step {one['step']}: edge {one['edge']}, service {one['service']}"
     yield from _health(report["health"])
+    yield from _evaluation(report["evaluation"])
 
 
 def _task(task: Mapping[str, Any]) -> Iterator[str]:
@@ -94,3 +102,29 @@ def _health(health: Mapping[str, Any]) -> Iterator[str]:
         )
     for one in health["alarms"]:
         yield f"  ALARM {one['name']}: {one['version']} against {one['before']}: {one['says']}"
+
+
+def _evaluation(evaluation: Mapping[str, Any]) -> Iterator[str]:
+    yield f"\nevaluation by {evaluation['label']} (95 % intervals; docs/audit.md)"
+    for one in evaluation["versions"]:
+        split = "" if one["split"] is None else f", {evaluation['split']} {one['split']}"
+        yield (
+            f"  {one['version']}{split}: success {estimate(one['success'])} of {one['known']}"
+            f" episodes, reward {estimate(one['reward'])}"
+        )
+        actions = one["actions"]
+        yield (
+            f"    steps: {part(actions['earned'])} earned, {part(actions['idle'])} idle,"
+            f" {part(actions['wrong'])} wrong, of {actions['known_steps']} known;"
+            f" {actions['unknown_steps']} not known"
+        )
+        for row in one["pass_at"]:
+            yield (
+                f"    {row['k']:>2} tries: any {estimate(row['any'])}, all"
+                f" {estimate(row['all'])}, {row['tasks']} tasks"
+            )
+    for one in evaluation["preferred"]:
+        yield (
+            f"  preferred: {one['version']} {part(one['win_rate'])} of {one['comparisons']}, rating"
+            f" {one['rating']:+.0f} ({one['rating_low']:+.0f} to {one['rating_high']:+.0f})"
+        )

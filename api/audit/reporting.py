@@ -14,16 +14,21 @@ from typing import Any
 import orjson
 
 from api.audit.declared import Declared, declared
+from api.audit.evaluation import PolicyOutcomes
 from api.audit.health import Counts, alarms, count, in_order
 from api.audit.selection import AuditSelection
 from api.audit.store import Audits
 from api.core.errors import InvalidError
 from api.episodes.label_index import label_text
+from api.labelling.ratings import Comparison, rate_versions
+from api.labelling.store import Preferences
 
 SHOWN = 50
 """The most findings of one kind that a report lists; all are counted."""
 VERSIONS = 1_000
 CAUSES = 200
+TOGETHER = 500
+"""Episodes whose steps are counted by one query."""
 UNNAMED = "-"
 """The version of an episode that lacks the label."""
 
@@ -112,12 +117,23 @@ class _Task:
 
 
 class Reporter:
-    """Makes the report of one selection; ``label`` is the one that names the policy's version."""
+    """Makes the report of one selection; ``label`` is the one that names the policy's version,
+    ``split`` one by which its evaluation is told apart further."""
 
-    def __init__(self, audits: Audits, selection: AuditSelection, label: str = "policy") -> None:
-        self._audits, self._selection, self._label = audits, selection, label
+    def __init__(
+        self,
+        audits: Audits,
+        preferences: Preferences,
+        selection: AuditSelection,
+        label: str = "policy",
+        split: str | None = None,
+    ) -> None:
+        self._audits, self._preferences, self._selection = audits, preferences, selection
+        self._label, self._split = label, split
         self._tasks: dict[int, _Task] = {}
         self._versions: dict[str, Counts] = {}
+        self._outcomes: dict[tuple[str, str | None], PolicyOutcomes] = {}
+        self._uncounted: dict[str, PolicyOutcomes] = {}
         self._status: dict[str, int] = {}
         self._masks: dict[str, _MaskedSteps] = {}
         self._tamper: list[dict[str, Any]] = []
@@ -140,6 +156,9 @@ class Reporter:
         """The report, as JSON. Raises `InvalidError` for a label of too many values."""
         async for row, labels in self._selection.rows(self._audits):
             await self._take(row, labels)
+            if len(self._uncounted) == TOGETHER:
+                await self._count_steps()
+        await self._count_steps()
         totals = {n: v if n == "cost" else int(v) for n, v in self._numbers.items()}
         masks = sorted(self._masks.items(), key=lambda item: (-item[1].steps, item[0]))
         tasks = sorted(self._tasks.values(), key=lambda task: task.declared[:2])
@@ -152,11 +171,58 @@ class Reporter:
             "tamper": self._tamper,
             "edge": self._edge,
             "health": self._health(),
+            "evaluation": await self._evaluation(),
         }
 
     async def health(self) -> dict[str, Any]:
         """The report's part on health alone."""
         return {"selection": self._selection.to_json(), **(await self.report())["health"]}
+
+    async def evaluation(self) -> dict[str, Any]:
+        """The report's part on how good each version is, alone."""
+        return {"selection": self._selection.to_json(), **(await self.report())["evaluation"]}
+
+    async def _evaluation(self) -> dict[str, Any]:
+        outcomes = sorted(
+            self._outcomes.values(), key=lambda one: (one.first_opened, one.version, one.split)
+        )
+        pairs = await self._preferences.pairs(self._selection.tenant, self._selection.task)
+        comparisons = [
+            Comparison(
+                self._name(pair.first_labels, self._label),
+                self._name(pair.second_labels, self._label),
+                pair.choice,
+            )
+            for pair in pairs
+            if self._selection.accepts(pair.first_opened_at, pair.first_labels)
+            and self._selection.accepts(pair.second_opened_at, pair.second_labels)
+        ]
+        return {
+            "label": self._label,
+            "split": self._split,
+            "versions": [one.to_json() for one in outcomes],
+            "preferred": [rating._asdict() for rating in rate_versions(comparisons)],
+        }
+
+    async def _count_steps(self) -> None:
+        """Count the steps of the episodes that were taken since the last time."""
+        for episode, steps in (await self._audits.step_counts(list(self._uncounted))).items():
+            outcomes = self._uncounted[episode]
+            outcomes.steps = outcomes.steps.plus(steps)
+        self._uncounted = {}
+
+    def _evaluate(self, row: Any, labels: Mapping[str, Any], attainable: float) -> None:
+        version = self._name(labels, self._label)
+        split = None if self._split is None else self._name(labels, self._split)
+        if (version, split) not in self._outcomes and len(self._outcomes) >= VERSIONS:
+            raise InvalidError(
+                f"split: {self._label!r} and {self._split!r} have more than {VERSIONS} values"
+                " together here; narrow the selection"
+            )
+        outcomes = self._outcomes.setdefault((version, split), PolicyOutcomes(version, split))
+        share = None if row.total is None or attainable <= 0 else row.total / attainable
+        outcomes.count(row.task_number, opened_at=row.opened_at, success=row.success, total=share)
+        self._uncounted[row.id] = outcomes
 
     def _health(self) -> dict[str, Any]:
         versions = in_order(self._versions.values())
@@ -175,6 +241,7 @@ class Reporter:
         facts = orjson.loads(row.facts)
         task.take(row, facts)
         count(self._version(labels), row, facts, task.declared)
+        self._evaluate(row, labels, task.declared.attainable)
         self._findings(row, facts)
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:
@@ -219,11 +286,14 @@ class Reporter:
         return task
 
     def _version(self, labels: Mapping[str, Any]) -> Counts:
-        name = UNNAMED
-        if self._label in labels:
-            name = label_text(labels[self._label])[:256]
+        name = self._name(labels, self._label)
         if name not in self._versions and len(self._versions) >= VERSIONS:
             raise InvalidError(
                 f"by: {self._label!r} has more than {VERSIONS} values here; narrow the selection"
             )
         return self._versions.setdefault(name, Counts(name))
+
+    @staticmethod
+    def _name(labels: Mapping[str, Any], label: str) -> str:
+        """Return a label's value as a name, `UNNAMED` where an episode lacks it."""
+        return label_text(labels[label])[:256] if label in labels else UNNAMED

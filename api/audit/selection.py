@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ import orjson
 
 from api.audit.store import Audits
 from api.core.errors import InvalidError
-from api.episodes.label_index import label_key
+from api.episodes.label_index import label_key, label_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,15 @@ class AuditSelection:
         mark = None if self.label is None else label_key(name, value)
         async for row in audits.episode_rows(mark, self.newest, **wanted):
             yield row, orjson.loads(row.labels)
+
+    def accepts(self, opened_at: str, labels: Mapping[str, Any]) -> bool:
+        """Return whether an episode's opening and labels are what ``label``, ``since`` and
+        ``until`` ask for."""
+        since, until = _moment("since", self.since), _moment("until", self.until)
+        if (since is not None and opened_at < since) or (until is not None and opened_at >= until):
+            return False
+        name, _, value = (self.label or "").partition("=")
+        return self.label is None or (name in labels and label_text(labels[name]) == value)
 
     def to_json(self) -> dict[str, str]:
         """Return the conditions that were given, by name."""

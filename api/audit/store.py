@@ -6,10 +6,23 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from sqlalchemy import Select, Table, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Table,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.audit.evaluation import StepCounts
 from api.audit.tables import audit_trees, checkpoints, episode_facts, leaves
 from api.auth.tables import tokens
 from api.db.database import Database, now
@@ -124,6 +137,13 @@ class Audits:
             return
         async for row in self._pages(selected, columns.id, "id"):
             yield row
+
+    async def step_counts(self, episodes: Sequence[str]) -> dict[str, StepCounts]:
+        """Return the steps of each episode that has any, counted by their rewards."""
+        rows = await self._database.all(_STEP_COUNTS, {"episodes": list(episodes)})
+        return {
+            row.episode: StepCounts(row.earned, row.idle, row.wrong, row.unknown) for row in rows
+        }
 
     async def newest(self, count: int) -> Sequence[Any]:
         """The episodes that were signed last, with their facts."""
@@ -346,6 +366,24 @@ class SigningTransaction:
         )
 
 
+_REWARD = rewards.c.reward
+
+
+def _count_rows(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.count(case((condition, 1)))
+
+
+_STEP_COUNTS = (
+    select(
+        rewards.c.episode,
+        _count_rows(_REWARD > 0).label("earned"),
+        _count_rows(_REWARD == 0).label("idle"),
+        _count_rows(_REWARD < 0).label("wrong"),
+        _count_rows(_REWARD.is_(None)).label("unknown"),
+    )
+    .where(rewards.c.episode.in_(bindparam("episodes", expanding=True)))
+    .group_by(rewards.c.episode)
+)
 _FACTS: Iterable[Any] = tuple(
     column.label("facts" if column.name == "body" else column.name)
     for column in episode_facts.c

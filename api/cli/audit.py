@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import orjson
 
@@ -23,11 +23,21 @@ from api.core.settings import Settings
 from api.core.signing import KEY_FILE, NAME, Signer, SigningKeyError
 from api.db.database import Database, is_missing
 from api.db.migrate import current, latest_revision, reached
+from api.labelling.store import Preferences
 from api.rewards.ledger import Ledger
 from common.command_line import new_app, option
 from common.regular_file import read_regular
 
-Work = Callable[[Settings, Audits, Ledger], Awaitable[int]]
+
+class AuditStores(NamedTuple):
+    """What the subcommands read of a service's database."""
+
+    audits: Audits
+    ledger: Ledger
+    preferences: Preferences
+
+
+Work = Callable[[Settings, AuditStores], Awaitable[int]]
 
 app = new_app("audit", "Explain a reward, verify the whole log, report on many episodes.")
 
@@ -43,13 +53,13 @@ def explain(
 ) -> int:
     """Say why a step was worth what it was, down to the events."""
 
-    async def work(_settings: Settings, audits: Audits, ledger: Ledger) -> int:
-        if await audits.episode(episode) is None:
-            deleted = await audits.tombstone(episode) is not None
+    async def work(_settings: Settings, stores: AuditStores) -> int:
+        if await stores.audits.episode(episode) is None:
+            deleted = await stores.audits.tombstone(episode) is not None
             raise NotFoundError(
                 f"episode: {episode[:80]} {'was deleted' if deleted else 'is not there'}"
             )
-        found = await Explainer(audits, ledger, NAME).explain(episode, step)
+        found = await Explainer(stores.audits, stores.ledger, NAME).explain(episode, step)
         print(_as_json(found) if json else as_text(found))
         return 0
 
@@ -75,10 +85,10 @@ def verify(
     """Recompute chain, checkpoints and rewards from the log alone; exit 1 and name every
     difference."""
 
-    async def work(settings: Settings, audits: Audits, ledger: Ledger) -> int:
+    async def work(settings: Settings, stores: AuditStores) -> int:
         public = parse_key(key) if key else _own_key(settings)
         notes = split(read_regular(checkpoints).decode()) if checkpoints else ()
-        verifier = Verifier(audits, ledger, settings.limits, public, notes)
+        verifier = Verifier(stores.audits, stores.ledger, settings.limits, public, notes)
         differences = 0
         async for difference in (
             verifier.everything() if episode is None else verifier.episode(episode)
@@ -109,15 +119,18 @@ def report(
     by: Annotated[
         str, option("the label that names the policy's version (default: policy)", "BY")
     ] = "policy",
+    split: Annotated[
+        str | None, option("a label by which the evaluation is told apart further", "LABEL")
+    ] = None,
     format: Annotated[Literal["text", "json", "html"], option("default: text", "FORMAT")] = "text",
     out: Annotated[Path | None, option("write it here (default: to the terminal)", "FILE")] = None,
     store: Store = STORE,
 ) -> int:
     """Report rewards by task, masks, tampering, health, over a selection."""
 
-    async def work(_settings: Settings, audits: Audits, _ledger: Ledger) -> int:
+    async def work(_settings: Settings, stores: AuditStores) -> int:
         selection = AuditSelection(task=task, status=status, label=label, since=since, until=until)
-        found = await Reporter(audits, selection, by).report()
+        found = await Reporter(stores.audits, stores.preferences, selection, by, split).report()
         text = {"text": as_report_text, "html": as_html, "json": _as_json}[format](found)
         if out is None:
             print(text)
@@ -132,7 +145,7 @@ def report(
 def print_key(*, store: Store = STORE) -> int:
     """Print the public key that verifies checkpoints and tombstones."""
 
-    async def work(settings: Settings, _audits: Audits, _ledger: Ledger) -> int:
+    async def work(settings: Settings, _stores: AuditStores) -> int:
         print(_own_key(settings).text())
         return 0
 
@@ -173,7 +186,7 @@ async def _with_database(settings: Settings, work: Work) -> int:
                 " upgrade`"
             )
         ledger = Ledger(database, settings.limits.rewards_cached)
-        return await work(settings, Audits(database), ledger)
+        return await work(settings, AuditStores(Audits(database), ledger, Preferences(database)))
     finally:
         await database.close()
 

@@ -23,13 +23,14 @@ from api.core.signing import Signer
 from api.episodes.store import Episodes
 from api.http.audit_shapes import (
     CheckpointsShape,
+    EvaluationShape,
     ExplanationShape,
     HealthShape,
     ReportShape,
     VerificationShape,
 )
 from api.http.authorization import requires
-from api.http.dependencies import AuditsPart
+from api.http.dependencies import AuditsPart, PreferencesPart
 from api.http.describe import problems
 from api.http.parameters import EpisodeId, Step
 from api.http.support import READ, answer, parts_of
@@ -72,6 +73,7 @@ ShortText = Annotated[str, Field(max_length=512)]
 async def _reporter(
     who: Reader,
     audits: AuditsPart,
+    preferences: PreferencesPart,
     task: Annotated[ShortText | None, Query(description="Episodes of this task alone.")] = None,
     status: Annotated[
         Literal["open", "closing", "closed"] | None,
@@ -91,11 +93,15 @@ async def _reporter(
     by: Annotated[
         str, Query(max_length=512, description="The label that names the policy's version.")
     ] = "policy",
+    split: Annotated[
+        ShortText | None,
+        Query(description="A label by which the evaluation is told apart further."),
+    ] = None,
 ) -> Reporter:
     selection = AuditSelection(
         task=task, status=status, label=label, since=since, until=until, tenant=who.tenant
     )
-    return Reporter(audits, selection, by)
+    return Reporter(audits, preferences, selection, by, split)
 
 
 ReporterPart = Annotated[Reporter, Depends(_reporter)]
@@ -212,3 +218,15 @@ _NO_SCRIPT = {
 async def health(reporter: ReporterPart) -> Response:
     """Each policy version against the one before it; docs/health.md defines every alarm."""
     return answer(await reporter.health())
+
+
+@router.get(
+    "/v1/reports/evaluation",
+    summary="How good each policy version is",
+    response_model=EvaluationShape,
+    responses=problems(401, 403, 422),
+)
+async def evaluation(reporter: ReporterPart) -> Response:
+    """Success, pass@k and consistency with intervals, what steps did, and which version people
+    preferred; docs/audit.md has the formulas."""
+    return answer(await reporter.evaluation())

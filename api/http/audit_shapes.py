@@ -66,6 +66,76 @@ class HealthShape(AnswerShape):
     alarms: list[dict[str, str]]
 
 
+class EstimateShape(AnswerShape):
+    """A figure with its 95 % interval; null where too little is known to give one."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class ActionsShape(AnswerShape):
+    """Shares of the steps that earned (reward above 0), were idle (0) and were wrong (below 0), of
+    `known_steps`; `unknown_steps` have no known reward."""
+
+    earned: float | None
+    idle: float | None
+    wrong: float | None
+    known_steps: int
+    unknown_steps: int
+
+
+class TriesShape(AnswerShape):
+    """Means over the `tasks` with at least `k` episodes whose success is known: of the chance that
+    `any` of k episodes succeeds (pass@k), and that `all` do (consistency)."""
+
+    k: int
+    tasks: int
+    any: EstimateShape
+    all: EstimateShape
+
+
+class PolicyEvaluationShape(AnswerShape):
+    """Closed episodes of one version, or of one value of the `split` label.
+
+    `success` is of the `known` episodes whose success is known; `reward` is the mean share of what
+    tasks can give, of episodes whose total is known."""
+
+    version: str
+    split: str | None
+    episodes: int
+    known: int
+    success: EstimateShape
+    reward: EstimateShape
+    actions: ActionsShape
+    pass_at: list[TriesShape]
+
+
+class PreferredShape(AnswerShape):
+    """How a version does where people compared its episodes with others'; a tie is half a win. A
+    rating is Bradley and Terry's on the scale of Elo, 0 for an average version."""
+
+    version: str
+    comparisons: int
+    win_rate: float
+    win_low: float
+    win_high: float
+    rating: float
+    rating_low: float
+    rating_high: float
+
+
+class EvaluationShape(AnswerShape):
+    """How good each policy version is, in the order of their first episodes, and which one people
+    preferred, the best first."""
+
+    selection: dict[str, str]
+    label: str
+    split: str | None
+    versions: list[PolicyEvaluationShape]
+    preferred: list[PreferredShape]
+
+
 class ReportShape(AnswerShape):
     """A report over the selected episodes."""
 
@@ -77,3 +147,4 @@ class ReportShape(AnswerShape):
     tamper: list[dict[str, object]]
     edge: list[dict[str, object]]
     health: dict[str, object]
+    evaluation: dict[str, object]

@@ -26,6 +26,7 @@ from api.episodes.idempotency import Answers
 from api.episodes.search import Search
 from api.episodes.store import Episodes
 from api.http.support import parts_of
+from api.labelling.store import Preferences
 from api.live.streams import Streams
 from api.log.reader import Follower
 from api.rescoring.store import Rescores
@@ -98,6 +99,10 @@ async def _audits(connection: HTTPConnection) -> Audits:
     return parts_of(connection).audits
 
 
+async def _preferences(connection: HTTPConnection) -> Preferences:
+    return parts_of(connection).preferences
+
+
 async def _rescores(connection: HTTPConnection) -> Rescores:
     return parts_of(connection).rescores
 
@@ -149,6 +154,7 @@ StreamsPart = Annotated[Streams, Depends(_streams)]
 ScorerPart = Annotated[Scorer, Depends(_scorer)]
 GroupsPart = Annotated[GroupScorer, Depends(_groups)]
 TurnsPart = Annotated[Turns, Depends(_turns)]
+PreferencesPart = Annotated[Preferences, Depends(_preferences)]
 AuditsPart = Annotated[Audits, Depends(_audits)]
 RescoresPart = Annotated[Rescores, Depends(_rescores)]
 AnswersPart = Annotated[Answers, Depends(_answers)]

@@ -3,7 +3,7 @@ nobody saw."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -19,6 +19,8 @@ PAIR = ("first", "second", "tie", "unsure")
 STEP = ("yes", "no", "unsure")
 LOOKED_AT = 400
 """The newest words, episodes and verdicts that are looked at for what comes next."""
+
+MAX_PAIRS = 100_000
 
 _tenant: Any = bindparam("tenant")
 _p, _e, _v = preferences.c, episodes.c, verdicts.c
@@ -43,6 +45,32 @@ _GIVEN = (
     .order_by(_e.opened_at.desc(), _v.episode, _v.seq)
     .limit(LOOKED_AT)
 )
+
+
+_FIRST, _SECOND = episodes.alias("first_episode"), episodes.alias("second_episode")
+_PAIRS = (
+    select(
+        _p.choice,
+        _FIRST.c.opened_at.label("first_opened_at"),
+        _FIRST.c.labels.label("first_labels"),
+        _SECOND.c.opened_at.label("second_opened_at"),
+        _SECOND.c.labels.label("second_labels"),
+    )
+    .join(_FIRST, _FIRST.c.id == _p.first)
+    .join(_SECOND, _SECOND.c.id == _p.second)
+    .order_by(_p.number.desc())
+    .limit(MAX_PAIRS)
+)
+
+
+class ComparedEpisodes(NamedTuple):
+    """What one person said of two episodes, with their openings and labels."""
+
+    choice: str
+    first_opened_at: str
+    first_labels: Mapping[str, Any]
+    second_opened_at: str
+    second_labels: Mapping[str, Any]
 
 
 class Word(NamedTuple):
@@ -79,6 +107,25 @@ class Preferences:
         return await self._database.all(
             _ALL if task is None else _ALL.where(_p.task == task), {"tenant": tenant}
         )
+
+    async def pairs(self, tenant: str | None, task: str | None = None) -> list[ComparedEpisodes]:
+        """Return what people said of pairs of episodes that are still there, the newest
+        `MAX_PAIRS`; of every tenant where ``tenant`` is None."""
+        statement = _PAIRS
+        if tenant is not None:
+            statement = statement.where(_p.tenant == tenant)
+        if task is not None:
+            statement = statement.where(_p.task == task)
+        return [
+            ComparedEpisodes(
+                row.choice,
+                row.first_opened_at,
+                orjson.loads(row.first_labels),
+                row.second_opened_at,
+                orjson.loads(row.second_labels),
+            )
+            for row in await self._database.all(statement)
+        ]
 
     async def closed(self, tenant: str, task: str | None = None) -> Sequence[Any]:
         """Return the closed episodes that were opened last, newest first."""

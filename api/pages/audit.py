@@ -22,8 +22,9 @@ from api.core.settings import Limits
 from api.core.signing import Signer
 from api.db.database import now
 from api.episodes.store import Episodes
-from api.http.dependencies import AuditsPart
+from api.http.dependencies import AuditsPart, PreferencesPart
 from api.http.support import parts_of
+from api.labelling.store import Preferences
 from api.pages.render import HEADERS, page
 from api.pages.selected import ALL, WINDOWS, Filters, selection_of
 from api.pages.viewer import Viewer
@@ -56,6 +57,7 @@ class AuditPageParts:
     """What the page uses of the service."""
 
     audits: Audits
+    preferences: Preferences
     ledger: Ledger
     episodes: Episodes
     overview: Overview
@@ -70,6 +72,7 @@ async def _audit_page_parts(request: Request) -> AuditPageParts:
     parts = parts_of(request)
     return AuditPageParts(
         audits=parts.audits,
+        preferences=parts.preferences,
         ledger=parts.ledger,
         episodes=parts.episodes,
         overview=parts.overview,
@@ -87,9 +90,9 @@ UsedParts = Annotated[AuditPageParts, Depends(_audit_page_parts)]
 @router.get("/audit")
 async def audit(who: Viewer, asked: Filters, parts: UsedParts, verify: str = "") -> Response:
     """The page; ``?verify=`` an episode's id, or `newest`, recomputes those."""
-    report = await Reporter(
-        parts.audits, selection_of(who, asked), asked.get("by", "policy")
-    ).report()
+    selection = selection_of(who, asked)
+    by = asked.get("by", "policy")
+    report = await Reporter(parts.audits, parts.preferences, selection, by).report()
     tree = await parts.audits.tree()
     verified = None
     if to_verify := verify.strip():
@@ -116,11 +119,12 @@ async def report_file(
     who: Viewer,
     asked: Filters,
     audits: AuditsPart,
+    preferences: PreferencesPart,
     form: Annotated[Literal["html", "json", "text"], Query(alias="format")] = "html",
 ) -> Response:
     """The report as a file, of all that the filters select."""
     selection = selection_of(who, {**asked, "over": asked.get("over", ALL)})
-    report = await Reporter(audits, selection, asked.get("by", "policy")).report()
+    report = await Reporter(audits, preferences, selection, asked.get("by", "policy")).report()
     made = (
         orjson.dumps(report)
         if form == "json"

@@ -8,8 +8,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from api.audit.report_text import estimate
 from api.audit.reporting import UNNAMED, Reporter
-from api.http.dependencies import AuditsPart
+from api.http.dependencies import AuditsPart, PreferencesPart
 from api.pages.plot import Plot, line, stacked
 from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS, Filters, selection_of
@@ -29,16 +30,28 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/training")
-async def training(who: Viewer, asked: Filters, audits: AuditsPart) -> Response:
+async def training(
+    who: Viewer, asked: Filters, audits: AuditsPart, preferences: PreferencesPart
+) -> Response:
     """The page; ``?by=`` names the label that tells versions apart."""
     by = asked.get("by", "policy")
-    health = await Reporter(audits, selection_of(who, asked), by).health()
+    report = await Reporter(audits, preferences, selection_of(who, asked), by).report()
+    health, evaluation = report["health"], report["evaluation"]
     versions = [one for one in health["versions"] if one["episodes"]]
     return page(
         "training.html", asked=asked, by=by, versions=versions, charts=charts(versions[-DRAWN:]),
         flags=flags_of(health["alarms"]), alarms=health["alarms"], unnamed=UNNAMED,
+        evaluated={one["version"]: one for one in evaluation["versions"]},
+        preferred={one["version"]: one for one in evaluation["preferred"]},
+        estimate=estimate,
+        tries=tries_of(evaluation["versions"]),
         counted=sum(one["episodes"] for one in versions), windows=(*WINDOWS, ALL),
     )  # fmt: skip
+
+
+def tries_of(evaluated: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the numbers of tries of which any version has a figure, above one."""
+    return sorted({row["k"] for one in evaluated for row in one["pass_at"] if row["k"] > 1})
 
 
 def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Plot | None]]:

@@ -76,6 +76,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/audit/checkpoints"): OK,
     ("GET", "/v1/audit/report"): OK,
     ("GET", "/v1/reports/health"): OK,
+    ("GET", "/v1/reports/evaluation"): OK,
 }
 for place in ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}"):
     ALLOWED |= {("POST", f"{place}/{name}"): TRAIN for name in ("reset", "step", "close")}

@@ -271,6 +271,15 @@ async def health(way: Way, _folder: Path) -> None:
     }
 
 
+async def evaluation(way: Way, _folder: Path) -> None:
+    told = await way.json("GET", "/v1/reports/evaluation")
+    for one in told["versions"]:
+        assert one["reward"]["value"] is None
+        known = sum(reward is not None for reward in PAID)
+        actions = one["actions"]
+        assert (actions["known_steps"], actions["unknown_steps"]) == (known, 5 - known)
+
+
 async def rescore(way: Way, _folder: Path) -> None:
     """By rules that the processes of a rescore have too: those of others are installed in this one
     alone."""
@@ -339,6 +348,7 @@ ROUTES: dict[str, Any] = {
     "GET /v1/episodes/{episode}/steps/{step}/explanation": explanation,
     "GET /v1/audit/report": report,
     "GET /v1/reports/health": health,
+    "GET /v1/reports/evaluation": evaluation,
     "GET /v1/rescores/{rescore}": rescore,
     "GET /v1/rescores/{rescore}/episodes": rescore,
 }

@@ -153,6 +153,7 @@ async def test_answers_have_the_shapes_that_are_told(
         ("GET", "/v1/audit/checkpoints", f"/v1/audit/checkpoints?episode={id}", None),
         ("GET", "/v1/audit/report", "/v1/audit/report", None),
         ("GET", "/v1/reports/health", "/v1/reports/health", None),
+        ("GET", "/v1/reports/evaluation", "/v1/reports/evaluation", None),
     ]
     for method, path, address, body in asked:
         answer = await service.call(method, address, json=body)
