@@ -4,8 +4,8 @@ pass@k is the chance that at least one of k episodes of a task succeeds, pass^k 
 all k do. Of n episodes whose success is known, c of them successes, both are estimated without
 bias: 1 - C(n-c, k)/C(n, k) (Chen et al., Evaluating Large Language Models Trained on Code, 2021,
 formula 1) and C(c, k)/C(n, k) (Yao et al., τ-bench, 2024, section 4). A version's figure is the
-mean over the tasks with n ≥ k; its interval has tasks as independent draws (Miller, Adding Error
-Bars to Evals, 2024).
+mean over the tasks with n ≥ k; its interval is Wilson's with tasks as independent draws, which is
+wide rather than narrow: a chance from 0 to 1 varies no more than an outcome that is 0 or 1.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def describe_actions(steps: StepCounts) -> dict[str, float | int | None]:
 def _describe_tries(outcomes: Sequence[TaskOutcomes], k: int) -> Iterable[dict[str, object]]:
     tried = [one for one in outcomes if one.known >= k]
     if tried:
-        any_of = estimate_mean([find_pass_at(one, k) for one in tried], top=1.0)
-        all_of = estimate_mean([find_pass_all(one, k) for one in tried], top=1.0)
+        any_of = estimate_chance([find_pass_at(one, k) for one in tried])
+        all_of = estimate_chance([find_pass_all(one, k) for one in tried])
         yield {
             "k": k,
             "tasks": len(tried),
@@ -134,9 +134,15 @@ def estimate_share(part: int, whole: int) -> Estimate:
     return Estimate(share, *wilson(share, whole))
 
 
-def estimate_mean(values: Sequence[float], top: float | None = None) -> Estimate:
-    """Return the mean with mean ± 1.96 standard errors; ``top``: values lie between 0 and it. One
-    value has no interval, none has no mean."""
+def estimate_chance(chances: Sequence[float]) -> Estimate:
+    """Return the mean of chances from 0 to 1, one a task, with Wilson's interval."""
+    mean = math.fsum(chances) / len(chances)
+    return Estimate(mean, *wilson(mean, len(chances)))
+
+
+def estimate_mean(values: Sequence[float]) -> Estimate:
+    """Return the mean with mean ± 1.96 standard errors. One value has no interval, none has no
+    mean."""
     n = len(values)
     if not n:
         return Estimate(None, None, None)
@@ -145,7 +151,4 @@ def estimate_mean(values: Sequence[float], top: float | None = None) -> Estimate
         return Estimate(mean, None, None)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     half = Z * math.sqrt(variance / n)
-    low, high = mean - half, mean + half
-    if top is not None:
-        low, high = max(0.0, low), min(top, high)
-    return Estimate(mean, low, high)
+    return Estimate(mean, mean - half, mean + half)

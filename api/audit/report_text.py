@@ -120,8 +120,8 @@ def _evaluation(evaluation: Mapping[str, Any]) -> Iterator[str]:
         )
         for row in one["pass_at"]:
             yield (
-                f"    {row['k']:>2} tries: any {estimate(row['any'])}, all"
-                f" {estimate(row['all'])}, {row['tasks']} tasks"
+                f"    any of {row['k']} {estimate(row['any'])}, all of {row['k']}"
+                f" {estimate(row['all'])}, by task ({row['tasks']})"
             )
     for one in evaluation["preferred"]:
         yield (

@@ -8,7 +8,6 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from api.audit.report_text import estimate
 from api.audit.reporting import UNNAMED, Reporter
 from api.http.dependencies import AuditsPart, PreferencesPart
 from api.pages.plot import Plot, line, stacked
@@ -43,7 +42,6 @@ async def training(
         flags=flags_of(health["alarms"]), alarms=health["alarms"], unnamed=UNNAMED,
         evaluated={one["version"]: one for one in evaluation["versions"]},
         preferred={one["version"]: one for one in evaluation["preferred"]},
-        estimate=estimate,
         tries=tries_of(evaluation["versions"]),
         counted=sum(one["episodes"] for one in versions), windows=(*WINDOWS, ALL),
     )  # fmt: skip

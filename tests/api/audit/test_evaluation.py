@@ -13,6 +13,7 @@ from api.audit.evaluation import (
     StepCounts,
     TaskOutcomes,
     describe_actions,
+    estimate_chance,
     estimate_mean,
     estimate_share,
     find_pass_all,
@@ -35,12 +36,11 @@ TRIES: list[tuple[int, int, int, float, float]] = [
     (4, 3, 4, 1.0, 0.0),
     (2, 1, 2, 1.0, 0.0),
 ]
-MEANS: list[tuple[list[float], float | None, Estimate]] = [
-    ([], None, Estimate(None, None, None)),
-    ([0.5], None, Estimate(0.5, None, None)),
-    ([0.0, 1.0], 1.0, Estimate(0.5, 0.0, 1.0)),
-    ([0.5, 0.5, 0.5], None, Estimate(0.5, 0.5, 0.5)),
-    ([0.0, 1.0], None, Estimate(0.5, 0.5 - 0.98, 0.5 + 0.98)),
+MEANS: list[tuple[list[float], Estimate]] = [
+    ([], Estimate(None, None, None)),
+    ([0.5], Estimate(0.5, None, None)),
+    ([0.5, 0.5, 0.5], Estimate(0.5, 0.5, 0.5)),
+    ([0.0, 1.0], Estimate(0.5, 0.5 - 0.98, 0.5 + 0.98)),
 ]
 
 
@@ -51,14 +51,22 @@ def test_tries(known: int, successes: int, k: int, at_least_one: float, all_of_t
     assert find_pass_all(outcomes, k) == pytest.approx(all_of_them)
 
 
-@pytest.mark.parametrize(("values", "top", "expected"), MEANS)
-def test_a_mean_has_an_interval(values: list[float], top: float | None, expected: Estimate) -> None:
-    found = estimate_mean(values, top)
+@pytest.mark.parametrize(("values", "expected"), MEANS)
+def test_a_mean_has_an_interval(values: list[float], expected: Estimate) -> None:
+    found = estimate_mean(values)
     assert (found.value, found.low, found.high) == (
         expected.value,
         None if expected.low is None else pytest.approx(expected.low, abs=1e-4),
         None if expected.high is None else pytest.approx(expected.high, abs=1e-4),
     )
+
+
+def test_tasks_that_are_all_failed_leave_room_for_chance() -> None:
+    few, many = estimate_chance([0.0] * 3), estimate_chance([0.0] * 30)
+    assert (few.value, few.low) == (many.value, many.low) == (0.0, 0.0)
+    assert few.high is not None
+    assert many.high is not None
+    assert few.high > 0.5 > many.high > 0
 
 
 def test_a_share_of_nothing_is_not_known() -> None:
@@ -155,7 +163,7 @@ async def test_versions_are_evaluated_over_the_wire(service: Service) -> None:
     split = (await service.get("/v1/audit/report", params={**asked, "split": "policy"})).json()
     rows = split["evaluation"]["versions"]
     assert [(one["version"], one["split"]) for one in rows] == [("v1", "v1"), ("v2", "v2")]
-    assert "any 50.0%" in as_report_text(split)
+    assert "any of 1 50.0%" in as_report_text(split)
     assert "Evaluation by policy" in as_html(split)
 
 
