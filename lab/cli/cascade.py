@@ -4,6 +4,7 @@ labelled."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -17,13 +18,18 @@ HEAD = (
     "precision",
     "npv",
     "recall",
+    "false_positive_rate",
     "coverage",
+    "kappa",
     "auc",
     "ece",
     "coverage_at_5%",
     "coverage_at_10%",
 )
 
+
+IN_PARTS = ("precision", "npv", "coverage", "kappa")
+"""What the text says of trajectories of one length or family."""
 
 app = new_app("cascade", "Measure the tiers beyond the rules against labelled trajectories.")
 
@@ -81,6 +87,13 @@ def as_text(found: JsonObject) -> str:
         scorer = read_object(read_object(found, "of"), name)
         lines += ["", f"{name} ({scorer['trajectories']})"]
         lines += [f"  {title:<26} {line}" for title, line in _lines(scorer)]
+    cascade = read_object(read_object(found, "of"), "cascade")
+    for name in ("by_length", "by_family"):
+        lines += [
+            "",
+            f"cascade, {name.replace('_', ' ')}",
+            *_part_lines(read_object(cascade, name)),
+        ]
     return "\n".join(lines)
 
 
@@ -96,6 +109,13 @@ def _lines(scorer: JsonObject) -> list[tuple[str, str]]:
         title = f"auc, {terminated['trajectories']} terminated"
         shown.append((title, _format_values(terminated["auc"])))
     return shown
+
+
+def _part_lines(parts: JsonObject) -> Iterator[str]:
+    for name in parts:
+        part = read_object(parts, name)
+        figures = ", ".join(f"{title} {_format_values(part[title])}" for title in IN_PARTS)
+        yield f"  {name} ({part['trajectories']}): {figures}"
 
 
 def _format_values(values: JsonValue) -> str:

@@ -71,9 +71,26 @@ def recall(s: ScorerSample) -> Share:
     return Share(s.decision == 1, s.label == 1)
 
 
+def false_positive_rate(s: ScorerSample) -> Share:
+    """Called a success among all failures; an abstention is not called so."""
+    return Share(s.decision == 1, s.label == 0)
+
+
 def coverage(s: ScorerSample) -> Share:
     """The share of decided trajectories among all."""
     return Share(~np.isnan(s.decision), np.ones(len(s.decision), dtype=np.bool_))
+
+
+def kappa(s: ScorerSample) -> float:
+    """Return Cohen's κ of decisions and labels, of the decided trajectories: agreement beyond
+    chance, (p_o - p_e) / (1 - p_e) (Cohen 1960); NaN where either always says the same."""
+    decided = ~np.isnan(s.decision)
+    if not decided.any():
+        return float("nan")
+    called, label = s.decision[decided] == 1, s.label[decided] == 1
+    chance = called.mean() * label.mean() + (1 - called.mean()) * (1 - label.mean())
+    observed = (called == label).mean()
+    return float((observed - chance) / (1 - chance)) if chance < 1 else float("nan")
 
 
 def auc(s: ScorerSample) -> float:
@@ -111,9 +128,11 @@ SHARES: Mapping[str, Callable[[ScorerSample], Share]] = {
     "precision": precision,
     "npv": npv,
     "recall": recall,
+    "false_positive_rate": false_positive_rate,
     "coverage": coverage,
 }
 CURVES: Mapping[str, Callable[[ScorerSample], float]] = {
+    "kappa": kappa,
     "auc": auc,
     "ece": ece,
     **{f"coverage_at_{risk:.0%}": lambda s, risk=risk: coverage_at(s, risk) for risk in RISKS},  # type: ignore[misc]
@@ -127,10 +146,7 @@ def measured(s: ScorerSample) -> dict[str, list[float | None]]:
     (bootstrap); where the resamples agree on one number they say nothing, and an area under the
     curve has `intervals.area_interval`, the rest none.
     """
-    rows: dict[str, tuple[float, float, float]] = {}
-    for name, share_of in SHARES.items():
-        share = share_of(s)
-        rows[name] = (share.value, *share_interval(share.hits[share.among], s.group[share.among]))
+    rows = {name: measure_share(s, share_of(s)) for name, share_of in SHARES.items()}
     groups = [np.flatnonzero(s.group == g) for g in np.unique(s.group)]
     rng = np.random.default_rng(SEED)
     drawn = [
@@ -144,6 +160,20 @@ def measured(s: ScorerSample) -> dict[str, list[float | None]]:
         sizes = (group_size(s.group[s.label == label]) for label in (1, 0))
         rows["auc"] = (value, *area_interval(value, *sizes))
     return {name: [_number_or_none(number) for number in row] for name, row in rows.items()}
+
+
+def measured_in_part(s: ScorerSample) -> dict[str, list[float | None]]:
+    """Return κ, without an interval, and the shares with theirs, of a part of the trajectories."""
+    rows = {name: measure_share(s, share_of(s)) for name, share_of in SHARES.items()}
+    return {
+        name: [_number_or_none(number) for number in row]
+        for name, row in {**rows, "kappa": (kappa(s), *NONE)}.items()
+    }
+
+
+def measure_share(s: ScorerSample, share: Share) -> tuple[float, float, float]:
+    """Return a share of the sample with its 95 % interval; NaN among none."""
+    return (share.value, *share_interval(share.hits[share.among], s.group[share.among]))
 
 
 def _spread(values: list[float]) -> Interval:

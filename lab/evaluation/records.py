@@ -36,9 +36,11 @@ class RecordError(ValueError):
 class Record:
     """``terminated``, ``environment`` (the reward that the environment gave): None where it is
     unknown; ``judges``: recorded verdicts by name; ``actions``: what the agent did, without its
-    reasoning; ``group``: trajectories of one group are never apart in a fit."""
+    reasoning; ``group``: trajectories of one group are never apart in a fit; ``family``: the kind
+    of task, `benchmark` where the line has it, else what stands before the task id's first dot."""
 
     group: str
+    family: str
     goal: str
     actions: tuple[str, ...]
     terminated: bool | None
@@ -94,6 +96,7 @@ def _record(number: int, line: bytes) -> Record | None:
         return None
     return Record(
         group=str(row.get("task_id", number)),
+        family=_family(row),
         goal=str(row.get("goal") or ""),
         actions=tuple(_actions(row.get("action_history"))),
         terminated=_truth(number, row, "terminated"),
@@ -101,6 +104,12 @@ def _record(number: int, line: bytes) -> Record | None:
         judges=_verdicts(number, row),
         label=label,
     )
+
+
+def _family(row: JsonObject) -> str:
+    if isinstance(row.get("benchmark"), str):
+        return str(row["benchmark"])
+    return str(row.get("task_id", "")).partition(".")[0] or "unnamed"
 
 
 def _verdicts(number: int, row: JsonObject) -> dict[str, bool]:

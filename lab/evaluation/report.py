@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from detectors.model.json_value import JsonValue
-from lab.evaluation.measures import ScorerSample, auc, measured
+from lab.evaluation.measures import ScorerSample, auc, measured, measured_in_part
 from lab.evaluation.records import Record
 from lab.evaluation.scorers import scorers
 
+LENGTHS = (5, 10, 20)
+"""The most actions of a short, a medium and a long trajectory; others are longer."""
+
 
 def report(records: Sequence[Record], unsure: int) -> dict[str, JsonValue]:
-    """Every scorer's measures with intervals, over all and over terminated trajectories."""
+    """Every scorer's measures with intervals, over all, over terminated trajectories, and by length
+    and family."""
     found = scorers(records)
     return {
         "trajectories": len(records),
@@ -45,4 +49,28 @@ def _figures(name: str, scored: ScorerSample, records: Sequence[Record]) -> dict
         "trajectories": len(scored.label),
         "all": measured(scored),
         "terminated": {"trajectories": len(part.label), **measured(part)} if known else None,
+        "by_length": _parts(scored, spoken, _length),
+        "by_family": _parts(scored, spoken, lambda record: record.family),
     }
+
+
+def _parts(
+    scored: ScorerSample, spoken: Sequence[Record], name_of: Callable[[Record], str]
+) -> dict[str, JsonValue]:
+    """Return the figures of each part of the trajectories, by its name."""
+    names = [name_of(record) for record in spoken]
+    parts: dict[str, JsonValue] = {}
+    for name in sorted(set(names)):
+        part = scored.select(np.flatnonzero([one == name for one in names]))
+        parts[name] = {"trajectories": len(part.label), **measured_in_part(part)}
+    return parts
+
+
+def _length(record: Record) -> str:
+    """Return a name of a trajectory's length that sorts by length."""
+    lowest = 0
+    for most in LENGTHS:
+        if len(record.actions) <= most:
+            return f"{lowest:>2} to {most} actions"
+        lowest = most + 1
+    return f"{lowest} actions or more"

@@ -34,13 +34,60 @@ def test_measures_by_hand() -> None:
     s = scored([0.9, 0.8, 0.7, 0.2, 0.1], [1, 1, none, 0, 0], [1, 0, 1, 0, 1])
     shares = {name: share_of(s).value for name, share_of in measures.SHARES.items()}
     assert shares == pytest.approx(
-        {"accuracy": 0.5, "precision": 0.5, "npv": 0.5, "recall": 1 / 3, "coverage": 0.8}
+        {
+            "accuracy": 0.5,
+            "precision": 0.5,
+            "npv": 0.5,
+            "recall": 1 / 3,
+            "false_positive_rate": 0.5,
+            "coverage": 0.8,
+        }
     )
     assert measures.auc(s) == 0.5
     assert measures.auc(scored([1, 1, 0], [1, 1, 0], [1, 0, 0])) == 0.75
     assert measures.ece(scored([0.95, 0.95, 0.05], [1, 1, 0], [1, 0, 0])) == pytest.approx(
         (0.9 + 0.05) / 3
     )
+
+
+KAPPAS: list[tuple[list[float], list[float], float | None]] = [
+    ([1, 1, 0, 0], [1, 1, 0, 0], 1.0),
+    ([1, 0, 1, 0], [1, 1, 0, 0], 0.0),
+    ([0, 0, 1, 1], [1, 1, 0, 0], -1.0),
+    ([1, 1, 0, 0], [1, 0, 0, 0], 0.5),
+    ([1, float("nan"), 0], [1, 0, 0], 1.0),
+    ([1, 1], [1, 1], None),
+    ([float("nan")], [1], None),
+]
+
+
+@pytest.mark.parametrize(("decision", "label", "expected"), KAPPAS)
+def test_kappa_is_agreement_beyond_chance(
+    decision: list[float], label: list[float], expected: float | None
+) -> None:
+    """Of what was decided; where one side always says the same there is none."""
+    found = measures.kappa(scored([0.5] * len(label), decision, label))
+    assert (None if np.isnan(found) else found) == (
+        None if expected is None else pytest.approx(expected)
+    )
+
+
+def test_figures_by_length_and_family(tmp_path: Path) -> None:
+    """A line has its family from `benchmark`, else from its task's id."""
+    rows = lines(24)
+    for number, row in enumerate(rows):
+        history = "\n".join(f"{n}. click('1')" for n in range(1, 4 if number < 10 else 13))
+        row |= {"action_history": history, "task_id": f"shop.{number}"}
+        if number < 6:
+            row["benchmark"] = "arena"
+    rows[23]["judges"] = {"j": {"verdict": False}}
+    judge = evaluated(tmp_path, rows)["of"]["judge j"]
+    counts = {name: part["trajectories"] for name, part in judge["by_length"].items()}
+    assert counts == {" 0 to 5 actions": 10, "11 to 20 actions": 14}
+    assert judge["by_length"][" 0 to 5 actions"]["kappa"][0] == 1.0
+    assert judge["by_length"]["11 to 20 actions"]["npv"][0] == pytest.approx(7 / 8)
+    families = {name: part["trajectories"] for name, part in judge["by_family"].items()}
+    assert families == {"arena": 6, "shop": 18}
 
 
 def test_coverage_at_a_risk_takes_the_surest_first_and_equals_together() -> None:
