@@ -81,7 +81,7 @@ pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.
 	for name in $(HEAVY); do $(PIN) --override requirements/no-torch.txt $$( [ $$name = learning ] && echo pyproject.toml ) \
 	  requirements/trainers-$$name.in -o requirements/trainers-$$name.txt || exit 1; done
 	$(PIN) --no-deps requirements/trainers-judge-alone.in -o requirements/trainers-judge-alone.txt
-	$(PIN) --no-deps requirements/trainers-verl-alone.in -o requirements/trainers-verl-alone.txt
+	$(subst 3.11,3.12,$(PIN)) --no-deps requirements/trainers-verl-alone.in -o requirements/trainers-verl-alone.txt
 	$(subst 3.11,3.14,$(PIN)) --no-deps requirements/trainers-nemo-alone.in -o requirements/trainers-nemo-alone.txt
 
 # The mark is written last: an interrupted set-up starts again.

@@ -19,6 +19,8 @@ from tests.api.service import TASK, Service
 from tests.api.test_score import BACK, DEAD
 from tests.support.logs import Said, clicked, went
 
+Effects = Mapping[int, Sequence[Said]]
+"""What is seen in each step of an episode."""
 PATIENCE_S = 600.0
 """Heavy trainers take a minute to be imported where others work too."""
 EFFECTS: Mapping[int, Sequence[Said]] = {0: [went("/cart")], 1: [clicked("Buy")]}
@@ -49,12 +51,15 @@ async def run_harness(
     name: str,
     process: Process,
     *words: str,
-    effects: Mapping[int, Sequence[Said]] = EFFECTS,
+    effects: Effects | Sequence[Effects] = EFFECTS,
     venv: str = "trainers",
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """The `result` of ``tests.trainers.harness.NAME`` in ``.venv-VENV``, with ``more`` in its
-    environment; skips where that was not made."""
+    environment; skips where that was not made.
+
+    ``effects``: of every episode that it opens, or of each in turn.
+    """
     python = ROOT / f".venv-{venv}" / "bin" / "python"
     if not (python.parents[1] / "ready").exists():
         pytest.skip(
@@ -89,7 +94,7 @@ async def run_harness(
 
 
 async def _hear(
-    child: asyncio.subprocess.Process, process: Process, effects: Mapping[int, Sequence[Said]]
+    child: asyncio.subprocess.Process, process: Process, effects: Effects | Sequence[Effects]
 ) -> Any:
     assert child.stdout is not None
     assert child.stderr is not None
@@ -104,7 +109,8 @@ async def _hear(
             if "skip" in said:
                 pytest.skip(said["skip"])
             if "episode" in said:
-                daemon = Daemon(service, said["episode"], said["token"], effects)
+                seen = effects if isinstance(effects, Mapping) else effects[len(daemons)]
+                daemon = Daemon(service, said["episode"], said["token"], seen)
                 daemons.append(asyncio.create_task(daemon.run()))
             found |= said
         status = await child.wait()

@@ -25,6 +25,7 @@ NOT_ON_PYPI = {"slime"}
 HELD_FOR_OTHERS = {
     "browsergym-miniwob",
     "miniwob",
+    "skyrl",  # SkyRL's generator; its row names skyrl-gym, of the same version
     "openai",
     "stable-baselines3",
     "torch",
@@ -53,6 +54,7 @@ def test_what_was_run_is_what_is_pinned() -> None:
     named = {PACKAGES.get(trainer, trainer.lower()): cells[1] for trainer, cells in rows().items()}
     for name in NOT_ON_PYPI:
         del named[name]
+    assert pinned["skyrl"] == pinned["skyrl-gym"]
     assert {
         name: version for name, version in pinned.items() if name not in HELD_FOR_OTHERS
     } == named
@@ -62,6 +64,16 @@ def test_what_was_run_is_what_is_pinned() -> None:
 def test_every_trainer_has_its_page() -> None:
     assert {cells[0] for cells in rows().values()} == set(PAGES)
     assert len(rows()) >= 9
+
+
+def test_every_trainer_says_what_it_does_with_turns() -> None:
+    """Of each trainer of the first table: whether rewards stand at their turns, are folded, are
+    masked."""
+    table = PAGE.split("| trainer | per turn | folded | masked |")[1].split("\n\n")[0]
+    found = dict(re.findall(r"^\| (\w[\w ]*) \| ((?:yes|no)\b.*)$", table, re.M))
+    assert found.keys() == rows().keys()
+    for trainer, cells in found.items():
+        assert re.fullmatch(r"(yes|no)\b[^|]* \| (yes|no) \| [^|]+ \|", cells), trainer
 
 
 @pytest.mark.parametrize("what", ["Episode", "Not known", "Fold"])
@@ -83,6 +95,8 @@ def test_every_adapter_that_is_named_exists_and_is_named() -> None:
         "rollout",
         "scoring",
         "openrlhf_agent",
+        "paid_turns",
+        "turn_rewards",
         "verl_manager",
     }
     assert {path.stem for path in ADAPTERS.glob("*.py")} - apart - set(

@@ -70,6 +70,17 @@ async def test_openrlhf_agent_whose_first_turn_is_not_known(
     assert 0.5 < logs["known_share"] < 0.9
 
 
+async def test_openrlhf_agent_generates_a_rollout_again_whose_reward_is_not_known(
+    process: Process,
+) -> None:
+    """In an episode of its own; OpenRLHF sees the second alone, and each episode is closed."""
+    more = {"MILESTONED_RESAMPLE": "1"}
+    found = await run_harness(
+        "openrlhf_code", process, "partly", effects=[GONE, EFFECTS], more=more
+    )
+    assert (found["reward"], found["extra_logs"]["unknown"]) == (pytest.approx(0.5), 0.0)
+
+
 async def test_slime_look_alike(process: Process, lost: str) -> None:
     """512 samples through 64 connections, none of them cut off or tried twice; bare numbers."""
     found = await run_harness("slime_like", process, lost)

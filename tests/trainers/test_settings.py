@@ -14,7 +14,7 @@ from milestoned_client.adapters.settings import Settings, settings
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the machine's own."""
-    for name in ("URL", "TOKEN", "FOLD", "GAMMA", "FALLBACK", "WAIT_S", "MIN_KNOWN"):
+    for name in ("URL", "TOKEN", "FOLD", "GAMMA", "FALLBACK", "WAIT_S", "MIN_KNOWN", "RESAMPLE"):
         monkeypatch.delenv(f"MILESTONED_{name}", raising=False)
 
 
@@ -38,6 +38,10 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             {"url": "http://h", "token": "t", "fold": "known", "min_known": "0.8"},
             Settings("http://h", "t", "known", min_known=0.8),
+        ),
+        (
+            {"url": "http://h", "token": "t", "resample": "2"},
+            Settings("http://h", "t", resample=2),
         ),
     ],
 )
@@ -66,6 +70,13 @@ def test_settings_come_from_keywords_or_the_environment(
         (
             {"url": "http://h", "token": "t", "min_known": -0.1},
             "min_known: got -0.1; wanted 0 to 1",
+        ),
+        *(
+            (
+                {"url": "http://h", "token": "t", "resample": wrong},
+                f"resample: got {wrong}; wanted a whole number from 0 to 100",
+            )
+            for wrong in ("-1", "101", "0.5")
         ),
         (
             {"url": "http://h", "token": "t", "fallback": "nan"},

@@ -216,7 +216,10 @@ INHERITING: dict[str, Callable[[Server, Callable[..., None]], Awaitable[list[Any
 }
 INSTALLED = {"gymnasium", "openenv", "openrlhf_agent", "skyrl"}
 """With the trainers' own packages, in `tests/trainers/harness/unknown.py`."""
-SHARED = {"__init__", "carried", "paid", "rollout", "scoring", "settings"}
+SHARED = {
+    *("__init__", "carried", "paid", "paid_turns", "rollout", "scoring", "settings"),
+    "turn_rewards",
+}
 
 
 def test_every_adapter_is_held() -> None:

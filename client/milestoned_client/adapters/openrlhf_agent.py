@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from typing import TypedDict
+from copy import copy, deepcopy
+from typing import Any, TypedDict
 
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
 from milestoned_client.adapters.carried import label_of, last_text, named
 from milestoned_client.adapters.paid import Paid, payout_of, together
 from milestoned_client.adapters.rollout import begun
-from milestoned_client.adapters.scoring import UNANSWERED, score, shared_async
+from milestoned_client.adapters.scoring import (
+    UNANSWERED,
+    UnknownRewardError,
+    score,
+    shared_async,
+)
 from milestoned_client.adapters.settings import settings
 from milestoned_client.async_client import AsyncEpisode
 from milestoned_client.models import Sample
+
+logger = logging.getLogger("milestoned_client.adapters")
 
 
 class Number(float):
@@ -86,6 +95,15 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
             return await self._fold_known(self._episode, paid, feedback, done)
         return self._result(paid, feedback, done)
 
+    async def abandon(self) -> None:
+        """Close the episode of a rollout that ended with an error, so that its daemon ends too."""
+        if self._episode is None:
+            return
+        try:
+            await self._episode.close("the rollout was given up", wait_s=0)
+        except UNANSWERED as error:
+            logger.warning("episode %s stays open: %s", self._episode.id, error)
+
     async def _fold_known(
         self, episode: AsyncEpisode, paid: Paid, feedback: str, done: bool
     ) -> TurnResult:
@@ -133,3 +151,34 @@ class AgentExecutor(MultiTurnAgentExecutor):  # type: ignore[misc]
 
     def __init__(self, agent_instance_cls: type[RewardAgentInstance] | None = None) -> None:
         super().__init__(agent_instance_cls or self.instance)
+
+    async def execute(
+        self, prompt: object, label: object, sampling_params: object, *rest: Any, **more: Any
+    ) -> dict[str, Any]:
+        """Generate a rollout; one whose reward is not known again, ``resample`` times at most.
+
+        OpenRLHF has no mask for a rollout, and any number in its place would move the baseline of
+        the group. Raises `UnknownRewardError` where none is known after that.
+        """
+        left = settings().resample
+        while True:
+            try:
+                # Each attempt shrinks the budget of tokens in the parameters that it is given.
+                return await self._attempt(prompt, label, deepcopy(sampling_params), *rest, **more)
+            except UnknownRewardError as error:
+                if not left:
+                    raise
+                left -= 1
+                logger.warning("a rollout is generated again: %s", error)
+
+    async def _attempt(self, *given: Any, **more: Any) -> dict[str, Any]:
+        """One rollout of an instance of its own, which is closed where it raises."""
+        instance = self.agent_instance_cls()
+        of_one = copy(self)
+        of_one.agent_instance_cls = lambda: instance
+        try:
+            rollout: dict[str, Any] = await super(AgentExecutor, of_one).execute(*given, **more)
+        except BaseException:
+            await instance.abandon()
+            raise
+        return rollout

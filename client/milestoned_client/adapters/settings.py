@@ -8,6 +8,9 @@ MILESTONED_MIN_KNOWN the share of known steps below which `known` knows no rewar
                      (default 0.5)
 MILESTONED_FALLBACK  what is paid where nothing can be known; unset: the trainer's own way to leave
                      a sample out, or an error
+MILESTONED_RESAMPLE  how many more times a rollout is generated whose reward is not known, 0 to 100
+                     (default 0), where the trainer has no way to leave one out and there is no
+                     fall-back: OpenRLHF's agent, SkyRL's generator
 MILESTONED_WAIT_S    seconds to wait for a reward that is still settling (default 10)
 """
 
@@ -23,7 +26,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from milestoned_client.models import Fold
 
-NAMES = ("url", "token", "fold", "gamma", "fallback", "wait_s", "min_known")
+NAMES = ("url", "token", "fold", "gamma", "fallback", "wait_s", "min_known", "resample")
+MAX_RESAMPLE = 100
 
 
 class GivenSettings(TypedDict, total=False):
@@ -36,6 +40,7 @@ class GivenSettings(TypedDict, total=False):
     fallback: float | str | None
     wait_s: float | str | None
     min_known: float | str | None
+    resample: int | str | None
 
 
 class Folding(TypedDict):
@@ -58,6 +63,7 @@ class Settings:
     fallback: float | None = None
     wait_s: float = 10.0
     min_known: float = 0.5
+    resample: int = 0
 
     def folding(self) -> Folding:
         """What says how step rewards are folded, as keyword arguments of a client's `score`."""
@@ -90,7 +96,12 @@ def settings(**given: Unpack[GivenSettings]) -> Settings:
     min_known = _share("min_known", values["min_known"], default=0.5)
     if wait_s < 0:
         raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
-    return Settings(url, token, cast(Fold, fold), gamma, fallback, wait_s, min_known)
+    resample = _number("resample", values["resample"], default=0.0)
+    if not (resample.is_integer() and 0 <= resample <= MAX_RESAMPLE):
+        raise ValueError(
+            f"resample: got {resample:g}; wanted a whole number from 0 to {MAX_RESAMPLE}"
+        )
+    return Settings(url, token, cast(Fold, fold), gamma, fallback, wait_s, min_known, int(resample))
 
 
 def _read_setting(name: str, given: object) -> object:

@@ -1,0 +1,188 @@
+"""Rewards at their turn: what each turn of a rollout paid, on the last token of that turn.
+
+Pure functions: the steps of an episode come in, lists of numbers and masks go out. A turn of which
+nothing is known has no number: its reward is None and its tokens are masked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from milestoned_client.errors import ClientError
+from milestoned_client.models import Reward
+
+Span = tuple[int, int]
+"""A turn's tokens: the index of its first one, and the index after its last one."""
+
+ROUNDING = 1e-9
+"""Below this a difference of sums is no penalty."""
+STD_FLOOR = 1e-4
+"""What TRL adds to a group's standard deviation before it divides by it."""
+
+
+class TurnMismatchError(ClientError):
+    """The turns of a rollout are not the steps of its episode, so no reward can be placed."""
+
+
+class UndecidedRewardError(ClientError):
+    """A step is settling, or waits for a judge: it will be known, so nothing is paid yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRewards:
+    """A rollout's rewards, token by token.
+
+    ``rewards``: a turn's reward on its last token, None there if it is not known, 0.0 elsewhere.
+    ``mask``: 1 for each token of a turn that is known, 0 for all others (prompt, tool, unknown).
+    """
+
+    rewards: tuple[float | None, ...]
+    mask: tuple[int, ...]
+
+    def tensor_values(self) -> list[float]:
+        """Return the rewards as a tensor holds them. Where a turn is not known there is 0.0, which
+        is no reward: only ``mask`` tells the two apart."""
+        return [0.0 if reward is None else reward for reward in self.rewards]
+
+
+def spans_of_mask(mask: Sequence[int]) -> list[Span]:
+    """Return the turns of a rollout whose ``mask`` is 1 on the tokens that the model wrote.
+
+    Two turns with no token between them are one run of ones, and so one turn.
+    """
+    spans: list[Span] = []
+    start = 0
+    for is_written, run in groupby(mask, key=bool):
+        end = start + len(list(run))
+        if is_written:
+            spans.append((start, end))
+        start = end
+    return spans
+
+
+def rewards_of_turns(
+    steps: Sequence[Reward], begun: int, turns: int, folded: float | None = None
+) -> list[float | None]:
+    """Return what each of ``turns`` turns paid, None for a turn of which nothing is known.
+
+    ``steps``: all rewards of a closed episode, in order. ``begun``: how many steps were begun; a
+    reward after these is what the close decided, and is paid to the last turn. A last turn without
+    a step is a final answer, which only the close pays. ``folded``: what the service pays for the
+    rollout under `known`; where it is less than the known rewards, the difference is the penalties
+    that were observed in steps that are not known, and these are paid at their own turns.
+
+    Raises `TurnMismatchError`, and `UndecidedRewardError` for a step that is not final.
+    """
+    for step in steps:
+        if not step.settled:
+            raise UndecidedRewardError(
+                f"step {step.step}: expected a final reward, got {step.status}: {step.reason}"
+            )
+    if not turns or begun not in (turns, turns - 1):
+        raise TurnMismatchError(
+            f"turns: expected {begun} turns of the model, one for each step of the episode (or"
+            f" {begun + 1}, the last a final answer), got {turns}"
+        )
+    if len(steps) not in (begun, begun + 1):
+        raise TurnMismatchError(
+            f"steps: expected the rewards of {begun} steps and perhaps of the close, got"
+            f" {len(steps)}"
+        )
+    penalties = _seen_penalties(steps, folded)
+    parts: list[list[float]] = [[] for _ in range(turns)]
+    for at, step in enumerate(steps):
+        part = parts[min(at, turns - 1)]
+        if step.reward is not None:
+            part.append(step.reward)
+        elif penalties[at] < 0:
+            part.append(penalties[at])
+    if len(steps) == turns - 1 and (not steps or steps[-1].reward is not None):
+        # The close came before the last step was complete, so that step's reward has the close's.
+        parts[-1].append(0.0)
+    return [_total(part) if part else None for part in parts]
+
+
+def _seen_penalties(steps: Sequence[Reward], folded: float | None) -> list[float]:
+    """Return each unknown step's penalties (0.0 or less), which add up to what ``folded`` has of
+    them: the service stops at the floor of the task, first come first served."""
+    if folded is None:
+        return [0.0] * len(steps)
+    left = _total([folded, *(-step.reward for step in steps if step.reward is not None)])
+    penalties: list[float] = []
+    for step in steps:
+        seen = 0.0
+        if step.reward is None:
+            worth = _total([m.worth for m in step.milestones if m.worth < 0])
+            seen = max(worth, left) if left < -ROUNDING else 0.0
+            left = _total([left, -seen])
+        penalties.append(seen)
+    return penalties
+
+
+def place_rewards(
+    spans: Sequence[Span], rewards: Sequence[float | None], length: int
+) -> TokenRewards:
+    """Place each turn's reward on the last token of its span, in a rollout of ``length`` tokens.
+
+    Raises `TurnMismatchError` where there is not one reward a span, and `ValueError` for spans that
+    are empty, out of order or out of bounds.
+    """
+    if len(spans) != len(rewards):
+        raise TurnMismatchError(
+            f"rewards: expected one for each of {len(spans)} turns, got {len(rewards)}"
+        )
+    ends = [0, *(end for _, end in spans)]
+    for at, ((start, end), before) in enumerate(zip(spans, ends, strict=False)):
+        if not before <= start < end <= length:
+            raise ValueError(
+                f"spans[{at}]: expected tokens between {before} and {length}, got {start} to {end}"
+            )
+    values: list[float | None] = [0.0] * length
+    mask = [0] * length
+    for (start, end), reward in zip(spans, rewards, strict=True):
+        values[end - 1] = reward
+        if reward is not None:
+            mask[start:end] = [1] * (end - start)
+    return TokenRewards(tuple(values), tuple(mask))
+
+
+def advantages_by_turn(
+    group: Sequence[Sequence[float | None] | None], *, scale: bool = True
+) -> list[list[float | None]]:
+    """Return each turn's advantage in a group of rollouts of one prompt.
+
+    GRPO with process supervision (DeepSeekMath, section 4.1.3): each reward r of a turn becomes
+    r̃ = (r − mean(R)) / std(R), R all known rewards of turns in the group, and a turn's advantage is
+    the sum of r̃ over itself and the known turns after it. std is that of a sample; ``scale`` false
+    leaves the division out. A rollout that is None, and a turn that is None, moves neither mean nor
+    deviation; a turn that is None has no advantage.
+    """
+    known = [reward for rollout in group for reward in rollout or () if reward is not None]
+    mean = math.fsum(known) / len(known) if known else 0.0
+    deviation = _deviation(known, mean) + STD_FLOOR if scale else 1.0
+    advantages: list[list[float | None]] = []
+    for rollout in group:
+        to_go = 0.0
+        reversed_turns: list[float | None] = []
+        for reward in reversed(rollout or ()):
+            if reward is None:
+                reversed_turns.append(None)
+            else:
+                to_go += (reward - mean) / deviation
+                reversed_turns.append(to_go)
+        advantages.append(reversed_turns[::-1])
+    return advantages
+
+
+def _deviation(values: Sequence[float], mean: float) -> float:
+    if len(values) < 2:
+        return 0.0
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def _total(parts: Sequence[float]) -> float:
+    """Return the sum, rounded as the service rounds it."""
+    return round(math.fsum(parts), 12) + 0.0
