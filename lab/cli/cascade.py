@@ -100,7 +100,7 @@ def as_text(found: JsonObject) -> str:
 def _lines(scorer: JsonObject) -> list[tuple[str, str]]:
     values = read_object(scorer, "all")
     shown = [
-        (name.replace("_", " ").replace("at", "at risk"), _format_values(values[name]))
+        (name.replace("_", " ").replace("at ", "at risk "), _format_values(values[name]))
         for name in HEAD
         if name in values
     ]
