@@ -1,8 +1,9 @@
-"""`milestoned export`: episodes as Parquet tables, or as chat data for fine-tuning."""
+"""`milestoned export`: episodes as Parquet tables, as chat data for fine-tuning, or as traces."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -14,6 +15,7 @@ from tqdm import tqdm
 
 from api.cli.common import CreditTo, Overrides
 from api.cli.corpus import RECORDINGS_ALONE, Recordings, Stored, UsageError, guarded, tasks_of
+from api.cli.telemetry import resource_of
 from api.exporting.card import dataset_card
 from api.exporting.chats import ChatExport
 from api.exporting.rows import Exported, Rows, tables
@@ -22,11 +24,14 @@ from api.rescoring import recorded
 from api.rescoring import stored as corpus
 from api.rescoring.corpus import CorpusSelection
 from api.rescoring.work import Material
+from api.telemetry.spans import unix_ns
 from common.command_line import option
 from detectors.engine.attribution import Credit
 
-ExportForm = Literal["tables", "sft", "dpo", "kto", "prm"]
+ExportForm = Literal["tables", "sft", "dpo", "kto", "prm", "otlp"]
 EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
+
+EPOCH = "1970-01-01T00:00:00Z"
 
 
 def _read_gamma(text: str) -> float:
@@ -46,6 +51,14 @@ def _read_total(text: str) -> float:
     return total
 
 
+def _read_moment(text: str) -> str:
+    try:
+        unix_ns(text)
+    except ValueError:
+        raise ValueError("expected a time such as 2026-11-25T21:20:00Z") from None
+    return text
+
+
 def run(
     recordings: Recordings = (),
     /,
@@ -59,7 +72,7 @@ def run(
         ),
     ] = (),
     set_: Overrides = (),
-    out: Annotated[Path, option("where the .parquet files go", "DIR")],
+    out: Annotated[Path, option("where the .parquet or, of otlp, .jsonl files go", "DIR")],
     gamma: Annotated[
         tuple[float, ...],
         option("of returns-to-go (default 0.99); may be repeated", "γ", _read_gamma, many=True),
@@ -69,7 +82,7 @@ def run(
         ExportForm,
         option(
             "`tables` (default), or chat data: conversations of successes, pairs of actions, single"
-            " actions, or labels a step",
+            " actions, or labels a step; or traces of OpenTelemetry",
             "|".join(EXPORT_FORMS),
         ),
     ] = "tables",
@@ -77,12 +90,25 @@ def run(
         float | None,
         option("of sft: episodes worth at least this, instead of the successes", "N", _read_total),
     ] = None,
+    opened_at: Annotated[
+        str,
+        option(
+            "of otlp: when recordings were opened, which they do not say (default: 1970)",
+            "TIME",
+            _read_moment,
+        ),
+    ] = EPOCH,
+    content: Annotated[
+        bool, option("of otlp: with actions, arguments, results and answers, as they are")
+    ] = False,
 ) -> int:
-    """Write episodes as Parquet files: tables for analysis, or chat data for fine-tuning.
+    """Write episodes as Parquet files: tables for analysis, or chat data for fine-tuning; or as
+    OTLP/JSON.
 
     --credit-to is of the column `credit` and of returns-to-go.
     """
     wrong = _wrong_options(form, gamma, credit_to, min_total)
+    wrong = wrong or _wrong_trace_options(form, opened_at, content)
 
     def work() -> int:
         if wrong is not None:
@@ -92,6 +118,8 @@ def run(
             episodes, count = _recorded(recordings, task, dict(set_))
         else:
             episodes, count = _stored(stored, chosen, task)
+        if form == "otlp":
+            return _export_traces(episodes, count, out, opened_at, content)
         if form == "tables":
             return _export(episodes, count, out, list(dict.fromkeys(gamma)), credit_to)
         return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total))
@@ -110,6 +138,40 @@ def _wrong_options(
     if form != "tables" and credit_to != "as_paid":
         return f"--credit-to: got {credit_to} with --form {form}; expected as_paid"
     return None
+
+
+def _wrong_trace_options(form: ExportForm, opened_at: str, content: bool) -> str | None:
+    """Return what is wrong with the options of traces, or None."""
+    if form != "otlp" and opened_at != EPOCH:
+        return f"--opened-at: got {opened_at} with --form {form}; expected --form otlp"
+    if form != "otlp" and content:
+        return f"--content: got it with --form {form}; expected --form otlp"
+    return None
+
+
+def _export_traces(
+    episodes: Iterator[Exported], count: int, out: Path, opened_at: str, content: bool
+) -> int:
+    """Export traces and say how much. Raises what `guarded` catches."""
+    try:
+        exporting = import_module("api.telemetry.exported")
+    except ImportError:
+        raise UsageError(
+            "export: opentelemetry-proto is not installed; wanted `pip install 'milestoned[otel]'`"
+        ) from None
+    try:
+        resource = resource_of(os.environ)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    opened_ns = unix_ns(opened_at)
+    with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
+        traces = (
+            exporting.exported_trace(episode, opened_ns, content=content)
+            for episode in _counted(episodes, bar)
+        )
+        spans, evaluations = exporting.write_traces(out, traces, resource)
+    print(f"{out}: {count} traces, {spans} spans, {evaluations} evaluations")
+    return 0
 
 
 def _export_chats(episodes: Iterator[Exported], count: int, out: Path, export: ChatExport) -> int:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from detectors.task.language import Budget
@@ -83,6 +83,30 @@ class StageSettings:
     budgets: Mapping[str, Budget] = field(default_factory=dict)
 
 
+Protocol = Literal["http/protobuf", "http/json"]
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetrySettings:
+    """Where traces go (docs/telemetry.md); ``traces_url`` empty: nowhere, and ``off`` may say why.
+
+    ``logs_url`` empty: evaluations are events of their spans. ``headers``: by signal, `traces` and
+    `logs`. ``certificate``: a file of the authorities that are trusted instead of the system's.
+    ``resource``: what traces say of this service. ``content``: with texts of agent and page.
+    """
+
+    traces_url: str = ""
+    logs_url: str = ""
+    headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    protocol: Protocol = "http/protobuf"
+    timeout_s: float = 10.0
+    gzip: bool = False
+    certificate: str = ""
+    resource: Mapping[str, str] = field(default_factory=dict)
+    content: bool = False
+    off: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Where the service keeps its data and who it trusts first.
@@ -106,6 +130,7 @@ class Settings:
     workers: int = 0
     limits: Limits = field(default_factory=Limits)
     stages: StageSettings = field(default_factory=StageSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
     @property
     def database(self) -> str:

@@ -577,6 +577,18 @@ async def exported(way: Way, folder: Path, _capsys: pytest.CaptureFixture[str]) 
 
     assert await way.command("export", "--stored", "--out", folder / "out") == 0
     held({name: pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in TABLES})
+    assert await way.command("export", "--stored", "--form", "otlp", "--out", folder / "otlp") == 0
+    of_evaluations((folder / "otlp" / "logs.jsonl").read_bytes())
+
+
+def of_evaluations(line: bytes) -> None:
+    """The steps' evaluations: a score where the reward is known, none at all where it is not."""
+    (resource,) = orjson.loads(line)["resourceLogs"]
+    records = resource["scopeLogs"][0]["logRecords"]
+    named = [{one["key"]: one["value"] for one in record["attributes"]} for record in records]
+    steps = [one for one in named if one["gen_ai.evaluation.name"]["stringValue"] == "step_reward"]
+    scores = [one.get("gen_ai.evaluation.score.value", {}).get("doubleValue") for one in steps]
+    assert scores == list(PAID)
 
 
 async def rescored(way: Way, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

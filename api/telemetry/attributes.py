@@ -1,0 +1,230 @@
+"""Rewards, milestones and outcomes as attributes of spans and of events
+`gen_ai.evaluation.result`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from detectors.model.codec import canonical
+from detectors.model.rewards import MilestoneJson, RewardJson, total
+from detectors.model.types import Json
+
+Value = str | bool | int | float | tuple[str, ...] | tuple[int, ...]
+Attributes = Mapping[str, Value]
+
+MAX_TEXT = 8_192
+"""Characters of a text in an attribute; of longer ones the rest is left out."""
+MAX_LABELS = 32
+PROVIDER = "milestoned"
+STEP_REWARD, EPISODE_REWARD, EPISODE_SUCCESS = "step_reward", "episode_reward", "episode_success"
+PENDING = "settling"
+
+
+@dataclass(frozen=True, slots=True)
+class TracedOutcome:
+    """What the whole episode was worth, with all of its rewards; ``closed`` False: so far."""
+
+    total: float | None
+    success: bool | None
+    rewards: Sequence[RewardJson]
+    closed: bool = True
+
+
+def tool_attributes(name: str) -> Attributes:
+    return {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.provider.name": PROVIDER,
+        "gen_ai.tool.name": name,
+    }
+
+
+def mirrored_reward(reward: RewardJson | None) -> Attributes:
+    """Return a step's reward as attributes of its span, for whoever shows spans alone."""
+    if reward is None:
+        return {"milestoned.reward.status": PENDING}
+    known: dict[str, Value] = {
+        "milestoned.reward.status": reward["status"],
+        "milestoned.reward.mask": reward["mask"],
+    }
+    if reward["reward"] is not None:
+        known["milestoned.reward"] = float(reward["reward"])
+        known |= _worths([reward])
+    if reward["reason"] is not None:
+        known["milestoned.reward.reason"] = reward["reason"][:MAX_TEXT]
+    if reward["milestones"]:
+        known["milestoned.milestones"] = tuple(m["id"] for m in reward["milestones"])
+    return known
+
+
+def _worths(rewards: Iterable[RewardJson]) -> dict[str, Value]:
+    """Return what each milestone paid in known rewards, by its id."""
+    paid: dict[str, list[float]] = {}
+    for reward in rewards:
+        for milestone in reward["milestones"] if reward["reward"] is not None else ():
+            paid.setdefault(milestone["id"], []).append(milestone["worth"])
+    return {f"milestoned.milestone.{id}": total(worths) for id, worths in paid.items()}
+
+
+def milestone_evaluation(milestone: MilestoneJson, reward: RewardJson) -> Attributes:
+    worth = float(milestone["worth"])
+    attributes: dict[str, Value] = {
+        "gen_ai.evaluation.name": milestone["id"],
+        "milestoned.step": reward["step"],
+        "milestoned.milestone.rule": milestone["rule"],
+        "milestoned.milestone.version": milestone["version"],
+        "milestoned.milestone.component": milestone["component"],
+        "milestoned.milestone.value": float(milestone["value"]),
+        "milestoned.milestone.worth": worth,
+        "milestoned.milestone.evidence": tuple(milestone["evidence"]),
+    }
+    if milestone["cause_step"] is not None:
+        attributes["milestoned.milestone.cause_step"] = milestone["cause_step"]
+    if reward["reward"] is None:
+        return {**attributes, **_unknown("unpaid", reward["status"], reward["reason"])}
+    label = "penalty" if worth < 0 else "earned"
+    return {
+        **attributes,
+        "gen_ai.evaluation.score.value": worth,
+        "gen_ai.evaluation.score.label": label,
+    }
+
+
+def reward_evaluation(reward: RewardJson, content: bool) -> Attributes:
+    attributes: dict[str, Value] = {
+        "gen_ai.evaluation.name": STEP_REWARD,
+        "milestoned.step": reward["step"],
+        "milestoned.reward.status": reward["status"],
+        "milestoned.reward.mask": reward["mask"],
+        "milestoned.reward.through": reward["through"],
+    }
+    if reward["decided_by"] is not None:
+        attributes["milestoned.reward.decided_by"] = reward["decided_by"]
+    for component, value in sorted(reward["components"].items()):
+        if value is not None:
+            attributes[f"milestoned.reward.component.{component}"] = float(value)
+    for verdict in reward["verdicts"]:
+        stage = f"milestoned.verdict.{verdict['stage']}"
+        attributes[f"{stage}.confidence"] = float(verdict["confidence"])
+        if verdict["score"] is not None:
+            attributes[f"{stage}.score"] = float(verdict["score"])
+        if content:
+            attributes[f"{stage}.why"] = verdict["why"][:MAX_TEXT]
+    value = reward["reward"]
+    if value is None:
+        return {**attributes, **_unknown(reward["status"], reward["status"], reward["reason"])}
+    earned = "; ".join(f"{m['id']} {m['worth']:+g}" for m in reward["milestones"])
+    if explanation := reward["reason"] or earned:
+        attributes["gen_ai.evaluation.explanation"] = explanation[:MAX_TEXT]
+    return {
+        **attributes,
+        "gen_ai.evaluation.score.value": float(value),
+        "gen_ai.evaluation.score.label": _sign(value),
+    }
+
+
+def _sign(value: float) -> str:
+    if value > 0:
+        return "positive"
+    return "negative" if value < 0 else "zero"
+
+
+def _unknown(label: str, error: str, reason: str | None) -> Attributes:
+    """Return what is said of a score that is not known: no value, which no reader can take for
+    0."""
+    attributes: dict[str, Value] = {
+        "gen_ai.evaluation.score.label": label,
+        "error.type": error,
+    }
+    if reason:
+        attributes["gen_ai.evaluation.explanation"] = reason[:MAX_TEXT]
+    return attributes
+
+
+def missing_evaluation(step: int, *, is_over: bool) -> Attributes:
+    """Return the evaluation of a step that nothing was computed for; ``is_over``: nor will be."""
+    status = "unscored" if is_over else PENDING
+    reason = "no reward was computed" if is_over else "the step is not complete"
+    return {
+        "gen_ai.evaluation.name": STEP_REWARD,
+        "milestoned.step": step,
+        "milestoned.reward.status": status,
+        **_unknown(status, status, reason),
+    }
+
+
+def _first_unknown(outcome: TracedOutcome) -> RewardJson | None:
+    return next((reward for reward in outcome.rewards if reward["reward"] is None), None)
+
+
+def mirrored_outcome(outcome: TracedOutcome) -> Attributes:
+    known: dict[str, Value] = {
+        "milestoned.steps": len(outcome.rewards),
+        "milestoned.masked": sum(reward["mask"] for reward in outcome.rewards),
+        **_worths(outcome.rewards),
+    }
+    shown = {"reward": outcome.total, "success": outcome.success}
+    for name, value in shown.items():
+        if value is not None:
+            known[f"milestoned.{name}"] = value if isinstance(value, bool) else float(value)
+        # Lists of traces show these: MLflow as tags, Langfuse as filterable metadata.
+        text = "unknown" if value is None else canonical(value).decode()
+        known[f"mlflow.traceTag.milestoned.{name}"] = text
+        known[f"langfuse.trace.metadata.milestoned_{name}"] = text
+    return known
+
+
+def total_evaluation(outcome: TracedOutcome) -> Attributes:
+    name = {"gen_ai.evaluation.name": EPISODE_REWARD}
+    if not outcome.closed:
+        return {**name, **_unknown(PENDING, PENDING, "the episode is not closed")}
+    if outcome.total is None:
+        unknown = _first_unknown(outcome)
+        if unknown is None:
+            return {**name, **_unknown("unknown", "unobserved", "the episode has no step")}
+        reason = f"step {unknown['step']}: {unknown['reason'] or unknown['status']}"
+        return {**name, **_unknown("unknown", unknown["status"], reason)}
+    return {
+        **name,
+        "gen_ai.evaluation.score.value": float(outcome.total),
+        "gen_ai.evaluation.score.label": _sign(outcome.total),
+    }
+
+
+def success_evaluation(outcome: TracedOutcome) -> Attributes:
+    name = {"gen_ai.evaluation.name": EPISODE_SUCCESS}
+    if outcome.success is None:
+        status = "unobserved" if outcome.closed else PENDING
+        return {**name, **_unknown("unknown" if outcome.closed else PENDING, status, None)}
+    return {
+        **name,
+        "gen_ai.evaluation.score.value": float(outcome.success),
+        "gen_ai.evaluation.score.label": "pass" if outcome.success else "fail",
+    }
+
+
+def label_attributes(labels: Mapping[str, Json]) -> Attributes:
+    return {
+        f"milestoned.label.{name}": value[:MAX_TEXT] if isinstance(value, str) else value
+        for name, value in sorted(labels.items())[:MAX_LABELS]
+        if isinstance(value, str | bool | float)
+        or (isinstance(value, int) and -(2**63) <= value < 2**63)
+    }
+
+
+def message_attributes(instruction: str | None, answer: str | None) -> Attributes:
+    """Return the instruction and the agent's answer in the form of the conventions."""
+    messages: dict[str, Value] = {}
+    for name, role, text in (("input", "user", instruction), ("output", "assistant", answer)):
+        if text is not None:
+            parts = [{"type": "text", "content": text[:MAX_TEXT]}]
+            message: dict[str, Json] = {"role": role, "parts": parts}
+            if role == "assistant":
+                message["finish_reason"] = "stop"
+            messages[f"gen_ai.{name}.messages"] = canonical([message]).decode()
+    return messages
+
+
+def attribute_text(value: Json) -> str:
+    text = value if isinstance(value, str) else canonical(value).decode()
+    return text[:MAX_TEXT]
