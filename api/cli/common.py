@@ -59,7 +59,12 @@ def read_pair(text: str) -> tuple[str, str]:
 
 Overrides = Annotated[
     tuple[tuple[str, str], ...],
-    option("replace a task's top-level key; may be given again", "KEY=VALUE", read_pair, many=True),
+    option(
+        "replace a task's top-level key, or a template's value (values.NAME); may be given again",
+        "KEY=VALUE",
+        read_pair,
+        many=True,
+    ),
 ]
 CreditTo = Annotated[
     Credit,

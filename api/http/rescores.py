@@ -110,7 +110,7 @@ async def _find_task(
     if size > max_size:
         raise TooLargeError(f"task: {size} bytes, wanted at most {max_size}")
     try:
-        task = await asyncio.to_thread(check_task, rescore.task)
+        task = await asyncio.to_thread(check_task, rescore.task, values_needed=True)
     except BadTaskError as error:
         raise bad_task(error) from None
     return task.id, task_bytes(task)

@@ -58,8 +58,9 @@ async def register(
     idempotency: IdempotencyPart,
     content_type: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
-    """Register a task from JSON or YAML. The same version with other content is refused with
-    409."""
+    """Register a task from JSON or YAML. The same version with other content is refused with 409.
+
+    A template (`parameters`) is registered filled with its `values`, as a version of its own."""
     media_type = content_type.partition(";")[0].strip().lower()
 
     async def work(_intent: str | None) -> Response:
@@ -94,7 +95,7 @@ async def _parse_task(content: bytes, media_type: str, yaml: ApartReader) -> tup
 
 def _check_task(spec: Any, lines: Lines) -> Task:
     try:
-        return check_task(spec, lines)
+        return check_task(spec, lines, values_needed=True)
     except BadTaskError as error:
         raise bad_task(error) from None
 

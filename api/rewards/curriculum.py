@@ -18,6 +18,7 @@ from api.episodes.label_index import label_text
 from api.episodes.search import EpisodeQuery, matching
 from api.episodes.tables import episodes
 from api.tasks.tables import tasks
+from detectors.task.templates import written_version
 
 MAX_EPISODES = 100_000
 """Closed episodes that are looked at: the newest ones."""
@@ -75,26 +76,28 @@ class Curriculum:
         ``policy``: only episodes whose label `policy` is this; ``window``: of each task its newest
         closed episodes, at most so many.
         """
-        registered = {
-            row.id: row
-            for row in await self._database.all(
-                select(tasks.c.number, tasks.c.id, tasks.c.version, tasks.c.attainable)
-                .where(tasks.c.tenant == tenant)
-                .order_by(tasks.c.number)
-            )
+        rows = await self._database.all(
+            select(tasks.c.number, tasks.c.id, tasks.c.version, tasks.c.attainable)
+            .where(tasks.c.tenant == tenant)
+            .order_by(tasks.c.number)
+        )
+        versions = {row.id: written_version(row.version) for row in rows}
+        numbers = {
+            row.number: row.attainable
+            for row in rows
+            if written_version(row.version) == versions[row.id]
         }
         label = None if policy is None else ("policy", policy)
         conditions = matching(EpisodeQuery(tenant, status="closed", label=label))
         of = episodes.c
-        rows = await self._database.all(
+        closed = await self._database.all(
             select(of.task, of.task_number, of.success, of.total, of.labels)
             .where(*conditions)
             .order_by(of.opened_at.desc(), of.id.desc())
             .limit(MAX_EPISODES)
         )
-        numbers = {row.number: row.attainable for row in registered.values()}
         newest: defaultdict[str, list[TaskAttempt]] = defaultdict(list)
-        for row in rows:
+        for row in closed:
             attempts = newest[row.task]
             if row.task_number in numbers and len(attempts) < window:
                 group = orjson.loads(row.labels).get(group_label)
@@ -106,7 +109,7 @@ class Curriculum:
                         None if group is None else label_text(group),
                     )
                 )
-        return weigh_tasks({(row.id, row.version): newest[row.id] for row in registered.values()})
+        return weigh_tasks({(id, version): newest[id] for id, version in versions.items()})
 
 
 def find_outcome(success: bool | None, total: float | None, attainable: float) -> float | None:

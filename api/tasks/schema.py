@@ -9,6 +9,7 @@ from detectors.model.json_types import JsonType, Schema, object_schema
 from detectors.sdk.arguments import STRUCTURE_TYPE, TEXT_TYPE, URL_TYPE
 from detectors.task.conditions import CONDITION, TOP_CONDITION
 from detectors.task.language import TASK
+from detectors.task.templates import template_schema
 from detectors.task.value_types import ID
 
 _TEXT: Schema = {"type": "string"}
@@ -25,9 +26,9 @@ _SHARED: tuple[JsonType[Any], ...] = (
 
 def task_schema() -> Schema:
     """The schema of a task file (JSON Schema 2020-12). Beside the task it has `tests`, which
-    api/replay/task_tests.py reads."""
+    api/replay/task_tests.py reads, and what makes it a template."""
     task = TASK.definition()
-    task["properties"]["tests"] = _tests_schema()
+    task["properties"] |= {**template_schema(), "tests": _tests_schema()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "milestoned task",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from api.core import yaml_text
 from api.core.json_values import fault_of
 from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
@@ -14,6 +16,7 @@ from common.regular_file import NotRegularError, read_regular
 from detectors.model.errors import SpecError, dotted, format_value
 from detectors.task.language import Task
 from detectors.task.task_json import TaskError, task_from_json
+from detectors.task.templates import PARAMETERS, VALUES, fill_template
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +45,18 @@ class BadTaskError(ValueError):
         super().__init__("\n".join(map(str, problems)))
 
 
-def check_task(spec: object, lines: Lines | None = None) -> Task:
-    """The task that a JSON value says; ``tests`` in it are not the task's. Raises
-    `BadTaskError`."""
+def check_task(spec: object, lines: Lines | None = None, *, values_needed: bool = False) -> Task:
+    """The task that a JSON value says; ``tests`` in it are not the task's.
+
+    A template is filled with its values, or with its examples unless ``values_needed``. Raises
+    `BadTaskError`.
+    """
     own = (
         {key: value for key, value in spec.items() if key != "tests"}
         if isinstance(spec, dict)
         else spec
     )
-    return _checked(own, lines or {})
+    return _checked(own, lines or {}, values_needed=values_needed)
 
 
 def load_task_yaml(text: str, overrides: dict[str, str] | None = None) -> Task:
@@ -67,8 +73,32 @@ def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[
     except BadYamlError as error:
         raise bad_yaml(error) from None
     if isinstance(spec, dict):
-        spec = {**spec, **(overrides or {})}
+        spec = _override(spec, overrides or {})
     return spec, lines
+
+
+def _override(spec: dict[str, Any], overrides: dict[str, str]) -> dict[str, Any]:
+    """Return a task with top-level keys replaced; `values.NAME` is one value of a template, read as
+    JSON where its example is no text."""
+    changed = dict(spec)
+    for key, text in overrides.items():
+        head, dot, name = key.partition(".")
+        if head == VALUES and dot:
+            changed[VALUES] = {**changed.get(VALUES, {}), name: _read_value(spec, name, text)}
+        else:
+            changed[key] = text
+    return changed
+
+
+def _read_value(spec: dict[str, Any], name: str, text: str) -> Any:
+    declared = spec.get(PARAMETERS)
+    parameter = declared.get(name) if isinstance(declared, dict) else None
+    if isinstance(parameter, dict) and isinstance(parameter.get("example"), str):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def load_task_file(path: Path, overrides: dict[str, str] | None = None) -> Task:
@@ -88,13 +118,13 @@ def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple
     return read_task_yaml(text, overrides)
 
 
-def _checked(spec: object, lines: Lines) -> Task:
+def _checked(spec: object, lines: Lines, *, values_needed: bool) -> Task:
     fault = fault_of(spec, MAX_DEPTH, MAX_NODES)
     if fault is not None:
         line = yaml_text.line_of(fault.path, lines)
         raise BadTaskError([Problem(dotted(fault.path), line, fault.value, fault.wanted)])
     try:
-        return task_from_json(spec)
+        return task_from_json(fill_template(spec, values_needed=values_needed))
     except TaskError as error:
         problems = [_problem(one, lines) for one in error.problems]
         raise BadTaskError(sorted(problems, key=lambda p: p.line or 0)) from None

@@ -108,12 +108,17 @@ def _decode_list(name: str, model: type[Model]) -> Parse[list[Model]]:
     return lambda document, _body: [read_model(model, item) for item in read_list(document, name)]
 
 
-def register_task(task: JsonObject | str) -> Call[Registered]:
-    """Register a task: a mapping goes as JSON, a string as the YAML that it is."""
+def register_task(task: JsonObject | str, values: JsonObject | None) -> Call[Registered]:
+    """Register a task: a mapping goes as JSON, a string as the YAML that it is; ``values`` fill a
+    template."""
     if isinstance(task, str):
+        if values is not None:
+            # JSON is YAML; a line of its own is a key of the document.
+            task = f"{task.rstrip()}\nvalues: {json.dumps(dict(values))}\n"
         content, kind = task.encode(), "application/yaml"
     else:
-        content, kind = json.dumps(task).encode(), "application/json"
+        filled = dict(task) if values is None else {**task, "values": dict(values)}
+        content, kind = json.dumps(filled).encode(), "application/json"
     return Call(
         "POST",
         "/v1/tasks",

@@ -102,10 +102,11 @@ class RewardClient:
         """Give the connections back; episodes stay as they are."""
         self._connections.close()
 
-    def register_task(self, task: JsonObject | str) -> Registered:
+    def register_task(self, task: JsonObject | str, values: JsonObject | None = None) -> Registered:
         """Register a task (a mapping, or YAML text). The same task again is fine; a changed one
-        needs a new version. Raises `InvalidRequestError`, `ConflictError`."""
-        return self.call(calls.register_task(task))
+        needs a new version. ``values``: what a template's parameters are in this one. Raises
+        `InvalidRequestError`, `ConflictError`."""
+        return self.call(calls.register_task(task, values))
 
     def open(
         self,

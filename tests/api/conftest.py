@@ -65,6 +65,7 @@ ON_SQLITE_ALONE = (
     "tests/api/test_json_route.py",
     "tests/api/test_null_is_null.py",
     "tests/api/test_openapi.py",
+    "tests/api/test_templates.py",
     "tests/api/test_yaml_bounds.py",
     "tests/cascade/test_escalation.py",
     "tests/cascade/test_streaming.py",
