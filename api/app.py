@@ -21,6 +21,7 @@ from api.core.notify import Notifier
 from api.core.settings import Settings
 from api.http import (
     audit,
+    blame,
     curriculum,
     episode_lists,
     episodes,
@@ -102,6 +103,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         ors,
         episodes,
         episode_lists,
+        blame,
         curriculum,
         reading,
         streams,

@@ -54,6 +54,9 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Group": ("GroupResult",),
     "TaskProgress": ("TaskProgressShape",),
     "CurriculumPage": ("CurriculumShape",),
+    "StepBlame": ("StepBlameShape",),
+    "FirstFailure": ("FirstFailureShape",),
+    "Blame": ("BlameShape",),
 }
 """For each model the schemas that it holds objects of. Of several it has all fields; those that
 not all of them require are optional."""
@@ -67,8 +70,10 @@ CHOICES = {
     "Pick": ("/v1/episodes:sample", "pick"),
     "Basis": ("/v1/groups:score", "advantages"),
     "Scale": ("/v1/groups:score", "scale"),
+    "MaskCause": ("/v1/score", "mask_causes"),
 }
-"""Names for the values of a member of a POST's body, by the route's path and the member."""
+"""Names for the values of a member of a POST's body, or of its items, by the route's path and the
+member."""
 STATUS = ("Reward", "status")
 """The field whose values are named `Status`."""
 JSON_TYPES = ("Json", "JsonObject")
@@ -123,9 +128,10 @@ def _choice(given: Mapping[str, Schema], operation: Schema, member: str) -> Sche
     body = operation["requestBody"]["content"]["application/json"]["schema"]
     if "$ref" in body:
         body = given[body["$ref"].rpartition("/")[2]]
+    choice = body["properties"][member]
     return {
         key: value
-        for key, value in body["properties"][member].items()
+        for key, value in choice.get("items", choice).items()
         if key in ("type", "enum", "description")
     }
 

@@ -36,6 +36,8 @@ _NUMBERS = dict.fromkeys(
         "last",
         "through",
         "cause_step",
+        "first_failure_step",
+        "first_failure_event",
         "unknown",
     ),
     _whole,
@@ -49,14 +51,15 @@ _TYPES = {**_NUMBERS, **_REALS, **_TRUTHS}
 SCHEMAS: dict[str, pa.Schema] = {
     "episodes": _table(
         "episode name task version ruleset head closed events steps masked labels",
-        "success total seed opened_at closed_at",
-        _TYPES,
+        "success total seed opened_at closed_at cause cause_reason cause_evidence"
+        " first_failure_step first_failure_event",
+        {**_TYPES, "cause_evidence": pa.list_(_whole)},
     ),
     "steps": _table("episode step first last done observation", "action next_observation", _TYPES),
     "rewards": _table(
         "episode step ruleset status mask components done through",
-        "reward credit reason decided_by success",
-        {**_TYPES, "components": pa.map_(_text, _real)},
+        "reward credit reason decided_by success cause cause_reason cause_evidence",
+        {**_TYPES, "components": pa.map_(_text, _real), "cause_evidence": pa.list_(_whole)},
     ),
     "milestones": _table(
         "episode step id rule version component value worth evidence baseline paid",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
+from api.blame.causes import BlameJson, StepBlameJson, blame
 from api.exporting.returns import returns_to_go
 from api.replay.recordings import read_frames, read_said
 from api.rewards.scored_episode import Result, ruleset_of, score
@@ -69,14 +70,18 @@ def tables(
     for one in episodes:
         segments = list(read_frames(one.content, one.name))
         result = scored_result(one, segments)
-        found["episodes"].append(_episode(one, result))
+        causes = _blame(one, segments, result)
+        found["episodes"].append(_episode(one, result, causes))
         found["steps"].extend(_steps(segments, result))
         to_cause = (
             credited_to_cause(orjson.loads(one.task)) if one.task is not None else frozenset()
         )
         credits = credit(result["rewards"], to_cause, credit_to, closed=result["closed"])
         found["rewards"].extend(
-            _reward(result, reward, credits[reward["step"]]) for reward in result["rewards"]
+            _reward(result, reward, credits[reward["step"]], cause)
+            for reward, cause in zip(
+                result["rewards"], _causes_of_steps(result, causes), strict=True
+            )
         )
         found["milestones"].extend(_milestones(result))
         found["returns"].extend(_returns(result, gammas, credits))
@@ -96,7 +101,27 @@ def scored_result(one: Exported, segments: Sequence[Segment]) -> Result:
     return result
 
 
-def _episode(one: Exported, result: Result) -> Row:
+def _blame(one: Exported, segments: Sequence[Segment], result: Result) -> BlameJson | None:
+    """Why the episode and its steps failed; None of what comes without its task."""
+    if one.task is None:
+        return None
+    events = (event for segment in segments for event in segment.events)
+    return blame(
+        orjson.loads(one.task),
+        events,
+        result["rewards"],
+        closed=result["closed"],
+        success=result["success"],
+    )
+
+
+def _causes_of_steps(
+    result: Result, causes: BlameJson | None
+) -> Sequence[StepBlameJson] | Sequence[None]:
+    return [None] * len(result["rewards"]) if causes is None else causes["steps"]
+
+
+def _episode(one: Exported, result: Result, causes: BlameJson | None) -> Row:
     rewards = result["rewards"]
     facts = {name: one.facts.get(name) for name in ("seed", "opened_at", "closed_at")}
     return {
@@ -107,6 +132,18 @@ def _episode(one: Exported, result: Result) -> Row:
         "masked": sum(reward["mask"] for reward in rewards),
         "labels": canonical(one.facts.get("labels", {})).decode(),
         **facts,
+        "cause": causes and causes["cause"],
+        "cause_reason": causes and causes["reason"],
+        "cause_evidence": causes and causes["evidence"],
+        **_first_failure(causes),
+    }
+
+
+def _first_failure(causes: BlameJson | None) -> Row:
+    where = causes and causes["first_failure"]
+    return {
+        "first_failure_step": where and where["step"],
+        "first_failure_event": where and where["event"],
     }
 
 
@@ -125,7 +162,9 @@ def _steps(segments: Sequence[Segment], result: Result) -> list[Row]:
     ]
 
 
-def _reward(result: Result, reward: RewardJson, credited: float | None) -> Row:
+def _reward(
+    result: Result, reward: RewardJson, credited: float | None, cause: StepBlameJson | None
+) -> Row:
     components = sorted(reward["components"].items())
     return {
         "episode": result["episode"],
@@ -133,6 +172,9 @@ def _reward(result: Result, reward: RewardJson, credited: float | None) -> Row:
         **_select(reward, _OF_REWARD),
         "credit": credited,
         "components": components,
+        "cause": cause and cause["cause"],
+        "cause_reason": cause and cause["reason"],
+        "cause_evidence": cause and cause["evidence"],
     }
 
 

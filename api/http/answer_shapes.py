@@ -240,10 +240,11 @@ class RewardShape(AnswerShape):
 
     episode: str
     step: int
-    status: Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
+    status: Literal["settling", "escalating", "sealed", "unobserved", "unscored", "masked"]
     """`settling`: the step is not complete, or its events have not reached the log; `escalating`: a
     stage of the cascade has not answered yet. The others are final. `unobserved`: what happened
-    can't be known well enough; `unscored`: no stage decided it."""
+    can't be known well enough; `unscored`: no stage decided it. `masked`: sealed, but null in this
+    view, which masks its cause."""
     reward: float | None
     """What the step was worth. Null is not zero: leave such a step out of the loss."""
     mask: bool

@@ -16,6 +16,7 @@ from starlette.requests import HTTPConnection
 from api.audit.store import Audits
 from api.auth.rates import Rates
 from api.auth.store import Tokens
+from api.blame.blames import Blames
 from api.commands.command_queue import Channel
 from api.commands.store import Commands
 from api.core.keys import Keys
@@ -49,6 +50,10 @@ async def _limits(connection: HTTPConnection) -> Limits:
 
 async def _database(connection: HTTPConnection) -> Database:
     return parts_of(connection).database
+
+
+async def _blames(connection: HTTPConnection) -> Blames:
+    return parts_of(connection).blames
 
 
 async def _tasks(connection: HTTPConnection) -> Tasks:
@@ -143,6 +148,7 @@ async def _search(connection: HTTPConnection) -> Search:
 SettingsPart = Annotated[Settings, Depends(_settings)]
 LimitsPart = Annotated[Limits, Depends(_limits)]
 DatabasePart = Annotated[Database, Depends(_database)]
+BlamesPart = Annotated[Blames, Depends(_blames)]
 TasksPart = Annotated[Tasks, Depends(_tasks)]
 YamlPart = Annotated[ApartReader, Depends(_yaml)]
 EpisodesPart = Annotated[Episodes, Depends(_episodes)]

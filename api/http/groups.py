@@ -13,7 +13,7 @@ from api.http.authorization import requires
 from api.http.dependencies import GroupsPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
-from api.http.shapes import Wait
+from api.http.shapes import MaskCauses, Wait
 from api.http.support import READ, Body, answer
 from api.scoring.fold import MIN_KNOWN, Fold, Folding
 from api.scoring.groups import GroupOptions, GroupResult
@@ -27,7 +27,8 @@ MAX_EPISODES = 256
 class GroupBody(Body):
     """Episodes of one task under the same rules.
 
-    `fold`, `gamma`, `min_known` as in `/v1/score`. `ask_tiers`: false leaves ties as they are.
+    `fold`, `gamma`, `min_known`, `mask_causes` as in `/v1/score`. `ask_tiers`: false leaves ties
+    as they are.
     """
 
     episodes: Annotated[
@@ -42,6 +43,7 @@ class GroupBody(Body):
     scale: Scale = "std"
     """`std` divides advantages by the group's standard deviation, `none` does not."""
     ask_tiers: bool = True
+    mask_causes: MaskCauses = ()
     wait_ms: Wait = 0
 
 
@@ -56,8 +58,7 @@ async def score_group(
 ) -> Response:
     """Rank episodes of one task by what the rules paid, ties by the task's tiers. Sealed rewards
     stay as they are. May be repeated: equal questions are asked once."""
-    options = GroupOptions(
-        Folding(body.fold, body.gamma, body.min_known), body.advantages, body.scale, body.ask_tiers
-    )
+    folding = Folding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
+    options = GroupOptions(folding, body.advantages, body.scale, body.ask_tiers)
     group = await groups.score(who.tenant, body.episodes, options, Deadline(body.wait_ms))
     return answer(group.model_dump())

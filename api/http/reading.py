@@ -12,6 +12,8 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from api.blame.blames import Blames
+from api.blame.masking import MASK_CAUSES, mask_steps, parse_mask_causes
 from api.cascade.store import Verdicts
 from api.episodes.store import Episodes
 from api.http.answer_shapes import EventsShape, TrajectoryShape, VerdictsShape
@@ -31,6 +33,10 @@ from detectors.engine.attribution import Credit
 from detectors.model.codec import checksum_frame
 
 router = APIRouter(tags=["evidence"])
+MASKED = (
+    f"Causes, with commas between them: {', '.join(MASK_CAUSES)}. A step that failed for one of"
+    " them is null, with the status `masked`, unless a penalty was observed."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +61,14 @@ class TrajectoryParts:
     ledger: Ledger
     follower: Follower
     credits: Credits
+    blames: Blames
 
 
 async def _trajectory_parts(request: Request) -> TrajectoryParts:
     parts = parts_of(request)
-    return TrajectoryParts(parts.episodes, parts.ledger, parts.follower, parts.credits)
+    return TrajectoryParts(
+        parts.episodes, parts.ledger, parts.follower, parts.credits, parts.blames
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,20 +164,34 @@ async def trajectory(
             )
         ),
     ] = "as_paid",
+    mask_causes: Annotated[str, Query(description=MASKED)] = "",
+    drop_causes: Annotated[
+        str, Query(description="The same, and such steps are left out as a whole.")
+    ] = "",
 ) -> Response:
     """(o, a, r, o') tuples: a pure function of the log and its sealed rewards.
 
     `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it
     in motion, `credit_to=spread` shares each positive reward with the steps that led to it, once
     the episode is closed; the sealed reward stands beside it as it was paid.
+
+    `mask_causes=site_refused,captcha` makes null what failed for these causes
+    (`GET /v1/episodes/{episode}/blame`), unless a penalty was observed.
     """
+    masked = parse_mask_causes("mask_causes", mask_causes)
+    dropped = parse_mask_causes("drop_causes", drop_causes)
     row = await parts.episodes.get(episode)
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
     events = [event async for event in parts.follower.events(row.id)]
+    left_out: set[int] = set()
+    if masked or dropped:
+        causes = (await parts.blames.of_events(row, events, rewards))["steps"]
+        rewards, left_out = mask_steps(rewards, causes, masked, dropped)
     credit = await parts.credits.by_step(row, rewards, credit_to)
     reward_by_step = {reward["step"]: reward for reward in rewards}
     steps = await asyncio.to_thread(transitions, events, reward_by_step, credit)
-    return answer({"episode": row.id, "steps": steps})
+    kept = [step for step in steps if step["step"] not in left_out]
+    return answer({"episode": row.id, "steps": kept})
 
 
 @router.get(

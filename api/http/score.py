@@ -15,7 +15,7 @@ from api.http.authorization import requires
 from api.http.dependencies import ScorerPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
-from api.http.shapes import Wait
+from api.http.shapes import MaskCauses, Wait
 from api.http.support import READ, Body, answer
 from api.scoring.fold import MIN_KNOWN, Fold, Folding
 from api.scoring.reference import Reference, reference_of
@@ -52,6 +52,8 @@ class ScoreBody(Body):
     """The discount γ of `discounted`."""
     min_known: Annotated[float, Field(ge=0.0, le=1.0)] = MIN_KNOWN
     """The share of known steps below which `known` gives null."""
+    mask_causes: MaskCauses = ()
+    """What failed for one of these causes is null, unless a penalty was observed."""
     wait_ms: Wait = 0
 
 
@@ -73,7 +75,7 @@ async def score(
 ) -> Response:
     """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be
     repeated."""
-    folding = Folding(body.fold, body.gamma, body.min_known)
+    folding = Folding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
     samples = [_sample(sample) for sample in body.samples]
     scores = await scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
     return answer({"results": [_score_document(score) for score in scores]})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from api.blame.masking import MASK_CAUSES, MaskCause
 from api.core.frames import MAX_NUMBER
 from api.http.support import Body
 from detectors.engine.attribution import Credit
@@ -17,6 +19,7 @@ Label = Annotated[str, Field(max_length=1_024, pattern=NO_NUL)] | int | float | 
 Wait = Annotated[int, Field(ge=0, le=50_000, description="Milliseconds to wait at most.")]
 Text = Annotated[str, Field(max_length=65_536)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
+MaskCauses = Annotated[Sequence[MaskCause], Field(max_length=len(MASK_CAUSES))]
 
 
 class OpenEpisode(Body):

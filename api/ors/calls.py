@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import orjson
 from pydantic import ValidationError
 
+from api.blame.blames import Blames
 from api.commands.command_queue import Channel
 from api.commands.store import Commands
 from api.core.errors import EpisodeClosedError, ProblemError, UnavailableError
@@ -59,10 +60,11 @@ class ToolCalls:
         ledger: Ledger,
         turns: Turns,
         notifier: Notifier,
+        blames: Blames,
     ) -> None:
         self._sessions, self._commands, self._channel = sessions, commands, channel
         self._rewards, self._ledger, self._turns = rewards, ledger, turns
-        self._notifier = notifier
+        self._notifier, self._blames = notifier, blames
         self._running: dict[str, tuple[tuple[str, str], asyncio.Task[StoredCall]]] = {}
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -176,6 +178,8 @@ class ToolCalls:
             return CallOutcome(encode_refusal("input_validation", error), session)
         is_done = any(reward["done"] for reward in payment.rewards)
         after = replace(session, step=None, finished=is_done)
+        if is_done:
+            payment = payment._replace(blame=await self._blames.summary(episode))
         return _paid(after, f"Step {session.step} ended.", payment)
 
     async def _end(self, session: ToolSession, episode: str) -> Payment | None:
@@ -213,6 +217,7 @@ class ToolCalls:
         bodies = map(orjson.loads, await self._ledger.all(episode))
         rewards = [reward for reward in bodies if reward["step"] >= step]
         payment = _payment_of(turn.score, rewards)
+        payment = payment._replace(blame=await self._blames.summary(episode))
         return _paid(finished(session), "The answer was taken; the episode is over.", payment)
 
     async def _answer_alone(self, session: ToolSession, arguments: ToolInput) -> CallOutcome:

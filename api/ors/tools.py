@@ -118,13 +118,14 @@ def describe_problems(error: ValidationError) -> str:
 
 
 class Payment(NamedTuple):
-    """What a call pays: the reward or None, why, and the rewards of its steps as the service tells
-    them."""
+    """What a call pays: the reward or None, why, the rewards of its steps as the service tells
+    them, and of an episode that ended what is blamed for its failure."""
 
     reward: float | None
     status: str
     reason: str | None
     rewards: Sequence[Mapping[str, Any]]
+    blame: Mapping[str, Any] | None = None
 
     def metadata(self, episode: str | None, step: int | None) -> dict[str, Any]:
         """Return the metadata of the call; ``step``: the one that runs after it."""
@@ -135,6 +136,7 @@ class Payment(NamedTuple):
             "reason": self.reason,
             "mask": self.reward is None,
             "rewards": list(self.rewards),
+            "blame": self.blame,
         }
 
 

@@ -9,8 +9,9 @@ from typing import Annotated, NamedTuple
 import orjson
 from fastapi import Depends, Query
 
+from api.blame.blames import Blames
 from api.core.errors import NotFoundError
-from api.http.dependencies import FollowerPart, OutlinesPart, TasksPart
+from api.http.dependencies import BlamesPart, FollowerPart, OutlinesPart, TasksPart
 from api.http.parameters import DIGITS
 from api.http.support import MAX_SEQ
 from api.log.reader import Follower
@@ -27,22 +28,27 @@ from detectors.task.language import MilestoneSpec
 
 MAX_CHARACTERS = 20_000
 """Of one event that are shown."""
+MAX_BLAMED = 200
+"""Steps whose cause is shown."""
 
 
 class Focus(NamedTuple):
-    """What the address asks to see of an episode: a step by its key, an event, a milestone."""
+    """What the address asks to see of an episode: a step by its key, an event, a milestone, or why
+    it failed."""
 
     step: str | None
     event: int | None
     milestone: str | None
+    blame: bool = False
 
 
 async def _focus(
     step: str | None = None,
     event: Annotated[int | None, Query(ge=0, le=MAX_SEQ), DIGITS] = None,
     milestone: str | None = None,
+    blame: bool = False,
 ) -> Focus:
-    return Focus(step, event, milestone)
+    return Focus(step, event, milestone, blame)
 
 
 FocusPart = Annotated[Focus, Depends(_focus)]
@@ -55,12 +61,13 @@ class DetailParts:
     follower: Follower
     tasks: Tasks
     outlines: Outlines
+    blames: Blames
 
 
 async def _detail_parts(
-    follower: FollowerPart, tasks: TasksPart, outlines: OutlinesPart
+    follower: FollowerPart, tasks: TasksPart, outlines: OutlinesPart, blames: BlamesPart
 ) -> DetailParts:
-    return DetailParts(follower, tasks, outlines)
+    return DetailParts(follower, tasks, outlines, blames)
 
 
 UsedDetailParts = Annotated[DetailParts, Depends(_detail_parts)]
@@ -69,12 +76,14 @@ UsedDetailParts = Annotated[DetailParts, Depends(_detail_parts)]
 async def detail_of(
     parts: DetailParts, now: EpisodeView, focus: Focus, span: Span | None
 ) -> dict[str, object]:
-    """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises
-    `NotFoundError`."""
+    """What the panel shows: of ``event``, else of ``milestone``, else of ``blame``, else of the
+    step. Raises `NotFoundError`."""
     if focus.event is not None:
         return await _event(parts, now, focus.event)
     if focus.milestone is not None:
         return await _milestone(parts, now, focus.milestone)
+    if focus.blame:
+        return await _blame(parts, now)
     reward = now.paid.get(span.step) if span is not None else None
     reached = reward["milestones"] if reward is not None else []
     evidence = [seq for one in reached for seq in one["evidence"]]
@@ -134,6 +143,23 @@ async def _milestone(parts: DetailParts, now: EpisodeView, id: str) -> dict[str,
         "version": rule.version if isinstance(rule, Rule) else None,
         "waits": [*waits_for(spec.when), *terms(spec)],
         "arguments": _arguments(spec),
+    }
+
+
+async def _blame(parts: DetailParts, now: EpisodeView) -> dict[str, object]:
+    """Why the episode failed, and each of its steps; this reads the log."""
+    blame = await parts.blames.of_episode(now.row)
+    failed = [step for step in blame["steps"] if step["cause"] is not None]
+    evidence = [*blame["evidence"], *(seq for step in failed for seq in step["evidence"])]
+    if blame["first_failure"] is not None:
+        evidence.append(blame["first_failure"]["event"])
+    return {
+        "of": "blame",
+        "blame": blame,
+        "failed": failed[:MAX_BLAMED],
+        "more": max(0, len(failed) - MAX_BLAMED),
+        "evidence": evidence,
+        "where": _evidence_steps(now, evidence),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from api.blame.masking import MaskCause
 from detectors.model.rewards import total
 
 Fold = Literal["sum", "last", "discounted", "known"]
@@ -17,11 +18,12 @@ MIN_KNOWN = 0.5
 @dataclass(frozen=True, slots=True)
 class Folding:
     """How step rewards become one number. ``gamma``: 0 to 1, of `discounted`; ``min_known``: 0 to
-    1, of `known`."""
+    1, of `known`; ``mask_causes``: what failed for one of these causes is null."""
 
     how: Fold = "sum"
     gamma: float = 1.0
     min_known: float = MIN_KNOWN
+    mask_causes: frozenset[MaskCause] = frozenset()
 
 
 def known_share(rewards: Sequence[float | None]) -> float | None:

@@ -11,6 +11,8 @@ from typing import TypedDict
 
 import orjson
 
+from api.blame.blames import Blames
+from api.blame.masking import describe_mask, is_episode_masked, mask_reward
 from api.core.errors import NotFoundError, ProblemError
 from api.core.notify import Deadline, Notifier, log_of
 from api.episodes.rows import EpisodeRow
@@ -31,6 +33,7 @@ FAILURES = {
     "settling": SETTLING,
     "escalating": "milestoned:escalating",
     "unscored": "milestoned:unscored",
+    "masked": "milestoned:masked",
 }
 """By a reward's status, where it has no value; of all others nobody can know it."""
 UNOBSERVED = "milestoned:unobserved"
@@ -54,9 +57,10 @@ class Scorer:
         episodes: Episodes,
         tasks: Tasks,
         notifier: Notifier,
+        blames: Blames,
     ) -> None:
         self._rewards, self._ledger, self._episodes = rewards, ledger, episodes
-        self._tasks, self._notifier = tasks, notifier
+        self._tasks, self._notifier, self._blames = tasks, notifier, blames
 
     async def score(
         self, tenant: str, sample: Sample, folding: Folding, deadline: Deadline
@@ -67,7 +71,7 @@ class Scorer:
             return await self._answer(tenant, sample)
         await self._episodes.owned(tenant, where.episode)
         if where.step is not None:
-            return await self._step(tenant, where.episode, where.step, deadline)
+            return await self._step(tenant, where.episode, where.step, folding, deadline)
         return await self._episode(where.episode, folding, deadline)
 
     async def score_all(
@@ -96,9 +100,16 @@ class Scorer:
         document = orjson.loads(encode_reward(reward))
         return _build_score([document], document["reward"], document, None, None, row.id, Folding())
 
-    async def _step(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
+    async def _step(
+        self, tenant: str, episode: str, step: int, folding: Folding, deadline: Deadline
+    ) -> Score:
         document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
+        if folding.mask_causes and document["reward"] is not None:
+            steps = (await self._blames.of_episode(row))["steps"]
+            cause = next((cause for cause in steps if cause["step"] == step), None)
+            if cause is not None:
+                document = mask_reward(document, cause, folding.mask_causes)
         return _build_score(
             [document], document["reward"], document, episode, step, row.task, Folding()
         )
@@ -141,6 +152,8 @@ class Scorer:
             "done": True,
             "success": row.success,
         }
+        if await self._mask(row, steps, folding, last):
+            return _build_score(steps, None, last, episode, None, row.task, folding)
         if folding.how != "known":
             value = fold([step["reward"] for step in steps], folding)
             return _build_score(steps, value, last, episode, None, row.task, folding)
@@ -152,6 +165,18 @@ class Scorer:
         value = fold([step["reward"] for step in steps], folding, list(penalties.values()))
         last["reason"] = _too_little(steps, folding.min_known, masked)
         return _build_score(steps, value, last, episode, None, row.task, folding, penalties)
+
+    async def _mask(
+        self, row: EpisodeRow, steps: Sequence[RewardJson], folding: Folding, last: LastStep
+    ) -> bool:
+        """Whether a closed episode is masked by its cause; then ``last`` says why."""
+        if not folding.mask_causes:
+            return False
+        blame = await self._blames.of_episode(row)
+        if not is_episode_masked(steps, blame, folding.mask_causes):
+            return False
+        last["status"], last["reason"] = "masked", describe_mask(blame)
+        return True
 
     async def _penalties(self, task: int, steps: Sequence[RewardJson]) -> dict[str, float]:
         """What was seen to be penalised in steps that are not known, by component.

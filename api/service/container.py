@@ -18,6 +18,7 @@ from api.audit.store import Audits
 from api.audit.watching import HealthGauges
 from api.auth.rates import Rates
 from api.auth.store import FIRST, Tokens
+from api.blame.blames import Blames
 from api.cascade.evidence import Readings
 from api.cascade.stages import Stages
 from api.cascade.store import Verdicts
@@ -125,6 +126,7 @@ class Parts:
     ties: TieBreaker
     groups: GroupScorer
     credits: Credits
+    blames: Blames
     turns: Turns
     open_reward: OpenReward
     sandboxes: Sandboxes
@@ -173,7 +175,9 @@ class Parts:
         outlines = Outlines(segments)
         readings = Readings(segments)
         rewards = RewardReader(ledger, episodes, notifier)
-        scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
+        follower = Follower(segments)
+        blames = Blames(episodes, ledger, tasks, follower)
+        scorer = Scorer(rewards, ledger, episodes, tasks, notifier, blames)
         turns = Turns(scorer, commands, channel, episodes, tasks)
 
         leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
@@ -183,7 +187,9 @@ class Parts:
         readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s, calls)
 
         sessions = ToolSessions(database)
-        tool_calls = ToolCalls(sessions, commands, channel, rewards, ledger, turns, notifier)
+        tool_calls = ToolCalls(
+            sessions, commands, channel, rewards, ledger, turns, notifier, blames
+        )
         lifecycle = Lifecycle(sessions, tool_calls, commands, readiness)
         open_reward = OpenReward(TaskEnvironments(tasks), sessions, tool_calls, lifecycle)
 
@@ -236,7 +242,7 @@ class Parts:
             audits=audits,
             checkpointer=_build_checkpointer(settings, audits, ledger, signer, metrics),
             gauges=_build_gauges(metrics, episodes, sandboxes, leases, escalations, audits),
-            follower=Follower(segments),
+            follower=follower,
             readiness=readiness,
             followers=followers,
             streams=streams,
@@ -250,6 +256,7 @@ class Parts:
             ties=ties,
             groups=GroupScorer(scorer, ledger, episodes, tasks, ties),
             credits=Credits(ledger, episodes, tasks),
+            blames=blames,
             sandboxes=sandboxes,
             leases=leases,
             watch=watch,

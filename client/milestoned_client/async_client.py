@@ -34,6 +34,7 @@ from milestoned_client.groups import score_group
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.models import (
     Basis,
+    Blame,
     Closing,
     CreditTo,
     DrawnEpisodes,
@@ -43,6 +44,7 @@ from milestoned_client.models import (
     Fold,
     Group,
     Lease,
+    MaskCause,
     Noted,
     Opened,
     Pick,
@@ -160,11 +162,13 @@ class AsyncRewardClient:
         fold: Fold = "sum",
         gamma: float = 1.0,
         min_known: float = 0.5,
+        mask_causes: Iterable[MaskCause] = (),
         wait_s: float = 10.0,
     ) -> list[Score | ProblemError]:
         """Many samples at once, in order: episodes, steps, answers alone; each gives its score or
-        its problem."""
-        return await self.call(score(samples, wait_s, fold, gamma, min_known))
+        its problem. What failed for one of ``mask_causes`` has no reward, unless a penalty was
+        observed."""
+        return await self.call(score(samples, wait_s, fold, gamma, min_known, mask_causes))
 
     async def score_group(
         self,
@@ -176,6 +180,7 @@ class AsyncRewardClient:
         advantages: Basis = "rank",
         scale: Scale = "std",
         ask_tiers: bool = True,
+        mask_causes: Iterable[MaskCause] = (),
         wait_s: float = 10.0,
     ) -> Group:
         """Rank 2 to 256 episodes of one task by what the rules paid, ties by the task's tiers.
@@ -193,6 +198,7 @@ class AsyncRewardClient:
                 advantages=advantages,
                 scale=scale,
                 ask_tiers=ask_tiers,
+                mask_causes=mask_causes,
             )
         )
 
@@ -404,9 +410,25 @@ class AsyncEpisode:
             wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct)
         )
 
-    async def trajectory(self, *, credit_to: CreditTo = "as_paid") -> list[Transition]:
-        """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of."""
-        return await self._client.call(calls.trajectory(self.id, credit_to))
+    async def trajectory(
+        self,
+        *,
+        credit_to: CreditTo = "as_paid",
+        mask_causes: Iterable[MaskCause] = (),
+        drop_causes: Iterable[MaskCause] = (),
+    ) -> list[Transition]:
+        """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of.
+
+        A step that failed for one of ``mask_causes`` has no reward, for one of ``drop_causes`` it
+        is left out; a step in which a penalty was observed stays as it is.
+        """
+        return await self._client.call(
+            calls.trajectory(self.id, credit_to, mask_causes, drop_causes)
+        )
+
+    async def blame(self) -> Blame:
+        """Why the episode failed, and each of its steps; ``cause`` is None where it did not."""
+        return await self._client.call(calls.blame(self.id))
 
     async def events(
         self, after: int = 0, *, limit: int | None = None, kind: str | None = None

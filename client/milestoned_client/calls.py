@@ -15,11 +15,13 @@ from urllib.parse import quote
 from milestoned_client.errors import ProblemError
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.models import (
+    Blame,
     Closing,
     CreditTo,
     EpisodeStatus,
     Event,
     Lease,
+    MaskCause,
     Noted,
     Opened,
     Readiness,
@@ -264,10 +266,25 @@ def events(episode: str, after: int, limit: int | None, kind: str | None) -> Cal
     return get(path, _decode_list("events", Event), after=after, limit=limit, kind=kind)
 
 
-def trajectory(episode: str, credit_to: CreditTo = "as_paid") -> Call[list[Transition]]:
+def trajectory(
+    episode: str,
+    credit_to: CreditTo = "as_paid",
+    mask_causes: Iterable[MaskCause] = (),
+    drop_causes: Iterable[MaskCause] = (),
+) -> Call[list[Transition]]:
     """The episode as (o, a, r, o') tuples, one a step."""
-    path = episode_path(episode, "/trajectory")
-    return get(path, _decode_list("steps", Transition), credit_to=credit_to)
+    return get(
+        episode_path(episode, "/trajectory"),
+        _decode_list("steps", Transition),
+        credit_to=credit_to,
+        mask_causes=",".join(mask_causes) or None,
+        drop_causes=",".join(drop_causes) or None,
+    )
+
+
+def blame(episode: str) -> Call[Blame]:
+    """Why the episode failed, and each of its steps."""
+    return get(episode_path(episode, "/blame"), decode_as(Blame))
 
 
 def recording(episode: str) -> Call[bytes]:

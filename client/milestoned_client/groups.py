@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from milestoned_client.calls import Call, decode_as, milliseconds, post
-from milestoned_client.models import Basis, Fold, Group, Scale
+from milestoned_client.models import Basis, Fold, Group, MaskCause, Scale
 
 
 def score_group(
@@ -18,6 +18,7 @@ def score_group(
     advantages: Basis,
     scale: Scale,
     ask_tiers: bool,
+    mask_causes: Iterable[MaskCause],
 ) -> Call[Group]:
     """Make the call that ranks episodes of one task; `AsyncRewardClient.score_group` has the
     options."""
@@ -33,4 +34,5 @@ def score_group(
         advantages=advantages,
         scale=scale,
         ask_tiers=ask_tiers,
+        mask_causes=list(mask_causes) or None,
     )

@@ -45,6 +45,11 @@ Scale: TypeAlias = Literal["std", "none"]
 """`std` divides advantages by the group's standard deviation, `none` does not."""
 
 
+MaskCause: TypeAlias = Literal[
+    "site_refused", "captcha", "login_wall", "rate_limited", "infrastructure", "unknown"
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Registered:
     """A task as the service registered it."""
@@ -439,7 +444,80 @@ class CurriculumPage:
     tasks: tuple[TaskProgress, ...]
 
 
-Status: TypeAlias = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
+@dataclass(frozen=True, slots=True)
+class StepBlame:
+    """Why a step failed."""
+
+    step: int
+    cause: (
+        Literal[
+            "agent",
+            "site_refused",
+            "captcha",
+            "login_wall",
+            "rate_limited",
+            "infeasible",
+            "infrastructure",
+            "unknown",
+        ]
+        | None
+    )
+    """None where it did not fail, or is not complete."""
+
+    reason: str | None
+    evidence: tuple[int, ...]
+    """The numbers of the events that show it."""
+
+    at_first_contact: bool
+    """Whether the site had answered nothing before, so that the agent can't have provoked it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFailure:
+    """Where an episode first went wrong."""
+
+    step: int | None
+    """None before the first step."""
+
+    event: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Why an episode failed. `cause` is None while it is open, and where it did not fail."""
+
+    episode: str
+    through: int
+    """The number of the log's last event that this was read from."""
+
+    cause: (
+        Literal[
+            "agent",
+            "site_refused",
+            "captcha",
+            "login_wall",
+            "rate_limited",
+            "infeasible",
+            "infrastructure",
+            "unknown",
+        ]
+        | None
+    )
+    decided_by: Literal["events", "agent"] | None
+    """`agent`: it rests on nothing but the agent's own word."""
+
+    reason: str | None
+    evidence: tuple[int, ...]
+    """The numbers of the events that show it."""
+
+    at_first_contact: bool
+    """Whether the site had answered nothing before, so that the agent can't have provoked it."""
+
+    first_failure: FirstFailure | None
+    steps: tuple[StepBlame, ...]
+
+
+Status: TypeAlias = Literal["settling", "escalating", "sealed", "unobserved", "unscored", "masked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,7 +547,8 @@ class Reward(RewardBase):
     status: Status
     """`settling`: the step is not complete, or its events have not reached the log; `escalating`: a
     stage of the cascade has not answered yet. The others are final. `unobserved`: what happened
-    can't be known well enough; `unscored`: no stage decided it."""
+    can't be known well enough; `unscored`: no stage decided it. `masked`: sealed, but None in this
+    view, which masks its cause."""
 
     reward: float | None
     """What the step was worth. None is not zero: leave such a step out of the loss."""

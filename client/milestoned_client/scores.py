@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from milestoned_client.calls import Call, milliseconds, post
 from milestoned_client.errors import ProblemError, UnexpectedAnswerError
 from milestoned_client.json_values import Json
-from milestoned_client.models import Fold, Sample, Score
+from milestoned_client.models import Fold, MaskCause, Sample, Score
 from milestoned_client.results import read_entry, read_list
 
 
@@ -17,6 +17,7 @@ def score(
     fold: Fold = "sum",
     gamma: float = 1.0,
     min_known: float = 0.5,
+    mask_causes: Iterable[MaskCause] = (),
 ) -> Call[list[Score | ProblemError]]:
     """Many samples at once, in order; each gives its score, or the problem that it has."""
     wanted = [sample.document() for sample in samples]
@@ -36,4 +37,5 @@ def score(
         fold=fold,
         gamma=gamma,
         min_known=min_known,
+        mask_causes=list(mask_causes) or None,
     )

@@ -15,10 +15,10 @@ Json = Any
 """What orjson decodes to: None, bool, int, float, str, list, dict."""
 
 Stage = Literal["rule", "model", "judge", "person"]
-Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
+Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored", "masked"]
 """``settling``: not final yet. ``escalating``: complete, and a model, judge or person is asked.
 ``sealed``: final. ``unobserved``: final, and nobody can know the value. ``unscored``: final, and no
-tier was sure of it."""
+tier was sure of it. ``masked``: in a view alone, whose reader masks what it rests on."""
 
 
 class Observation(NamedTuple):

@@ -143,6 +143,7 @@ async def test_answers_have_the_shapes_that_are_told(
         ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{fresh}:close", {"wait_ms": 0}),
         ("GET", "/v1/episodes/{episode}/events", f"/v1/episodes/{id}/events", None),
         ("GET", "/v1/episodes/{episode}/trajectory", f"/v1/episodes/{id}/trajectory", None),
+        ("GET", "/v1/episodes/{episode}/blame", f"/v1/episodes/{id}/blame", None),
         (
             "GET",
             "/v1/episodes/{episode}/steps/{step}/explanation",

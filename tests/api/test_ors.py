@@ -180,6 +180,10 @@ async def test_what_is_not_known_is_null_with_its_reason(ors: Service) -> None:
         assert output["reward"] is None
         assert (output["metadata"]["mask"], output["metadata"]["status"]) == (True, "unobserved")
         assert "browser gone" in output["metadata"]["reason"]
+    blame = answered["metadata"]["blame"]
+    assert (ended["metadata"]["blame"], blame["cause"]) == (None, "infrastructure")
+    assert blame["evidence"]
+    assert blame["first_failure"]["step"] == 0
 
 
 async def test_an_answer_alone_is_scored_without_a_sandbox(ors: Service) -> None:

@@ -131,6 +131,7 @@ def views(theirs: dict[str, str]) -> list[str]:
     return [
         of,
         f"{of}/trajectory",
+        f"{of}/blame",
         f"{of}/events",
         "/v1/tasks",
         f"/v1/tasks/{theirs['task']}",

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from api.auth.store import Terms
-from tests.api.service import ADMIN, Service, Store, running
+from tests.api.blame.test_causes import shows
+from tests.api.service import ADMIN, TASK, Service, Store, running
+from tests.support.logs import clicked, episode, went
 
 HTML = {"accept": "text/html"}
 FOREIGN = [
@@ -126,3 +128,21 @@ async def test_a_filter_that_can_not_be_understood_is_a_page_that_says_why(
     status, text = await look(service, "/episodes?least=much")
     assert status == 422
     assert "least: got &#39;much&#39;, wanted a number" in text
+
+
+async def test_why_an_episode_failed_is_a_link_away(service: Service) -> None:
+    """The panel says the cause, the events that show it and the first point of failure."""
+    refused, token = await service.open(TASK)
+    await service.tell(refused, token, *episode(shows("/", 403), []))
+    reached, token = await service.open(TASK)
+    done = [went("/cart"), clicked("Buy", role="button")]
+    await service.tell(reached, token, *episode(done))
+    link = f'href="/episodes/{refused}?blame=1#why"'
+    assert link in (await look(service, f"/episodes/{refused}"))[1]
+    assert "blame=1" not in (await look(service, f"/episodes/{reached}"))[1]
+    for path in (f"/episodes/{refused}?blame=1", f"/episodes/{refused}/detail?blame=1"):
+        status, text = await look(service, path)
+        assert status == 200
+        assert "<strong>site_refused</strong>: event 4: status 403" in text
+        assert "First point of failure: event" in text
+        assert "the agent can't have provoked it" in text

@@ -195,3 +195,18 @@ def test_what_is_asked_wrong_is_refused_with_2(
     arguments, says = REFUSED[case]
     assert export(*(places.get(one, one) for one in arguments), "--out", tmp_path / "out") == 2
     assert says in capsys.readouterr().err
+
+
+def test_why_it_failed_is_in_the_tables(exported: Path) -> None:
+    """A success has no cause; what a gap hides is the infrastructure's."""
+    causes = duckdb.sql(
+        f"SELECT DISTINCT success, cause FROM '{exported}/episodes.parquet' ORDER BY ALL"
+    ).fetchall()
+    assert set(causes) == {(False, "agent"), (True, None)}
+    masked = duckdb.sql(
+        "SELECT DISTINCT cause, cause_reason, len(cause_evidence)"
+        f" FROM '{exported}/rewards.parquet' WHERE mask"
+    ).fetchall()
+    assert masked == [("infrastructure", "a source observed nothing", 1)]
+    paid = f"SELECT count(cause) FROM '{exported}/rewards.parquet' WHERE reward > 0"
+    assert duckdb.sql(paid).fetchall() == [(0,)]

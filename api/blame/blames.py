@@ -1,0 +1,58 @@
+"""The causes of one service's episodes, read from their stored logs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import orjson
+
+from api.blame.causes import (
+    BlameJson,
+    EpisodeBlameJson,
+    blame,
+    blame_findings,
+    obstacle_reader,
+    summarise,
+)
+from api.episodes.rows import EpisodeRow
+from api.episodes.store import Episodes
+from api.log.reader import Follower
+from api.rewards.ledger import Ledger
+from api.tasks.store import Tasks
+from detectors.model.rewards import RewardJson
+from detectors.model.types import Event
+
+
+class Blames:
+    """Finds causes; nothing is stored, since the same log always gives the same."""
+
+    def __init__(
+        self, episodes: Episodes, ledger: Ledger, tasks: Tasks, follower: Follower
+    ) -> None:
+        self._episodes, self._ledger = episodes, ledger
+        self._tasks, self._follower = tasks, follower
+
+    async def of_episode(self, row: EpisodeRow) -> BlameJson:
+        """Return the causes of an episode by its row, as far as its log goes."""
+        task = await self._tasks.document(row.task_number)
+        rewards = [orjson.loads(body) for body in await self._ledger.all(row.id)]
+        reader = obstacle_reader(task)
+        async for event in self._follower.events(row.id):
+            reader.apply(event)
+        closed = row.status == "closed"
+        return blame_findings(task, reader.findings(), rewards, closed=closed, success=row.success)
+
+    async def of_events(
+        self, row: EpisodeRow, events: Sequence[Event], rewards: Sequence[RewardJson]
+    ) -> BlameJson:
+        """The same of what was read already."""
+        task = await self._tasks.document(row.task_number)
+        closed = row.status == "closed"
+        return await asyncio.to_thread(
+            blame, task, events, rewards, closed=closed, success=row.success
+        )
+
+    async def summary(self, episode: str) -> EpisodeBlameJson:
+        """Return the cause of an episode by its id. Raises `NotFoundError`."""
+        return summarise(await self.of_episode(await self._episodes.get(episode)))

@@ -1,0 +1,359 @@
+"""What stood in the agent's way, from one event to the next: a fold over an episode's log.
+
+An obstacle stands from the answer that shows it until the site answers well again. Pure; what it
+remembers is bounded, whatever agent and pages do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from api.blame.signs import (
+    Cause,
+    Sign,
+    hops_of,
+    is_captcha,
+    is_challenge_path,
+    is_challenge_title,
+    is_good,
+    is_infeasible_claim,
+    is_login_page,
+    is_network_error,
+    sign_of_background,
+    sign_of_document,
+    sign_of_redirect,
+)
+from detectors.matchers.url import Url, parse_url
+from detectors.model.types import Event, Json
+from detectors.sdk.request_facts import is_servers
+
+MAX_KEPT = 64
+"""Tabs, origins and obstacles that are remembered at once."""
+MIN_REFUSED = 2
+"""Addresses in a row that must be refused by nothing but a 403, once the site has answered."""
+_SCRIPTS = ("XHR", "Fetch")
+Value = TypeVar("Value")
+
+
+class Obstacle(NamedTuple):
+    """What stands in the way. ``seq``: the event that shows it; ``step``: None before the first;
+    ``is_certain``: not just a page that may be refused to everybody; ``at_first_contact``: nothing
+    of the site had been answered before, so that the agent can't have provoked it."""
+
+    cause: Cause
+    seq: int
+    step: int | None
+    what: str
+    is_certain: bool
+    at_first_contact: bool = False
+    evidence: tuple[int, ...] = ()
+
+    def reason(self) -> str:
+        """What is said of it, in words of ours."""
+        return f"event {self.seq}: {self.what}"
+
+
+@dataclass(slots=True)
+class _Page:
+    """A tab's main document, and the marks of a challenge that came since."""
+
+    url: str
+    is_committed: bool = False
+    answer: int = 0
+    is_refused: bool = False
+    title: int = 0
+    captcha: int = 0
+    protection: int = 0
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a log shows. ``at_end``: of each step the obstacle that stood at its end; ``overcome``:
+    the last one that was over; ``claim``: the event by which the agent declared the task
+    infeasible; ``answer``: its last answer; ``answered``: an event by which the site answered
+    well."""
+
+    at_end: dict[int, Obstacle] = field(default_factory=dict)
+    standing: Obstacle | None = None
+    overcome: Obstacle | None = None
+    claim: int = 0
+    claim_step: int | None = None
+    answer: int = 0
+    answered: int = 0
+    last: int = 0
+    began: bool = False
+
+
+class ObstacleReader:
+    """Takes an episode's events in order. ``origins``: the task's own; of a task that names none,
+    every main document is the task's."""
+
+    def __init__(self, origins: Collection[str], *, is_login_asked: bool) -> None:
+        self._origins, self._is_login_asked = frozenset(origins), is_login_asked
+        self._found = Findings()
+        self._step: int | None = None
+        self._is_running = False
+        self._standing: dict[Hashable, Obstacle] = {}
+        self._answered: dict[str, int] = {}
+        self._refused: dict[str, set[str]] = {}
+        self._pages: dict[str, _Page] = {}
+        self._handlers: Mapping[str, Callable[[Event], None]] = {
+            "step.began": self._begin_step,
+            "step.sealed": self._seal_step,
+            "episode.closed": self._seal_step,
+            "agent.answered": self._claim,
+            "agent.tool_called": self._claim,
+            "gap.began": self._begin_gap,
+            "gap.ended": lambda event: self._end(("gap", str(event.data.get("source")))),
+            "tab.crashed": self._crash,
+            "page.failed": self._fail_page,
+            "page.navigated": self._navigate,
+            "page.title_changed": self._title,
+            "request.finished": self._finish_request,
+        }
+
+    def apply(self, event: Event) -> None:
+        """Take the next event of the episode, in order."""
+        self._found.last = event.seq
+        handler = self._handlers.get(event.kind)
+        if handler is not None:
+            handler(event)
+
+    def findings(self) -> Findings:
+        """What the events so far show."""
+        self._note_end()
+        self._found.standing = self._latest()
+        return self._found
+
+    def _begin_step(self, event: Event) -> None:
+        self._note_end()
+        step = event.data.get("step")
+        self._step = step if type(step) is int else self._step
+        self._is_running = self._found.began = True
+        self._claim(event)
+
+    def _seal_step(self, event: Event) -> None:
+        self._note_end()
+        self._is_running = False
+        if event.kind == "episode.closed" and self._step is not None:
+            self._step += 1  # what the close decides stands in a step of its own
+            self._note_end()
+            self._step -= 1
+
+    def _note_end(self) -> None:
+        if self._step is None:
+            return
+        standing = self._latest()
+        if standing is None:
+            self._found.at_end.pop(self._step, None)
+        else:
+            self._found.at_end[self._step] = standing
+
+    def _latest(self) -> Obstacle | None:
+        """The obstacle that stands last; one that is not certain only where none is."""
+        standing = self._standing.values()
+        return max(standing, key=lambda one: (one.is_certain, one.seq), default=None)
+
+    def _claim(self, event: Event) -> None:
+        if event.kind == "agent.answered":
+            self._found.answer = event.seq
+        if is_infeasible_claim(event.kind, event.data):
+            self._found.claim, self._found.claim_step = event.seq, self._step
+
+    def _begin_gap(self, event: Event) -> None:
+        """A source that is lost while a step runs; the end of a harness's browser is no fault."""
+        if self._is_running and "part" not in event.data:
+            source = str(event.data.get("source"))
+            what = f"the source {source[:40]!r} observed nothing any more"
+            self._add(("gap", source), event, Sign("infrastructure", what, True), "")
+
+    def _crash(self, event: Event) -> None:
+        sign = Sign("infrastructure", "a tab crashed", True)
+        self._add(("crash", str(event.data.get("tab"))), event, sign, "")
+
+    def _fail_page(self, event: Event) -> None:
+        url = parse_url(str(event.data.get("url")))
+        is_main = event.data.get("main") is True
+        if is_main and self._is_of_site(url) and is_network_error(event.data.get("error")):
+            sign = Sign("infrastructure", "the site could not be reached", True)
+            self._add(("document", url.origin if url else ""), event, sign, "")
+
+    def _navigate(self, event: Event) -> None:
+        data = event.data
+        if data.get("main") is not True:
+            self._mark(event, parse_url(str(data.get("url"))))
+            return
+        if data.get("same_document") is True:
+            return
+        tab, url = str(data.get("tab")), str(data.get("url"))
+        self._end(("crash", tab))
+        page = self._pages.get(tab)
+        if page is not None and page.url == url and not page.is_committed:
+            page.is_committed = True
+        else:
+            self._keep(self._pages, tab, _Page(url, is_committed=True))
+
+    def _title(self, event: Event) -> None:
+        page = self._pages.get(str(event.data.get("tab")))
+        if page is not None and is_challenge_title(event.data.get("title")):
+            page.title = event.seq
+            self._look_at(page, event)
+
+    def _finish_request(self, event: Event) -> None:
+        data = event.data
+        url = parse_url(str(data.get("url")))
+        if data.get("type") == "Document" and data.get("frame") == data.get("tab"):
+            if is_servers(data):
+                self._document(event, url)
+            return
+        self._mark(event, url)
+        is_site = url is not None and self._is_background_of_site(url, data)
+        if url is None or not is_site or data.get("type") not in _SCRIPTS:
+            return
+        sign = sign_of_background(data) if is_servers(data) else None
+        if sign is not None:
+            self._add(("script", url.origin), event, sign, url.origin)
+        elif is_good(data):
+            self._answer_well(event, url.origin)
+            self._end(("script", url.origin))
+
+    def _document(self, event: Event, url: Url | None) -> None:
+        """Take the server's answer to a main document."""
+        data = event.data
+        hops = hops_of(data)
+        first = parse_url(str(hops[0].get("url"))) if hops else url
+        if url is None or not (self._is_of_site(url) or self._is_of_site(first)):
+            return
+        origin = first.origin if first is not None and self._is_of_site(first) else url.origin
+        page = self._answered_page(event)
+        sign = sign_of_redirect(data, is_login_asked=self._is_login_asked)
+        if sign is None and self._is_of_site(url):
+            sign = sign_of_document(data)
+        if sign is not None:
+            sign = self._weigh(sign, origin, url)
+            self._add(("document", origin), event, sign, origin)
+            page.is_refused = True
+            self._look_at(page, event)
+        elif self._is_of_site(url) and is_good(data):
+            self._answer_well(event, origin)
+            if self._is_login_asked or not is_login_page(url):
+                self._refused.pop(origin, None)
+                self._end(("document", origin))
+                self._end(("script", origin))
+            self._look_at(page, event)
+
+    def _answered_page(self, event: Event) -> _Page:
+        """The page that an answer to a main document belongs to."""
+        tab, url = str(event.data.get("tab")), str(event.data.get("url"))
+        page = self._pages.get(tab)
+        if page is None or page.url != url or page.answer:
+            page = _Page(url)
+            self._keep(self._pages, tab, page)
+        page.answer = event.seq
+        return page
+
+    def _weigh(self, sign: Sign, origin: str, url: Url) -> Sign:
+        """Make a mere 403 certain where the site has answered nothing yet, or refuses address after
+        address."""
+        if sign.is_marked:
+            return sign
+        refused = self._refused.setdefault(origin, set())
+        if len(refused) < MIN_REFUSED:
+            refused.add(url.path)
+        self._keep(self._refused, origin, refused)
+        is_certain = origin not in self._answered or len(refused) >= MIN_REFUSED
+        return sign._replace(is_marked=is_certain)
+
+    def _mark(self, event: Event, url: Url | None) -> None:
+        """Note that a page loads a captcha, or its site's protection."""
+        page = self._pages.get(str(event.data.get("tab")))
+        if page is None or url is None:
+            return
+        own = parse_url(page.url)
+        if is_captcha(url):
+            page.captcha = page.captcha or event.seq
+        elif own is not None and own.origin == url.origin and is_challenge_path(url):
+            page.protection = page.protection or event.seq
+        else:
+            return
+        self._look_at(page, event)
+
+    def _look_at(self, page: _Page, event: Event) -> None:
+        """See whether a page's marks together show a challenge: a captcha on a page that was
+        refused, or a challenge page's title with what it loads."""
+        url = parse_url(page.url)
+        if url is None or not self._is_of_site(url) or not page.answer:
+            return
+        key, origin = ("document", url.origin), url.origin
+        obstacle = self._standing.get(key)
+        if page.is_refused:
+            refusals = ("site_refused", "rate_limited")
+            if page.captcha and obstacle is not None and obstacle.cause in refusals:
+                self._standing[key] = obstacle._replace(
+                    cause="captcha",
+                    what=f"{obstacle.what}, with a captcha",
+                    is_certain=True,
+                    evidence=(obstacle.seq, page.captcha),
+                )
+            return
+        loaded = page.captcha or page.protection
+        if page.title and loaded:
+            if self._answered.get(origin) == page.answer:
+                del self._answered[origin]  # what answered was the challenge
+            cause: Cause = "captcha" if page.captcha else "site_refused"
+            sign = Sign(cause, "a challenge page, by its title and what it loads", True)
+            self._add(key, event, sign, origin, tuple(sorted((page.title, loaded))))
+
+    def _is_of_site(self, url: Url | None) -> bool:
+        return url is not None and (not self._origins or url.origin in self._origins)
+
+    def _is_background_of_site(self, url: Url, data: Mapping[str, Json]) -> bool:
+        if self._origins:
+            return url.origin in self._origins
+        page = self._pages.get(str(data.get("tab")))
+        own = parse_url(page.url) if page is not None else None
+        return own is not None and own.origin == url.origin
+
+    def _answer_well(self, event: Event, origin: str) -> None:
+        self._found.answered = event.seq
+        if origin not in self._answered:
+            self._keep(self._answered, origin, event.seq)
+
+    def _add(
+        self,
+        key: Hashable,
+        event: Event,
+        sign: Sign,
+        origin: str,
+        evidence: tuple[int, ...] = (),
+    ) -> None:
+        """Let an obstacle stand; one of the same kind goes on from where it began."""
+        old = self._standing.get(key)
+        if old is not None and old.cause == sign.cause and old.is_certain == sign.is_marked:
+            return
+        is_first = bool(origin) and origin not in self._answered
+        obstacle = Obstacle(
+            sign.cause,
+            event.seq,
+            self._step,
+            sign.what,
+            sign.is_marked,
+            is_first,
+            evidence or (event.seq,),
+        )
+        self._keep(self._standing, key, obstacle)
+
+    def _end(self, key: Hashable) -> None:
+        obstacle = self._standing.pop(key, None)
+        if obstacle is not None:
+            self._found.overcome = obstacle
+
+    @staticmethod
+    def _keep(table: dict[Any, Value], key: Hashable, value: Value) -> None:
+        """Remember a value as the newest; of too many the oldest is forgotten."""
+        table.pop(key, None)
+        table[key] = value
+        while len(table) > MAX_KEPT:
+            del table[next(iter(table))]
