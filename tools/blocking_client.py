@@ -26,7 +26,7 @@ WORDS = [
     (r"import asyncio", "import time"),
     (r"asyncio\.sleep", "time.sleep"),
     (r"httpx\.AsyncBaseTransport", "httpx.BaseTransport"),
-    (r"\bAsync(RewardClient|Episode|Connections|Iterator)\b", r"\1"),
+    (r"\bAsync(RewardClient|Episode|Connections|Heartbeat|Iterator)\b", r"\1"),
     (r"\b__a(enter|exit)__\b", r"__\1__"),
     (r"\ba(close|read|iter_lines)\b", r"\1"),
     (

@@ -38,6 +38,16 @@ def read_seconds(text: str) -> float:
     return float(text)
 
 
+def read_silence(text: str) -> float:
+    """Read a time of at least one second, or 0 for one that never ends."""
+    if text == "0":
+        return 0.0
+    try:
+        return read_seconds(text)
+    except ValueError:
+        raise ValueError("expected 0, or a number of seconds, at least 1") from None
+
+
 def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
     """Return what reads a whole number in these bounds."""
 

@@ -21,7 +21,16 @@ from cyclopts import Parameter
 
 from api.app import create_app
 from api.cascade.stages import StageError
-from api.cli.common import STORE, Store, hold, hold_file, read_days, read_seconds, whole_number
+from api.cli.common import (
+    STORE,
+    Store,
+    hold,
+    hold_file,
+    read_days,
+    read_seconds,
+    read_silence,
+    whole_number,
+)
 from api.cli.exposure import LOOPBACK, Exposure
 from api.cli.stages import NO_STAGES, StageOptions
 from api.core.errors import UnavailableError
@@ -100,6 +109,15 @@ class ServeSettings:
             read_seconds,
         ),
     ] = Limits().sandbox_lost_s
+    owner_silence: Annotated[
+        float,
+        option(
+            "how long nothing may be heard of the owner of an episode of the fleet before it ends,"
+            f" 0: for ever (default: {Limits().owner_silence_s:g})",
+            "S",
+            read_silence,
+        ),
+    ] = Limits().owner_silence_s
     body_s: Annotated[
         float,
         option(
@@ -152,6 +170,7 @@ class ServeSettings:
         limits = replace(
             settings.limits,
             sandbox_lost_s=self.sandbox_lost_s,
+            owner_silence_s=self.owner_silence,
             body_s=self.body_s,
             engines_bytes=self.engines_mib << 20,
         )

@@ -65,6 +65,21 @@ class Metrics:
         self.queued = Gauge(
             "milestoned_episodes_queued", "Episodes that wait for a sandbox.", registry=registry
         )
+        self.owned = Gauge(
+            "milestoned_episodes_owned",
+            "Open episodes that end when their owner is silent.",
+            registry=registry,
+        )
+        self.owner_silence = Gauge(
+            "milestoned_owner_silence_seconds",
+            "The longest time for which the owner of an open episode was not heard of.",
+            registry=registry,
+        )
+        self.owner_silent = Counter(
+            "milestoned_owner_silent_episodes",
+            "Episodes that this replica ended because their owner was silent.",
+            registry=registry,
+        )
         self.checkpoints = Counter(
             "milestoned_checkpoints", "Checkpoints signed.", ["of"], registry=registry
         )

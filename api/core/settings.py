@@ -28,9 +28,11 @@ class Limits:
     ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
     ``detection_bytes`` of memory. ``engines_bytes``: of the engines that the service, and each such
     process, keeps between two segments (docs/scale.md). ``lease_ms``: how long who opens an episode
-    waits for an idle sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a
-    request's first byte, to the end of the request's head; ``body_idle_s``: within which more of a
-    body comes, where the service is ready to take it; ``body_s``: for a whole body.
+    waits for an idle sandbox's daemon to be told of it. ``owner_silence_s``: after how long without
+    a word of its owner an episode of the fleet ends (api/fleet/owners.py), 0 for never.
+    ``head_s``: from a connection's begin, or a request's first byte, to the end of the
+    request's head; ``body_idle_s``: within which more of a body comes, where the service is
+    ready to take it; ``body_s``: for a whole body.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -48,6 +50,7 @@ class Limits:
     engines_bytes: int = 256 * 1024 * 1024
     keys_kept_days: int = 7
     sandbox_lost_s: float = 60.0
+    owner_silence_s: float = 1_800.0
     head_s: float = 15.0
     body_idle_s: float = 20.0
     body_s: float = 300.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -26,6 +27,9 @@ _ONE = select(episodes).where(episodes.c.id == bindparam("id"))
 _OWNER = select(episodes.c.tenant).where(episodes.c.id == bindparam("id"))
 _BY_INTENT = select(episodes).where(episodes.c.intent == bindparam("intent"))
 _OWNERS = 50_000
+_STATUSES = select(episodes.c.id, episodes.c.status).where(
+    episodes.c.tenant == bindparam("tenant"), episodes.c.id.in_(bindparam("ids", expanding=True))
+)
 _OPEN = select(func.count()).select_from(episodes).where(episodes.c.status != "closed")
 
 
@@ -118,6 +122,11 @@ class Episodes:
         if row is None:
             raise await self._absent(None, id)
         return row
+
+    async def statuses(self, tenant: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the status of each of these episodes that the tenant has."""
+        rows = await self._database.all(_STATUSES, {"tenant": tenant, "ids": list(ids)})
+        return {row.id: row.status for row in rows}
 
     async def _absent(self, tenant: str | None, id: str) -> ProblemError:
         """What is said of an episode that is not there: that it was deleted, to its owner, or

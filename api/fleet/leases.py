@@ -21,15 +21,16 @@ from datetime import timedelta
 from typing import Any, Literal
 
 import orjson
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, union, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.core.notify import LEASE, Notifier, Topic
 from api.db.database import Database, now
 from api.episodes.tables import episodes
 from api.fleet.rows import LeaseRow, SandboxRow
 from api.fleet.store import hand_over, offered
-from api.fleet.tables import leases, sandboxes
+from api.fleet.tables import leases, owners, sandboxes
 from detectors.model.codec import canonical
 
 NOT_ASKED = "sandbox: episode {} was opened without asking for one"
@@ -70,10 +71,22 @@ _WAITS = (
     .with_for_update()
 )
 _MANY_QUEUED = select(func.count()).select_from(leases).where(leases.c.state == "queued")
-_TO_END = (
+_TO_END = union(
     select(leases.c.episode, leases.c.why)
     .join(episodes, leases.c.episode == episodes.c.id)
-    .where(leases.c.state == "lost", episodes.c.status != "closed")
+    .where(leases.c.state == "lost", episodes.c.status != "closed"),
+    select(owners.c.episode, owners.c.why)
+    .join(episodes, owners.c.episode == episodes.c.id)
+    .where(
+        owners.c.why.is_not(None),
+        episodes.c.status != "closed",
+        owners.c.episode.not_in(select(leases.c.episode)),
+    ),
+)
+_SILENT_OWNER = select(owners.c.why).where(
+    owners.c.episode == bindparam("episode"),
+    owners.c.tenant == bindparam("tenant"),
+    owners.c.why.is_not(None),
 )
 _TO_CANCEL = (
     select(leases.c.episode)
@@ -183,16 +196,7 @@ class Leases:
     async def lose(self, episode: str, why: str) -> None:
         """Nobody will work on the episode any more: it is to be ended without its sandbox."""
         async with self._database.write() as conn:
-            await conn.execute(
-                update(leases)
-                .where(leases.c.episode == episode, leases.c.state.in_(("held", "queued")))
-                .values(state="lost", why=why, ended_at=now())
-            )
-            await conn.execute(
-                update(sandboxes)
-                .where(sandboxes.c.episode == episode)
-                .values(state="idle", episode=None)
-            )
+            await lose_lease(conn, episode, why)
         self._notifier.tell(settled(episode))
 
     async def find(self, episode: str) -> LeaseRow | None:
@@ -202,7 +206,8 @@ class Leases:
         return row
 
     async def to_end(self) -> list[tuple[str, str]]:
-        """Episodes whose sandbox is lost and whose log has no end yet, with the reason."""
+        """Episodes whose sandbox is lost, or whose owner is silent, and whose log has no end yet,
+        with the reason."""
         return [(row.episode, row.why) for row in await self._database.all(_TO_END)]
 
     async def to_cancel(self) -> list[str]:
@@ -212,9 +217,10 @@ class Leases:
     async def given_up(self, tenant: str, episode: str) -> dict[str, str | None] | None:
         """That the episode was ended without its sandbox, and why; None where it was not."""
         row = await self.find(episode)
-        if row is None or row.tenant != tenant or row.state != "lost":
-            return None
-        return {"episode": episode, "why": row.why}
+        if row is not None and row.tenant == tenant and row.state == "lost":
+            return {"episode": episode, "why": row.why}
+        silent = await self._database.first(_SILENT_OWNER, {"episode": episode, "tenant": tenant})
+        return None if silent is None else {"episode": episode, "why": silent.why}
 
     async def queued(self, tenant: str | None = None) -> int:
         """How many episodes wait for a sandbox: of one tenant, or of all."""
@@ -222,6 +228,18 @@ class Leases:
             _MANY_QUEUED if tenant is None else _MANY_QUEUED.where(leases.c.tenant == tenant)
         )
         return int((await self._database.first(statement))[0])
+
+
+async def lose_lease(conn: AsyncConnection, episode: str, why: str) -> None:
+    """Take the episode from its sandbox or out of the queue, if it is in either."""
+    await conn.execute(
+        update(leases)
+        .where(leases.c.episode == episode, leases.c.state.in_(("held", "queued")))
+        .values(state="lost", why=why, ended_at=now())
+    )
+    await conn.execute(
+        update(sandboxes).where(sandboxes.c.episode == episode).values(state="idle", episode=None)
+    )
 
 
 def _shuffled(idle: Sequence[object]) -> list[Any]:

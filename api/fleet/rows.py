@@ -37,3 +37,19 @@ class LeaseRow(Protocol):
     name: str | None
     address: str | None
     labels: str
+
+
+class OwnerRow(Protocol):
+    """A row of `owners` that has no ``why``, with its episode's status, opener and step.
+
+    ``silent_s``: for how long the owner could have been heard and was not, in seconds.
+    """
+
+    episode: str
+    tenant: str
+    silence_s: float
+    silent_s: float
+    known_step: int | None
+    step: int | None
+    status: str
+    opened_by: str | None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from sqlalchemy import (
     BigInteger,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -69,3 +70,28 @@ leases = Table(
 """``state``: queued, held, ended (the daemon saw the episode's end), lost (the service has to end
 it; ``why`` has the reason).
 ``held_at`` is NULL until the sandbox's daemon was told of it."""
+
+owners = Table(
+    "owners",
+    metadata,
+    Column("episode", String(64), ForeignKey("episodes.id", ondelete="CASCADE"), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("silence_s", Float, nullable=False),
+    Column("heard_at", Float, nullable=False),
+    Column("step", BigInteger),
+    Column("why", String(1024)),
+    Index(None, "why"),
+)
+"""Open episodes that end when their owner is silent (api/fleet/owners.py). ``heard_at``: seconds of
+the database's clock; ``step``: the episode's at that time; ``why``: set where the owner was silent
+for ``silence_s``, which ends the episode."""
+
+hearing = Table(
+    "hearing",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("since", Float, nullable=False),
+    Column("looked_at", Float, nullable=False),
+)
+"""One row, of all replicas: ``since`` when without a break some replica could hear owners, and when
+one last looked; seconds of the database's clock."""

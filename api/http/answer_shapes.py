@@ -99,6 +99,15 @@ class OpenedShape(AnswerShape):
     """What the daemon needs to know of the task."""
     sandbox: LeaseShape | None = None
     """The sandbox of the fleet, where one was asked for."""
+    owner_silence_s: float | None = None
+    """The episode ends, masked, once its owner is silent for this long; absent: it never does."""
+
+
+class HeartbeatShape(AnswerShape):
+    """What became of episodes whose owner sent a heartbeat."""
+
+    episodes: dict[str, Literal["open", "closing", "closed", "unknown"]]
+    """Each episode's status; `unknown`: there is none of that name, or it was deleted."""
 
 
 class ListedEpisodeShape(AnswerShape):

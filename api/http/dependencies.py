@@ -26,6 +26,7 @@ from api.db.database import Database
 from api.episodes.idempotency import Answers
 from api.episodes.search import Search
 from api.episodes.store import Episodes
+from api.fleet.owners import Owners
 from api.http.support import parts_of
 from api.labelling.store import Preferences
 from api.live.streams import Streams
@@ -66,6 +67,10 @@ async def _yaml(connection: HTTPConnection) -> ApartReader:
 
 async def _episodes(connection: HTTPConnection) -> Episodes:
     return parts_of(connection).episodes
+
+
+async def _owners(connection: HTTPConnection) -> Owners:
+    return parts_of(connection).owners
 
 
 async def _commands(connection: HTTPConnection) -> Commands:
@@ -152,6 +157,7 @@ BlamesPart = Annotated[Blames, Depends(_blames)]
 TasksPart = Annotated[Tasks, Depends(_tasks)]
 YamlPart = Annotated[ApartReader, Depends(_yaml)]
 EpisodesPart = Annotated[Episodes, Depends(_episodes)]
+OwnersPart = Annotated[Owners, Depends(_owners)]
 CommandsPart = Annotated[Commands, Depends(_commands)]
 ChannelPart = Annotated[Channel, Depends(_channel)]
 LedgerPart = Annotated[Ledger, Depends(_ledger)]

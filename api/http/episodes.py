@@ -16,11 +16,13 @@ from api.core.settings import Limits
 from api.episodes.store import Episodes, describe
 from api.fleet import leases
 from api.fleet.leases import Leases
+from api.fleet.owners import Owners
 from api.fleet.readiness import Readiness
 from api.fleet.rows import LeaseRow
 from api.http.answer_shapes import (
     ClosedShape,
     EpisodeShape,
+    HeartbeatShape,
     OpenedShape,
     ReadyShape,
     TombstoneShape,
@@ -32,12 +34,13 @@ from api.http.dependencies import (
     EpisodesPart,
     FollowerPart,
     LedgerPart,
+    OwnersPart,
 )
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.once import IdempotencyPart
 from api.http.parameters import EpisodeId, Wait
-from api.http.shapes import Close, OpenEpisode
+from api.http.shapes import Close, OpenEpisode, OwnerHeartbeat
 from api.http.support import ADMIN, JSON, READ, TRAINER, answer, parts_of
 from api.service.removal import Removal
 from api.tasks.store import Tasks
@@ -53,6 +56,7 @@ class OpeningParts:
     tasks: Tasks
     episodes: Episodes
     leases: Leases
+    owners: Owners
     notifier: Notifier
     keys: Keys
     limits: Limits
@@ -65,6 +69,7 @@ async def opening_parts(request: Request) -> OpeningParts:
         tasks=parts.tasks,
         episodes=parts.episodes,
         leases=parts.leases,
+        owners=parts.owners,
         notifier=parts.notifier,
         keys=parts.keys,
         limits=parts.settings.limits,
@@ -128,11 +133,23 @@ async def opened(
         "token": parts.keys.append_token(episode),
         "plan": (await parts.tasks.ruleset(task.number)).plan(episode),
     }
+    silence_s = _owner_silence_s(parts.limits, opening)
+    if silence_s:
+        await parts.owners.add(who.tenant, episode, silence_s)
+        document["owner_silence_s"] = silence_s
     if opening.sandbox is None:
         return document
     labels = {} if opening.sandbox == "any" else opening.sandbox
     await parts.leases.ask(who.tenant, episode, labels)
     return {**document, "sandbox": leases.describe(await _assigned_lease(parts, episode))}
+
+
+def _owner_silence_s(limits: Limits, opening: OpenEpisode) -> float:
+    """Return for how long the episode's owner may be silent, 0 for ever: as the request says, else
+    the service's default where a sandbox of the fleet would be kept busy."""
+    if opening.owner_silence_s is not None:
+        return opening.owner_silence_s
+    return 0.0 if opening.sandbox is None else limits.owner_silence_s
 
 
 async def _assigned_lease(parts: OpeningParts, episode: str) -> LeaseRow:
@@ -149,6 +166,25 @@ async def _assigned_lease(parts: OpeningParts, episode: str) -> LeaseRow:
             return lease
         if not await parts.notifier.wait(changed, deadline.remaining_s()):
             return lease
+
+
+@router.post(
+    "/v1/episodes:heartbeat",
+    summary="The owner of episodes is alive",
+    response_model=HeartbeatShape,
+    responses=problems(401, 403, 413, 422),
+)
+async def heartbeat(
+    who: Annotated[Principal, requires(TRAINER)],
+    episodes: EpisodesPart,
+    owners: OwnersPart,
+    beat: OwnerHeartbeat,
+) -> Response:
+    """Keep episodes from being ended for the silence of their owner, however long its pause is.
+    Answered with where each stands: one that is not `open` needs no more heartbeats."""
+    found = await episodes.statuses(who.tenant, beat.episodes)
+    owners.hear(who, found)
+    return answer({"episodes": {one: found.get(one, "unknown") for one in beat.episodes}})
 
 
 @router.post(

@@ -10,7 +10,7 @@ from pydantic import Field
 from api.auth.store import Principal
 from api.core.notify import Deadline
 from api.http.authorization import requires
-from api.http.dependencies import GroupsPart
+from api.http.dependencies import GroupsPart, OwnersPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.shapes import MaskCauses, Wait
@@ -54,11 +54,15 @@ class GroupBody(Body):
     responses=problems(401, 403, 404, 410, 413, 422),
 )
 async def score_group(
-    who: Annotated[Principal, requires(READ)], groups: GroupsPart, body: GroupBody
+    who: Annotated[Principal, requires(READ)],
+    groups: GroupsPart,
+    owners: OwnersPart,
+    body: GroupBody,
 ) -> Response:
     """Rank episodes of one task by what the rules paid, ties by the task's tiers. Sealed rewards
     stay as they are. May be repeated: equal questions are asked once."""
     folding = Folding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
     options = GroupOptions(folding, body.advantages, body.scale, body.ask_tiers)
+    owners.hear(who, body.episodes)
     group = await groups.score(who.tenant, body.episodes, options, Deadline(body.wait_ms))
     return answer(group.model_dump())

@@ -63,6 +63,7 @@ async def rewards(request: Request) -> Response:  # hot, as one reward is
     parts = parts_of(request)
     query = parsed(Query, await read_body(request, parts.settings.limits.body_bytes))
     parts.metrics.reward_reads.inc(len(query.items))
+    parts.owners.hear(who, (item.episode for item in query.items))
     deadline = Deadline(query.wait_ms)
     bodies = await asyncio.gather(
         *(_read_reward(parts.rewards, who.tenant, item, deadline) for item in query.items)

@@ -12,7 +12,7 @@ from api.core.errors import InvalidError, ProblemError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.authorization import requires
-from api.http.dependencies import ScorerPart
+from api.http.dependencies import OwnersPart, ScorerPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.shapes import MaskCauses, Wait
@@ -20,7 +20,7 @@ from api.http.support import READ, Body, answer
 from api.scoring.fold import MIN_KNOWN, Fold, Folding
 from api.scoring.reference import Reference, reference_of
 from api.scoring.score import Score
-from api.scoring.scorer import Sample
+from api.scoring.scorer import Sample, episodes_of
 
 router = APIRouter(tags=["rewards"], route_class=JsonRoute)
 MAX_CHARACTERS = 1_000_000
@@ -71,12 +71,16 @@ class ScoresShape(BaseModel):
     responses=problems(401, 403, 413, 422),
 )
 async def score(
-    who: Annotated[Principal, requires(READ)], scorer: ScorerPart, body: ScoreBody
+    who: Annotated[Principal, requires(READ)],
+    scorer: ScorerPart,
+    owners: OwnersPart,
+    body: ScoreBody,
 ) -> Response:
     """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be
     repeated."""
     folding = Folding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
     samples = [_sample(sample) for sample in body.samples]
+    owners.hear(who, episodes_of(samples))
     scores = await scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
     return answer({"results": [_score_document(score) for score in scores]})
 

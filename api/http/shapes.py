@@ -20,6 +20,8 @@ Wait = Annotated[int, Field(ge=0, le=50_000, description="Milliseconds to wait a
 Text = Annotated[str, Field(max_length=65_536)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 MaskCauses = Annotated[Sequence[MaskCause], Field(max_length=len(MASK_CAUSES))]
+MAX_SILENCE_S = 366 * 86_400.0
+MAX_HEARTBEATS = 1_000
 
 
 class OpenEpisode(Body):
@@ -35,6 +37,17 @@ class OpenEpisode(Body):
         | None,
         Field(description="Have a sandbox of the fleet work on it: any, or one with these labels."),
     ] = None
+    owner_silence_s: Annotated[float, Field(ge=0.0, le=MAX_SILENCE_S)] | None = None
+    """End the episode, masked, once its owner is silent for this long; 0: never. By default the
+    service's `--owner-silence` for an episode that asks for a sandbox, never for any other."""
+
+
+class OwnerHeartbeat(Body):
+    """Episodes whose owner is alive."""
+
+    episodes: Annotated[
+        list[Annotated[str, Field(max_length=64)]], Field(max_length=MAX_HEARTBEATS)
+    ]
 
 
 class BeginStep(Body):

@@ -13,8 +13,15 @@ from fastapi.responses import StreamingResponse
 
 from api.auth.store import Principal
 from api.core.errors import InvalidError
+from api.fleet.owners import Owners
 from api.http.authorization import requires
-from api.http.dependencies import Authenticator, AuthenticatorPart, EpisodesPart, StreamsPart
+from api.http.dependencies import (
+    Authenticator,
+    AuthenticatorPart,
+    EpisodesPart,
+    OwnersPart,
+    StreamsPart,
+)
 from api.http.describe import problems
 from api.http.parameters import DIGITS, EpisodeId
 from api.http.support import READ, token_of, while_known
@@ -91,13 +98,14 @@ AuthorizedStreamPart = Annotated[AuthorizedStream, Depends(_authorized_stream)]
         },
         **problems(401, 403, 404, 422),
     },
-    dependencies=[requires(READ)],
 )
 async def stream(
+    who: Annotated[Principal, requires(READ)],
     episode: EpisodeId,
     kinds: KindsPart,
     streams: StreamsPart,
     episodes: EpisodesPart,
+    owners: OwnersPart,
     authorized: AuthorizedStreamPart,
     after: Annotated[
         int,
@@ -120,7 +128,16 @@ async def stream(
     row = await episodes.get(episode)
     if row.status == "closed" and after > row.through:
         return Response(status_code=204)
-    return authorized.response(streams.of_one(row.id, after, kinds))
+    return authorized.response(_hold(owners, who, row.id, streams.of_one(row.id, after, kinds)))
+
+
+async def _hold(
+    owners: Owners, who: Principal, episode: str, body: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
+    """Count the stream's owner as heard for as long as it is sent."""
+    with owners.holding(who, episode):
+        async for sent in body:
+            yield sent
 
 
 @router.get(

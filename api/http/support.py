@@ -122,14 +122,16 @@ async def scoped_caller(
 
 
 async def check_episode(request: Request, principal: Principal) -> None:
-    """Refuse an ``episode`` in the path that is not the tenant's. Raises `NotFoundError`,
-    `GoneError`."""
+    """Refuse an ``episode`` in the path that is not the tenant's, and note that its owner may have
+    called. Raises `NotFoundError`, `GoneError`."""
     episode = request.path_params.get("episode")
     if episode is None:
         return
     if not episode.isascii() or "\0" in episode:
         raise NotFoundError("episode: there is no episode of such letters")
-    await parts_of(request).episodes.owned(principal.tenant, episode)
+    parts = parts_of(request)
+    await parts.episodes.owned(principal.tenant, episode)
+    parts.owners.hear(principal, (episode,))
 
 
 class Authentication(Protocol):

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from api.core.metrics import Metrics
 from api.core.notify import Notifier
 from api.db.database import now
+from api.fleet.owners import Owners, OwnerSilence
 from api.fleet.store import GONE, LIVING, Sandboxes, describe
 from api.fleet.watch import Watch
 from api.http.support import parts_of
@@ -43,6 +44,7 @@ class FleetPageParts:
 
     sandboxes: Sandboxes
     overview: Overview
+    owners: Owners
     watch: Watch
     metrics: Metrics
 
@@ -58,7 +60,7 @@ class FleetLiveParts:
 
 async def _page_parts(request: Request) -> FleetPageParts:
     parts = parts_of(request)
-    return FleetPageParts(parts.sandboxes, parts.overview, parts.watch, parts.metrics)
+    return FleetPageParts(parts.sandboxes, parts.overview, parts.owners, parts.watch, parts.metrics)
 
 
 async def _live_parts(request: Request) -> FleetLiveParts:
@@ -71,11 +73,16 @@ async def fleet(who: Viewer, parts: Annotated[FleetPageParts, Depends(_page_part
     """Show every sandbox, what it works on and when it was last alive."""
     rows = await parts.sandboxes.list_rows(who.tenant, SHOWN)
     sandboxes = [describe(row) for row in rows]
-    running = await parts.overview.running([one["episode"] for one in sandboxes if one["episode"]])
+    busy_on = [one["episode"] for one in sandboxes if one["episode"]]
+    running = await parts.overview.running(busy_on)
+    silences = await parts.owners.silences(busy_on)
     states = dict.fromkeys((*LIVING, *GONE), 0) | await parts.sandboxes.states(who.tenant)
     pace = await parts.overview.pace(who.tenant, now(timedelta(seconds=-RATE_S)))
     at = datetime.now(UTC)
-    shown = [{**one, **_sandbox_view(one, running, at)} for one in sandboxes]
+    shown = [
+        {**one, **_sandbox_view(one, running, at), "owner": silences.get(one["episode"])}
+        for one in sandboxes
+    ]
     return page(
         "fleet.html",
         sandboxes=sorted(shown, key=_order),
@@ -107,7 +114,8 @@ def _order(one: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def alarms(shown: Sequence[Mapping[str, Any]], beat_s: float) -> list[tuple[str, str]]:
-    """(sandbox, what somebody should see to) of each that is lost, silent or blind."""
+    """(sandbox, what somebody should see to) of each that is lost, silent or blind, or works for an
+    owner that is silent."""
     found = []
     for one in shown:
         if one["state"] == "lost":
@@ -119,9 +127,19 @@ def alarms(shown: Sequence[Mapping[str, Any]], beat_s: float) -> list[tuple[str,
                     f"silent for {one['silent']:.0f} s; it should beat every {beat_s:.0f} s",
                 )
             )
+        owner: OwnerSilence | None = one["owner"]
+        if owner is not None and owner.silent_s > owner.silence_s / 2:
+            found.append((one["name"], _owner_alarm(owner)))
         if one["gaps"] and one["state"] not in GONE:
             found.append((one["name"], "does not see: " + ", ".join(map(str, one["gaps"]))))
     return found
+
+
+def _owner_alarm(owner: OwnerSilence) -> str:
+    return (
+        f"its episode's owner was not heard of for {owner.silent_s:.0f} s; after"
+        f" {owner.silence_s:.0f} s the episode ends"
+    )
 
 
 def latency(metrics: Metrics) -> tuple[float | None, int]:

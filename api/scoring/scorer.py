@@ -4,7 +4,7 @@ other."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypedDict
@@ -45,6 +45,12 @@ class Sample:
 
     reference: Reference
     answer: str | None = None
+
+
+def episodes_of(samples: Iterable[Sample | ProblemError]) -> set[str]:
+    """Return the episodes that the samples name."""
+    named = {one.reference.episode for one in samples if isinstance(one, Sample)}
+    return {episode for episode in named if episode is not None}
 
 
 class Scorer:

@@ -41,6 +41,7 @@ from api.episodes.store import Episodes
 from api.fleet.daemon_calls import CALL, SILENT, DaemonCalls
 from api.fleet.ending import end
 from api.fleet.leases import Leases
+from api.fleet.owners import Owners
 from api.fleet.readiness import Readiness
 from api.fleet.store import Sandboxes
 from api.fleet.watch import LOOKS, End, Watch
@@ -131,6 +132,7 @@ class Parts:
     open_reward: OpenReward
     sandboxes: Sandboxes
     leases: Leases
+    owners: Owners
     watch: Watch
     rescores: Rescores
     rescorer: Rescorer
@@ -181,6 +183,7 @@ class Parts:
         turns = Turns(scorer, commands, channel, episodes, tasks)
 
         leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
+        owners = Owners(database, notifier, metrics)
         closing = partial(end, log, segments, episodes, commands)
         watch = _build_watch(limits, database, notifier, tasks, sandboxes, leases, closing)
         calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
@@ -241,7 +244,7 @@ class Parts:
             owner=Owner(PublicKey(signer.name, signer.public)),
             audits=audits,
             checkpointer=_build_checkpointer(settings, audits, ledger, signer, metrics),
-            gauges=_build_gauges(metrics, episodes, sandboxes, leases, escalations, audits),
+            gauges=_build_gauges(metrics, episodes, sandboxes, leases, owners, escalations, audits),
             follower=follower,
             readiness=readiness,
             followers=followers,
@@ -259,6 +262,7 @@ class Parts:
             blames=blames,
             sandboxes=sandboxes,
             leases=leases,
+            owners=owners,
             watch=watch,
             turns=turns,
             open_reward=open_reward,
@@ -298,6 +302,7 @@ class Parts:
         self.rescorer.start()
         self.cascade.start()
         await self.watch.start()
+        self.owners.start()
         self.open_reward.lifecycle.start()
 
     async def stop(self) -> None:
@@ -309,6 +314,7 @@ class Parts:
         await self.cascade.stop()
         await self.ties.stop()
         await self.stages.close()
+        await self.owners.stop()
         await self.watch.stop()
         await self.upkeep.stop()
         await self.crew.stop()
@@ -346,11 +352,12 @@ def _build_gauges(
     episodes: Episodes,
     sandboxes: Sandboxes,
     leases: Leases,
+    owners: Owners,
     escalations: Escalations,
     audits: Audits,
 ) -> Gauges:
     health = HealthGauges(audits, metrics.registry)
-    return Gauges(metrics, episodes, sandboxes, leases, escalations, health)
+    return Gauges(metrics, episodes, sandboxes, leases, owners, escalations, health)
 
 
 def _build_upkeep(

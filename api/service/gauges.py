@@ -11,6 +11,7 @@ from api.core.background import end
 from api.core.metrics import Metrics
 from api.episodes.store import Episodes
 from api.fleet.leases import Leases
+from api.fleet.owners import Owners
 from api.fleet.store import Sandboxes
 from api.verdicts.escalations import Escalations
 
@@ -27,11 +28,13 @@ class Gauges:
         episodes: Episodes,
         sandboxes: Sandboxes,
         leases: Leases,
+        owners: Owners,
         escalations: Escalations,
         health: HealthGauges,
     ) -> None:
         self._metrics, self._episodes, self._sandboxes = metrics, episodes, sandboxes
-        self._leases, self._escalations, self._health = leases, escalations, health
+        self._leases, self._owners = leases, owners
+        self._escalations, self._health = escalations, health
         self._counting: asyncio.Task[None] | None = None
         self._counted_at = time.monotonic()
         metrics.gauges_age.set_function(lambda: time.monotonic() - self._counted_at)
@@ -55,6 +58,9 @@ class Gauges:
         metrics = self._metrics
         metrics.open_episodes.set(await self._episodes.count_open())
         metrics.fleet(await self._sandboxes.counts(), await self._leases.queued())
+        owned, longest_s = await self._owners.measure()
+        metrics.owned.set(owned)
+        metrics.owner_silence.set(longest_s)
         metrics.escalating.set(await self._escalations.count())
         await self._health.refresh()
         self._counted_at = time.monotonic()

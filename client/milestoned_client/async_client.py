@@ -31,6 +31,7 @@ from milestoned_client.exchange import (
     wait_reward,
 )
 from milestoned_client.groups import score_group
+from milestoned_client.heartbeat import AsyncHeartbeat
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.models import (
     Basis,
@@ -88,6 +89,7 @@ class AsyncRewardClient:
     ) -> None:
         self.peers = Peers(Control(url, token), control, retry or Retry(), timeout_s, deadline_s)
         self._connections = AsyncConnections(transport)
+        self.heartbeat = AsyncHeartbeat(self.call)
 
     async def __aenter__(self) -> AsyncRewardClient:
         return self
@@ -101,7 +103,8 @@ class AsyncRewardClient:
         await self.close()
 
     async def close(self) -> None:
-        """Give the connections back; episodes stay as they are."""
+        """Give the connections back and send no more heartbeats; episodes stay as they are."""
+        await self.heartbeat.close()
         await self._connections.aclose()
 
     async def register_task(
@@ -120,16 +123,24 @@ class AsyncRewardClient:
         labels: Mapping[str, str | int | float | bool] | None = None,
         seed: int | None = None,
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
+        owner_silence_s: float | None = None,
         wait_ready: float | None = None,
     ) -> AsyncEpisode:
         """Open an episode of a task: as `register_task` gave it, or by its id (its newest version
         unless told); ``sandbox``: have one of the fleet work on it, any or one with these labels.
 
-        ``wait_ready``: wait that many seconds until a step can begin, as `AsyncEpisode.wait_ready`
-        does. Raises `NotReadyError`, whose ``opened`` is the episode.
+        ``owner_silence_s``: after how long a silence of this client the service ends the episode,
+        masked (0: never; by default the service's, where a sandbox is asked for). Heartbeats go out
+        while the client is open and the returned handle is kept. ``wait_ready``: wait that many
+        seconds until a step can begin, as `AsyncEpisode.wait_ready` does. Raises `NotReadyError`,
+        whose ``opened`` is the episode.
         """
-        opened = await self.call(calls.open_episode(task, version, labels, seed, sandbox))
+        opened = await self.call(
+            calls.open_episode(task, version, labels, seed, sandbox, owner_silence_s)
+        )
         episode = AsyncEpisode(self, opened.episode, opened)
+        if opened.owner_silence_s is not None:
+            self.heartbeat.keep(episode.id, episode, opened.owner_silence_s)
         if wait_ready is not None:
             try:
                 await episode.wait_ready(wait_ready)
@@ -406,9 +417,11 @@ class AsyncEpisode:
         ``truncated``: it was cut off, as at a limit of steps, and its last state is no end of the
         task."""
         direct = self._client.peers.daemon is not None
-        return await self._client.run(
+        closing = await self._client.run(
             wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct)
         )
+        self._client.heartbeat.kept.drop([self.id])
+        return closing
 
     async def trajectory(
         self,

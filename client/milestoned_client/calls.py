@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 from urllib.parse import quote
@@ -137,6 +137,7 @@ def open_episode(
     labels: JsonObject | None,
     seed: int | None,
     sandbox: Literal["any"] | Mapping[str, str] | None,
+    owner_silence_s: float | None = None,
 ) -> Call[Opened]:
     """Open an episode of a registered task; of one as it was registered in that version, whatever
     came after it."""
@@ -152,7 +153,18 @@ def open_episode(
         labels=labels,
         seed=seed,
         sandbox=wanted,
+        owner_silence_s=owner_silence_s,
     )
+
+
+def heartbeat(episodes: Sequence[str]) -> Call[Mapping[str, str]]:
+    """Tell the service that the owner of these episodes is alive; the status of each."""
+
+    def parse(document: Json, _body: bytes) -> Mapping[str, str]:
+        statuses = read_object("episodes", read_object("heartbeat", document).get("episodes"))
+        return {id: str(status) for id, status in statuses.items()}
+
+    return post("/v1/episodes:heartbeat", parse, episodes=list(episodes))
 
 
 def episode_path(episode: str, rest: str = "") -> str:

@@ -537,6 +537,9 @@ class Opened:
     sandbox: Lease | None = None
     """The sandbox of the fleet, where one was asked for."""
 
+    owner_silence_s: float | None = None
+    """The episode ends, masked, once its owner is silent for this long; absent: it never does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reward(RewardBase):

@@ -31,6 +31,7 @@ from milestoned_client.exchange import (
     wait_reward,
 )
 from milestoned_client.groups import score_group
+from milestoned_client.heartbeat import Heartbeat
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.models import (
     Basis,
@@ -88,6 +89,7 @@ class RewardClient:
     ) -> None:
         self.peers = Peers(Control(url, token), control, retry or Retry(), timeout_s, deadline_s)
         self._connections = Connections(transport)
+        self.heartbeat = Heartbeat(self.call)
 
     def __enter__(self) -> RewardClient:
         return self
@@ -101,7 +103,8 @@ class RewardClient:
         self.close()
 
     def close(self) -> None:
-        """Give the connections back; episodes stay as they are."""
+        """Give the connections back and send no more heartbeats; episodes stay as they are."""
+        self.heartbeat.close()
         self._connections.close()
 
     def register_task(self, task: JsonObject | str, values: JsonObject | None = None) -> Registered:
@@ -118,16 +121,24 @@ class RewardClient:
         labels: Mapping[str, str | int | float | bool] | None = None,
         seed: int | None = None,
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
+        owner_silence_s: float | None = None,
         wait_ready: float | None = None,
     ) -> Episode:
         """Open an episode of a task: as `register_task` gave it, or by its id (its newest version
         unless told); ``sandbox``: have one of the fleet work on it, any or one with these labels.
 
-        ``wait_ready``: wait that many seconds until a step can begin, as `Episode.wait_ready`
-        does. Raises `NotReadyError`, whose ``opened`` is the episode.
+        ``owner_silence_s``: after how long a silence of this client the service ends the episode,
+        masked (0: never; by default the service's, where a sandbox is asked for). Heartbeats go out
+        while the client is open and the returned handle is kept. ``wait_ready``: wait that many
+        seconds until a step can begin, as `Episode.wait_ready` does. Raises `NotReadyError`,
+        whose ``opened`` is the episode.
         """
-        opened = self.call(calls.open_episode(task, version, labels, seed, sandbox))
+        opened = self.call(
+            calls.open_episode(task, version, labels, seed, sandbox, owner_silence_s)
+        )
         episode = Episode(self, opened.episode, opened)
+        if opened.owner_silence_s is not None:
+            self.heartbeat.keep(episode.id, episode, opened.owner_silence_s)
         if wait_ready is not None:
             try:
                 episode.wait_ready(wait_ready)
@@ -392,9 +403,11 @@ class Episode:
         ``truncated``: it was cut off, as at a limit of steps, and its last state is no end of the
         task."""
         direct = self._client.peers.daemon is not None
-        return self._client.run(
+        closing = self._client.run(
             wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct)
         )
+        self._client.heartbeat.kept.drop([self.id])
+        return closing
 
     def trajectory(
         self,

@@ -43,6 +43,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/sandboxes"): OK,
     ("GET", "/v1/episodes/{episode}/sandbox"): OK,
     ("POST", "/v1/episodes"): TRAIN,
+    ("POST", "/v1/episodes:heartbeat"): TRAIN,
     ("DELETE", "/v1/episodes/{episode}"): {**NONE, "admin": True},
     ("GET", "/v1/episodes/{episode}"): {**OK, "own": True},
     ("GET", "/v1/episodes/{episode}/plan"): {**OK, "own": True},

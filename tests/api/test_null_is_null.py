@@ -357,7 +357,7 @@ NO_REWARD = """
 POST /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/commands,
 GET /v1/episodes/{episode}/plan, POST /v1/episodes/{episode}/steps, POST /v1/episodes/{episode}/steps/{step}:end,
 POST /v1/episodes/{episode}/answers, POST /v1/episodes/{episode}/tools:call, POST /v1/episodes/{episode}/tools:return,
-POST /v1/episodes, DELETE /v1/episodes/{episode}, GET /v1/episodes/{episode}/verdicts,
+POST /v1/episodes, POST /v1/episodes:heartbeat, DELETE /v1/episodes/{episode}, GET /v1/episodes/{episode}/verdicts,
 GET /v1/episodes/{episode}/sandbox, GET /v1/episodes/{episode}/ready,
 POST /v1/sandboxes, GET /v1/sandboxes, POST /v1/sandboxes/{sandbox}:beat, POST /v1/sandboxes/{sandbox}:leave,
 GET /v1/audit/verify, GET /v1/audit/checkpoints, POST /v1/rescores, GET /v1/rescores, DELETE /v1/rescores/{rescore},

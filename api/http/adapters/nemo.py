@@ -18,7 +18,7 @@ from api.core.errors import InvalidError, ProblemError, UnavailableError
 from api.http.adapters.sessions import COOKIE, SessionCookiePart
 from api.http.adapters.shared import ScoreOptionsPart, clean, value_of
 from api.http.authorization import requires
-from api.http.dependencies import CommandsPart, ScorerPart, TurnsPart
+from api.http.dependencies import CommandsPart, OwnersPart, ScorerPart, TurnsPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import READ, TRAINER, answer
@@ -72,13 +72,18 @@ def _ours(row: dict[str, object]) -> dict[str, Any]:
 
 @dialect.post("/seed_session", summary="NeMo Gym: begin a rollout", **_POST)
 async def seed_session(
-    who: Reader, cookie: SessionCookiePart, turns: TurnsPart, sent: NemoBody
+    who: Reader,
+    cookie: SessionCookiePart,
+    turns: TurnsPart,
+    owners: OwnersPart,
+    sent: NemoBody,
 ) -> Response:
     """Bind the rollout, by a cookie, to the episode or task that its row names; the same again
     changes nothing."""
     body = _members_of(sent)
     where = reference_of(_ours(body))
     await turns.check_exists(who.tenant, where)
+    owners.hear(who, (where.episode,))
     session = body.get("resources_session_id")
     response = answer({} if session is None else {"resources_session_id": session})
     cookie.remember(response, where)
@@ -92,6 +97,7 @@ async def verify(
     cookie: SessionCookiePart,
     is_strict: Annotated[bool, Depends(_is_strict)],
     scorer: ScorerPart,
+    owners: OwnersPart,
     sent: NemoBody,
 ) -> Response:
     """The row and the response again, with `reward`; `mask_sample` and a failure where nobody can
@@ -101,6 +107,7 @@ async def verify(
         raise InvalidError("response: got none, wanted an object of OpenAI's Responses")
     try:
         reference = cookie.remembered() or reference_of(_ours(_row_of(body)))
+        owners.hear(who, (reference.episode,))
         sample = Sample(reference, clean(response_text(body["response"])))
         outcome: Score | ProblemError = await scorer.score(
             who.tenant, sample, options.folding, options.deadline
@@ -162,10 +169,12 @@ async def reset(
     options: ScoreOptionsPart,
     cookie: SessionCookiePart,
     turns: TurnsPart,
+    owners: OwnersPart,
     sent: NemoBody,
 ) -> Response:
     """The task's instruction; the first step begins, or the one that runs is taken up."""
     where = reference_of(_ours(_row_of(_members_of(sent))))
+    owners.hear(who, (where.episode,))
     instruction, step = await turns.begin(who.tenant, where, options.deadline)
     info = {"episode_id": where.episode, "task_id": where.task, "step": step}
     info |= {"supports_step_idempotency": True, "supports_explicit_close": True}
@@ -180,6 +189,7 @@ async def step(
     options: ScoreOptionsPart,
     cookie: SessionCookiePart,
     turns: TurnsPart,
+    owners: OwnersPart,
     sent: NemoBody,
 ) -> Response:
     """The reward of the step that ends with this response. The same request again gives the same
@@ -188,6 +198,7 @@ async def step(
     where = cookie.remembered()
     if where is None:
         raise InvalidError(f"cookie: got no {COOKIE}; wanted the one that /reset set")
+    owners.hear(who, (where.episode,))
     spoken = body.get("response") or {}
     final = where.episode is None or not calls_tools(spoken)
     text = clean(response_text(spoken)) if final else None

@@ -15,11 +15,12 @@ from fastapi import APIRouter, Response, WebSocket
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.websockets import WebSocketDisconnect
 
+from api.auth.store import Principal
 from api.core.errors import InvalidError, ProblemError, UnavailableError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.adapters.shared import clean
-from api.http.dependencies import AuthenticatorPart, ScorerPart, TurnsPart
+from api.http.dependencies import AuthenticatorPart, OwnersPart, ScorerPart, TurnsPart
 from api.http.support import TRAINER, Authentication, allowed, answer, authenticate, invalid
 from api.scoring.fold import Folding
 from api.scoring.reference import Reference, reference_of
@@ -67,6 +68,11 @@ class Session:
         self._instruction = ""
         self._step: int | None = None
         self._steps = 0
+
+    @property
+    def episode(self) -> str | None:
+        """The episode that the session was reset with."""
+        return self._where.episode if self._where else None
 
     async def take(self, message: dict[str, Any]) -> dict[str, Any]:
         """The answer to one message. Raises `ProblemError`."""
@@ -129,8 +135,7 @@ class Session:
     def _observation(
         self, reward: float | None, *, done: bool, more: dict[str, Any]
     ) -> dict[str, Any]:
-        episode = self._where.episode if self._where else None
-        seen = Observation(instruction=self._instruction, episode_id=episode, step=self._step)
+        seen = Observation(instruction=self._instruction, episode_id=self.episode, step=self._step)
         return {
             "type": "observation",
             "data": {
@@ -155,17 +160,23 @@ async def session(
     turns: TurnsPart,
     scorer: ScorerPart,
     authenticator: AuthenticatorPart,
+    owners: OwnersPart,
 ) -> None:
     """A session: JSON messages in, one answer each."""
     await socket.accept()
     try:
-        rollout = Session(turns, scorer, await _trainer(authenticator, socket))
+        who = await _trainer(authenticator, socket)
+        rollout = Session(turns, scorer, who.tenant)
     except ProblemError as problem:
         await _send(socket, _error(problem))
         await socket.close(1008)
         return
     try:
-        while (message := await _receive(socket)) is None or message.get("type") != "close":
+        while True:
+            with owners.holding(who, rollout.episode or ""):
+                message = await _receive(socket)
+            if message is not None and message.get("type") == "close":
+                break
             if message is None:
                 await _send(
                     socket,
@@ -182,11 +193,11 @@ async def session(
         pass
 
 
-async def _trainer(parts: Authentication, socket: WebSocket) -> str:
-    """The tenant for whom the socket trains. Raises `UnauthorizedError`, `TooManyError`,
+async def _trainer(parts: Authentication, socket: WebSocket) -> Principal:
+    """Who trains with the socket. Raises `UnauthorizedError`, `TooManyError`,
     `ForbiddenError`."""
     principal = await authenticate(parts, socket.headers.get("authorization", ""))
-    return allowed(principal, TRAINER).tenant
+    return allowed(principal, TRAINER)
 
 
 async def _receive(socket: WebSocket) -> dict[str, Any] | None:

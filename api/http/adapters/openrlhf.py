@@ -17,11 +17,12 @@ from api.auth.store import Principal
 from api.core.errors import InvalidError
 from api.http.adapters.shared import ScoreOptionsPart, clean, sample_of, value_of
 from api.http.authorization import requires
-from api.http.dependencies import ScorerPart
+from api.http.dependencies import OwnersPart, ScorerPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import READ, answer
 from api.scoring.score import Score
+from api.scoring.scorer import episodes_of
 
 router = APIRouter(tags=["adapters"], route_class=JsonRoute)
 
@@ -62,6 +63,7 @@ async def score(
     who: Annotated[Principal, requires(READ)],
     options: ScoreOptionsPart,
     scorer: ScorerPart,
+    owners: OwnersPart,
     body: ScoreQuery,
 ) -> Response:
     """Score each text by what its label names. What is not known is `?fallback=`, else 503."""
@@ -73,6 +75,7 @@ async def score(
         sample_of(label, _completion_of(text, prompt))
         for text, prompt, label in zip(body.query, prompts, body.labels, strict=True)
     ]
+    owners.hear(who, episodes_of(samples))
     outcomes = await scorer.score_all(who.tenant, samples, options.folding, options.deadline)
     rewards = [value_of(outcome, options) for outcome in outcomes]
     logs = _logs_of([outcome for outcome in outcomes if isinstance(outcome, Score)])

@@ -23,7 +23,7 @@ from api.auth.store import Principal
 from api.core.errors import BadRequestError, NotFoundError
 from api.episodes.store import Episodes
 from api.http.authorization import requires
-from api.http.dependencies import TasksPart
+from api.http.dependencies import OwnersPart, TasksPart
 from api.http.describe import problems
 from api.http.episodes import OpeningParts, opened, opening_parts
 from api.http.json_route import JsonRoute
@@ -206,10 +206,11 @@ EnvironmentPart = Annotated[TaskEnvironment, Depends(_environment)]
 
 
 async def _session(
-    who: Trainer, sid: SessionId, environment: str, parts: OpenRewardPart
+    who: Trainer, sid: SessionId, environment: str, parts: OpenRewardPart, owners: OwnersPart
 ) -> ToolSession:
     """Return the caller's session, which has to be one of the environment in the path."""
     session = await parts.sessions.get(who.tenant, sid)
+    owners.hear(who, (session.episode,))
     if session.environment.lower() != environment.lower():
         raise BadRequestError(
             f"environment: expected {session.environment!r}, which the session was created for,"
@@ -398,9 +399,12 @@ async def _registered(who: Principal, tasks: Tasks, spec: TaskSpec) -> TaskName:
 
 
 @router.post("/ping", summary="Open Reward Standard: keep a session", **_JSON)
-async def ping(who: Trainer, sid: SessionId, parts: OpenRewardPart, _sent: Ignored) -> Response:
+async def ping(
+    who: Trainer, sid: SessionId, parts: OpenRewardPart, owners: OwnersPart, _sent: Ignored
+) -> Response:
     """Let the session live: one that is not heard of for 900 s is deleted."""
-    await parts.sessions.get(who.tenant, sid)
+    session = await parts.sessions.get(who.tenant, sid)
+    owners.hear(who, (session.episode,))
     return answer({"status": "ok"})
 
 

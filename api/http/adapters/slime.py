@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict
 from api.auth.store import Principal
 from api.http.adapters.shared import ScoreOptionsPart, sample_of, value_of
 from api.http.authorization import requires
-from api.http.dependencies import ScorerPart
+from api.http.dependencies import OwnersPart, ScorerPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import READ, answer
 from api.scoring.score import Score
+from api.scoring.scorer import episodes_of
 
 router = APIRouter(tags=["adapters"], route_class=JsonRoute)
 
@@ -40,6 +41,7 @@ async def score(
     who: Annotated[Principal, requires(READ)],
     options: ScoreOptionsPart,
     scorer: ScorerPart,
+    owners: OwnersPart,
     body: RmQuery,
     detail: Annotated[
         str,
@@ -51,6 +53,7 @@ async def score(
 ) -> Response:
     """The reward as a bare number; with `?detail=1` an object, for `--reward-key reward`."""
     samples = [sample_of(body.label, body.response)]
+    owners.hear(who, episodes_of(samples))
     outcomes = await scorer.score_all(who.tenant, samples, options.folding, options.deadline)
     outcome = outcomes[0]
     value = value_of(outcome, options)

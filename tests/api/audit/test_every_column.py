@@ -107,6 +107,8 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "escalations": _QUEUE,
     "idempotency": _QUEUE,
     "leases": _QUEUE,
+    "owners": _QUEUE,
+    "hearing": _FLEET,
     "opinions": _MONEY,
     "budgets": _MONEY,
     "preferences": _PEOPLE,
