@@ -18,6 +18,7 @@ from agentd.core.settings import (
     CommandSettings,
     DevtoolsSettings,
     JoinSettings,
+    McpSettings,
     ReadSettings,
     RecordSettings,
     RunSettings,
@@ -33,6 +34,7 @@ EXIT_CODES = """exit codes:
   4  the service refuses the log (another journal wrote to the episode); the
      journal is kept
   5  the service does not take a daemon of this version (join)
+mcp -- COMMAND ends with the status of COMMAND.
 
 Every option can stand in the environment too: AGENTD_STATE for --state, and
 so on."""
@@ -45,6 +47,10 @@ COMMANDS: dict[str, tuple[type[CommandSettings], str]] = {
     ),
     "record": (RecordSettings, "watch without a service and write a recording, until ctrl-C"),
     "read": (ReadSettings, "print what the daemon's readers tell of a file: see docs/readers.md"),
+    "mcp": (
+        McpSettings,
+        "stand before an MCP server: each tool call becomes a step, every byte passes",
+    ),
     "devtools": (
         DevtoolsSettings,
         "serve a browser's DevTools to who has a token, for the sandboxes of a fleet",
@@ -88,8 +94,10 @@ def make_app() -> App:
 def _run(settings: CommandSettings) -> None:
     """Run a command to its end; raises `AgentdError`."""
     # Journal, tokens and recordings hold what the agent typed and what is heard: no other user
-    # reads them, whatever the mode of the folder that they were given.
-    os.umask(0o077)
+    # reads them, whatever the mode of the folder that they were given. The gateway keeps nothing,
+    # and what the server behind it writes is the server's.
+    if not isinstance(settings, McpSettings):
+        os.umask(0o077)
     from agentd.core.logs import set_up_logs
 
     set_up_logs(verbose=settings.verbose)
@@ -126,6 +134,12 @@ def _devtools(settings: DevtoolsSettings) -> None:
     asyncio.run(serve_devtools(settings))
 
 
+def _mcp(settings: McpSettings) -> None:
+    from agentd.mcp.gateway import run_gateway
+
+    sys.exit(asyncio.run(run_gateway(settings)))
+
+
 def _watch(settings: RunSettings) -> str | None:
     if settings.detach:
         from agentd.run.detached import start
@@ -143,6 +157,7 @@ _RUNNERS: dict[type[CommandSettings], Callable[[Any], str | None]] = {
     ReadSettings: _read,
     JoinSettings: _join,
     DevtoolsSettings: _devtools,
+    McpSettings: _mcp,
 }
 
 

@@ -61,6 +61,15 @@ async def body_of(
     ``needed``: the fields that may not be missing.
     """
     body = _parse_object(await _read_body(request))
+    check_fields(body, fields, needed)
+    return body
+
+
+def check_fields(
+    body: Mapping[str, Any], fields: Mapping[str, tuple[type, ...]], needed: tuple[str, ...] = ()
+) -> None:
+    """Raise `ProblemError` for the first field of an object that is none of ``fields``, of another
+    type, or of ``needed`` and missing."""
     for name, value in body.items():
         if name not in fields:
             known = ", ".join(fields) or "an empty object"
@@ -71,7 +80,6 @@ async def body_of(
     for name in needed:
         if name not in body:
             raise field_problem(name, None, "a value: the field is missing")
-    return body
 
 
 async def _read_body(request: Request) -> bytearray:
@@ -99,7 +107,13 @@ def _parse_object(raw: bytearray) -> dict[str, Any]:
     return body
 
 
-_WORDS = {int: "a whole number", str: "a string", bool: "true or false", type(None): "null"}
+_WORDS = {
+    int: "a whole number",
+    str: "a string",
+    bool: "true or false",
+    dict: "an object",
+    type(None): "null",
+}
 
 
 def _fits(value: object, kinds: tuple[type, ...]) -> bool:

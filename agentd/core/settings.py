@@ -356,6 +356,46 @@ class ReadSettings(CommandSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class McpSettings(CommandSettings):
+    """`agentd mcp`. Raises `UsageError` for a state folder that is not there."""
+
+    target: Annotated[
+        tuple[str, ...],
+        option("the MCP server: its address, or behind -- the command that starts it", "SERVER"),
+    ] = field(kw_only=False)
+    state: Annotated[
+        Path, option("of the daemon beside: `agentd run --state` or `agentd join --state`", "DIR")
+    ]
+    begin_wait: Annotated[
+        float, _seconds("the longest that a tool call waits for its step (default 2)")
+    ] = 2.0
+    mask: Annotated[
+        tuple[str, ...],
+        option("an argument that is masked too, as in pin; may be given again", "NAME"),
+    ] = ()
+    listen: Annotated[
+        tuple[str, int],
+        option(
+            "before an address: where clients find the gateway (default 127.0.0.1:8423)",
+            "HOST:PORT",
+            _read_listen,
+        ),
+    ] = ("127.0.0.1", 8423)
+
+    def __post_init__(self) -> None:
+        if not self.target:
+            raise UsageError("SERVER: expected an address, or -- and a command, got none")
+        if not self.state.is_dir():
+            raise UsageError(f"--state {self.state}: expected the folder of a daemon, got none")
+
+    @property
+    def url(self) -> str | None:
+        """The server's address; None: it is a command."""
+        is_url = len(self.target) == 1 and self.target[0].startswith(("http://", "https://"))
+        return self.target[0] if is_url else None
+
+
+@dataclass(frozen=True, kw_only=True)
 class DevtoolsSettings(CommandSettings):
     """`agentd devtools`."""
 

@@ -25,7 +25,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentd.core.errors import UsageError
-from agentd.core.problems import ProblemError, answer, body_of, field_problem, on_problem
+from agentd.core.problems import (
+    ProblemError,
+    answer,
+    body_of,
+    check_fields,
+    field_problem,
+    on_problem,
+)
 from agentd.core.settings import BODY_S
 from agentd.session.step_controller import Conductor, NotKeptError, Said
 from agentd.session.step_state import StepError
@@ -35,6 +42,12 @@ WAIT_MS = 60_000
 """The longest that one question for readiness may wait, in milliseconds."""
 STEP_DIGITS = 10
 """How many digits a step's number in a path may have."""
+CALL_FIELDS: dict[str, tuple[type, ...]] = {
+    "call": (str,),
+    "tool": (str,),
+    "arguments": (object,),
+}
+CALL_NEEDED = ("call", "tool")
 SOCKET_PATH = 107
 """How many bytes the kernel takes of a Unix socket's path."""
 
@@ -101,8 +114,14 @@ class _Routes:
 
     async def begin(self, request: Request) -> Response:
         self._authorize(request)
-        body = await body_of(request, {"step": (int, type(None)), "action": (object,)})
-        return _as_response(await self._conductor.begin(body.get("step"), body.get("action")))
+        fields = {"step": (int, type(None)), "action": (object,), "call": (dict, type(None))}
+        body = await body_of(request, fields)
+        call = body.get("call")
+        if call is not None:
+            check_fields(call, CALL_FIELDS, CALL_NEEDED)
+            call.setdefault("arguments", {})
+        begun = await self._conductor.begin(body.get("step"), body.get("action"), call=call)
+        return _as_response(begun)
 
     async def end(self, request: Request) -> Response:
         self._authorize(request)
@@ -123,9 +142,7 @@ class _Routes:
 
     async def tool_called(self, request: Request) -> Response:
         self._authorize(request)
-        body = await body_of(
-            request, {"call": (str,), "tool": (str,), "arguments": (object,)}, ("call", "tool")
-        )
+        body = await body_of(request, CALL_FIELDS, CALL_NEEDED)
         body.setdefault("arguments", {})
         return _as_response(await self._conductor.say("agent.tool_called", body))
 

@@ -80,17 +80,30 @@ class Conductor:
             self._sealer.start(self._sources.fence, self._last, self._seal)
 
     async def begin(
-        self, step: int | None = None, action: object = None, command: int | None = None
+        self,
+        step: int | None = None,
+        action: object = None,
+        command: int | None = None,
+        call: dict[str, Any] | None = None,
     ) -> Said:
-        """Begin ``step`` (None: the next one). Raises `StepError` or `NotKeptError`."""
+        """Begin ``step`` (None: the next one), with the tool call that it begins with, if there is
+        one. Raises `StepError` or `NotKeptError`."""
         async with self._in_turn():
-            if not self.steps.begins(step):
-                return self._again("step.began")
-            await self._finish("next")
-            data: dict[str, object] = {"step": self.steps.next}
-            if action is not None:
-                data["action"] = action
-            return self._say("step.began", data, command)
+            if call is not None:
+                line_of(0, "steps", "agent.tool_called", 0, call)  # else there is no step either
+            begun = await self._begin(step, action, command)
+            if call is not None:
+                self._say_once("agent.tool_called", call, None)
+            return begun
+
+    async def _begin(self, step: int | None, action: object, command: int | None) -> Said:
+        if not self.steps.begins(step):
+            return self._again("step.began")
+        await self._finish("next")
+        data: dict[str, object] = {"step": self.steps.next}
+        if action is not None:
+            data["action"] = action
+        return self._say("step.began", data, command)
 
     async def end(self, step: int | None = None, command: int | None = None) -> Said:
         """End ``step`` (None: the current one); its seal follows by itself. Raises as `begin`."""
@@ -106,10 +119,13 @@ class Conductor:
         number."""
         async with self._turn:
             self.steps.must_be_open()
-            before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
-            if before is not None:
-                return self._wait_durable(before)
-            return self._say(kind, data, command)
+            return self._say_once(kind, data, command)
+
+    def _say_once(self, kind: str, data: dict[str, Any], command: int | None) -> Said:
+        before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
+        if before is not None:
+            return self._wait_durable(before)
+        return self._say(kind, data, command)
 
     async def close(self, reason: str, *, truncated: bool = False) -> Said:
         """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last

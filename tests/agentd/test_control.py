@@ -48,7 +48,13 @@ async def test_the_words_of_a_harness(port: httpx.AsyncClient) -> None:
         ("/v1/answers", {"text": "^.*$"}, {"step": 0, "seq": 4}),
         ("/v1/steps/0:end", {}, {"step": 0, "seq": 5}),
         ("/v1/steps/0:end?wait=seal", {}, {"step": 0, "seq": 5, "sealed": 6}),
-        ("/v1/close", {"reason": "done", "truncated": True}, {"step": 0, "seq": 7}),
+        (
+            "/v1/steps",
+            {"action": {"tool": "t"}, "call": {"call": "d", "tool": "t"}},
+            {"step": 1, "seq": 7},
+        ),
+        ("/v1/tools:call", {"call": "d", "tool": "t"}, {"step": 1, "seq": 8}),
+        ("/v1/close", {"reason": "done", "truncated": True}, {"step": 1, "seq": 10}),
     ):
         response = await port.post(path, json=body)
         assert (response.status_code, response.json()) == (200, wanted), path
@@ -65,6 +71,13 @@ WRONG: dict[str, tuple[str, Any, int, dict[str, Any]]] = {
     "a step that is no number": ("/v1/steps", {"step": "0"}, 422, {"field": "step", "value": "0"}),
     "a step that is a truth": ("/v1/steps", {"step": True}, 422, {"field": "step", "value": True}),
     "a field that nobody knows": ("/v1/steps", {"stpe": 0}, 422, {"field": "stpe"}),
+    "a call that is none": ("/v1/steps", {"call": "c"}, 422, {"field": "call"}),
+    "a call that begins a step, without its tool": (
+        "/v1/steps",
+        {"call": {"call": "c"}},
+        422,
+        {"field": "tool", "value": None},
+    ),
     "an end before the beginning": ("/v1/steps/0:end", {}, 409, {"field": "step", "value": 0}),
     "a wait for nothing": ("/v1/steps/0:end?wait=tea", {}, 422, {"field": "wait", "value": "tea"}),
     "an answer without text": ("/v1/answers", {}, 422, {"field": "text", "value": None}),

@@ -690,6 +690,7 @@ DAEMON = {
     "join": "the same daemon without --edge",
     "record": "events and how many",
     "read": "what a file says",
+    "mcp": "what an MCP server answers, unchanged; rewards go another way",
     "devtools": "a browser's DevTools",
 }
 """The commands of `agentd`, and what number for a reward they give."""

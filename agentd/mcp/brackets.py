@@ -1,0 +1,250 @@
+"""Tool calls as steps: one after the other, in the order in which they pass, and never in a call's
+way for longer than its bound."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+import structlog
+
+from agentd.masking.masker import Masker
+from agentd.mcp.control import BegunStep, ReportError, StepPort
+from agentd.mcp.event_values import event_text, event_value
+from agentd.mcp.messages import ToolRequest, ToolReturn
+
+MAX_RUNNING = 1_000
+"""Calls that run at a time; one more is no step."""
+MAX_REPORTS = 4_000
+"""Reports that wait for the daemon; while there are more, calls are no steps."""
+MAX_TOOL = 200
+"""Characters of a tool's name that are kept."""
+DRAIN_S = 5.0
+"""How long the last reports may take as the gateway ends, in seconds."""
+log = structlog.get_logger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class RunningCall:
+    """A call that has not come back. ``call``: its id in the log, where a session's begin anew."""
+
+    call: str
+    tool: str
+    arguments: object
+    has_step: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class _Beginning:
+    """Calls that pass together. ``is_late``: they have passed, so that no step begins for them."""
+
+    calls: Sequence[RunningCall]
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    is_late: bool = False
+
+
+class CallBrackets:
+    """Begins a step before a tool call passes and ends it after its answer has.
+
+    Calls that overlap share one step: it begins with the first and ends when none of them runs any
+    longer, for what is seen meanwhile may be the doing of each. A call waits at most
+    ``begin_wait_s`` for its step; then it passes, and if its step has not been asked for by then it
+    has none: nothing of it is reported, so that no other step is paid for it. ``scope`` tells calls
+    of the same id apart: a session, or a connection.
+    """
+
+    def __init__(self, port: StepPort, masker: Masker, begin_wait_s: float) -> None:
+        self._port, self._masker = port, masker
+        self._begin_wait_s = begin_wait_s
+        self._running: dict[tuple[Hashable, str], RunningCall] = {}
+        self._waiting: dict[tuple[Hashable, str], RunningCall] = {}
+        """Calls for which the server wants input first, by what the client asks again with."""
+        self._in_step: set[RunningCall] = set()
+        self._step: BegunStep | None = None
+        self._session = secrets.token_hex(4)
+        self._count = 0
+        self._reports: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self._worker: asyncio.Task[None] | None = None
+
+    async def begin(self, scope: Hashable, calls: Sequence[ToolRequest]) -> None:
+        """Return once a step has begun for calls that are to pass, or cannot begin in time."""
+        new = [running for call in calls if (running := self._register(scope, call)) is not None]
+        if not new:
+            return
+        self._give_up_waiting()
+        beginning = _Beginning(new)
+        self._report(partial(self._begin, beginning))
+        try:
+            async with asyncio.timeout(self._begin_wait_s):
+                await beginning.begun.wait()
+        except TimeoutError:
+            beginning.is_late = True
+            log.warning(
+                "A tool call passed before its step had begun.",
+                tool=new[0].tool,
+                waited_s=self._begin_wait_s,
+            )
+
+    def is_running(self) -> bool:
+        """Return whether any call has not come back."""
+        return bool(self._running)
+
+    def finish(self, scope: Hashable, returned: ToolReturn) -> bool:
+        """Report an answer; False where it is none to a call of ``scope`` that runs."""
+        running = self._running.pop((scope, returned.request), None)
+        if running is None:
+            return False
+        if returned.needs_input:
+            self._waiting[scope, returned.state or running.tool] = running
+        else:
+            self._report_return(running, returned.result, returned.error)
+        return True
+
+    def cancel(self, scope: Hashable, request: str, reason: str) -> None:
+        """Report that the client no longer waits for a call."""
+        running = self._running.pop((scope, request), None)
+        if running is not None:
+            error = f"cancelled by the client: {reason}" if reason else "cancelled by the client"
+            self._report_return(running, None, error)
+
+    def move(self, scope: Hashable, new_scope: Hashable) -> None:
+        """Look for the answers to the calls of ``scope`` in ``new_scope`` from now on."""
+        for key in [key for key in self._running if key[0] == scope]:
+            self._running[new_scope, key[1]] = self._running.pop(key)
+
+    def lose(self, scope: Hashable, why: str, request: str | None = None) -> None:
+        """Report that no answer comes to the calls of ``scope`` any more, or to ``request``
+        alone."""
+        for key in [key for key in self._running if key[0] == scope]:
+            if request is None or key[1] == request:
+                self._report_return(self._running.pop(key), None, why)
+
+    def lose_sight(self, scope: Hashable) -> None:
+        """End the step of the calls of ``scope`` without a result: one that is too long to be read
+        has passed, whose it is is not known."""
+        for key in [key for key in self._running if key[0] == scope]:
+            running = self._running.pop(key)
+            log.warning("An answer was too long to be reported.", tool=running.tool)
+            self._report(partial(self._leave, running))
+
+    async def settle(self) -> None:
+        """Wait until everything so far is reported, or could not be."""
+        await self._reports.join()
+
+    async def drain(self) -> None:
+        """Wait until everything is reported, at most `DRAIN_S`, and stop."""
+        if self._worker is None:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await self.settle()
+        self._worker.cancel()
+
+    def _register(self, scope: Hashable, call: ToolRequest) -> RunningCall | None:
+        """Return a call that needs a step; None for one that goes on in its own, or has none."""
+        key = (scope, call.request)
+        if call.is_continued:
+            waiting = self._waiting.pop((scope, call.state or call.tool), None)
+            if waiting is not None:
+                self._running[key] = waiting
+                return None
+        if key in self._running or len(self._running) >= MAX_RUNNING:
+            log.warning(
+                "A tool call is no step: its id is in use, or too many run.", tool=call.tool
+            )
+            return None
+        if self._reports.qsize() >= MAX_REPORTS:
+            log.warning("A tool call is no step: the daemon does not keep up.", tool=call.tool)
+            return None
+        self._count += 1
+        running = RunningCall(
+            f"mcp-{self._session}-{self._count}",
+            event_text(call.tool, self._masker)[:MAX_TOOL],
+            event_value(call.arguments, self._masker),
+        )
+        self._running[key] = running
+        return running
+
+    def _find_obstacle(self, key: tuple[Hashable, str]) -> str | None:
+        if key in self._running:
+            return f"a call of the same id, {key[1]}, runs"
+        if len(self._running) >= MAX_RUNNING:
+            return f"{MAX_RUNNING} calls run"
+        if self._reports.qsize() >= MAX_REPORTS:
+            return "the daemon does not keep up"
+        return None
+
+    def _give_up_waiting(self) -> None:
+        """Another call passes: for those that wanted input none comes."""
+        for key in list(self._waiting):
+            self._report_return(self._waiting.pop(key), None, "no input was given")
+
+    def _report_return(self, running: RunningCall, result: object, error: str | None) -> None:
+        body: dict[str, object] = {"call": running.call, "ok": error is None}
+        if result is not None:
+            body["result"] = event_value(result, self._masker)
+        if error is not None:
+            body["error"] = event_text(error, self._masker)
+        self._report(partial(self._finish, running, body))
+
+    def _report(self, report: Callable[[], Awaitable[None]]) -> None:
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work(), name="steps of tool calls")
+        self._reports.put_nowait(report)
+
+    async def _work(self) -> None:
+        while True:
+            report = await self._reports.get()
+            try:
+                await report()
+            except ReportError as error:
+                log.warning("The daemon was not told of a tool call.", why=str(error))
+            finally:
+                self._reports.task_done()
+
+    async def _begin(self, beginning: _Beginning) -> None:
+        if beginning.is_late:
+            return
+        if self._step is not None and not self._port.is_current(self._step):
+            # Another episode has begun: what still runs is none of its calls.
+            for running in self._in_step:
+                running.has_step = False
+            self._in_step.clear()
+            self._step = None
+        try:
+            for running in beginning.calls:
+                body = {
+                    "call": running.call,
+                    "tool": running.tool,
+                    "arguments": running.arguments,
+                }
+                if self._step is not None:
+                    await self._port.report_call(self._step, body)
+                else:
+                    action = {"tool": running.tool, "arguments": running.arguments}
+                    self._step = await self._port.begin(action, body)
+                self._in_step.add(running)
+                running.has_step = True
+        finally:
+            beginning.begun.set()
+
+    async def _finish(self, running: RunningCall, body: dict[str, object]) -> None:
+        if not running.has_step or self._step is None:
+            return
+        try:
+            await self._port.report_return(self._step, body)
+        finally:
+            await self._leave(running)
+
+    async def _leave(self, running: RunningCall) -> None:
+        """End the step if no other call of it runs."""
+        if not running.has_step:
+            return
+        self._in_step.discard(running)
+        if not self._in_step and self._step is not None:
+            step, self._step = self._step, None
+            await self._port.end(step)

@@ -1,0 +1,88 @@
+"""What a tool was given and gave, as an event may hold it: bounded and masked."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import orjson
+
+from agentd.core.wire_limits import printable
+from agentd.masking.masker import MASK, Masker
+
+MAX_TEXT = 64 << 10
+"""Characters of one text that are kept."""
+MAX_BYTES = 256 << 10
+"""Bytes of a whole value, as JSON; of a larger one its size and digest are kept."""
+MAX_DEPTH = 48
+"""Lists and objects in each other."""
+MAX_INTEGER = 1 << 63
+_NAMES = ("name", "label", "element", "field", "key")
+_VALUES = ("value", "text")
+"""A form's field, as tools are given it: the name of what is filled in, and with what."""
+
+
+def event_value(value: object, masker: Masker) -> object:
+    """Return a JSON value within this module's bounds, its secrets masked."""
+    masked = masker.mask_json(_mask_fields(_bound(value, 0), masker))
+    raw = orjson.dumps(masked)
+    return masked if len(raw) <= MAX_BYTES else _digest("bytes", raw)
+
+
+def event_text(text: str, masker: Masker) -> str:
+    """Return a text of at most `MAX_TEXT` characters, its secrets masked."""
+    return masker.mask_text(_cut(text))
+
+
+def _bound(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        return _cut(value)
+    if isinstance(value, dict | list):
+        if depth >= MAX_DEPTH:
+            return f"(deeper than {MAX_DEPTH})"
+        if isinstance(value, list):
+            return [_bound(item, depth + 1) for item in value]
+        # Base64 of MCP's pictures and sounds, and of its resources.
+        binary = ("data", "blob") if isinstance(value.get("mimeType"), str) else ("blob",)
+        return {
+            _cut(key): _digest("characters", item.encode("utf-8", "replace"))
+            if key in binary and isinstance(item, str)
+            else _bound(item, depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, int) and not -MAX_INTEGER <= value < MAX_INTEGER:
+        return _cut(hex(value))  # decimal digits of a huge number would take seconds
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _cut(text: str) -> str:
+    text = printable(text)
+    if len(text) <= MAX_TEXT:
+        return text
+    kept = text[:MAX_TEXT]
+    # To the last whole word, for half a token would no longer show by its shape.
+    end = max(kept.rfind(" "), kept.rfind("\n"))
+    kept = kept[:end] if end > MAX_TEXT // 2 else kept
+    return f"{kept} … ({len(text)} characters)"
+
+
+def _digest(unit: str, raw: bytes) -> dict[str, object]:
+    return {unit: len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+
+
+def _mask_fields(value: object, masker: Masker) -> object:
+    """Mask what a field is filled with whose name, beside it, means a secret."""
+    if isinstance(value, list):
+        return [_mask_fields(item, masker) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names = [value[name] for name in _NAMES if isinstance(value.get(name), str)]
+    is_secret = any(masker.is_secret_name(name) for name in names)
+    return {
+        key: MASK
+        if is_secret and key in _VALUES and isinstance(item, str)
+        else _mask_fields(item, masker)
+        for key, item in value.items()
+    }

@@ -1,0 +1,205 @@
+"""Calls as steps, against a real control port: what is in the journal of whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentd.masking.masker import Masker
+from agentd.mcp.brackets import CallBrackets
+from agentd.mcp.control import DaemonPort
+from agentd.mcp.messages import ToolRequest, ToolReturn
+from tests.agentd.mcp.support import Beside
+
+
+def call(request: str, tool: str = "go", **more: Any) -> ToolRequest:
+    return ToolRequest(request, tool, {}, **more)
+
+
+def back(request: str, text: str = "ok", error: str | None = None) -> ToolReturn:
+    return ToolReturn(request, {"text": text}, error)
+
+
+async def one_after_the_other(brackets: CallBrackets) -> None:
+    for request in "12":
+        await brackets.begin("s", [call(request)])
+        assert brackets.finish("s", back(request))
+
+
+async def overlapping(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1", "a")])
+    await brackets.begin("s", [call("2", "b")])
+    brackets.finish("s", back("1", "of a"))
+    brackets.finish("s", back("2", "of b"))
+    await brackets.begin("s", [call("3", "c")])
+    brackets.finish("s", back("3", "of c"))
+
+
+async def batch(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1", "a"), call("2", "b")])
+    brackets.finish("s", back("2", "of b"))
+    brackets.finish("s", back("1", "of a"))
+
+
+async def sessions_with_the_same_ids(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1", "a")])
+    await brackets.begin("t", [call("1", "b")])
+    assert not brackets.finish("u", back("1"))
+    brackets.finish("t", back("1", "of b"))
+    brackets.finish("s", back("1", "of a"))
+
+
+async def failing(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1")])
+    brackets.finish("s", back("1", error="no such element"))
+
+
+async def cancelled(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1")])
+    brackets.cancel("s", "1", "too slow")
+    assert not brackets.finish("s", back("1", "late")), "an answer that comes all the same"
+    brackets.cancel("s", "7", "of nothing")
+
+
+async def lost(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1"), call("2")])
+    brackets.lose("s", "gone", "2")
+    brackets.lose("s", "the server ended")
+
+
+async def unread(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1")])
+    brackets.lose_sight("s")
+    assert not brackets.is_running()
+
+
+async def with_input(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1")])
+    brackets.finish("s", ToolReturn("1", None, None, True, "state"))
+    await brackets.begin("s", [call("2", is_continued=True, state="state")])
+    brackets.finish("s", back("2"))
+
+
+async def without_the_input(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1", "a")])
+    brackets.finish("s", ToolReturn("1", None, None, True))
+    await brackets.begin("s", [call("2", "b")])
+    brackets.finish("s", back("2"))
+
+
+async def an_id_in_use(brackets: CallBrackets) -> None:
+    await brackets.begin("s", [call("1", "a")])
+    await brackets.begin("s", [call("1", "b")])
+    brackets.finish("s", back("1"))
+
+
+async def answered_elsewhere(brackets: CallBrackets) -> None:
+    await brackets.begin("post", [call("1")])
+    brackets.move("post", "stream")
+    assert not brackets.finish("post", back("1"))
+    assert brackets.finish("stream", back("1"))
+
+
+STORIES: dict[Callable[[CallBrackets], Awaitable[None]], str] = {
+    one_after_the_other: (
+        "began 0, called go, returned ok, ended 0, began 1, called go, returned ok, ended 1"
+    ),
+    overlapping: (
+        "began 0, called a, called b, returned of a, returned of b, ended 0, "
+        "began 1, called c, returned of c, ended 1"
+    ),
+    batch: ("began 0, called a, called b, returned of b, returned of a, ended 0"),
+    sessions_with_the_same_ids: (
+        "began 0, called a, called b, returned of b, returned of a, ended 0"
+    ),
+    failing: ("began 0, called go, returned no such element, ended 0"),
+    cancelled: ("began 0, called go, returned cancelled by the client: too slow, ended 0"),
+    lost: ("began 0, called go, called go, returned gone, returned the server ended, ended 0"),
+    unread: ("began 0, called go, ended 0"),
+    with_input: ("began 0, called go, returned ok, ended 0"),
+    without_the_input: (
+        "began 0, called a, returned no input was given, ended 0, "
+        "began 1, called b, returned ok, ended 1"
+    ),
+    an_id_in_use: ("began 0, called a, returned ok, ended 0"),
+    answered_elsewhere: ("began 0, called go, returned ok, ended 0"),
+}
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+async def test_the_journal_of(
+    tmp_path: Path,
+    story: Callable[[CallBrackets], Awaitable[None]],
+) -> None:
+    async with Beside(tmp_path) as beside:
+        await story(beside.brackets)
+        assert ", ".join(await beside.told()) == STORIES[story]
+
+
+async def test_a_call_passes_at_once_where_no_daemon_listens_and_is_nothing(tmp_path: Path) -> None:
+    """Nothing of it is reported later, so that no other step is paid for it; the next call is a
+    step again."""
+    async with Beside(tmp_path, begin_wait_s=60) as beside:
+        await beside.brackets.begin("s", [call("1", "a")])
+        beside.brackets.finish("s", back("1"))
+        await beside.brackets.settle()
+        await beside.stop()
+        async with asyncio.timeout(10):
+            await beside.brackets.begin("s", [call("2", "b")])
+        await beside.start()
+        beside.brackets.finish("s", back("2"))
+        await beside.brackets.begin("s", [call("3", "c")])
+        beside.brackets.finish("s", back("3"))
+        events = await beside.told()
+        assert [event for event in events if event.startswith("called")] == ["called a", "called c"]
+        assert [event for event in events if event.startswith("began")] == ["began 0", "began 1"]
+
+
+async def test_a_slow_daemon_holds_a_call_for_the_bound_and_no_longer(tmp_path: Path) -> None:
+    """The step that was asked for comes late and is the call's; a call that could not even ask
+    passes without one."""
+    async with Beside(tmp_path, begin_wait_s=0.05, fence_s=0.6) as beside:
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        await beside.brackets.begin("s", [call("1", "a")])
+        await beside.brackets.begin("s", [call("2", "b")])
+        assert loop.time() - start < 0.5
+        beside.brackets.finish("s", back("1", "of a"))
+        beside.brackets.finish("s", back("2", "of b"))
+        assert await beside.told() == ["began 0", "called a", "returned of a", "ended 0"]
+
+
+async def test_what_is_refused_is_no_step(tmp_path: Path) -> None:
+    """As after the episode's end: calls go on, unreported."""
+    async with Beside(tmp_path) as beside:
+        await beside.stage.conductor.close("done")
+        await beside.brackets.begin("s", [call("1")])
+        assert beside.brackets.finish("s", back("1"))
+        await beside.brackets.settle()
+        beside.stage.journal.flush()
+        assert beside.stage.kinds == ["episode.closed"]
+
+
+async def test_a_call_that_outlives_its_episode_is_none_of_the_next(tmp_path: Path) -> None:
+    """A fleet's daemon has a folder for each episode: the calls that ran as the first ended are
+    reported to no other, and a new one begins its own step."""
+    first = Beside(tmp_path / "episodes" / "one", episode="one")
+    second = Beside(tmp_path / "episodes" / "two", episode="two")
+    port = DaemonPort(tmp_path)
+    brackets = CallBrackets(port, Masker(), begin_wait_s=5.0)
+    async with first:
+        await brackets.begin("s", [call("1", "a")])
+    (first.folder / "agentd.json").unlink()
+    async with second:
+        await brackets.begin("s", [call("2", "b")])
+        brackets.finish("s", back("1", "of a"))
+        brackets.finish("s", back("2", "of b"))
+        await brackets.settle()
+        assert await second.told() == ["began 0", "called b", "returned of b", "ended 0"]
+        assert await first.told() == ["began 0", "called a"]
+        await brackets.drain()
+        await port.close()
