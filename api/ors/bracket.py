@@ -79,6 +79,7 @@ class StepBrackets:
             episode = await self.open(sid)
             body = {"action": action, "wait_ms": WAIT_MS}
             await self._ask("POST", f"/v1/episodes/{quote(episode)}/steps", body)
+            self._not_begun.pop(sid, None)
         except httpx.HTTPError as error:
             self._not_begun[sid] = _describe_error(error)
             log.warning("A step could not begin.", session=sid, why=self._not_begun[sid])
@@ -104,6 +105,7 @@ class StepBrackets:
 
     async def close(self, sid: str) -> None:
         """Close the episode of a session."""
+        self._not_begun.pop(sid, None)
         try:
             episode = await self.open(sid)
             body = {"reason": "the session was deleted", "wait_ms": 0}

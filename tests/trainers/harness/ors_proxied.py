@@ -79,6 +79,8 @@ async def main() -> None:
         async with asyncio.timeout(60):
             while not (ENDING.is_set() or slow.done()):  # noqa: ASYNC110 - another thread sets it
                 await asyncio.sleep(0.01)
+        # The call runs; its client takes it up again only once it has been told the task's id.
+        await asyncio.wait([slow], timeout=SLOW_S / 3)
         proxy.kill()
         await proxy.wait()
         proxy = await start(upstream, port)
