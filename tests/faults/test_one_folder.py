@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from milestoned_client import Episode
 
 from tests.faults.checks import whole
@@ -74,6 +75,7 @@ def test_a_second_service_on_the_database_s_file_is_refused_under_load_and_the_f
         whole(stack, shaken, task(STEPS))
 
 
+@pytest.mark.slow_where("postgres")
 def test_a_second_daemon_on_the_state_folder_is_refused_under_load_and_the_first_goes_on(
     stack: Stack, tmp_path: Path
 ) -> None:
