@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
 from sqlalchemy import (
@@ -285,22 +285,9 @@ class Audits:
         """
         return [row.episode for row in await self._database.all(_PENDING, {"count": count})]
 
-    @asynccontextmanager
-    async def alone(self) -> AsyncIterator[bool]:
-        """Whether this process may sign until the block ends: of many on one Postgres, one at a
-        time may."""
-        if self._database.embedded:
-            yield True  # a data folder has one service; see `milestoned serve`
-            return
-        # The session's lock, not a transaction's: deliveries may take long, and an open transaction
-        # holds up others.
-        async with self._database.session() as conn:
-            mine = bool((await conn.execute(select(func.pg_try_advisory_lock(_SIGNING)))).scalar())
-            try:
-                yield mine
-            finally:
-                if mine:
-                    await conn.execute(select(func.pg_advisory_unlock(_SIGNING)))
+    def alone(self) -> AbstractAsyncContextManager[bool]:
+        """Whether this process may sign until the block ends: see `Database.alone`."""
+        return self._database.alone(_SIGNING)
 
     @asynccontextmanager
     async def signing(self) -> AsyncIterator[SigningTransaction]:

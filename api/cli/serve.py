@@ -33,6 +33,7 @@ from api.cli.common import (
 )
 from api.cli.exposure import LOOPBACK, Exposure
 from api.cli.stages import NO_STAGES, StageOptions
+from api.cli.telemetry import NO_TELEMETRY, TelemetryOptions
 from api.core.errors import UnavailableError
 from api.core.gc_tuning import spare
 from api.core.keys import admin_token_file, write_private
@@ -65,6 +66,7 @@ class ServeSettings:
     store: Store = STORE
     exposure: Exposure = LOOPBACK
     stages: StageOptions = NO_STAGES
+    telemetry: TelemetryOptions = NO_TELEMETRY
     port: Annotated[
         int,
         option(
@@ -165,7 +167,8 @@ class ServeSettings:
     ] = Limits().engines_bytes >> 20
 
     def settings(self) -> Settings:
-        """Return them as the service has them, with the secrets of the environment."""
+        """Return them as the service has them, with the secrets of the environment. Raises
+        `ValueError` for a collector that can't be used."""
         settings = self.store.settings(self.token_file)
         limits = replace(
             settings.limits,
@@ -182,6 +185,7 @@ class ServeSettings:
             limits=limits,
             checkpoints=self.checkpoints,
             stages=self.stages.settings(),
+            telemetry=self.telemetry.settings(os.environ),
         )
 
 
@@ -193,7 +197,11 @@ def run(serve: ServeSettings = DEFAULTS) -> int:
 
     Gives 2 for what is refused, 1 where the database can't be used.
     """
-    settings = serve.settings()
+    try:
+        settings = serve.settings()
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     refusal = serve.exposure.refusal(settings)
     if refusal is not None:
         print(refusal, file=sys.stderr)
@@ -246,6 +254,7 @@ def _serve(
     """
     app = create_app(settings)
     host, port = listeners[0].getsockname()[:2]
+    off = [*app.state.off, *filter(None, [settings.telemetry.off])]
     config = uvicorn.Config(
         AtRoot(app, {port: f"/{name}" for name, port in dialects.items()}) if dialects else app,
         loop="uvloop" if sys.platform != "win32" else "auto",
@@ -262,7 +271,7 @@ def _serve(
     server = _Server(
         config,
         app.state.notifier,
-        lambda: _announce(serve, settings, host, port, dialects, app.state.off),
+        lambda: _announce(serve, settings, host, port, dialects, off),
     )
     server.run(sockets=listeners)
     return server.started

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -65,7 +66,7 @@ class TelemetryOptions:
             protocol=_protocol(_signal(env, "traces", "PROTOCOL")),
             timeout_s=_timeout_s(_signal(env, "traces", "TIMEOUT")),
             gzip=_signal(env, "traces", "COMPRESSION") == "gzip",
-            certificate=_signal(env, "traces", "CERTIFICATE"),
+            certificate=_certificate(_signal(env, "traces", "CERTIFICATE")),
             resource=resource_of(env),
             content=self.otlp_content or env.get(_CONTENT, "").lower() in _TRUE,
         )
@@ -130,3 +131,14 @@ def _timeout_s(text: str) -> float:
             f"{_PREFIX}TIMEOUT: expected milliseconds, at most 600000, got {text[:40]!r}"
         )
     return milliseconds / 1_000
+
+
+def _certificate(text: str) -> str:
+    """Return the file of trusted authorities. Raises `ValueError` where it is none."""
+    try:
+        ssl.create_default_context(cafile=text or None)
+    except OSError:
+        raise ValueError(
+            f"{_PREFIX}CERTIFICATE: expected a file of certificates, got {text[:200]!r}"
+        ) from None
+    return text

@@ -83,6 +83,12 @@ class Metrics:
         self.checkpoints = Counter(
             "milestoned_checkpoints", "Checkpoints signed.", ["of"], registry=registry
         )
+        self.traces = Counter(
+            "milestoned_trace_parts",
+            "Parts of traces, by what became of them.",
+            ["state"],
+            registry=registry,
+        )
         self.escalations = Counter(
             "milestoned_escalations",
             "Questions taken up, by what became of them.",

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, create_engine, event
+from sqlalchemy import Connection, Engine, Executable, create_engine, event, func, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
@@ -119,6 +119,23 @@ class Database:
         with translated():
             async with self.reader.connect() as conn:
                 yield conn
+
+    @asynccontextmanager
+    async def alone(self, key: int) -> AsyncIterator[bool]:
+        """Whether this process may do the work of ``key`` until the block ends: of many on one
+        Postgres, one at a time may."""
+        if self.embedded:
+            yield True  # a data folder has one service; see `milestoned serve`
+            return
+        # The session's lock, not a transaction's: deliveries may take long, and an open transaction
+        # holds up others.
+        async with self.session() as conn:
+            mine = bool((await conn.execute(select(func.pg_try_advisory_lock(key)))).scalar())
+            try:
+                yield mine
+            finally:
+                if mine:
+                    await conn.execute(select(func.pg_advisory_unlock(key)))
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:

@@ -27,6 +27,7 @@ class EpisodeRow(Protocol):
     tenant: str
     opened_by: str | None
     intent: str | None
+    traceparent: str | None
 
 
 class TombstoneRow(Protocol):

@@ -14,11 +14,12 @@ from api.auth.store import Principal, Terms, token_row
 from api.auth.tables import tokens
 from api.core.errors import KeyReusedError, NotFoundError, ProblemError
 from api.core.keys import Keys
+from api.core.trace_context import TraceParent
 from api.db.database import Database, now
 from api.episodes.label_index import label_rows
 from api.episodes.partitions import Partitions, today
 from api.episodes.rows import EpisodeRow
-from api.episodes.tables import episode_marks, episodes
+from api.episodes.tables import episode_marks, episodes, trace_exports
 from api.episodes.tombstones import find, gone_error, refuse_deleted
 from api.tasks.store import Opening
 from detectors.model.codec import GENESIS, canonical
@@ -30,14 +31,15 @@ _OWNERS = 50_000
 _STATUSES = select(episodes.c.id, episodes.c.status).where(
     episodes.c.tenant == bindparam("tenant"), episodes.c.id.in_(bindparam("ids", expanding=True))
 )
+_NOT_SENT = insert(trace_exports).values(step=0, seq=0, attempts=0, due=0.0)
 _OPEN = select(func.count()).select_from(episodes).where(episodes.c.status != "closed")
 
 
 class Episodes:
-    """The episodes of one database."""
+    """The episodes of one database; ``traced``: their traces are sent from here on."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, *, traced: bool = False) -> None:
+        self._database, self._traced = database, traced
         self._owners: dict[str, str] = {}
         self.partitions = Partitions(database)
 
@@ -49,8 +51,10 @@ class Episodes:
         seed: int | None,
         intent: str | None,
         keys: Keys,
+        parent: TraceParent | None = None,
     ) -> str:
-        """Open an episode of ``task`` and give its id.
+        """Open an episode of ``task`` and give its id. ``parent``: the opener's trace, where it has
+        one; of one that is not sampled nothing is sent.
 
         What ``intent`` opened before is found again, here and in every replica. Raises
         `KeyReusedError` where that has other content, `GoneError` where it was deleted.
@@ -59,13 +63,13 @@ class Episodes:
         await self.partitions.ready(day)
         id = keys.episode_id(day)
         row = _row(who, id, task, labels, seed, intent)
+        row["traceparent"] = None if parent is None else parent.header()
         try:
             token = token_row(
                 keys.append_token(id), "append", f"daemon of {id}", Terms(who.tenant), id
             )
-            found = await self._insert(
-                row, token, label_rows(labels, who.tenant, row["opened_at"], id)
-            )
+            marks = label_rows(labels, who.tenant, row["opened_at"], id)
+            found = await self._insert(row, token, marks, parent)
         except IntegrityError:  # another replica opened it in this moment
             found = await self._database.first(_BY_INTENT, {"intent": intent})
         if found is None:
@@ -77,7 +81,11 @@ class Episodes:
         return str(found.id)
 
     async def _insert(
-        self, row: dict[str, Any], token: dict[str, Any], marks: list[dict[str, str]]
+        self,
+        row: dict[str, Any],
+        token: dict[str, Any],
+        marks: list[dict[str, str]],
+        parent: TraceParent | None,
     ) -> EpisodeRow | None:
         """Insert all, or give the row that the same intent opened before."""
         async with self._database.write() as conn:
@@ -90,6 +98,8 @@ class Episodes:
             await conn.execute(insert(tokens), token)
             if marks:
                 await conn.execute(insert(episode_marks), marks)
+            if self._traced and (parent is None or parent.is_sampled):
+                await conn.execute(_NOT_SENT, {"episode": row["id"]})
         return None
 
     async def owned(self, tenant: str, id: str) -> None:

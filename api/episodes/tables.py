@@ -1,7 +1,8 @@
 """Episodes, the answers kept for repeated requests, and what is left of a deleted episode.
 
 Times are UTC text for people: retention alone goes by them. ``tenant`` owns the row; ``-`` is
-nobody, so that a row without an owner is found by none. ``opened_by`` is a token's id.
+nobody, so that a row without an owner is found by none. ``opened_by`` is a token's id,
+``traceparent`` the opener's trace and span (api/core/trace_context.py).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ episodes = Table(
     Column("tenant", String(64), nullable=False, server_default="-"),
     Column("opened_by", String(32)),
     Column("intent", String(64), unique=True),
+    Column("traceparent", String(55)),
     Index(None, "tenant", "opened_at", "id"),
     Index(None, "tenant", "total", "id"),
     Index(None, "tenant", "task", "opened_at", "id"),
@@ -101,3 +103,19 @@ closings = Table(
     Column("queued_at", String(32), nullable=False),
 )
 """Closed episodes that wait for their checkpoint; written in the transaction that closes them."""
+
+trace_exports = Table(
+    "trace_exports",
+    metadata,
+    Column("episode", String(64), primary_key=True),
+    Column("step", BigInteger, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due", Float, nullable=False),
+)
+"""Episodes whose trace is not wholly sent (api/telemetry): the spans of all steps before ``step``
+are, and the log is read up to event ``seq``.
+
+Written in the transaction that opens the episode; gone once its root span is sent. ``attempts``
+were refused since then, ``due`` is when the next one may be, in seconds since 1970 by the
+database's clock."""

@@ -13,7 +13,8 @@ from detectors.model.codec import canonical, with_checksum
 def of_store(one: StoredEpisode) -> Exported:
     """Its frames, its result and its facts."""
     result = canonical(stored_result(one.row, one.rewards, one.milestones))
-    return Exported(one.row.id, one.content, result=result, task=one.task, facts=describe(one.row))
+    facts = {**describe(one.row), "traceparent": one.row.traceparent}
+    return Exported(one.row.id, one.content, result=result, task=one.task, facts=facts)
 
 
 def recording(one: StoredEpisode) -> bytes:

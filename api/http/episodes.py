@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from api.auth.store import Principal
 from api.core.errors import GoneError, NotFoundError
 from api.core.keys import Keys
 from api.core.notify import Deadline, Notifier
 from api.core.settings import Limits
+from api.core.trace_context import HEADER, TraceParent
 from api.episodes.store import Episodes, describe
 from api.fleet import leases
 from api.fleet.leases import Leases
@@ -60,10 +61,22 @@ class OpeningParts:
     notifier: Notifier
     keys: Keys
     limits: Limits
+    parent: TraceParent | None
 
 
-async def opening_parts(request: Request) -> OpeningParts:
-    """Pick them from the service behind the request."""
+async def opening_parts(
+    request: Request,
+    _: Annotated[
+        str | None,
+        Header(
+            alias=HEADER,
+            description=(
+                "W3C Trace Context: the episode's trace is this one. A malformed one is ignored."
+            ),
+        ),
+    ] = None,
+) -> OpeningParts:
+    """Pick them from the service behind the request, with the trace of who calls."""
     parts = parts_of(request)
     return OpeningParts(
         tasks=parts.tasks,
@@ -73,6 +86,7 @@ async def opening_parts(request: Request) -> OpeningParts:
         notifier=parts.notifier,
         keys=parts.keys,
         limits=parts.settings.limits,
+        parent=TraceParent.of_headers(request.headers.getlist(HEADER)),
     )
 
 
@@ -124,7 +138,9 @@ async def opened(
     """Open an episode for ``who`` and answer with it. Raises `NotFoundError` where there is no such
     task."""
     task = await parts.tasks.current(who.tenant, opening.task, opening.version)
-    episode = await parts.episodes.open(who, task, opening.labels, opening.seed, intent, parts.keys)
+    episode = await parts.episodes.open(
+        who, task, opening.labels, opening.seed, intent, parts.keys, parts.parent
+    )
     document: dict[str, Any] = {
         "episode": episode,
         "task": task.id,

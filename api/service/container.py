@@ -6,7 +6,7 @@ import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import structlog
 
@@ -29,7 +29,7 @@ from api.core.errors import UnavailableError
 from api.core.keys import Keys, first_admin_token, load_keys
 from api.core.metrics import Metrics
 from api.core.notify import Notifier
-from api.core.settings import Limits, Settings
+from api.core.settings import Limits, Settings, TelemetrySettings
 from api.core.signing import Signer
 from api.core.yaml_text import ApartReader
 from api.db.database import Database
@@ -81,6 +81,9 @@ from api.tasks.store import Tasks
 from api.timeline.outlines import Outlines
 from api.verdicts.escalations import Escalations
 from api.verdicts.opinions import Opinions
+
+if TYPE_CHECKING:
+    from api.telemetry.exporter import TraceExporter
 
 log = structlog.get_logger(__name__)
 
@@ -144,6 +147,7 @@ class Parts:
     stages: Stages
     cascade: Worker
     broadcast: Broadcast | None
+    traces: TraceExporter | None
 
     @classmethod
     def build(
@@ -153,7 +157,7 @@ class Parts:
         limits = settings.limits
         database = Database(settings.database)
         tasks = Tasks(database)
-        episodes = Episodes(database)
+        episodes = Episodes(database, traced=bool(settings.telemetry.traces_url))
         commands = Commands(database, notifier)
         ledger = Ledger(database, limits.rewards_cached)
         answers = Answers(database)
@@ -276,6 +280,7 @@ class Parts:
             stages=stages,
             cascade=Worker(stores, readings, notifier, metrics, runner, stages, settings.stages),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
+            traces=_build_traces(settings.telemetry, database, segments, ledger, tasks, metrics),
         )
 
     async def start(self) -> None:
@@ -304,10 +309,14 @@ class Parts:
         await self.watch.start()
         self.owners.start()
         self.open_reward.lifecycle.start()
+        if self.traces is not None:
+            self.traces.start()
 
     async def stop(self) -> None:
         """Answer those who wait, end the background work, then close the database."""
         self.notifier.stop()
+        if self.traces is not None:
+            await self.traces.stop()
         await self.open_reward.lifecycle.stop()
         await self.checkpointer.stop()
         await self.rescorer.stop()
@@ -358,6 +367,24 @@ def _build_gauges(
 ) -> Gauges:
     health = HealthGauges(audits, metrics.registry)
     return Gauges(metrics, episodes, sandboxes, leases, owners, escalations, health)
+
+
+def _build_traces(
+    settings: TelemetrySettings,
+    database: Database,
+    segments: StoredSegments,
+    ledger: Ledger,
+    tasks: Tasks,
+    metrics: Metrics,
+) -> TraceExporter | None:
+    if not settings.traces_url:
+        return None
+    # Of an extra: see api/cli/telemetry.py for what is said where it is not installed.
+    from api.telemetry.exporter import TraceExporter, TraceSources
+    from api.telemetry.store import TraceExports
+
+    sources = TraceSources(segments, ledger, tasks)
+    return TraceExporter(TraceExports(database), sources, metrics, settings)
 
 
 def _build_upkeep(

@@ -25,7 +25,14 @@ from api.episodes.partitions import Partitions
 from api.episodes.rows import EpisodeRow
 from api.episodes.shared_transaction import ALONE
 from api.episodes.store import locked
-from api.episodes.tables import closings, episode_marks, episodes, idempotency, tombstones
+from api.episodes.tables import (
+    closings,
+    episode_marks,
+    episodes,
+    idempotency,
+    tombstones,
+    trace_exports,
+)
 from api.episodes.tombstones import document, find, gone_error, tombstone_row
 from api.fleet.tables import sandboxes
 from api.ingest.tables import engine_states
@@ -58,6 +65,7 @@ _ROWS = (
     episode_marks,
     ors_sessions,
     ors_calls,
+    trace_exports,
 )
 _BEYOND = (escalations, verdicts, opinions)
 """What was asked beyond the rules; a kept opinion may quote the episode that paid for it."""

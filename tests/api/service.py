@@ -18,7 +18,7 @@ from sqlalchemy import text
 
 from api.app import create_app
 from api.cascade.stages import Stages
-from api.core.settings import Limits, Settings, StageSettings
+from api.core.settings import Limits, Settings, StageSettings, TelemetrySettings
 from detectors.model.codec import GENESIS, encode_segment, sha256
 from detectors.model.types import Event
 from tests.support.logs import Said, log
@@ -143,6 +143,7 @@ async def running(
     stages: Stages | None = None,
     cascade: StageSettings | None = None,
     workers: int = 0,
+    telemetry: TelemetrySettings | None = None,
     **limits: Any,
 ) -> AsyncIterator[Service]:
     """The application over the database of ``store``."""
@@ -159,6 +160,7 @@ async def running(
         workers=workers,
         limits=kept,
         stages=cascade or StageSettings(),
+        telemetry=telemetry or TelemetrySettings(),
     )
     app = create_app(settings, stages)
     async with app.router.lifespan_context(app):

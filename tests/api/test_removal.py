@@ -32,6 +32,7 @@ LEFT = (
     "engine_states",
     "closings",
     "episode_facts",
+    "trace_exports",
 )
 
 

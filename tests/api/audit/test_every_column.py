@@ -94,7 +94,8 @@ _SESSION = (
 _ACCESS = "who may come in, which no report shows: who can write here can make a token"
 UNPROVEN: dict[str, dict[str, str] | str] = {
     "episodes": {"id": "all that belongs to it names it: the database refuses, and a renamed one is a missing one",
-                 "intent": _KEY},
+                 "intent": _KEY,
+                 "traceparent": "whose trace it is in, by the opener's word: nothing is paid by it"},
     "tasks": {"number": "its episodes name it: the database refuses"},
     "checkpoints": {"number": "the order in which they are delivered", "made_at": _TIME, "delivered_at": _TIME},
     "tokens": {"hash": _ACCESS, "episode": _ACCESS, "revoked_at": _ACCESS, "expires_at": _ACCESS,
@@ -102,6 +103,7 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "tombstones": {"intent": _KEY},
     "verdicts": _VERDICTS,
     "closings": _QUEUE,
+    "trace_exports": _QUEUE,
     "commands": _QUEUE,
     "arrivals": _QUEUE,
     "escalations": _QUEUE,
