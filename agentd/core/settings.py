@@ -231,7 +231,7 @@ class Settings(CommandSettings):
 
     @property
     def screens(self) -> Path:
-        """The folder of the screenshots."""
+        """The folder that screenshots are kept in."""
         raise NotImplementedError
 
     @property

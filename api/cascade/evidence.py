@@ -56,11 +56,11 @@ class EpisodeEvidence:
         return self.read_bytes + self.size.bytes
 
     def take(self, frame: bytes) -> None:
-        """Read on."""
+        """Read the segment of ``frame``, which is the next one of the episode."""
         self.feed(decoded(frame))
 
     def feed(self, events: Sequence[Event]) -> None:
-        """The same of events."""
+        """Feed events to the engine, and keep what it asks about."""
         outcome = self.engine.feed(events)
         read = size_of([events, outcome.rewards, outcome.asks])
         self.read_bytes += read

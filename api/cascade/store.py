@@ -175,7 +175,7 @@ class _Chain:
         self.rows: list[dict[str, Any]] = []
 
     def add(self, kind: str, data: Mapping[str, object]) -> None:
-        """One event more."""
+        """Append an event to the rows, chained to the one before it."""
         seq, prev = self._last()
         of = {
             "episode": self.episode,

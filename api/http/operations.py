@@ -30,7 +30,7 @@ async def _counters(request: Request) -> Metrics:
 
 @router.get("/healthz", summary="Is it alive")
 async def healthz() -> Response:
-    """The process answers."""
+    """Answer as long as the process runs, whatever its database does."""
     return answer({"status": "ok"})
 
 

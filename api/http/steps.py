@@ -141,7 +141,7 @@ async def answers(
     idempotency: IdempotencyPart,
     command: Answer,
 ) -> Response:
-    """Say the agent's final answer."""
+    """Have the daemon note the agent's final answer in the step that runs."""
     return await _report(who, parts, idempotency, episode, "agent.answered", command)
 
 

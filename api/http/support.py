@@ -139,7 +139,7 @@ class Authentication(Protocol):
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens of the database."""
+        """What finds out whose a token is."""
 
     @property
     def rates(self) -> Rates:

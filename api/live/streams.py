@@ -391,6 +391,6 @@ def _is_wanted(query: WatchQuery, row: ArrivalRow, labels: Mapping[str, object])
 
 
 def _sent(name: str, id: int | bytes, body: bytes) -> bytes:
-    """Encode a server-sent event."""
+    """Encode a server-sent event with its name, its id and one line of data."""
     encoded_id = id if isinstance(id, bytes) else b"%d" % id
     return b"event: %b\nid: %b\ndata: %b\n\n" % (name.encode(), encoded_id, body)

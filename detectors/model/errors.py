@@ -62,7 +62,7 @@ class StateError(DetectorError):
 
 
 def dotted(path: tuple[str | int, ...]) -> str:
-    """``("milestones", 0, "when")`` as ``milestones[0].when``."""
+    """Write a path of keys and indices as text: ``milestones[0].when``."""
     out = ""
     for part in path:
         out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
