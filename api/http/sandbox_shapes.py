@@ -142,3 +142,7 @@ class LeaseShape(AnswerShape):
     """Why it was lost."""
     sandbox: Where | None
     """Its name and labels, and the address that its daemon reported."""
+    ready: bool | None = None
+    """Whether a step can begin; absent where that was not asked for."""
+    waiting: dict[str, str] | None = None
+    """What is awaited before a step can begin, each with the reason; absent where `ready` is."""

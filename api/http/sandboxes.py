@@ -4,7 +4,7 @@ there."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
@@ -17,7 +17,8 @@ from api.episodes.store import Episodes
 from api.fleet import leases, version_skew
 from api.fleet import store as sandboxes
 from api.fleet.leases import Leases
-from api.fleet.rows import SandboxRow
+from api.fleet.readiness import Readiness
+from api.fleet.rows import LeaseRow, SandboxRow
 from api.fleet.store import Sandboxes
 from api.fleet.watch import Watch
 from api.http.authorization import requires
@@ -50,6 +51,7 @@ class FleetParts:
     watch: Watch
     keys: Keys
     limits: Limits
+    readiness: Readiness
 
 
 async def _fleet_parts(request: Request) -> FleetParts:
@@ -62,6 +64,7 @@ async def _fleet_parts(request: Request) -> FleetParts:
         watch=parts.watch,
         keys=parts.keys,
         limits=parts.settings.limits,
+        readiness=parts.readiness,
     )
 
 
@@ -207,16 +210,49 @@ async def listed(
     responses=problems(401, 403, 404, 422),
     dependencies=[requires(READ)],
 )
-async def of_episode(episode: EpisodeId, deadline: Wait, parts: UsedParts) -> Response:
+async def of_episode(
+    episode: EpisodeId,
+    deadline: Wait,
+    parts: UsedParts,
+    until: Annotated[
+        Literal["held", "ready"],
+        Query(
+            description=(
+                "`ready`: wait until every source of its daemon observes, too, and answer with"
+                " `ready` and `waiting`."
+            )
+        ),
+    ] = "held",
+) -> Response:
     """Which sandbox works on the episode, once one does; waits for that at most `wait_ms`."""
+    if until == "ready":
+        return answer(await _ready_lease(parts, episode, deadline))
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
         row = await parts.leases.find(episode)
-        if row is None:
-            await parts.episodes.get(episode)  # which says so where it was deleted meanwhile
-            raise NotFoundError(leases.NOT_ASKED.format(episode))
-        lease = leases.describe(row)
+        lease = leases.describe(await _checked_lease(parts, episode, row))
         if lease["state"] != "queued":
             return answer(lease)
         if not await parts.notifier.wait(changed, deadline.remaining_s()):
             return answer(lease)
+
+
+async def _checked_lease(parts: FleetParts, episode: str, row: LeaseRow | None) -> LeaseRow:
+    """Return the lease. Raises `NotFoundError` where none was asked for, `GoneError` where the
+    episode was deleted."""
+    if row is None:
+        await parts.episodes.get(episode)
+        raise NotFoundError(leases.NOT_ASKED.format(episode))
+    return row
+
+
+async def _ready_lease(parts: FleetParts, episode: str, deadline: Deadline) -> dict[str, Any]:
+    """Return the lease once a step can begin, or as it is when time is up, with what is awaited."""
+    await _checked_lease(parts, episode, await parts.leases.find(episode))
+    readiness = await parts.readiness.wait_until_ready(episode, deadline)
+    row = await _checked_lease(parts, episode, await parts.leases.find(episode))
+    return {
+        **leases.describe(row),
+        "ready": readiness["ready"],
+        "waiting": readiness["waiting"],
+    }

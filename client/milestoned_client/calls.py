@@ -177,10 +177,14 @@ def status(episode: str) -> Call[EpisodeStatus]:
     return get(episode_path(episode), decode_as(EpisodeStatus))
 
 
-def sandbox(episode: str, wait_s: float) -> Call[Lease]:
-    """Which sandbox of the fleet the episode has."""
+def sandbox(episode: str, wait_s: float, until: Literal["held", "ready"]) -> Call[Lease]:
+    """Which sandbox of the fleet the episode has; the service waits at most ``wait_s``."""
     return get(
-        episode_path(episode, "/sandbox"), decode_as(Lease), wait_s, wait_ms=milliseconds(wait_s)
+        episode_path(episode, "/sandbox"),
+        decode_as(Lease),
+        wait_s,
+        wait_ms=milliseconds(wait_s),
+        until=until,
     )
 
 

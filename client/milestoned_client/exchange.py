@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import httpx
 
@@ -26,7 +26,7 @@ from milestoned_client.errors import (
     UnexpectedAnswerError,
     problem_from_body,
 )
-from milestoned_client.models import Closing, Readiness, Reward
+from milestoned_client.models import Closing, Lease, Readiness, Reward
 
 T = TypeVar("T")
 
@@ -175,6 +175,23 @@ def wait_ready(peers: Peers, episode: str, wait_s: float) -> Flow[Readiness]:
     if not said.ready:
         raise NotReadyError(f"episode {episode}", wait_s, said.waiting)
     return said
+
+
+def wait_sandbox(
+    peers: Peers, episode: str, wait_s: float, until: Literal["held", "ready"]
+) -> Flow[Lease]:
+    """Wait at most ``wait_s`` until a sandbox has the episode and, where ``until`` says so, a step
+    can begin in it; the lease as it is then."""
+
+    def is_final(lease: Lease) -> bool:
+        if lease.state in ("ended", "lost"):
+            return True
+        # A service that is older than the question answers without `ready`.
+        return lease.state == "held" and (until == "held" or lease.ready in (True, None))
+
+    return (
+        yield from _poll(peers, lambda left: calls.sandbox(episode, left, until), wait_s, is_final)
+    )
 
 
 def wait_closed(

@@ -81,6 +81,12 @@ class Lease:
     sandbox: JsonObject | None
     """Its name and labels, and the address that its daemon reported."""
 
+    ready: bool | None = None
+    """Whether a step can begin; absent where that was not asked for."""
+
+    waiting: Mapping[str, str] | None = None
+    """What is awaited before a step can begin, each with the reason; absent where `ready` is."""
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeStatus:

@@ -29,6 +29,7 @@ from milestoned_client.exchange import (
     wait_closed,
     wait_ready,
     wait_reward,
+    wait_sandbox,
 )
 from milestoned_client.groups import score_group
 from milestoned_client.heartbeat import Heartbeat
@@ -338,9 +339,15 @@ class Episode:
         """Ask where the episode stands: its last step, whether it is closed."""
         return self._client.call(calls.status(self.id))
 
-    def sandbox(self, *, wait_s: float = 0.0) -> Lease:
-        """Which sandbox of the fleet the episode has; waits for one at most ``wait_s``."""
-        return self._client.call(calls.sandbox(self.id, wait_s))
+    def sandbox(self, *, wait_s: float = 0.0, until: Literal["held", "ready"] = "ready") -> Lease:
+        """Which sandbox of the fleet the episode has, once a step can begin in it; after ``wait_s``
+        seconds the lease as it is, whose ``ready`` and ``waiting`` (source: reason) say what it
+        still waits for.
+
+        ``until="held"``: return as soon as there is one, as for a harness that has to start the
+        browser at its address first.
+        """
+        return self._client.run(wait_sandbox(self._client.peers, self.id, wait_s, until))
 
     def readiness(self, *, wait_s: float = 0.0) -> Readiness:
         """Whether every source of its daemon sees; waits for that at most ``wait_s``."""
