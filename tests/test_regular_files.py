@@ -33,6 +33,9 @@ READ: dict[str, str] = {
     "api task explain file": "task explain {}",
     "api task explain recording": "task explain {task} {}",
     "api task test files": "task test {}",
+    "api task attack file": "task attack {}",
+    "api task attack --oracle": "task attack {task} --oracle {}",
+    "api task attack --other": "task attack {task} --oracle {file} --other {}",
     "api task import source": "task import {importer} {} --out {out}",
     "api coverage source": "coverage {importer} {}",
     "api coverage --into": "coverage miniwob {miniwob} --into {}",
@@ -91,7 +94,7 @@ READ: dict[str, str] = {
 REFUSED = ("regular file", "no recording there; wanted a file", "no such file")
 FOLDERS = {
     "--data", "--state", "--models", "--profile", "--files", "api demo --out", "api watch --out",
-    "api task import --out", "api export --out",
+    "api task import --out", "api export --out", "api task attack --keep",
 }  # fmt: skip
 WRITTEN = {
     "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",

@@ -1,4 +1,4 @@
-"""`milestoned task new|check|explain|test|import|schema`: task files, before anything runs."""
+"""`milestoned task new|check|explain|test|attack|schema`: task files, before anything runs."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ TEMPLATE = Path(__file__).with_name("new_task.yaml")
 
 
 app = new_app("task", "Check task files before anything runs.")
+app.command(
+    "api.cli.task_attack:run",
+    name="attack",
+    help="Attack a task with adversaries made of a recording that solves it.",
+)
 for _name, (_target, _about) in added_commands().items():
     if _name.startswith("task "):
         app.command(_target, name=_name.partition(" ")[2], help=_about)

@@ -642,6 +642,8 @@ OTHERS = {
     "task check": "what can be paid, not what was",
     "task explain": "milestones in words, with the replay's own words for a step",
     "task test": "whether rewards are those that the task names; null is one of its words",
+    "task attack": "what adversaries are paid: null in JSON, by `total_in_words` in text"
+    " (tests/attack/test_command.py)",
     "task import": "task files",
     "task schema": "a schema",
     "coverage": "counts of tasks",

@@ -1,0 +1,267 @@
+"""Adversaries that do all that the oracle does, but not so: by script, elsewhere, out of sight, or
+with a constant in each field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from urllib.parse import quote, quote_plus
+
+import orjson
+
+from api.attack.idle import site_origins
+from api.attack.logs import changed, map_texts
+from api.attack.scores import Limit, Oracle
+from detectors.model.safe_json import listed, mapping
+from detectors.model.types import Event, Json
+from detectors.sdk.request_facts import writes
+
+Made = Iterator[tuple[str, Iterable[Event], Limit]]
+Change = Callable[[Event], Event | None]
+"""Returns the event as the adversary has it, None where there is none."""
+_LOCAL = ("file:///tmp/copy", "view-source:", "data:text/html,", "blob:")
+_OF_ANSWER = ("hops", "body", "headers", "response", "mime", "document_gone", "aborted")
+_CONSTANTS = ("constant", "0", "^.*$", "")
+_NOT_TYPED = ("checkbox", "radio", "file", "date", "datetime-local", "month", "time", "week")
+_NOT_TEXT_TYPES = (*_NOT_TYPED, "range", "color")
+_WRITTEN = ("agent.answered", "field.typed", "text.pasted", "widget.text_changed")
+_MIN_WORD = 3
+"""Characters of a text that is looked for in the instruction."""
+
+
+def _changed_log(oracle: Oracle, change: Change) -> tuple[list[Event], set[int]]:
+    """The log with each event changed, and the numbers of those that are another or gone."""
+    events: list[Event] = []
+    touched: set[int] = set()
+    for event in oracle.events:
+        new = change(event)
+        if new is not None:
+            events.append(new)
+        if new != event:
+            touched.add(event.seq)
+    return events, touched
+
+
+def _vary(oracle: Oracle, variant: str, change: Change) -> Made:
+    """One adversary: what rests on an event that is changed may not pay."""
+    events, touched = _changed_log(oracle, change)
+    if touched:
+        yield variant, events, oracle.limit_untouched(touched)
+
+
+def untrusted(oracle: Oracle) -> Made:
+    """Every act is a script's (`isTrusted: false`)."""
+    yield from _vary(
+        oracle,
+        "trusted: false",
+        lambda event: changed(event, trusted=False) if "trusted" in event.data else event,
+    )
+
+
+def hidden(oracle: Oracle) -> Made:
+    """Every text field is one that nobody sees. Boxes and selects are never said to be hidden."""
+    yield from _vary(
+        oracle,
+        "hidden: true",
+        lambda event: changed(event, hidden=True) if _is_text_field(event) else event,
+    )
+
+
+def _is_text_field(event: Event) -> bool:
+    element = mapping(event.data.get("element"))
+    return (
+        event.kind == "field.filled"
+        and event.data.get("baseline") is not True
+        and element.get("tag") in ("input", "textarea")
+        and element.get("type") not in _NOT_TEXT_TYPES
+        and "checked" not in event.data
+    )
+
+
+def worker(oracle: Oracle) -> Made:
+    """A service worker makes up every answer."""
+    yield from _vary(oracle, "served_from: worker", _answered_by_worker)
+
+
+def _answered_by_worker(event: Event) -> Event:
+    if event.kind not in ("request.finished", "request.redirected", "request.response_started"):
+        return event
+    data = {**event.data, "served_from": "worker"}
+    if "hops" in data:
+        data["hops"] = [{**mapping(hop), "served_from": "worker"} for hop in listed(data["hops"])]
+    return event._replace(data=data)
+
+
+def refused(oracle: Oracle) -> Made:
+    """The server answers each request that writes with an error."""
+    yield from _vary(oracle, "status: 500", _refused)
+
+
+def _refused(event: Event) -> Event | None:
+    """The event as it is where a write is answered by an error, and so redirected nowhere."""
+    if event.kind == "request.redirected":
+        return None if writes(event.data) else event
+    if event.kind != "request.finished":
+        return event
+    hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
+    place = next((n for n, hop in enumerate((*hops, event.data)) if writes(hop)), None)
+    if place is None:
+        return event
+    request = event.data if place == len(hops) else hops[place]
+    data = {name: value for name, value in event.data.items() if name not in _OF_ANSWER}
+    data |= {
+        name: request[name] for name in ("method", "url", "body", "headers") if name in request
+    }
+    data |= {"hops": hops[:place]} if place else {}
+    return event._replace(data={**data, "status": 500})
+
+
+def elsewhere(oracle: Oracle) -> Made:
+    """Every page and server of the log is another one that looks alike."""
+    origins = site_origins(oracle)
+    if origins:
+        move = _moved({origin: _other_host(origin) for origin in origins})
+        events, _ = _changed_log(oracle, move)
+        yield "another host", events, oracle.limit_untouched(_of_pages(oracle))
+
+
+def _other_host(origin: str) -> str:
+    scheme, _, host = origin.partition("://")
+    return f"{scheme}://{re.sub('[^a-z0-9]+', '-', host.lower())}.elsewhere.example"
+
+
+def copied(oracle: Oracle) -> Made:
+    """Every page is a copy that no server gave, nor a download."""
+    origins = site_origins(oracle)
+    served = {e.seq for e in oracle.events if e.kind.startswith(("request.", "download."))}
+    for scheme in _LOCAL if origins else ():
+        local = scheme.startswith("file:")
+        move = _moved({origin: scheme if local else scheme + origin for origin in origins})
+        events, _ = _changed_log(oracle, move)
+        rest = [event for event in events if event.seq not in served]
+        yield scheme.rstrip(",/"), rest, oracle.limit_untouched(_of_pages(oracle))
+
+
+def _moved(places: Mapping[str, str]) -> Change:
+    """Return a change that moves each address below one of these origins, and with its page all
+    that happens there."""
+
+    def move(text: str) -> str:
+        for origin, place in places.items():
+            if text == origin or text.startswith((f"{origin}/", f"{origin}?", f"{origin}#")):
+                return place + text[len(origin) :]
+        return text
+
+    def change(event: Event) -> Event:
+        data = map_texts(event.data, move) if event.source == "cdp" else event.data
+        return event._replace(data=data)
+
+    return change
+
+
+def _of_pages(oracle: Oracle) -> set[int]:
+    """The numbers of all that the browser told of: what has no address of its own (a click, a
+    text) is moved with its page."""
+    return {event.seq for event in oracle.events if event.source == "cdp"}
+
+
+def constants(oracle: Oracle) -> Made:
+    """Every text that was filled in, sent or answered is one constant."""
+    typed = _typed(oracle)
+    for constant in _CONSTANTS if typed else ():
+        events, _ = _changed_log(oracle, _constant(typed, constant))
+        yield repr(constant), events, _limit_of_constants(oracle, typed)
+
+
+def _typed(oracle: Oracle) -> set[str]:
+    """The texts that the oracle typed, chose or answered."""
+    found: set[str] = set()
+    for event in oracle.events:
+        if event.data.get("baseline") is not True:
+            found |= {text for text in _texts_of(event) if text}
+    return found
+
+
+def _texts_of(event: Event) -> Iterator[str]:
+    data = event.data
+    if event.kind == "field.filled" and not _is_choice(event):
+        values = data.get("value")
+        yield from (v for v in (values if isinstance(values, list) else [values]) if type(v) is str)
+    elif event.kind in _WRITTEN and isinstance(data.get("text"), str):
+        yield data["text"]
+
+
+def _is_choice(event: Event) -> bool:
+    """Whether a field is no text that could be a constant: a box, a date, a file."""
+    element = mapping(event.data.get("element"))
+    return "checked" in event.data or element.get("type") in _NOT_TYPED
+
+
+def _constant(typed: set[str], constant: str) -> Change:
+    written = {form: quote_plus(constant) for text in typed for form in _written(text)}
+
+    def replace(text: str) -> str:
+        if text in typed:
+            return constant
+        if text.startswith(("http:", "https:")):
+            return _in_query(text, written)
+        return text
+
+    def change(event: Event) -> Event:
+        if event.kind == "step.began":
+            return event
+        data = _constant_body(map_texts(event.data, replace), typed, written, constant)
+        if "hops" in data:
+            hops = [mapping(hop) for hop in listed(data["hops"])]
+            data = {**data, "hops": [_constant_body(h, typed, written, constant) for h in hops]}
+        return event._replace(data=data)
+
+    return change
+
+
+def _written(text: str) -> Iterator[str]:
+    """The forms that a value may have in an address or a form's body."""
+    yield from (quote_plus(text), quote(text), quote(text, safe=""))
+
+
+def _in_query(url: str, written: Mapping[str, str]) -> str:
+    head, mark, query = url.partition("?")
+    return head + mark + _pairs(query, written)
+
+
+def _pairs(text: str, written: Mapping[str, str]) -> str:
+    """Return a query, or a form's body, with its values replaced."""
+    pairs = (pair.partition("=") for pair in text.split("&"))
+    return "&".join(f"{name}{mark}{written.get(value, value)}" for name, mark, value in pairs)
+
+
+def _constant_body(
+    request: Mapping[str, Json], typed: set[str], written: Mapping[str, str], constant: str
+) -> Mapping[str, Json]:
+    """A request with the typed values in its body replaced: of a form, or of JSON."""
+    text = mapping(request.get("body")).get("text")
+    if not isinstance(text, str):
+        return request
+    try:
+        value = map_texts(orjson.loads(text), lambda part: constant if part in typed else part)
+        text = orjson.dumps(value).decode()
+    except orjson.JSONDecodeError:
+        text = _pairs(text, written)
+    return {**request, "body": {**request["body"], "text": text}}
+
+
+def _limit_of_constants(oracle: Oracle, typed: set[str]) -> Limit:
+    """What may be paid with constants: no part that rests on what a field or an answer holds, and
+    no goal if the instruction names a text that was typed, but to search."""
+    touched = {event.seq for event in oracle.events if any(_texts_of(event))}
+    searched = {text for e in oracle.events if _is_search(e) for text in _texts_of(e)}
+    instruction = oracle.rules.task.instruction.casefold()
+    is_named = any(
+        len(text) >= _MIN_WORD and text.casefold() in instruction for text in typed - searched
+    )
+    return oracle.limit_untouched(touched, goal=not is_named)
+
+
+def _is_search(event: Event) -> bool:
+    element = mapping(event.data.get("element"))
+    return element.get("role") == "searchbox" or element.get("type") == "search"

@@ -1,0 +1,1 @@
+"""Tasks under attack: what each adversary is, and that each can fail."""
