@@ -1,11 +1,11 @@
-"""`milestoned export`: episodes as Parquet tables, as chat data for fine-tuning, or as traces."""
+"""`milestoned export`: episodes as Parquet tables, chat data, traces, or trajectories."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +16,7 @@ from tqdm import tqdm
 from api.cli.common import CreditTo, Overrides
 from api.cli.corpus import RECORDINGS_ALONE, Recordings, Stored, UsageError, guarded, tasks_of
 from api.cli.telemetry import resource_of
+from api.exporting.atif import AtifExport
 from api.exporting.card import dataset_card
 from api.exporting.chats import ChatExport
 from api.exporting.rows import Exported, Rows, tables
@@ -28,7 +29,7 @@ from api.telemetry.spans import unix_ns
 from common.command_line import option
 from detectors.engine.attribution import Credit
 
-ExportForm = Literal["tables", "sft", "dpo", "kto", "prm", "otlp"]
+ExportForm = Literal["tables", "sft", "dpo", "kto", "prm", "otlp", "atif"]
 EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 
 EPOCH = "1970-01-01T00:00:00Z"
@@ -72,7 +73,9 @@ def run(
         ),
     ] = (),
     set_: Overrides = (),
-    out: Annotated[Path, option("where the .parquet or, of otlp, .jsonl files go", "DIR")],
+    out: Annotated[
+        Path, option("where the files go: .parquet, of otlp .jsonl, of atif .json", "DIR")
+    ],
     gamma: Annotated[
         tuple[float, ...],
         option("of returns-to-go (default 0.99); may be repeated", "γ", _read_gamma, many=True),
@@ -82,7 +85,8 @@ def run(
         ExportForm,
         option(
             "`tables` (default), or chat data: conversations of successes, pairs of actions, single"
-            " actions, or labels a step; or traces of OpenTelemetry",
+            " actions, or labels a step; or traces of OpenTelemetry; or trajectories in Harbor's"
+            " format",
             "|".join(EXPORT_FORMS),
         ),
     ] = "tables",
@@ -103,7 +107,7 @@ def run(
     ] = False,
 ) -> int:
     """Write episodes as Parquet files: tables for analysis, or chat data for fine-tuning; or as
-    OTLP/JSON.
+    OTLP/JSON, or as trajectories (ATIF).
 
     --credit-to is of the column `credit` and of returns-to-go.
     """
@@ -120,6 +124,8 @@ def run(
             episodes, count = _stored(stored, chosen, task)
         if form == "otlp":
             return _export_traces(episodes, count, out, opened_at, content)
+        if form == "atif":
+            return _export_trajectories(episodes, count, out)
         if form == "tables":
             return _export(episodes, count, out, list(dict.fromkeys(gamma)), credit_to)
         return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total))
@@ -184,9 +190,23 @@ def _export_chats(episodes: Iterator[Exported], count: int, out: Path, export: C
     written = counts[export.form]
     (out / "README.md").write_text(dataset_card(export, written))
     print(f"{out}: {written} rows of {export.form} data from {count} episodes")
-    for reason, number in export.left_out.items():
-        print(f"left out: {number} episodes {reason}")
+    _print_left_out(export.left_out)
     return 0
+
+
+def _export_trajectories(episodes: Iterator[Exported], count: int, out: Path) -> int:
+    """Export a trajectory of each closed episode. Raises what `guarded` catches."""
+    export = AtifExport()
+    with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
+        written = export.write(out, _counted(episodes, bar))
+    print(f"{out}: {written} trajectories from {count} episodes")
+    _print_left_out(export.left_out)
+    return 0
+
+
+def _print_left_out(left_out: Mapping[str, int]) -> None:
+    for reason, number in left_out.items():
+        print(f"left out: {number} episodes {reason}")
 
 
 def _counted(episodes: Iterator[Exported], bar: tqdm[Any]) -> Iterator[Exported]:

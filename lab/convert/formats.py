@@ -56,6 +56,7 @@ FORMATS: dict[str, RecordingFormat] = {
         RecordingFormat("rrweb", "rrweb stream", "an rrweb stream"),
         RecordingFormat("atspi", "AT-SPI capture", "an AT-SPI capture"),
         RecordingFormat("flow", "Recorder flow", "a Recorder flow"),
+        RecordingFormat("atif", "ATIF trajectory", "an ATIF trajectory"),
     )
 }
 """In the order in which they are tried."""

@@ -8,7 +8,6 @@ a script does to the address is in no HAR, so pages stay a gap unless the operat
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
@@ -23,8 +22,7 @@ from lab.convert.exchange import MS, Exchange, join, parse_exchange, secret_fiel
 from lab.convert.page_state import MAIN, PageFrames, Telling
 from lab.convert.source import SourceFile, Zip
 from lab.convert.tape import Tape
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from lab.convert.times import iso_to_ns
 
 
 def fits(source: SourceFile) -> bool:
@@ -221,10 +219,8 @@ def _require_object(source: SourceFile, where: str, value: JsonValue) -> JsonObj
 def _time(source: SourceFile, where: str, value: JsonValue) -> int:
     """An ISO 8601 time as nanoseconds since 1970."""
     try:
-        at = datetime.fromisoformat(require_text(value, where))
+        return iso_to_ns(require_text(value, where))
     except (TypeError, ValueError):
         raise source.wrong(
             where, format_value(value), "wanted a time, as in 2026-01-02T03:04:05.678Z"
         ) from None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return (at - _EPOCH) // timedelta(microseconds=1) * 1000

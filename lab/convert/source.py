@@ -31,7 +31,7 @@ times its gzip."""
 
 WANTED = (
     "wanted a HAR, a Playwright trace zip, a log of raw CDP messages, an rrweb stream, an AT-SPI"
-    " capture or a flow"
+    " capture, a flow or an ATIF trajectory"
 )
 
 

@@ -34,6 +34,8 @@ class Tape:
         """Masks the texts of pages; None: they come masked."""
         self.shown: frozenset[str] = frozenset()
         """Cookies whose values are no secrets, as the operator says."""
+        self.is_truncated = False
+        """Whether what is recorded was cut off, so that its last state is no end of a task."""
         self._ended = True
         self._blind: set[str] = set()
 
@@ -115,7 +117,10 @@ class Tape:
     def close(self, at: float, reason: str) -> None:
         """Nothing follows: ends the step that runs; the close seals it."""
         self.end(at)
-        self.tell(at, "episode.closed", {"reason": reason})
+        closed: dict[str, JsonValue] = {"reason": reason}
+        if self.is_truncated:
+            closed["truncated"] = True
+        self.tell(at, "episode.closed", closed)
 
     def _seal(self, at: float) -> None:
         if self.step >= 0 and self._ended:

@@ -14,6 +14,7 @@ import io
 import re
 import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -580,6 +581,17 @@ async def exported(way: Way, folder: Path, _capsys: pytest.CaptureFixture[str]) 
     held({name: pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in TABLES})
     assert await way.command("export", "--stored", "--form", "otlp", "--out", folder / "otlp") == 0
     of_evaluations((folder / "otlp" / "logs.jsonl").read_bytes())
+    assert await way.command("export", "--stored", "--form", "atif", "--out", folder / "atif") == 0
+    (trajectory,) = (folder / "atif").iterdir()
+    of_trajectory(orjson.loads(trajectory.read_bytes()))
+
+
+def of_trajectory(document: Any) -> None:
+    """Each step of the agent, and the close, has its reward; so has the whole."""
+    steps = [step for step in document["steps"] if "extra" in step]
+    of_rewards([step["extra"]["milestoned"] for step in steps])
+    assert all(datetime.fromisoformat(step["timestamp"]).tzinfo for step in steps)
+    assert document["final_metrics"]["extra"]["reward"] is None
 
 
 def of_evaluations(line: bytes) -> None:

@@ -359,6 +359,48 @@ A_FLOW = {
 }  # fmt: skip
 
 
+# -- ATIF
+
+
+def turn(number: int, message: str = "", **more: Any) -> Json:
+    """A step of the agent, ``number`` seconds after the beginning."""
+    at = f"2026-01-02T03:04:{number:02}.000Z"
+    return {"step_id": number, "timestamp": at, "source": "agent", "message": message, **more}
+
+
+def called(call: str, tool: str, **arguments: Any) -> Json:
+    """A tool call."""
+    return {"tool_call_id": call, "function_name": tool, "arguments": arguments}
+
+
+def came_back(call: str, content: Any, **extra: Any) -> Json:
+    """What a tool call came back with."""
+    return {"source_call_id": call, "content": content, **({"extra": extra} if extra else {})}
+
+
+def trajectory(*steps: Json, **more: Any) -> Json:
+    """A trajectory of these steps."""
+    agent = {"name": "terminus", "version": "2.0"}
+    return {"schema_version": "ATIF-v1.8", "agent": agent, "steps": list(steps), **more}
+
+
+A_TRAJECTORY = trajectory(
+    {"step_id": 1, "source": "user", "message": "What is six times seven?"},
+    turn(
+        2,
+        "I look it up.",
+        tool_calls=[called("c1", "login", user="ada", password=SECRET), called("c2", "multiply", a=6, b=7)],
+        observation={"results": [
+            came_back("c1", f'{{"token": "{SECRET}"}}', is_error=False),
+            came_back("c2", [{"type": "text", "text": "42"}], is_error=False),
+            {"content": "the clock strikes"},
+        ]},
+    ),
+    turn(3, tool_calls=[called("c3", "fly")], observation={"results": [came_back("c3", "no such tool", error="no such tool")]}),
+    turn(4, "It is 42."),
+)  # fmt: skip
+
+
 def one_of_each(folder: Path) -> dict[str, Path]:
     """A file of every format, by the format's name."""
     return {
@@ -368,4 +410,5 @@ def one_of_each(folder: Path) -> dict[str, Path]:
         "rrweb": write(folder / "events.json", A_STREAM),
         "atspi": lines(folder / "capture.jsonl", A_CAPTURE),
         "flow": write(folder / "flow.json", A_FLOW),
+        "atif": write(folder / "trajectory.json", A_TRAJECTORY),
     }
