@@ -9,7 +9,7 @@ PAGE := agentd/sources/cdp/page
 # Environments beside the project's own, each for what would not go with it: made while mypy checks.
 LIGHT := site pyppeteer trainers
 # RL trainers that bring a gigabyte, and a benchmark: an environment each, made by `make test-all` alone.
-HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge
+HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge harbor
 BUNDLE := $(PAGE)/observer.bundle.js
 # Where it is set, every process that is started would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -78,8 +78,9 @@ pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.
 	$(PIN) --constraint requirements/dev.txt requirements/build.in -o requirements/build.txt
 	$(PIN) requirements/trainers.in -o requirements/trainers.txt
 	$(PIN) --no-deps requirements/trainers-alone.in -o requirements/trainers-alone.txt
-	for name in $(HEAVY); do $(PIN) --override requirements/no-torch.txt $$( [ $$name = learning ] && echo pyproject.toml ) \
+	for name in $(filter-out harbor,$(HEAVY)); do $(PIN) --override requirements/no-torch.txt $$( [ $$name = learning ] && echo pyproject.toml ) \
 	  requirements/trainers-$$name.in -o requirements/trainers-$$name.txt || exit 1; done
+	$(subst 3.11,3.12,$(PIN)) --override requirements/no-torch.txt requirements/trainers-harbor.in -o requirements/trainers-harbor.txt
 	$(PIN) --no-deps requirements/trainers-judge-alone.in -o requirements/trainers-judge-alone.txt
 	$(subst 3.11,3.12,$(PIN)) --no-deps requirements/trainers-verl-alone.in -o requirements/trainers-verl-alone.txt
 	$(subst 3.11,3.14,$(PIN)) --no-deps requirements/trainers-nemo-alone.in -o requirements/trainers-nemo-alone.txt

@@ -81,5 +81,5 @@ def run(
     except AgentdError as error:
         print(f"milestoned: {error}", file=sys.stderr)
         return error.exit_code
-    print(f"{out}: {made.events} events, {made.steps} steps of a {made.format}")
+    print(f"{out}: {made.events} events, {made.steps} steps of {made.source}")
     return 0

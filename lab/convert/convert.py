@@ -39,9 +39,9 @@ class Conversion:
 
 
 class Made(NamedTuple):
-    """What a conversion made."""
+    """What a conversion made. ``source``: what of, as in "a HAR"."""
 
-    format: str
+    source: str
     events: int
     steps: int
 
@@ -58,7 +58,7 @@ def convert(settings: Conversion) -> Made:
     write_recording(
         segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force
     )
-    return Made(format.says, len(tape.lines), tape.step + 1)
+    return Made(format.where, len(tape.lines), tape.step + 1)
 
 
 def _answer(settings: Conversion) -> str | None:

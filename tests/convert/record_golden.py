@@ -22,6 +22,8 @@ from tests.support.chromium import EXECUTABLE
 
 GOLDEN = Path(__file__).with_name("golden")
 INPUTS = ("session.zip", "session.har")
+WRITTEN = ("trajectory.json",)
+"""Inputs that are written by hand."""
 PAGE = """<title>Shop</title><form method=post action=/order>
 <label>Name <input name=name></label><input type=password name=pin aria-label=PIN>
 <label><input type=checkbox name=terms> Terms</label>
@@ -91,7 +93,7 @@ def main() -> None:
     if "--events" not in sys.argv:
         with Site() as site:
             asyncio.run(session(site))
-    for name in INPUTS:
+    for name in (*INPUTS, *WRITTEN):
         (GOLDEN / f"{name}.events.jsonl").write_bytes(events(name))
 
 

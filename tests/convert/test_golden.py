@@ -1,4 +1,5 @@
-"""A real session of Playwright's, its trace and its HAR: they become the same events as ever."""
+"""A real session of Playwright's, its trace and its HAR, and a trajectory: they become the same events
+as ever."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ import orjson
 import pytest
 
 from tests.convert.making import converted, of
-from tests.convert.record_golden import GOLDEN, INPUTS, events
+from tests.convert.record_golden import GOLDEN, INPUTS, WRITTEN, events
 
 SECRETS = (b"1234geheim", b"s3cr3t")
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", (*INPUTS, *WRITTEN))
 def test_a_recorded_session_gives_its_golden_events(name: str) -> None:
     golden = (GOLDEN / f"{name}.events.jsonl").read_bytes().splitlines()
     assert events(name).splitlines() == golden, (
@@ -21,7 +22,7 @@ def test_a_recorded_session_gives_its_golden_events(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", (*INPUTS, *WRITTEN))
 def test_its_password_and_cookie_are_in_none_of_them(name: str) -> None:
     for secret in SECRETS:
         assert secret not in (GOLDEN / f"{name}.events.jsonl").read_bytes()
