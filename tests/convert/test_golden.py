@@ -14,7 +14,7 @@ from tests.convert.record_golden import GOLDEN, INPUTS, WRITTEN, events
 SECRETS = (b"1234geheim", b"s3cr3t")
 
 
-@pytest.mark.parametrize("name", (*INPUTS, *WRITTEN))
+@pytest.mark.parametrize("name", [*INPUTS, *WRITTEN])
 def test_a_recorded_session_gives_its_golden_events(name: str) -> None:
     golden = (GOLDEN / f"{name}.events.jsonl").read_bytes().splitlines()
     assert events(name).splitlines() == golden, (
@@ -22,7 +22,7 @@ def test_a_recorded_session_gives_its_golden_events(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", (*INPUTS, *WRITTEN))
+@pytest.mark.parametrize("name", [*INPUTS, *WRITTEN])
 def test_its_password_and_cookie_are_in_none_of_them(name: str) -> None:
     for secret in SECRETS:
         assert secret not in (GOLDEN / f"{name}.events.jsonl").read_bytes()
