@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from agentd.core.wire_limits import UnfitError, line_of
 from agentd.masking import Masker
 from detectors.model.json_value import JsonObject, JsonValue
-from lab.convert.atif_file import AtifStep, Trajectory, is_trajectory, read_trajectory
+from lab.convert.atif_file import AtifStep, AtifTrajectory, is_trajectory, read_trajectory
 from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
 
@@ -36,7 +36,7 @@ class AtifReading:
 
     shows = frozenset[str]()
 
-    def __init__(self, source: SourceFile, trajectory: Trajectory) -> None:
+    def __init__(self, source: SourceFile, trajectory: AtifTrajectory) -> None:
         self.version = trajectory.version
         self._source = source
         self._trajectory = trajectory

@@ -57,7 +57,7 @@ class AtifStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Trajectory:
+class AtifTrajectory:
     """A trajectory that was read. ``is_continued``: its end stands in another file; ``is_ours``: it
     was exported by this project, so that its answers are marked."""
 
@@ -75,16 +75,16 @@ def is_trajectory(value: JsonValue) -> bool:
     return isinstance(version, str) and _NAME.fullmatch(version) is not None and "steps" in value
 
 
-def read_trajectory(source: SourceFile) -> Trajectory:
+def read_trajectory(source: SourceFile) -> AtifTrajectory:
     """Read and check the trajectory. Raises `ConvertError`."""
-    return _Reader(source).trajectory()
+    return _TrajectoryReader(source).trajectory()
 
 
-class _Reader:
+class _TrajectoryReader:
     def __init__(self, source: SourceFile) -> None:
         self._source = source
 
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> AtifTrajectory:
         value = self._source.value
         if not isinstance(value, dict):
             raise self._wrong("", format_value(value), "wanted an object, an ATIF trajectory")
@@ -99,7 +99,7 @@ class _Reader:
         if not isinstance(steps, list) or not steps:
             raise self._wrong("steps", format_value(steps), "wanted a list of at least one step")
         read = [self._step(number, step) for number, step in enumerate(steps)]
-        return Trajectory(
+        return AtifTrajectory(
             str(version),
             [step for step in read if step is not None],
             value.get("continued_trajectory_ref") is not None,
