@@ -57,6 +57,8 @@ MODELS: dict[str, tuple[str, ...]] = {
     "StepBlame": ("StepBlameShape",),
     "FirstFailure": ("FirstFailureShape",),
     "Blame": ("BlameShape",),
+    "StartFinding": ("StartFindingShape",),
+    "StartState": ("StartShape",),
 }
 """For each model the schemas that it holds objects of. Of several it has all fields; those that
 not all of them require are optional."""

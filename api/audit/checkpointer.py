@@ -29,6 +29,7 @@ from api.core.errors import ForeignKeyError, UnavailableError
 from api.core.metrics import Metrics
 from api.db.database import now
 from api.rewards.ledger import Ledger
+from api.start_states.facts import StartState
 
 EVERY_S = 1.0
 """How often the queue is looked at."""
@@ -42,12 +43,14 @@ log = structlog.get_logger(__name__)
 
 class _Closed(NamedTuple):
     """A closed episode, read and ready to be signed. ``leaf`` is None where its rows are gone or
-    broken, ``facts`` where it can't be counted."""
+    broken, ``facts`` and ``start`` where it can't be counted."""
 
     episode: str
     leaf: bytes | None
     head: Checkpoint | None
     facts: Facts | None
+    task_number: int = 0
+    start: StartState | None = None
 
 
 class Checkpointer:
@@ -126,7 +129,7 @@ class Checkpointer:
             said = chain_head(await self._audits.verdicts(episode))
             opener = await self._audits.opener(row.opened_by)
             leaf = encoded(statement(row, task, opener, head, rewards_digest(bodies), said))
-            return _Closed(episode, leaf, head, facts)
+            return _Closed(episode, leaf, head, facts, row.task_number, counting.start())
         except (zstandard.ZstdError, ValueError) as error:
             # It was stored whole: somebody changed it since. Unsigned, it is named by `audit
             # verify`.
@@ -150,6 +153,8 @@ class Checkpointer:
                 await work.add_leaf(tree.size, one.episode, one.leaf)
                 if one.facts is not None:
                     await work.add_facts(one.episode, one.facts.row(), one.facts.findings())
+                if one.start is not None:
+                    await work.add_start(one.episode, one.task_number, one.start)
                 await work.add_note(
                     one.head.origin, one.head.size, signed(one.head.text(), self._signer)
                 )

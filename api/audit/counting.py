@@ -9,6 +9,8 @@ import structlog
 import zstandard
 
 from api.audit.facts import FactReader, Facts
+from api.start_states.facts import StartReader, StartState
+from detectors.model.codec import decode_segment
 from detectors.model.rewards import RewardJson
 
 log = structlog.get_logger(__name__)
@@ -23,11 +25,22 @@ class Counting:
     def __init__(self, episode: str) -> None:
         self._episode = episode
         self._reader: FactReader | None = FactReader()
+        self._start = StartReader()
 
     def read(self, frame: bytes) -> None:
         """Count a stored segment's frame. Raises `zstandard.ZstdError`."""
         text = zstandard.decompress(frame)
-        self._count(lambda reader: reader.read(text))
+        self._count(lambda reader: self._read(reader, text))
+
+    def _read(self, reader: FactReader, text: bytes) -> None:
+        reader.read(text)
+        if not self._start.began:
+            for event in decode_segment(text).events:
+                self._start.apply(event)
+
+    def start(self) -> StartState | None:
+        """Return how the episode began; None where it can't be counted."""
+        return self._count(lambda _: self._start.state())
 
     def finish(self, rewards: Sequence[RewardJson]) -> Facts | None:
         """Return the facts, with these rewards; None where it can't be counted."""

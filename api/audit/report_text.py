@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -71,6 +71,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"\nedge: {totals['edge_differs']} of {totals['edge_said']} steps differ"
     for one in report["edge"]:
         yield f"  {one['episode']} step {one['step']}: edge {one['edge']}, service {one['service']}"
+    yield from _starts(report["starts"])
     yield from _health(report["health"])
     yield from _evaluation(report["evaluation"])
 
@@ -91,6 +92,15 @@ def _task(task: Mapping[str, Any]) -> Iterator[str]:
     for name in ("never_hit", "always_hit"):
         if task[name]:
             yield f"  {name.replace('_', ' ')}: {', '.join(task[name])}"
+
+
+def _starts(starts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if starts:
+        yield "\nstarts unlike the others of their task (docs/blame.md)"
+    for one in starts:
+        yield f"  {one['task']} version {one['version']}: {one['episodes']} as {one['episode']}"
+        for finding in one["findings"]:
+            yield f"    {finding['text']}"
 
 
 def _health(health: Mapping[str, Any]) -> Iterator[str]:

@@ -170,9 +170,20 @@ class Reporter:
             "masks": [{"cause": cause, **asdict(masked)} for cause, masked in masks],
             "tamper": self._tamper,
             "edge": self._edge,
+            "starts": await self._starts(),
             "health": self._health(),
             "evaluation": await self._evaluation(),
         }
+
+    async def _starts(self) -> list[dict[str, Any]]:
+        """Starts that are unlike the others of their task, of all its closed episodes, whatever
+        else is selected."""
+        found: list[dict[str, Any]] = []
+        for number, task in self._tasks.items():
+            named = {"task": task.declared.id, "version": task.declared.version}
+            for start in await self._audits.unusual_starts(number):
+                found.append({**named, **start})
+        return found[:SHOWN]
 
     async def health(self) -> dict[str, Any]:
         """The report's part on health alone."""

@@ -34,6 +34,8 @@ from api.episodes.tables import tombstones as tombstones_table
 from api.ingest.tables import engine_states
 from api.log.tables import segments, steps
 from api.rewards.tables import milestones, rewards
+from api.start_states.facts import StartState
+from api.start_states.store import StartStates, UnusualStart, insert_start
 from api.tasks.tables import tasks
 from api.verdicts.tables import escalations, verdicts
 
@@ -301,6 +303,10 @@ class Audits:
             row = (await conn.execute(_TREE.with_for_update())).one()
             yield SigningTransaction(conn, row)
 
+    async def unusual_starts(self, task_number: int) -> list[UnusualStart]:
+        """Starts of a task's closed episodes that are unlike its other ones."""
+        return await StartStates(self._database).unusual(task_number)
+
     async def undelivered(self, count: int) -> Sequence[Any]:
         """Checkpoints that did not leave the database yet, the oldest first."""
         return await self._database.all(_UNDELIVERED, {"count": count})
@@ -323,6 +329,10 @@ class SigningTransaction:
         """Take an episode out of the queue; whether it was still in it."""
         found = await self._conn.execute(delete(closings).where(closings.c.episode == episode))
         return found.rowcount == 1
+
+    async def add_start(self, episode: str, task_number: int, state: StartState) -> None:
+        """Store what stood when an episode of the task began."""
+        await insert_start(self._conn, episode, task_number, state)
 
     async def add_leaf(self, number: int, episode: str, body: bytes) -> None:
         """Add the leaf with this number, the statement ``body`` of an episode."""

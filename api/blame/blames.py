@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-
 import orjson
 
 from api.blame.causes import (
     BlameJson,
     EpisodeBlameJson,
-    blame,
     blame_findings,
     obstacle_reader,
     summarise,
@@ -20,8 +16,6 @@ from api.episodes.store import Episodes
 from api.log.reader import Follower
 from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks
-from detectors.model.rewards import RewardJson
-from detectors.model.types import Event
 
 
 class Blames:
@@ -42,16 +36,6 @@ class Blames:
             reader.apply(event)
         closed = row.status == "closed"
         return blame_findings(task, reader.findings(), rewards, closed=closed, success=row.success)
-
-    async def of_events(
-        self, row: EpisodeRow, events: Sequence[Event], rewards: Sequence[RewardJson]
-    ) -> BlameJson:
-        """The same of what was read already."""
-        task = await self._tasks.document(row.task_number)
-        closed = row.status == "closed"
-        return await asyncio.to_thread(
-            blame, task, events, rewards, closed=closed, success=row.success
-        )
 
     async def summary(self, episode: str) -> EpisodeBlameJson:
         """Return the cause of an episode by its id. Raises `NotFoundError`."""

@@ -14,8 +14,17 @@ from api.core.errors import InvalidError
 from detectors.model.rewards import RewardJson
 
 MaskCause = Literal[
-    "site_refused", "captcha", "login_wall", "rate_limited", "infrastructure", "unknown"
+    "site_refused",
+    "captcha",
+    "login_wall",
+    "rate_limited",
+    "infrastructure",
+    "unknown",
+    "start_state",
 ]
+START_STATE = "start_state"
+"""What masks every step of an episode that began unlike the others of its task; no step's own
+cause."""
 MASK_CAUSES: tuple[MaskCause, ...] = get_args(MaskCause)
 """The causes that may be masked. What the agent did, or only declares, spares it nothing."""
 
@@ -44,16 +53,24 @@ def mask_reward(reward: RewardJson, step: StepBlameJson, causes: Collection[str]
 
     A reward that is null anyway keeps its status and reason.
     """
-    if step["cause"] not in causes or reward["reward"] is None:
+    if step["cause"] not in causes:
         return reward
-    if has_penalty(reward, at_first_contact=step["at_first_contact"]):
+    return mask_with_reason(reward, describe_mask(step), at_first_contact=step["at_first_contact"])
+
+
+def mask_with_reason(
+    reward: RewardJson, reason: str, *, at_first_contact: bool = False
+) -> RewardJson:
+    """The reward as null for a ``reason``, or as it is where it is null anyway or took
+    something."""
+    if reward["reward"] is None or has_penalty(reward, at_first_contact=at_first_contact):
         return reward
     return {
         **reward,
         "status": "masked",
         "reward": None,
         "mask": True,
-        "reason": describe_mask(step),
+        "reason": reason,
         "components": dict.fromkeys(reward["components"]),
         "decided_by": None,
     }

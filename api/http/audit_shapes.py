@@ -146,5 +146,7 @@ class ReportShape(AnswerShape):
     masks: list[dict[str, object]]
     tamper: list[dict[str, object]]
     edge: list[dict[str, object]]
+    starts: list[dict[str, object]]
+    """Starts that are unlike the others of their task, of all its closed episodes."""
     health: dict[str, object]
     evaluation: dict[str, object]

@@ -12,8 +12,7 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from api.blame.blames import Blames
-from api.blame.masking import MASK_CAUSES, mask_steps, parse_mask_causes
+from api.blame.masking import MASK_CAUSES, parse_mask_causes
 from api.cascade.store import Verdicts
 from api.episodes.store import Episodes
 from api.http.answer_shapes import EventsShape, TrajectoryShape, VerdictsShape
@@ -27,6 +26,7 @@ from api.log.segments import StoredSegments
 from api.rewards.credits import Credits
 from api.rewards.ledger import Ledger
 from api.rewards.trajectory import transitions
+from api.scoring.cause_masks import CauseMasks
 from api.verdicts.escalations import Escalations
 from api.verdicts.recording_verdicts import frame_of
 from detectors.engine.attribution import Credit
@@ -35,7 +35,8 @@ from detectors.model.codec import checksum_frame
 router = APIRouter(tags=["evidence"])
 MASKED = (
     f"Causes, with commas between them: {', '.join(MASK_CAUSES)}. A step that failed for one of"
-    " them is null, with the status `masked`, unless a penalty was observed."
+    " them is null, with the status `masked`, unless a penalty was observed; `start_state`: every"
+    " step of an episode that began unlike the others of its task."
 )
 
 
@@ -61,14 +62,12 @@ class TrajectoryParts:
     ledger: Ledger
     follower: Follower
     credits: Credits
-    blames: Blames
+    masks: CauseMasks
 
 
 async def _trajectory_parts(request: Request) -> TrajectoryParts:
     parts = parts_of(request)
-    return TrajectoryParts(
-        parts.episodes, parts.ledger, parts.follower, parts.credits, parts.blames
-    )
+    return TrajectoryParts(parts.episodes, parts.ledger, parts.follower, parts.credits, parts.masks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +184,7 @@ async def trajectory(
     events = [event async for event in parts.follower.events(row.id)]
     left_out: set[int] = set()
     if masked or dropped:
-        causes = (await parts.blames.of_events(row, events, rewards))["steps"]
-        rewards, left_out = mask_steps(rewards, causes, masked, dropped)
+        rewards, left_out = await parts.masks.of_steps(row, rewards, masked, dropped)
     credit = await parts.credits.by_step(row, rewards, credit_to)
     reward_by_step = {reward["step"]: reward for reward in rewards}
     steps = await asyncio.to_thread(transitions, events, reward_by_step, credit)

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import orjson
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Request
 
 from api.blame.blames import Blames
 from api.core.errors import NotFoundError
-from api.http.dependencies import BlamesPart, FollowerPart, OutlinesPart, TasksPart
+from api.http.dependencies import FollowerPart, OutlinesPart, TasksPart
 from api.http.parameters import DIGITS
-from api.http.support import MAX_SEQ
+from api.http.support import MAX_SEQ, parts_of
 from api.log.reader import Follower
 from api.pages.episode_view import EpisodeView
 from api.rewards.event_text import telling
 from api.rewards.explaining import of_events
 from api.rewards.rendering import terms, waits_for
+from api.start_states.store import StartGuard
 from api.tasks.store import Tasks
 from api.timeline.outlines import Outlines
 from api.timeline.timeline import Span
@@ -62,12 +63,17 @@ class DetailParts:
     tasks: Tasks
     outlines: Outlines
     blames: Blames
+    guard: StartGuard
 
 
 async def _detail_parts(
-    follower: FollowerPart, tasks: TasksPart, outlines: OutlinesPart, blames: BlamesPart
+    request: Request,
+    follower: FollowerPart,
+    tasks: TasksPart,
+    outlines: OutlinesPart,
 ) -> DetailParts:
-    return DetailParts(follower, tasks, outlines, blames)
+    parts = parts_of(request)
+    return DetailParts(follower, tasks, outlines, parts.blames, parts.start_guard)
 
 
 UsedDetailParts = Annotated[DetailParts, Depends(_detail_parts)]

@@ -77,6 +77,7 @@ async def episode(
     return page(
         "episode.html",
         headers=FRAMED,
+        start=await parts.guard.of_episode(now.row),
         shown=now.outline.spans,
         slot_of=_slots(now),
         chosen=chosen,

@@ -11,14 +11,13 @@ from typing import TypedDict
 
 import orjson
 
-from api.blame.blames import Blames
-from api.blame.masking import describe_mask, is_episode_masked, mask_reward
 from api.core.errors import NotFoundError, ProblemError
 from api.core.notify import Deadline, Notifier, log_of
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.rewards.ledger import ESCALATING, Ledger
 from api.rewards.rewards import RewardReader
+from api.scoring.cause_masks import CauseMasks
 from api.scoring.fold import Folding, fold, known_share
 from api.scoring.penalties import seen_penalties
 from api.scoring.reference import Reference
@@ -63,10 +62,10 @@ class Scorer:
         episodes: Episodes,
         tasks: Tasks,
         notifier: Notifier,
-        blames: Blames,
+        masks: CauseMasks,
     ) -> None:
         self._rewards, self._ledger, self._episodes = rewards, ledger, episodes
-        self._tasks, self._notifier, self._blames = tasks, notifier, blames
+        self._tasks, self._notifier, self._masks = tasks, notifier, masks
 
     async def score(
         self, tenant: str, sample: Sample, folding: Folding, deadline: Deadline
@@ -112,10 +111,9 @@ class Scorer:
         document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
         if folding.mask_causes and document["reward"] is not None:
-            steps = (await self._blames.of_episode(row))["steps"]
-            cause = next((cause for cause in steps if cause["step"] == step), None)
-            if cause is not None:
-                document = mask_reward(document, cause, folding.mask_causes)
+            sealed = [orjson.loads(body) for body in await self._ledger.all(episode)]
+            viewed, _ = await self._masks.of_steps(row, sealed, folding.mask_causes)
+            document = next((one for one in viewed if one["step"] == step), document)
         return _build_score(
             [document], document["reward"], document, episode, step, row.task, Folding()
         )
@@ -178,10 +176,10 @@ class Scorer:
         """Whether a closed episode is masked by its cause; then ``last`` says why."""
         if not folding.mask_causes:
             return False
-        blame = await self._blames.of_episode(row)
-        if not is_episode_masked(steps, blame, folding.mask_causes):
+        reason = await self._masks.of_episode(row, steps, folding.mask_causes)
+        if reason is None:
             return False
-        last["status"], last["reason"] = "masked", describe_mask(blame)
+        last["status"], last["reason"] = "masked", reason
         return True
 
     async def _penalties(self, task: int, steps: Sequence[RewardJson]) -> dict[str, float]:

@@ -69,6 +69,7 @@ from api.rewards.curriculum import Curriculum
 from api.rewards.ledger import Ledger
 from api.rewards.rewards import RewardReader
 from api.rewards.sampling import EpisodeSampler
+from api.scoring.cause_masks import CauseMasks
 from api.scoring.groups import GroupScorer
 from api.scoring.scorer import Scorer
 from api.scoring.ties import TieBreaker
@@ -77,6 +78,7 @@ from api.service.gauges import Gauges
 from api.service.overview import Overview
 from api.service.removal import Removal
 from api.service.retention import Upkeep
+from api.start_states.store import StartGuard, StartStates
 from api.tasks.store import Tasks
 from api.timeline.outlines import Outlines
 from api.verdicts.escalations import Escalations
@@ -131,6 +133,9 @@ class Parts:
     groups: GroupScorer
     credits: Credits
     blames: Blames
+    start_states: StartStates
+    start_guard: StartGuard
+    masks: CauseMasks
     turns: Turns
     open_reward: OpenReward
     sandboxes: Sandboxes
@@ -183,7 +188,10 @@ class Parts:
         rewards = RewardReader(ledger, episodes, notifier)
         follower = Follower(segments)
         blames = Blames(episodes, ledger, tasks, follower)
-        scorer = Scorer(rewards, ledger, episodes, tasks, notifier, blames)
+        start_states = StartStates(database)
+        start_guard = StartGuard(start_states, follower)
+        masks = CauseMasks(blames, start_guard)
+        scorer = Scorer(rewards, ledger, episodes, tasks, notifier, masks)
         turns = Turns(scorer, commands, channel, episodes, tasks)
 
         leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
@@ -264,6 +272,9 @@ class Parts:
             groups=GroupScorer(scorer, ledger, episodes, tasks, ties),
             credits=Credits(ledger, episodes, tasks),
             blames=blames,
+            start_states=start_states,
+            start_guard=start_guard,
+            masks=masks,
             sandboxes=sandboxes,
             leases=leases,
             owners=owners,

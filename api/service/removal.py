@@ -41,6 +41,7 @@ from api.log.broadcast import CHANNEL
 from api.log.tables import segments, steps
 from api.ors.tables import ors_calls, ors_sessions
 from api.rewards.tables import milestones, rewards
+from api.start_states.tables import start_states
 from api.verdicts.opinions import given_up
 from api.verdicts.tables import escalations, opinions, verdicts
 
@@ -62,6 +63,7 @@ _ROWS = (
     commands,
     closings,
     episode_facts,
+    start_states,
     episode_marks,
     ors_sessions,
     ors_calls,

@@ -56,6 +56,7 @@ from milestoned_client.models import (
     Sample,
     Scale,
     Score,
+    StartState,
     TaskProgress,
     Transition,
 )
@@ -451,6 +452,10 @@ class AsyncEpisode:
     async def blame(self) -> Blame:
         """Why the episode failed, and each of its steps; ``cause`` is None where it did not."""
         return await self._client.call(calls.blame(self.id))
+
+    async def start_state(self) -> StartState:
+        """How the episode began; ``findings`` say what is unlike the task's other episodes."""
+        return await self._client.call(calls.start_state(self.id))
 
     async def events(
         self, after: int = 0, *, limit: int | None = None, kind: str | None = None

@@ -27,6 +27,7 @@ from milestoned_client.models import (
     Readiness,
     Registered,
     Reward,
+    StartState,
     Transition,
 )
 from milestoned_client.results import Model, read_entry, read_list, read_model, read_object
@@ -301,6 +302,11 @@ def trajectory(
 def blame(episode: str) -> Call[Blame]:
     """Why the episode failed, and each of its steps."""
     return get(episode_path(episode, "/blame"), decode_as(Blame))
+
+
+def start_state(episode: str) -> Call[StartState]:
+    """How the episode began, beside the others of its task."""
+    return get(episode_path(episode, "/start"), decode_as(StartState))
 
 
 def recording(episode: str) -> Call[bytes]:

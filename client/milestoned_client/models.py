@@ -46,7 +46,13 @@ Scale: TypeAlias = Literal["std", "none"]
 
 
 MaskCause: TypeAlias = Literal[
-    "site_refused", "captcha", "login_wall", "rate_limited", "infrastructure", "unknown"
+    "site_refused",
+    "captcha",
+    "login_wall",
+    "rate_limited",
+    "infrastructure",
+    "unknown",
+    "start_state",
 ]
 
 
@@ -521,6 +527,43 @@ class Blame:
 
     first_failure: FirstFailure | None
     steps: tuple[StepBlame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartFinding:
+    """One fact by which an episode began unlike the others of its task."""
+
+    part: Literal["tabs", "files", "probes", "windows"]
+    difference: Literal["extra", "missing", "changed", "other"]
+    """`extra`: it had what others had not; `missing`; `changed`: others had another content;
+    `other`: the part has too many facts to name one."""
+
+    name: str | None
+    """Such as the path of a file below its watched folder."""
+
+    agree: int
+    """How many others began otherwise."""
+
+    others: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartState:
+    """How an episode began: the tabs, files, answers of probes and windows before its first
+    step."""
+
+    episode: str
+    digest: str | None
+    """Of all that stood; None before the first step."""
+
+    facts: JsonObject | None
+    """Part → its digest, the count of its facts and, of at most 500, these by name."""
+
+    others: int
+    """With how many closed episodes of the same version of the task it was compared."""
+
+    findings: tuple[StartFinding, ...]
 
 
 Status: TypeAlias = Literal["settling", "escalating", "sealed", "unobserved", "unscored", "masked"]

@@ -56,6 +56,7 @@ from milestoned_client.models import (
     Sample,
     Scale,
     Score,
+    StartState,
     TaskProgress,
     Transition,
 )
@@ -433,6 +434,10 @@ class Episode:
     def blame(self) -> Blame:
         """Why the episode failed, and each of its steps; ``cause`` is None where it did not."""
         return self._client.call(calls.blame(self.id))
+
+    def start_state(self) -> StartState:
+        """How the episode began; ``findings`` say what is unlike the task's other episodes."""
+        return self._client.call(calls.start_state(self.id))
 
     def events(
         self, after: int = 0, *, limit: int | None = None, kind: str | None = None

@@ -71,6 +71,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/stream"): OK,
     ("GET", "/v1/episodes/{episode}/trajectory"): OK,
     ("GET", "/v1/episodes/{episode}/blame"): OK,
+    ("GET", "/v1/episodes/{episode}/start"): OK,
     ("GET", "/v1/episodes/{episode}/verdicts"): OK,
     ("GET", "/v1/episodes/{episode}/recording"): OK,
     ("GET", "/v1/episodes/{episode}/steps/{step:int}/explanation"): OK,

@@ -144,6 +144,7 @@ async def test_answers_have_the_shapes_that_are_told(
         ("GET", "/v1/episodes/{episode}/events", f"/v1/episodes/{id}/events", None),
         ("GET", "/v1/episodes/{episode}/trajectory", f"/v1/episodes/{id}/trajectory", None),
         ("GET", "/v1/episodes/{episode}/blame", f"/v1/episodes/{id}/blame", None),
+        ("GET", "/v1/episodes/{episode}/start", f"/v1/episodes/{id}/start", None),
         (
             "GET",
             "/v1/episodes/{episode}/steps/{step}/explanation",

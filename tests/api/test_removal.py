@@ -33,6 +33,7 @@ LEFT = (
     "closings",
     "episode_facts",
     "trace_exports",
+    "start_states",
 )
 
 

@@ -132,6 +132,7 @@ def views(theirs: dict[str, str]) -> list[str]:
         of,
         f"{of}/trajectory",
         f"{of}/blame",
+        f"{of}/start",
         f"{of}/events",
         "/v1/tasks",
         f"/v1/tasks/{theirs['task']}",

@@ -91,6 +91,9 @@ _SESSION = (
     "how far a client of the Open Reward Standard is, and its last answers for when it comes back;"
     " what they say of rewards is copied from those that are proven"
 )
+_START = (
+    "what stood at the start, copied from the log, which is proven; an episode's own is read there"
+)
 _ACCESS = "who may come in, which no report shows: who can write here can make a token"
 UNPROVEN: dict[str, dict[str, str] | str] = {
     "episodes": {"id": "all that belongs to it names it: the database refuses, and a renamed one is a missing one",
@@ -119,6 +122,7 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "sandboxes": _FLEET,
     "ors_sessions": _SESSION,
     "ors_calls": _SESSION,
+    "start_states": _START,
 }  # fmt: skip
 """Table (or table → column) → why it carries no claim that an audit has to prove."""
 

@@ -1,0 +1,1 @@
+"""What stood when episodes began: tabs, files, probes, windows; and which began otherwise."""
