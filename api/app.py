@@ -38,7 +38,7 @@ from api.http import (
     streams,
     tasks,
 )
-from api.http.adapters import nemo, openenv, openrlhf, ors, slime
+from api.http.adapters import nemo, openenv, openrlhf, ors, ors_groups, slime
 from api.http.document import Documented
 from api.http.support import PROBLEM, invalid_parameters
 from api.pages import audit as audit_page
@@ -102,6 +102,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         nemo,
         openenv,
         ors,
+        ors_groups,
         episodes,
         episode_lists,
         blame,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from api.ors.calls import ToolCalls
 from api.ors.environments import TaskEnvironments
+from api.ors.groups import GroupScoring
 from api.ors.lifecycle import Lifecycle
 from api.ors.sessions import ToolSessions
 
@@ -18,3 +19,4 @@ class OpenReward:
     sessions: ToolSessions
     calls: ToolCalls
     lifecycle: Lifecycle
+    groups: GroupScoring

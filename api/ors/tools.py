@@ -79,7 +79,7 @@ def list_tools(is_observed: bool = True) -> dict[str, Json]:
     return {
         "tools": [tool.spec() for tool in LISTED] if is_observed else [],
         "terminal_tool": {"name": ANSWER.name, "arg": "text", "description": ANSWER.description},
-        "supports_score_group": False,
+        "supports_score_group": True,
         "message_block_types": ["text"],
     }
 

@@ -59,6 +59,7 @@ from api.log.reader import Follower
 from api.log.segments import StoredSegments
 from api.ors.calls import ToolCalls
 from api.ors.environments import TaskEnvironments
+from api.ors.groups import GroupScoring
 from api.ors.lifecycle import Lifecycle
 from api.ors.parts import OpenReward
 from api.ors.sessions import ToolSessions
@@ -206,7 +207,6 @@ class Parts:
             sessions, commands, channel, rewards, ledger, turns, notifier, blames
         )
         lifecycle = Lifecycle(sessions, tool_calls, commands, readiness)
-        open_reward = OpenReward(TaskEnvironments(tasks), sessions, tool_calls, lifecycle)
 
         runner = uuid.uuid4().hex
         transaction = SharedTransaction(database)
@@ -215,6 +215,15 @@ class Parts:
         opinions = Opinions(transaction, database.embedded, runner)
         stores = Stores(escalations, opinions, verdicts, tasks)
         ties = TieBreaker(opinions, readings, tasks, metrics, stages, settings.stages)
+
+        groups = GroupScorer(scorer, ledger, episodes, tasks, ties)
+        open_reward = OpenReward(
+            TaskEnvironments(tasks),
+            sessions,
+            tool_calls,
+            lifecycle,
+            GroupScoring(groups, scorer, notifier),
+        )
 
         remembering = (engines, episodes, ledger, streams, outlines, readings, readiness, ties)
         for part in remembering:
@@ -269,7 +278,7 @@ class Parts:
             preferences=Preferences(database),
             scorer=scorer,
             ties=ties,
-            groups=GroupScorer(scorer, ledger, episodes, tasks, ties),
+            groups=groups,
             credits=Credits(ledger, episodes, tasks),
             blames=blames,
             start_states=start_states,

@@ -103,7 +103,7 @@ ALLOWED |= {
     ("POST", f"/ors/{name}"): TRAIN
     for name in (
         *("create_session", "create", "ping", "delete", "delete_session"),
-        "{environment}/call",
+        *("{environment}/call", "{environment}/score_group"),
     )
 }
 OPEN = {("GET", path) for path in ("/healthz", "/readyz", "/v1/schemas/task")}

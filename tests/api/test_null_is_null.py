@@ -320,6 +320,20 @@ async def ors_call(way: Way, _folder: Path) -> None:
     assert output["metadata"]["reason"]
 
 
+async def ors_group(way: Way, _folder: Path) -> None:
+    """The episode beside an answer that says nothing: both are masked."""
+    headers = {"x-session-id": "g"}
+    spec = {"task_spec": {"task": TASK["id"], "sandbox": "none", "wait_ms": 0}}
+    await way.json("POST", "/ors/create", spec, headers=headers)
+    environment = TASK["id"].partition("/")[0]
+    body = {"candidates": [{"messages": [], "metadata": {"episode": way.id}}, {"messages": []}]}
+    answer = await way.service.post(f"/ors/{environment}/score_group", body, headers=headers)
+    for score in orjson.loads(answer.text.split("event: end\r\ndata: ")[1])["scores"]:
+        told = (score["reward"], score["metadata"]["mask"], score["metadata"]["total"])
+        assert told == (None, True, None)
+        assert score["metadata"]["reason"]
+
+
 ROUTES: dict[str, Any] = {
     "GET /v1/episodes/{episode}/steps/{step}/reward": one_reward,
     "POST /v1/rewards:query": many_rewards,
@@ -341,6 +355,7 @@ ROUTES: dict[str, Any] = {
     "POST /nemo/ng-rollout/{rollout}/aggregate_metrics": nemo_below_a_rollout,
     "POST /nemo/ng-rollout/{rollout}/step": nemo_rollout_turn,
     "POST /ors/{environment}/call": ors_call,
+    "POST /ors/{environment}/score_group": ors_group,
     "GET /v1/episodes/{episode}": status,
     "POST /v1/episodes/{episode}:close": closing,
     "GET /v1/episodes/{episode}/trajectory": trajectory,
@@ -578,6 +593,11 @@ async def exported(way: Way, folder: Path, _capsys: pytest.CaptureFixture[str]) 
     import pyarrow.parquet as pq
 
     assert await way.command("export", "--stored", "--out", folder / "out") == 0
+    pages = folder / "pages"
+    assert await way.command("export", "--stored", "--form", "html", "--out", pages) == 0
+    page = (pages / f"{way.id}.html").read_text()
+    assert '<dd class="big">not known</dd>' in page
+    assert page.count(">Not known</strong>, masked") == sum(MASKED)
     held({name: pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in TABLES})
     assert await way.command("export", "--stored", "--form", "otlp", "--out", folder / "otlp") == 0
     of_evaluations((folder / "otlp" / "logs.jsonl").read_bytes())

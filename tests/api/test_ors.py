@@ -124,9 +124,7 @@ async def test_tasks_are_listed_as_environments(ors: Service) -> None:
     tools = (await ors.get("/ors/shop/tools")).json()
     assert [tool["name"] for tool in tools["tools"]] == ["step", "end_step"]
     assert (tools["terminal_tool"]["name"], tools["terminal_tool"]["arg"]) == ("answer", "text")
-    assert tools["supports_score_group"] is False
-    answer = await ors.post("/ors/shop/score_group", {"candidates": []}, headers=SID)
-    assert answer.status_code == 404, "how a client learns that there is none"
+    assert tools["supports_score_group"] is True
 
 
 async def test_a_path_without_environment_leads_to_the_first_or_the_deployments(
@@ -203,6 +201,96 @@ async def test_an_answer_alone_is_scored_without_a_sandbox(ors: Service) -> None
     output = (await call(ors, "answer", text="42")).output
     assert (output["reward"], output["metadata"]["mask"]) == (None, True)
     assert output["metadata"]["reason"]
+
+
+async def score_group(service: Service, *candidates: Any, env: str = "shop") -> Streamed:
+    """Score a group in session s-1."""
+    body = {"candidates": list(candidates)}
+    answer = await service.post(f"/ors/{env}/score_group", body, headers=SID)
+    assert answer.status_code == 200, answer.text
+    return streamed(answer.text)
+
+
+def said(text: str, **metadata: Any) -> dict[str, Any]:
+    """A candidate whose last words are ``text``."""
+    blocks = [{"type": "text", "text": text, "detail": None}, {"type": "image", "data": "x"}]
+    messages = [{"role": "user", "blocks": []}, {"role": "assistant", "blocks": blocks}]
+    return {"messages": messages, "metadata": metadata or None}
+
+
+async def test_a_group_of_episodes_is_ranked_as_groups_are(ors: Service) -> None:
+    """Three rollouts: both milestones, one, and one that nobody can know."""
+    episodes = []
+    for effects in (EFFECTS, {0: [went("/cart")]}, {0: [went("/cart"), DEAD]}):
+        episode, daemon = await watched(ors, effects)
+        for name in ("step", "step", "end_step"):
+            await call(ors, name)
+        await call(ors, "answer", text="x")
+        await daemon
+        await ors.post("/ors/delete", {}, headers=SID)
+        episodes.append(episode)
+    await create(ors, task="shop/cart", sandbox="none")
+    candidates = [said("SUCCESS: reward 1", episode=id, at=n) for n, id in enumerate(episodes)]
+    found = await score_group(ors, *candidates, said("I did all of it."))
+    scores = json.loads(found.text)["scores"]
+    assert [score["reward"] for score in scores] == [1.0, 0.0, None, None], "words pay nothing"
+    told = [score["metadata"] for score in scores]
+    group = (await ors.post("/v1/groups:score", {"episodes": episodes})).json()
+    for metadata, member, candidate in zip(told, group["results"], candidates, strict=False):
+        assert (metadata["rank"], metadata["advantage"]) == (member["rank"], member["advantage"])
+        assert (metadata["total"], metadata["milestones"]) == (
+            member["reward"],
+            member["milestones"],
+        )
+        assert metadata["candidate"] == candidate["metadata"], "as its trainer sent it"
+    assert [metadata["mask"] for metadata in told] == [False, False, True, True]
+    assert "browser gone" in told[2]["reason"]
+    assert "metadata.episode: expected the candidate's episode" in told[3]["reason"]
+    assert (await score_group(ors, *candidates, said("I did all of it."))) == found
+
+
+async def test_a_group_of_answers_alone_is_ranked(ors: Service) -> None:
+    await create(ors, task="quiz/answer")
+    found = await score_group(ors, said("42"), said("41"), said("six"), env="quiz")
+    scores = json.loads(found.text)["scores"]
+    assert [score["reward"] for score in scores] == [1.0, 0.25, 0.25]
+    assert [score["metadata"]["rank"] for score in scores] == [1, 2, 2]
+    assert json.loads((await score_group(ors, env="quiz")).text) == {"scores": []}
+
+
+async def test_a_group_that_is_not_final_or_none_is_not_ranked(ors: Service) -> None:
+    """An open episode leaves the whole group unranked; what is none is an error of the stream."""
+    (first, daemon), (second, _) = await watched(ors), await ors.open()
+    await call(ors, "answer", text="x")
+    await daemon
+    await ors.post("/ors/delete", {}, headers=SID)
+    await create(ors, task="shop/cart", sandbox="none", wait_ms=0)
+    found = await score_group(ors, said("", episode=first), said("", episode=second))
+    closed, running = json.loads(found.text)["scores"]
+    assert (closed["reward"], closed["metadata"]["status"]) == (None, "settling")
+    assert f"{second} " in closed["metadata"]["reason"], "which one is waited for"
+    assert (running["reward"], running["metadata"]["mask"]) == (None, True)
+    quiz = (await ors.post("/v1/episodes", {"task": "quiz/answer"})).json()["episode"]
+    for candidates, says in (
+        ([said("", episode="ep_nobody")], "there is no episode ep_nobody"),
+        ([said("", episode=first), said("", episode=first)], "is named twice"),
+        ([said("", episode=quiz)], "expected episodes of the session's task, shop/cart 1"),
+    ):
+        errors = await score_group(ors, *candidates)
+        assert errors.events == ["error"]
+        assert says in errors.text
+    body = {"candidates": [said("")], "task_id": "0" * 32}
+    answer = await ors.post("/ors/shop/score_group", body, headers=SID)
+    assert answer.text == "event: error\r\ndata: unknown task_id\r\n\r\n"
+    again = await ors.post(
+        "/ors/shop/score_group",
+        {
+            "candidates": [said("", episode=first), said("", episode=second)],
+            "task_id": found.task_id,
+        },
+        headers=SID,
+    )
+    assert streamed(again.text) == found, "whoever comes back with the same gets the same"
 
 
 async def test_a_call_streams_the_same_answer_again_also_from_another_process(
@@ -321,6 +409,7 @@ async def test_a_tenant_sees_its_own_alone(ors: Service) -> None:
         ("GET", "shop/tools", None, 404),
         ("GET", "tools", None, 404),
         ("POST", "shop/call", {"name": "step", "input": {}}, 404),
+        ("POST", "shop/score_group", {"candidates": []}, 404),
         ("POST", "delete", {}, 200),
     ]
     for method, path, body, wanted in asked:
@@ -365,6 +454,15 @@ REFUSED: list[tuple[str, Any, int, str]] = [
     ("quiz/call", {"name": "answer", "input": {}}, 400, "environment: expected 'shop'"),
     ("shop/call", {"name": "answer"}, 422, "input: "),
     ("shop/call", {"name": "answer", "input": []}, 422, "input: got []"),
+    ("shop/score_group", {}, 422, "candidates: "),
+    ("shop/score_group", {"candidates": [{}]}, 422, "candidates[0].messages: "),
+    (
+        "shop/score_group",
+        {"candidates": [{"messages": [], "metadata": {"episode": 7}}]},
+        422,
+        "candidates[0].metadata.episode: got 7",
+    ),
+    ("quiz/score_group", {"candidates": []}, 400, "environment: expected 'shop'"),
 ]
 
 

@@ -16,6 +16,7 @@ import pytest
 from tests.api.daemon import Daemon
 from tests.api.processes import ROOT, Process
 from tests.api.service import TASK, Service
+from tests.api.test_fleet import Sandbox
 from tests.api.test_score import BACK, DEAD
 from tests.support.logs import Said, clicked, went
 
@@ -133,6 +134,19 @@ class operator:  # noqa: N801  # it is used like a function
 
     async def __aexit__(self, *_about: object) -> None:
         await self._http.aclose()
+
+
+async def serve_fleet(process: Process, name: str, effects: Mapping[int, Sequence[Said]]) -> None:
+    """A sandbox of the fleet: takes one episode after the other, until it is cancelled."""
+    async with operator(process) as service:
+        sandbox = Sandbox(service, name, process.admin)
+        (await sandbox.register()).raise_for_status()
+        done = None
+        while True:
+            lease = (await sandbox.beat(wait_ms=2_000, done=done))["lease"]
+            if lease is not None:
+                done = lease["episode"]
+                await Daemon(service, done, lease["token"], effects).run()
 
 
 async def opened(service: Service) -> tuple[str, str]:

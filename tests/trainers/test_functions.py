@@ -92,6 +92,50 @@ async def test_what_is_known_of_a_rollout_reaches_a_trainer_with_its_share(
     )
 
 
+class OrsCalls:
+    """What TRL's environment keeps of the calls of a rollout."""
+
+    def __init__(self, *calls: list[float | None] | None, finished: bool = True) -> None:
+        self.finished = finished
+        self.metadata = [_call_metadata(call) for call in calls]
+        self.answered: list[str] = []
+
+    def _call_ors_tool(self, tool_name: str, tool_input: dict[str, Any]) -> str:
+        assert tool_name == "answer"
+        self.answered.append(tool_input["text"])
+        self.metadata.append(_call_metadata([0.25]))
+        return ""
+
+
+def _call_metadata(rewards: list[float | None] | None) -> dict[str, Any] | None:
+    return None if rewards is None else {"rewards": [{"reward": one} for one in rewards]}
+
+
+@pytest.mark.parametrize(
+    ("calls", "finished", "reward"),
+    [
+        ([[], [0.1], [0.4]], True, 0.5),
+        ([[], [0.1]], False, 0.35),
+        ([[0.0]], True, 0.0),
+        ([[0.1], [None]], True, None),
+        ([[0.1], [0.2, None]], True, None),
+        ([[0.1], None], True, None),
+        ([None], False, None),
+        ([[]], True, None),
+        ([], True, None),
+    ],
+    ids=str,
+)
+def test_trl_pays_all_calls_of_a_rollout_or_leaves_it_out(
+    calls: list[Any], finished: bool, reward: float | None
+) -> None:
+    environment = OrsCalls(*calls, finished=finished)
+    said = [[{"role": "assistant", "content": "Bought.<|im_end|>"}]]
+    found = trl.ors_reward_func([environment], said, task_index=[0])
+    assert found == [None if reward is None else pytest.approx(reward)]
+    assert environment.answered == ([] if finished else ["Bought."])
+
+
 async def test_trl_takes_any_number_of_completions() -> None:
     """More than one request holds, and more letters than one body: order and length are kept."""
     texts = ["42" if number % 3 else "41" for number in range(512)]

@@ -3,6 +3,7 @@ of our server beside the same of theirs, in one run."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.api.processes import ROOT, Process
 from tests.api.test_score import DEAD
 from tests.support.logs import clicked, went
-from tests.trainers.support import run_ors
+from tests.trainers.support import run_ors, serve_fleet
 
 PACKAGES = [
     pytest.param("ors", "trainers"),
@@ -50,8 +51,14 @@ async def test_their_clients_get_rewards(process: Process, package: str, venv: s
     assert found["unknown"]["metadata"]["mask"] is True
     assert found["many"] == [1.0 if number % 3 else 0.0 for number in range(48)]
     assert "404" in found["nowhere"]
+    right, wrong = found["group"]
+    assert (right["reward"], wrong["reward"]) == (1.0, 0.0)
+    assert (right["metadata"]["total"], right["metadata"]["candidate"]) == (1.0, {"at": 0})
+    assert [score["reward"] for score in found["episodes"]] == [0.5, None]
+    assert found["episodes"][1]["metadata"]["mask"] is True
+    assert "there is no episode ep_nobody" in found["ungrouped"]
     if package == "openreward":
-        assert (found["terminal"]["reward"], found["groups"]) == (1.0, False)
+        assert (found["terminal"]["reward"], found["groups"]) == (1.0, True)
         assert found["messages"] == [{"role": "user", "content": "What is six times seven?"}]
 
 
@@ -62,6 +69,7 @@ def without(shape: Any, *names: str) -> Any:
     return [without(one, *names) for one in shape] if isinstance(shape, list) else shape
 
 
+GROUPS = ("group", "group of none", "no group", "group of no messages", "group with more")
 NOT_IN_ORS = ("env_name", "reason", "terminal_tool", "supports_score_group", "message_block_types")
 """Members of the standard that its SDK does not know: there ours are more."""
 
@@ -91,6 +99,10 @@ async def test_each_operation_answers_as_their_own_server(
             assert len(theirs["shape"]["tools"]) == len(ours["shape"]["tools"]) + 1
         ours, theirs = differ.pop("messages")
         assert (ours["status"], theirs["status"]) == (200, 404)
+        # Nor does it know of groups.
+        for name in (*GROUPS, "group, no id"):
+            ours, theirs = differ.pop(name)
+            assert (ours["status"] in (200, 400, 422), theirs["status"]) == (True, 404), name
         # Its sessions do not know that an episode is over.
         ours, theirs = differ.pop("step after the end")
         assert (ours["shape"]["ok"], theirs["shape"]["ok"]) == (False, True)
@@ -118,3 +130,26 @@ async def test_a_proxy_pays_where_the_upstream_does_not_and_dies_without_losing_
     assert (answered["reward"], answered["finished"]) == (0.5, True)
     assert (ours[2]["reward"], ours[2]["mask"], ours[2]["step"]) == (None, True, 3)
     assert "browser gone" in ours[2]["reason"]
+
+
+@pytest.mark.slow
+async def test_trls_own_openreward_support_trains_on_our_server(process: Process) -> None:
+    """Its `OpenRewardSpec` with episodes that sandboxes of the fleet take, and `GRPOTrainer`."""
+    effects = {0: [went("/cart")], 1: [clicked("Buy")], 3: [DEAD]}
+    fleet = [asyncio.create_task(serve_fleet(process, f"box {n}", effects)) for n in range(2)]
+    try:
+        found = await run_ors("trl_openreward", process, "", "trl")
+    finally:
+        for sandbox in fleet:
+            sandbox.cancel()
+        await asyncio.gather(*fleet, return_exceptions=True)
+    assert found["rows"][0]["task"] == "shop/cart"
+    shop, lost = found["shop"], found["lost"]
+    assert "Put it into the cart." in shop["prompt"]
+    assert shop["rewards"] == [None, pytest.approx(0.1), pytest.approx(0.4)]
+    assert (shop["own"], shop["ours"]) == ([pytest.approx(0.4)], [pytest.approx(0.5)])
+    assert (lost["rewards"][-1], lost["ours"]) == (None, [None]), "never a silent 0"
+    assert lost["own"] == [0.0], "what docs/trainers/ors.md warns of"
+    first = found["trained"][0]
+    assert 0 < first["reward"] < 1, "some said 42"
+    assert first["moved"]

@@ -3,7 +3,6 @@
 Environments are registered tasks, a session is an episode, and a tool call is answered with its
 step's sealed reward, or null with the reason. The standard's clients put no path before theirs, so
 `milestoned serve --ors-port` offers this at the root of a port. The token comes as `X-API-Key`.
-Group scoring is not offered.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ WAIT_MS = 45_000
 OPERATIONS = frozenset(
     (
         *("tools", "splits", "tasks", "num_tasks", "task", "task_range"),
-        *("prompt", "messages", "task_tools", "call"),
+        *("prompt", "messages", "task_tools", "call", "score_group"),
     )
 )
-_STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-_STREAM: dict[str, Any] = {
+STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+STREAMED: dict[str, Any] = {
     "response_class": StreamingResponse,
     "responses": {
         200: {
@@ -291,7 +290,7 @@ async def task_range(_who: Reader, environment: EnvironmentPart, sent: OfRange) 
     return answer({"tasks": specs, "env_name": environment.name})
 
 
-@router.post("/create_session", summary="Open Reward Standard: a session's id", **_STREAM)
+@router.post("/create_session", summary="Open Reward Standard: a session's id", **STREAMED)
 async def create_session(_who: Trainer, _sent: Ignored) -> Response:
     """A new id, as a stream; nothing is kept of it until `/create`."""
 
@@ -299,7 +298,7 @@ async def create_session(_who: Trainer, _sent: Ignored) -> Response:
         yield encode_event("task_id", str(uuid.uuid4()))
         yield encode_event("end", "")
 
-    return StreamingResponse(stream(), media_type="text/event-stream", headers=_STREAM_HEADERS)
+    return StreamingResponse(stream(), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
 @router.post("/create", summary="Open Reward Standard: create a session", **_JSON)
@@ -447,7 +446,7 @@ async def _instruction(session: ToolSession, tasks: Tasks) -> str:
     return (await tasks.ruleset(row.number)).task.instruction
 
 
-@router.post("/{environment}/call", summary="Open Reward Standard: call a tool", **_STREAM)
+@router.post("/{environment}/call", summary="Open Reward Standard: call a tool", **STREAMED)
 async def call(
     _who: Trainer, session: StartedPart, parts: OpenRewardPart, sent: ToolCallBody
 ) -> Response:
@@ -457,7 +456,7 @@ async def call(
     if id is None:
         id = await parts.calls.start(session, sent.name, sent.input)
     stream = stream_call(id, await parts.calls.result(session, id))
-    return StreamingResponse(stream, media_type="text/event-stream", headers=_STREAM_HEADERS)
+    return StreamingResponse(stream, media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
 @router.api_route(

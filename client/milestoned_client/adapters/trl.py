@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any, Protocol
 
 from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
 from milestoned_client.adapters.rollout import Rollout
@@ -77,3 +78,38 @@ class RewardEnvironment:
         """A step, for the body of a tool: ``with self._acting({"click": name}): …``"""
         with self._rollout.acting(action) as step:
             yield step
+
+
+class OrsEnvironment(Protocol):
+    """What is used of an environment of `trl.experimental.openreward`."""
+
+    finished: bool
+    metadata: list[dict[str, Any] | None]
+
+    def _call_ors_tool(self, tool_name: str, tool_input: dict[str, Any]) -> str: ...
+
+
+def ors_reward_func(
+    environments: Sequence[OrsEnvironment], completions: Sequence[object], **_columns: object
+) -> list[float | None]:
+    """One reward for each rollout of `OpenRewardSpec` against a service's ORS port: the sum of its
+    calls, None where one is not known.
+
+    The completion's last words are given as the final answer, which ends the episode: TRL lists the
+    standard's terminal tool to nobody. TRL's own function takes the last reward that is not null,
+    and so passes over a step that is not known.
+    """
+    rewards = []
+    for environment, completion in zip(environments, completions, strict=True):
+        if not environment.finished:
+            environment._call_ors_tool("answer", {"text": last_text(completion)})
+        rewards.append(_sum_calls(environment.metadata))
+    return rewards
+
+
+def _sum_calls(metadata: Sequence[Mapping[str, Any] | None]) -> float | None:
+    """The sum of the steps that calls completed; None where a call failed or a step has none."""
+    if None in metadata:
+        return None
+    paid = [reward["reward"] for call in metadata if call for reward in call["rewards"]]
+    return sum(paid) if paid and None not in paid else None

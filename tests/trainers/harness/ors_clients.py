@@ -85,6 +85,43 @@ async def answered(env: Any, task: Any, text: str) -> dict[str, Any]:
         return told(await session.call_tool("answer", {"text": text}))
 
 
+def said(text: str) -> list[dict[str, Any]]:
+    """Messages of a candidate that answered."""
+    return [{"role": "assistant", "blocks": [{"type": "text", "text": text, "detail": None}]}]
+
+
+async def compared(
+    package: str, env: Any, task: Any, *candidates: tuple[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The scores of a group. `ors-sdk` has no method for it: its own stream of a call has."""
+    async with env.session(task=task) as session:
+        if package == "ors":
+            from ors.client._http import resumable_sse
+
+            group = [{"messages": said(text), "metadata": more} for text, more in candidates]
+            path = f"/{session.task.environment_name}/score_group"
+            answered = await resumable_sse(
+                session.client,
+                path,
+                session.api_key,
+                json={"candidates": group},
+                sid=session.sid,
+                max_retries=1,
+            )
+            scores: list[dict[str, Any]] = answered["scores"]
+            return scores
+        from openreward.api.environments.types import GroupCandidate, Message, TextBlock
+
+        ask = [
+            GroupCandidate([Message("assistant", [TextBlock(text)])], more)
+            for text, more in candidates
+        ]
+        return [
+            {"reward": score.reward, "metadata": score.metadata}
+            for score in await session.score_group(ask)
+        ]
+
+
 async def main(package: str) -> None:
     get, make_task = of_ors() if package == "ors" else of_openreward()
     shop, quiz = get("shop"), get("quiz")
@@ -100,12 +137,19 @@ async def main(package: str) -> None:
     many = await asyncio.gather(
         *(answered(quiz, tasks[0], "42" if n % 3 else "41") for n in range(48))
     )
-    found = {
+    found: dict[str, Any] = {
         "listed": await listed(shop),
         "rollout": await rollout(shop, make_task("shop", {"episode": opened["episode"]})),
         "unknown": await answered(shop, alone, "42"),
         "many": [output["reward"] for output in many],
     }
+    found["group"] = await compared(package, quiz, tasks[0], ("42", {"at": 0}), ("41", {"at": 1}))
+    named = {"episode": opened["episode"]}
+    found["episodes"] = await compared(package, shop, alone, ("Bought.", named), ("Bought.", {}))
+    try:
+        await compared(package, shop, alone, ("Bought.", {"episode": "ep_nobody"}))
+    except Exception as error:  # noqa: BLE001  # its name is what is told
+        found["ungrouped"] = f"{type(error).__name__}: {error}"
     try:
         await answered(get("nowhere"), make_task("nowhere", {"task": "shop/cart"}), "x")
     except Exception as error:  # noqa: BLE001  # its name is what is told

@@ -71,7 +71,18 @@ def operations(spec: dict[str, Any]) -> Iterator[Operation]:
     yield "prompt, unknown", "GET", "/shop/prompt", None, "unknown"
     yield "messages", "GET", "/shop/messages", None, "s"
     yield from calls()
-    yield "no group scoring", "POST", "/shop/score_group", {"candidates": []}, "s"
+    said = {"role": "assistant", "blocks": [{"type": "text", "text": "Bought."}]}
+    candidate = {"messages": [said], "metadata": None}
+    for name, body in (
+        ("group", {"candidates": [candidate, candidate]}),
+        ("group of none", {"candidates": []}),
+        ("no group", {}),
+        ("group of no messages", {"candidates": [{}]}),
+        ("group with more", {"candidates": [{**candidate, "x": 1}]}),
+    ):
+        yield name, "POST", "/shop/score_group", body, "s"
+    yield "group, no id", "POST", "/shop/score_group", {"candidates": []}, None
+    yield "group, unknown", "POST", "/shop/score_group", {"candidates": []}, "unknown"
     yield "delete", "POST", "/delete", None, "s"
     yield "delete again", "POST", "/delete", None, "s"
     yield "ping, deleted", "POST", "/ping", None, "s"

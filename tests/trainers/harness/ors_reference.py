@@ -63,6 +63,9 @@ def make_server(package: str, slow_s: float = 0.0) -> Any:
             await asyncio.sleep(slow_s)
             return output("Step 0 ended.", 0.5)
 
+        async def score_group(self, candidates: Any) -> Any:
+            return [0.5 for _ in candidates]
+
         @getattr(module, "terminal", lambda tool: tool)
         @module.tool
         async def answer(self, params: AnswerInput) -> module.ToolOutput:
