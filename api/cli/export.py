@@ -1,4 +1,4 @@
-"""`milestoned export`: episodes as Parquet tables, chat data, traces, or trajectories."""
+"""`milestoned export`: episodes as Parquet tables, chat data, traces, trajectories, or pages."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from api.exporting.card import dataset_card
 from api.exporting.chats import ChatExport
 from api.exporting.rows import Exported, Rows, tables
 from api.exporting.stored import of_store
+from api.pages.standalone import write_pages
 from api.rescoring import recorded
 from api.rescoring import stored as corpus
 from api.rescoring.corpus import CorpusSelection
@@ -29,7 +30,7 @@ from api.telemetry.spans import unix_ns
 from common.command_line import option
 from detectors.engine.attribution import Credit
 
-ExportForm = Literal["tables", "sft", "dpo", "kto", "prm", "otlp", "atif"]
+ExportForm = Literal["tables", "sft", "dpo", "kto", "prm", "otlp", "atif", "html"]
 EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 
 EPOCH = "1970-01-01T00:00:00Z"
@@ -74,7 +75,7 @@ def run(
     ] = (),
     set_: Overrides = (),
     out: Annotated[
-        Path, option("where the files go: .parquet, of otlp .jsonl, of atif .json", "DIR")
+        Path, option("where the files go: .parquet, of otlp .jsonl, of atif .json, .html", "DIR")
     ],
     gamma: Annotated[
         tuple[float, ...],
@@ -86,7 +87,7 @@ def run(
         option(
             "`tables` (default), or chat data: conversations of successes, pairs of actions, single"
             " actions, or labels a step; or traces of OpenTelemetry; or trajectories in Harbor's"
-            " format",
+            " format; or `html`: a file an episode that opens anywhere",
             "|".join(EXPORT_FORMS),
         ),
     ] = "tables",
@@ -107,7 +108,7 @@ def run(
     ] = False,
 ) -> int:
     """Write episodes as Parquet files: tables for analysis, or chat data for fine-tuning; or as
-    OTLP/JSON, or as trajectories (ATIF).
+    OTLP/JSON, as trajectories (ATIF), or as HTML.
 
     --credit-to is of the column `credit` and of returns-to-go.
     """
@@ -128,6 +129,8 @@ def run(
             return _export_trajectories(episodes, count, out)
         if form == "tables":
             return _export(episodes, count, out, list(dict.fromkeys(gamma)), credit_to)
+        if form == "html":
+            return _export_pages(episodes, count, out)
         return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total))
 
     return guarded(work)
@@ -207,6 +210,14 @@ def _export_trajectories(episodes: Iterator[Exported], count: int, out: Path) ->
 def _print_left_out(left_out: Mapping[str, int]) -> None:
     for reason, number in left_out.items():
         print(f"left out: {number} episodes {reason}")
+
+
+def _export_pages(episodes: Iterator[Exported], count: int, out: Path) -> int:
+    """Export a page of each episode. Raises what `guarded` catches."""
+    with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
+        written = write_pages(out, _counted(episodes, bar))
+    print(f"{out}: {written} pages")
+    return 0
 
 
 def _counted(episodes: Iterator[Exported], bar: tqdm[Any]) -> Iterator[Exported]:

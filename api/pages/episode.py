@@ -24,12 +24,10 @@ from api.live.live_subscribers import Followers
 from api.log.reader import Follower
 from api.pages.curve import HEIGHT, WIDTH, curve
 from api.pages.detail import Focus, FocusPart, UsedDetailParts, detail_of
-from api.pages.episode_view import EpisodeView, LoadedView
+from api.pages.episode_view import EpisodeView, LoadedView, list_milestones
 from api.pages.render import HEADERS, page
 from api.pages.viewer import Viewer, ViewerStream
 from api.timeline.timeline import Line, Span, fits, fold_lines
-from detectors.model.rewards import MilestoneJson
-from detectors.task.language import Task
 
 MAX_LINES = 400
 """Lines of one step that are sent at once; the rest is a link away."""
@@ -159,7 +157,7 @@ def _paid(now: EpisodeView) -> dict[str, Any]:
         "episode": describe(now.row),
         "here": f"/episodes/{now.row.id}",
         "task": now.task,
-        "milestones": _milestones(now.task, now.reached),
+        "milestones": list_milestones(now.task, now.reached),
         "curve": drawn,
         "used": {bar.component for bar in drawn.bars} if drawn else set(),
         "width": WIDTH,
@@ -199,23 +197,6 @@ def _chosen(focus: Focus, now: EpisodeView) -> Span | None:
     times = [one["step"] for one in now.reached if focus.milestone in (None, one["id"])]
     named = {-1 if span.step is None else span.step: span for span in now.outline.spans}
     return named.get(max(times, default=NEVER)) or now.outline.spans[-1]
-
-
-def _milestones(task: Task, reached: Sequence[MilestoneJson]) -> list[dict[str, object]]:
-    """Every milestone of the task, with the times that it was reached; what was true at the start
-    is among them."""
-    times: dict[str, list[MilestoneJson]] = {}
-    for one in reached:
-        times.setdefault(one["id"], []).append(one)
-    return [
-        {
-            "id": spec.id,
-            "component": spec.component,
-            "penalty": spec.penalty,
-            "times": times.get(spec.id, []),
-        }
-        for spec in task.milestones
-    ]
 
 
 @router.get("/episodes/{episode}/live")

@@ -3,6 +3,7 @@ log."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import orjson
@@ -56,3 +57,20 @@ async def _load_view(
 
 
 LoadedView = Annotated[EpisodeView, Depends(_load_view)]
+
+
+def list_milestones(task: Task, reached: Sequence[MilestoneJson]) -> list[dict[str, object]]:
+    """Return every milestone of the task, with the times that it was reached; what was true at the
+    start is among them."""
+    times: dict[str, list[MilestoneJson]] = {}
+    for one in reached:
+        times.setdefault(one["id"], []).append(one)
+    return [
+        {
+            "id": spec.id,
+            "component": spec.component,
+            "penalty": spec.penalty,
+            "times": times.get(spec.id, []),
+        }
+        for spec in task.milestones
+    ]

@@ -55,17 +55,28 @@ def _environment() -> Environment:
     return made
 
 
+def render(name: str, **data: object) -> str:
+    """Render the template ``name`` with ``data`` as text."""
+    return _environment().get_template(name).render(**data)
+
+
 def page(
     name: str, status: int = 200, headers: Mapping[str, str] | None = None, **data: object
 ) -> Response:
     """Render the template ``name`` with ``data`` as a response."""
-    text = _environment().get_template(name).render(**data)
-    return Response(text, status, {**HEADERS, **(headers or {})}, "text/html; charset=utf-8")
+    return Response(
+        render(name, **data), status, {**HEADERS, **(headers or {})}, "text/html; charset=utf-8"
+    )
 
 
 def static_path(name: str) -> str:
     """Where a static file is served, for ever: its digest is part of its path."""
     return f"/static/{_static(name)[0]}/{name}"
+
+
+def read_static(name: str) -> str:
+    """Return a static file as text, for a page that holds it."""
+    return _static(name)[1].decode()
 
 
 @cache
