@@ -17,7 +17,7 @@ from api.cli.common import CreditTo, Overrides
 from api.cli.corpus import RECORDINGS_ALONE, Recordings, Stored, UsageError, guarded, tasks_of
 from api.cli.telemetry import resource_of
 from api.exporting.atif import AtifExport
-from api.exporting.card import dataset_card
+from api.exporting.card import dataset_card, tables_card
 from api.exporting.chats import ChatExport
 from api.exporting.rows import Exported, Rows, tables
 from api.exporting.stored import of_store
@@ -243,6 +243,8 @@ def _export(
     parquet = _parquet()
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         counts = parquet.write(out, _tables(episodes, gammas, credit_to, bar))
+    parquet.write_rewards_twin(out)
+    (out / "README.md").write_text(tables_card(counts, gammas, credit_to), encoding="utf-8")
     print(f"{out}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
     return 0
 

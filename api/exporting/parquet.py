@@ -8,7 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from api.exporting.card import REWARDS_TWIN
 from api.exporting.rows import Rows
+from detectors.model.codec import canonical
 
 FORMAT = 1
 ROWS = 50_000
@@ -123,6 +125,25 @@ def write(
         writers[name].close()
         part.replace(folder / f"{name}.parquet")
     return counts
+
+
+def write_rewards_twin(folder: Path) -> None:
+    """Write the rewards of an export again, with their components as JSON text.
+
+    For readers that have no type for Arrow's maps, such as Hugging Face's `datasets`.
+    """
+    source = pq.ParquetFile(folder / "rewards.parquet")
+    schema = source.schema_arrow
+    place = schema.get_field_index("components")
+    schema = schema.set(place, pa.field("components", _text, nullable=False))
+    part = folder / f"{REWARDS_TWIN}.part"
+    with source, pq.ParquetWriter(part, schema, compression="zstd") as writer:
+        for batch in source.iter_batches(ROWS):
+            rows = batch.to_pylist()
+            for row in rows:
+                row["components"] = canonical(dict(row["components"])).decode()
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    part.replace(folder / REWARDS_TWIN)
 
 
 def _flush(writer: pq.ParquetWriter, name: str, waiting: Rows) -> int:

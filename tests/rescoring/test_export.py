@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,13 @@ import orjson
 import pandas
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from api.cli.main import main
+from api.exporting.card import REWARDS_TWIN
 from api.exporting.parquet import SCHEMAS
 from api.exporting.returns import returns_to_go
+from tests.api.processes import ROOT
 from tests.api.service import TASK
 from tests.rescoring.corpus import record, rescore, written
 
@@ -160,7 +166,8 @@ def test_the_schema_is_the_documented_one(exported: Path) -> None:
 
 def test_an_export_appears_whole_or_not_at_all(exported: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in exported.iterdir()}
-    assert {path.name for path in before} == {f"{name}.parquet" for name in SCHEMAS}
+    tables = {f"{name}.parquet" for name in SCHEMAS}
+    assert {path.name for path in before} == tables | {REWARDS_TWIN, "README.md"}
     broken = tmp_path / "corpus" / "4" / "00004.mrec"
     broken.write_bytes(broken.read_bytes()[:-9])
     assert export(tmp_path / "corpus", "--task", tmp_path / "task.yaml", "--out", exported) == 2
@@ -210,3 +217,46 @@ def test_why_it_failed_is_in_the_tables(exported: Path) -> None:
     assert masked == [("infrastructure", "a source observed nothing", 1)]
     paid = f"SELECT count(cause) FROM '{exported}/rewards.parquet' WHERE reward > 0"
     assert duckdb.sql(paid).fetchall() == [(0,)]
+
+
+def test_the_card_says_what_the_tables_are(exported: Path) -> None:
+    _, header, body = (exported / "README.md").read_text().split("---\n", 2)
+    configs = yaml.safe_load(header)["configs"]
+    assert [one["config_name"] for one in configs] == list(SCHEMAS)
+    files = [one["data_files"] for one in configs]
+    twins = {"rewards.parquet": REWARDS_TWIN}
+    assert files == [twins.get(f"{name}.parquet", f"{name}.parquet") for name in SCHEMAS]
+    assert [one["config_name"] for one in configs if one.get("default")] == ["rewards"]
+    for name in SCHEMAS:
+        rows = pq.read_metadata(exported / f"{name}.parquet").num_rows
+        assert f"| `{name}` | {rows} | " in body
+    assert f"# {COUNT} episodes" in body
+    assert "γ = 0.5, 1; `credit` and they are credited as_paid" in body
+
+
+def test_the_twin_of_the_rewards_says_the_same(exported: Path) -> None:
+    """Its components are JSON: `datasets` has no type for a map."""
+    rows = pq.read_table(exported / "rewards.parquet").to_pylist()
+    twin = pq.read_table(exported / REWARDS_TWIN).to_pylist()
+    assert [{**row, "components": dict(row["components"])} for row in rows] == [
+        {**row, "components": orjson.loads(row["components"])} for row in twin
+    ]
+    assert any(row["mask"] and row["reward"] is None for row in twin)
+
+
+@pytest.mark.slow
+def test_hugging_faces_datasets_load_each_table(exported: Path) -> None:
+    python = ROOT / ".venv-trl" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(".venv-trl is missing: `make test-all` makes it")
+    program = (
+        "import json, sys; from datasets import get_dataset_config_names, load_dataset;"
+        "print(json.dumps({name: load_dataset(sys.argv[1], name)['train'].num_rows"
+        " for name in get_dataset_config_names(sys.argv[1])}))"
+    )
+    command = [python, "-c", program, exported]
+    home = {**os.environ, "HF_HOME": str(exported.parent / "hf"), "HF_HUB_OFFLINE": "1"}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=home)
+    assert ran.returncode == 0, ran.stderr[-2_000:]
+    rows = {name: pq.read_metadata(exported / f"{name}.parquet").num_rows for name in SCHEMAS}
+    assert json.loads(ran.stdout.splitlines()[-1]) == rows
