@@ -59,6 +59,7 @@ READ: dict[str, str] = {
     "api recording show recording": "recording show {}",
     "api recording verify recording": "recording verify {}",
     "api episode open --token-file": "episode open t --service http://127.0.0.1:9 --token-file {}",
+    "api mcp --token-file": "mcp --service http://127.0.0.1:9 --token-file {}",
     "api ors-proxy --token-file": (
         "ors-proxy http://127.0.0.1:9 --task t --service http://127.0.0.1:9 --port 0 --token-file {}"
     ),

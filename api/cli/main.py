@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "api.cli.ors_proxy:run",
         "put rewards into the answers of an environment server of the Open Reward Standard",
     ),
+    "mcp": ("api.cli.mcp:run", "what episodes were worth and why, as tools for a coding agent"),
     "task": ("api.cli.task:app", "check task files before anything runs"),
     "replay": ("api.cli.replay:run", "score a recording, with no browser and no service"),
     "rescore": (

