@@ -117,7 +117,10 @@ async def _hear(
         status = await child.wait()
         await errors
         for one in daemons:
-            await one
+            if status:  # nobody closes its episode any more
+                one.cancel()
+            else:
+                await one
     assert status == 0, f"the harness ended with {status}:\n{(await errors).decode()[-4000:]}"
     return found["result"]
 

@@ -6,13 +6,31 @@ from __future__ import annotations
 import pytest
 
 from tests.api.processes import Process
-from tests.support.logs import went
-from tests.trainers.support import EFFECTS, GONE, Effects, run_harness
+from tests.support.logs import clicked, went
+from tests.trainers.support import EFFECTS, GONE, PARTLY, Effects, run_harness
 
 pytestmark = pytest.mark.slow
 
 CART: Effects = {0: [went("/cart")]}
 NOTHING: Effects = {}
+THREE: Effects = {1: [went("/cart")], 2: [clicked("Buy")]}
+"""The first of three turns earns nothing, the second 0.1, the third 0.2 and the close 0.2."""
+
+
+def by_turn(mask: list[float], values: list[float]) -> list[float]:
+    """A row of a tensor: ``values`` on the last tokens of the turns, which ``mask`` is 1 on."""
+    row = [0.0] * len(mask)
+    ends = [at for at, of_agent in enumerate(mask) if of_agent and not [*mask, 0][at + 1]]
+    for at, value in zip(ends, values, strict=True):
+        row[at] = value
+    return row
+
+
+def first_turn(mask: list[float]) -> list[bool]:
+    """A row that is true on the tokens of the first turn."""
+    start = mask.index(1)
+    end = mask.index(0, start)
+    return [start <= at < end for at in range(len(mask))]
 
 
 async def test_openrlhf_trains_on_the_folded_reward_and_on_no_placeholder(process: Process) -> None:
@@ -36,3 +54,34 @@ async def test_openrlhf_trains_on_the_folded_reward_and_on_no_placeholder(proces
     assert found["known_share"] == [1.0] * 4
     moved = [row for row in found["placeholder"][1:] if row in group["advantages"]]
     assert moved == [], "a placeholder is a number to OpenRLHF: that is why none is given"
+
+
+async def test_skyrl_puts_each_reward_on_the_last_token_of_its_turn(process: Process) -> None:
+    """Its own generator, unmodified: the returns of GAE are the rewards to go of each turn."""
+    found = await run_harness("skyrl_tensors", process, "own", venv="verl", effects=THREE)
+    (rewards,), (mask,) = found["rewards"], found["loss_mask"]
+    assert rewards == pytest.approx(by_turn(mask, [0.0, 0.1, 0.4]))
+    ends = [at for at, value in enumerate(by_turn(mask, [1.0, 2.0, 3.0])) if value]
+    assert [found["returns"][0][at] for at in ends] == pytest.approx([0.5, 0.5, 0.4])
+
+
+async def test_skyrl_generator_masks_turns_and_gives_no_placeholder(process: Process) -> None:
+    """Ours: a turn that is not known is masked, a rollout that is not known is generated again, and
+    moves no baseline."""
+    more = {"MILESTONED_FOLD": "known", "MILESTONED_RESAMPLE": "1"}
+    seen: list[Effects] = [THREE, PARTLY, GONE, NOTHING]
+    found = await run_harness(
+        "skyrl_tensors", process, "ours", venv="verl", effects=seen, more=more
+    )
+    whole, partly, nothing = found["rewards"]
+    whole_mask, partly_mask, nothing_mask = found["loss_mask"]
+    assert whole == pytest.approx(by_turn(whole_mask, [0.0, 0.1, 0.4]))
+    assert nothing == by_turn(nothing_mask, [0.0, 0.0, 0.0])
+    assert sum(partly_mask) < sum(whole_mask) == sum(nothing_mask)
+    unknown = [full and not part for full, part in zip(whole_mask, partly_mask, strict=True)]
+    assert unknown == first_turn(whole_mask), "its first turn is not known"
+    paid = [sum(row) for row in found["rewards"]]
+    assert paid == pytest.approx([0.5, 0.5, 0.0])
+    mean = sum(paid) / len(paid)
+    for row, reward in zip(found["advantages"], paid, strict=True):
+        assert max(row, key=abs) == pytest.approx(reward - mean)

@@ -216,6 +216,8 @@ INHERITING: dict[str, Callable[[Server, Callable[..., None]], Awaitable[list[Any
 }
 INSTALLED = {"gymnasium", "openenv", "openrlhf_agent", "skyrl"}
 """With the trainers' own packages, in `tests/trainers/harness/unknown.py`."""
+TENSORS = {"skyrl_generator"}
+"""With the trainers' own packages, down to their tensors, in `tests/trainers/test_tensors.py`."""
 SHARED = {
     *("__init__", "carried", "paid", "paid_turns", "rollout", "scoring", "settings"),
     "turn_rewards",
@@ -224,7 +226,7 @@ SHARED = {
 
 def test_every_adapter_is_held() -> None:
     there = {path.stem for path in (ROOT / "client/milestoned_client/adapters").glob("*.py")}
-    assert there == HERE.keys() | INHERITING.keys() | INSTALLED | SHARED
+    assert there == HERE.keys() | INHERITING.keys() | INSTALLED | TENSORS | SHARED
 
 
 @pytest.mark.parametrize("name", HERE)

@@ -34,6 +34,11 @@ class Rollout:
         return self._now.id
 
     @property
+    def is_open(self) -> bool:
+        """Whether an episode runs."""
+        return self._episode is not None
+
+    @property
     def _now(self) -> Episode:
         if self._episode is None:
             raise LookupError("episode: none was opened; wanted a reset first")

@@ -1,5 +1,5 @@
 """SkyRL: an environment whose step rewards are ours. SkyRL keeps them: each lands on its turn's
-last token."""
+last token. `RewardGenerator` (skyrl_generator.py) also masks the turns that are not known."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import Paid, payout_of
+from milestoned_client.adapters.paid_turns import close_and_read_turns_now
 from milestoned_client.adapters.rollout import Rollout
 from milestoned_client.adapters.scoring import score_now
 from milestoned_client.adapters.settings import GivenSettings, settings
@@ -17,6 +18,17 @@ from milestoned_client.models import Sample
 from milestoned_client.sync_client import Episode
 
 Messages = list[dict[str, str]]
+TURN_LOG = "milestoned_turns"
+"""The member of an environment's extras in which `RewardGenerator` hands it a `TurnLog`."""
+
+
+class TurnLog:
+    """What a rollout's environment tells its generator: itself, and once it is closed what each
+    turn paid (None: not known)."""
+
+    def __init__(self) -> None:
+        self.env: RewardTextEnv | None = None
+        self.rewards: list[float | None] = []
 
 
 class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installed where this is checked
@@ -40,6 +52,10 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         spec = extras.get("reward_spec")
         self._label = label_of(extras, spec if isinstance(spec, Mapping) else None)
         self.max_turns = int(extras.get("max_turns", 1))
+        self._episode_id: str | None = None
+        self._log: TurnLog | None = extras.get(TURN_LOG)
+        if self._log is not None:
+            self._log.env = self
 
     def opened(self, episode: Episode) -> Messages:
         """To be overridden: start sandbox and daemon; gives messages that follow the prompt."""
@@ -60,6 +76,7 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         if not self._acts:
             return prompt, {}
         episode = self._rollout.begin(self._label)
+        self._episode_id = episode.id
         return [*prompt, *self.opened(episode)], {"episode_id": episode.id}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
@@ -76,11 +93,32 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         return self._output(paid, [] if done else seen, done)
 
     def close(self) -> None:
-        """Close an episode that still runs."""
+        """Close an episode that still runs. Where a generator asks for the turns' rewards, raises
+        `UnknownRewardError` for a rollout that is not known."""
+        if self._log is None or self._episode_id is None:
+            self.abandon()
+            return
+        if self._rollout.is_open:  # at a limit of tokens
+            self._rollout.close("the rollout was cut off", truncated=True)
+        paid = close_and_read_turns_now(self._episode_id, self.turns, self._settings)
+        self._log.rewards = paid.rewards
+
+    def abandon(self) -> None:
+        """Close an episode that still runs; nobody waits for what it was worth."""
         self._rollout.abandon("the rollout was given up")
 
     def _output(self, paid: Paid, seen: Messages, done: bool) -> BaseTextEnvStepOutput:
         told = {**paid.logs(), "reward_components": dict(paid.components)}
         return BaseTextEnvStepOutput(
-            observations=seen, reward=paid.amount(self._settings), done=done, metadata=told
+            observations=seen, reward=self._amount(paid), done=done, metadata=told
         )
+
+    def _amount(self, paid: Paid) -> float:
+        if self._log is None:
+            return paid.amount(self._settings)
+        if not self._acts:
+            self._log.rewards = [paid.amount(self._settings)]
+        elif self._settings.fold != "known":
+            return paid.amount(self._settings)
+        # SkyRL wants a number; the generator puts the turns' rewards and their mask in its place.
+        return paid.reward or 0.0
