@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 CART: Effects = {0: [went("/cart")]}
 NOTHING: Effects = {}
 THREE: Effects = {1: [went("/cart")], 2: [clicked("Buy")]}
-"""The first of three turns earns nothing, the second 0.1, the third 0.2 and the close 0.2."""
+"""The first of three turns earns nothing, the second 0.1, the third 0.4."""
 
 
 def by_turn(mask: list[float], values: list[float]) -> list[float]:
@@ -86,3 +86,27 @@ async def test_skyrl_generator_masks_turns_and_gives_no_placeholder(process: Pro
     mean = sum(paid) / len(paid)
     for row, reward in zip(found["advantages"], paid, strict=True):
         assert max(row, key=abs) == pytest.approx(reward - mean)
+
+
+async def test_verl_puts_each_reward_on_the_last_token_of_its_turn(process: Process) -> None:
+    """Its own loop, its worker's fields, its estimators; a turn whose call there is not pays 0, the
+    last turn is an answer, a turn that is not known is masked, and a rollout ends its group."""
+    seen: list[Effects] = [THREE, PARTLY, GONE, NOTHING]
+    more = {"MILESTONED_FOLD": "known"}
+    found = await run_harness("verl_turns", process, "4", venv="verl", effects=seen, more=more)
+    assert [("browser gone" in why) for why in found["raised"]] == [True]
+    whole, partly, nothing = found["rm_scores"]
+    whole_mask, partly_mask, nothing_mask = found["response_mask"]
+    for row in (whole, partly):
+        assert row == pytest.approx(by_turn(whole_mask, [0.0, 0.1, 0.0, 0.4, 0.0]))
+    assert nothing == by_turn(nothing_mask, [0.0] * 5)
+    unknown = [full and not part for full, part in zip(whole_mask, partly_mask, strict=True)]
+    assert unknown == first_turn(whole_mask)
+    assert found["loss_mask"] == found["response_mask"]
+    paid = [0.5, 0.5, 0.0]
+    assert [info["score"] for info in found["info"]] == pytest.approx(paid)
+    mean = sum(paid) / len(paid)
+    for row, reward, mask in zip(found["grpo"], paid, found["response_mask"], strict=True):
+        assert row == pytest.approx([(reward - mean) * of_agent for of_agent in mask])
+    ends = [at for at, value in enumerate(by_turn(whole_mask, [1.0] * 5)) if value]
+    assert [found["returns"][0][at] for at in ends] == pytest.approx([0.5, 0.5, 0.4, 0.4, 0.0])

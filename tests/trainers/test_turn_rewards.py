@@ -85,6 +85,28 @@ def test_rewards_of_turns(
 
 
 @pytest.mark.parametrize(
+    ("steps", "turn_of_step", "turns", "wanted"),
+    [
+        pytest.param(paid(0.1, 0.2), [0, 2], 3, [0.1, 0.0, 0.2], id="a turn without a step"),
+        pytest.param(paid(0.1, 0.2, 0.3), [0, 0], 2, [0.3, 0.3], id="two calls in a turn"),
+        pytest.param(paid(0.1, None), [0], 2, [0.1, None], id="the close alone is not known"),
+        pytest.param(paid(None, 0.2), [1, 1], 2, [0.0, 0.2], id="the known part of a turn"),
+        pytest.param(paid(None, 0.2), [0, 2], 3, [None, 0.0, 0.2], id="no step is not null"),
+    ],
+)
+def test_a_rollout_may_say_in_which_turn_a_step_was_begun(
+    steps: list[Reward], turn_of_step: list[int], turns: int, wanted: list[float | None]
+) -> None:
+    assert rewards_of_turns(steps, len(turn_of_step), turns, None, turn_of_step) == wanted
+
+
+@pytest.mark.parametrize("turn_of_step", [[0], [1, 0], [0, 2], [-1, 0], [0, 1, 1]])
+def test_turns_of_steps_that_are_none_are_refused(turn_of_step: list[int]) -> None:
+    with pytest.raises(TurnMismatchError, match="turn_of_step: expected 2 turns from 0 to 1"):
+        rewards_of_turns(paid(0.1, 0.2), 2, 2, None, turn_of_step)
+
+
+@pytest.mark.parametrize(
     ("folded", "wanted"),
     [
         pytest.param(0.5, [None, 0.5, None], id="no penalty was certain enough"),

@@ -18,7 +18,7 @@ from milestoned_client.adapters.scoring import (
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.adapters.turn_rewards import rewards_of_turns
 from milestoned_client.errors import ClientError
-from milestoned_client.models import Event, Reward, Sample, Score
+from milestoned_client.models import Reward, Sample, Score
 
 BY_TURN = ("sum", "known")
 """The folds that are a sum, so that each turn has a part of it."""
@@ -44,8 +44,11 @@ def check_fold(settings: Settings) -> None:
         )
 
 
-async def close_and_read_turns(episode: str, turns: int, settings: Settings) -> PaidTurns:
-    """Close an episode and return what each of its ``turns`` paid.
+async def close_and_read_turns(
+    episode: str, turns: int, settings: Settings, turn_of_step: Sequence[int] | None = None
+) -> PaidTurns:
+    """Close an episode and return what each of its ``turns`` paid; ``turn_of_step``: see
+    `rewards_of_turns`.
 
     Raises `UnknownRewardError` where the rollout is not known (also while a step still waits for a
     judge after ``wait_s``) and there is no fall-back, `TurnMismatchError` where its turns are not
@@ -69,10 +72,12 @@ async def close_and_read_turns(episode: str, turns: int, settings: Settings) -> 
             begun = await opened.events(kind="step.began")
     except UNANSWERED as error:
         return _unknown_turns(error, turns, settings)
-    return _known_turns(found, rewards, begun, turns)
+    return _known_turns(found, rewards, len(begun), turns, turn_of_step)
 
 
-def close_and_read_turns_now(episode: str, turns: int, settings: Settings) -> PaidTurns:
+def close_and_read_turns_now(
+    episode: str, turns: int, settings: Settings, turn_of_step: Sequence[int] | None = None
+) -> PaidTurns:
     """Return what `close_and_read_turns` returns, over blocking connections."""
     check_fold(settings)
     client = shared(settings)
@@ -89,7 +94,7 @@ def close_and_read_turns_now(episode: str, turns: int, settings: Settings) -> Pa
         begun = opened.events(kind="step.began")
     except UNANSWERED as error:
         return _unknown_turns(error, turns, settings)
-    return _known_turns(found, rewards, begun, turns)
+    return _known_turns(found, rewards, len(begun), turns, turn_of_step)
 
 
 def _steps_of(score: Score) -> list[tuple[str, int]]:
@@ -97,16 +102,19 @@ def _steps_of(score: Score) -> list[tuple[str, int]]:
 
 
 def _known_turns(
-    score: Score, rewards: Sequence[Reward | ClientError], begun: Sequence[Event], turns: int
+    score: Score,
+    rewards: Sequence[Reward | ClientError],
+    begun: int,
+    turns: int,
+    turn_of_step: Sequence[int] | None,
 ) -> PaidTurns:
     steps: list[Reward] = []
     for reward in rewards:
         if not isinstance(reward, Reward):
             raise reward
         steps.append(reward)
-    return PaidTurns(
-        rewards_of_turns(steps, len(begun), turns, folded=score.reward), payout_of(score)
-    )
+    by_turn = rewards_of_turns(steps, begun, turns, score.reward, turn_of_step)
+    return PaidTurns(by_turn, payout_of(score))
 
 
 def _unknown_turns(found: Found, turns: int, settings: Settings) -> PaidTurns:

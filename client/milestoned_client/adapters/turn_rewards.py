@@ -64,7 +64,11 @@ def spans_of_mask(mask: Sequence[int]) -> list[Span]:
 
 
 def rewards_of_turns(
-    steps: Sequence[Reward], begun: int, turns: int, folded: float | None = None
+    steps: Sequence[Reward],
+    begun: int,
+    turns: int,
+    folded: float | None = None,
+    turn_of_step: Sequence[int] | None = None,
 ) -> list[float | None]:
     """Return what each of ``turns`` turns paid, None for a turn of which nothing is known.
 
@@ -73,6 +77,8 @@ def rewards_of_turns(
     a step is a final answer, which only the close pays. ``folded``: what the service pays for the
     rollout under `known`; where it is less than the known rewards, the difference is the penalties
     that were observed in steps that are not known, and these are paid at their own turns.
+    ``turn_of_step``: the turn (from 0) in which each step was begun, where the rollout says so:
+    then a turn may have several steps, or none (an unreadable tool call), which pays 0.
 
     Raises `TurnMismatchError`, and `UndecidedRewardError` for a step that is not final.
     """
@@ -81,28 +87,52 @@ def rewards_of_turns(
             raise UndecidedRewardError(
                 f"step {step.step}: expected a final reward, got {step.status}: {step.reason}"
             )
-    if not turns or begun not in (turns, turns - 1):
-        raise TurnMismatchError(
-            f"turns: expected {begun} turns of the model, one for each step of the episode (or"
-            f" {begun + 1}, the last a final answer), got {turns}"
-        )
     if len(steps) not in (begun, begun + 1):
         raise TurnMismatchError(
             f"steps: expected the rewards of {begun} steps and perhaps of the close, got"
             f" {len(steps)}"
         )
+    if turn_of_step is None:
+        turn_of_step = _one_turn_a_step(begun, turns)
+    elif not _are_turns(turn_of_step, begun, turns):
+        raise TurnMismatchError(
+            f"turn_of_step: expected {begun} turns from 0 to {turns - 1} in ascending order, got"
+            f" {list(turn_of_step)}"
+        )
     penalties = _seen_penalties(steps, folded)
-    parts: list[list[float]] = [[] for _ in range(turns)]
+    parts: list[list[float | None]] = [[] for _ in range(turns)]
     for at, step in enumerate(steps):
-        part = parts[min(at, turns - 1)]
-        if step.reward is not None:
-            part.append(step.reward)
-        elif penalties[at] < 0:
-            part.append(penalties[at])
-    if len(steps) == turns - 1 and (not steps or steps[-1].reward is not None):
+        part = parts[turn_of_step[at] if at < begun else turns - 1]
+        part.append(penalties[at] if step.reward is None and penalties[at] < 0 else step.reward)
+    if turns - 1 not in turn_of_step and len(steps) == begun:
         # The close came before the last step was complete, so that step's reward has the close's.
-        parts[-1].append(0.0)
-    return [_total(part) if part else None for part in parts]
+        parts[-1].append(None if steps and steps[-1].reward is None else 0.0)
+    return [_known_part(part) for part in parts]
+
+
+def _one_turn_a_step(begun: int, turns: int) -> list[int]:
+    if not turns or begun not in (turns, turns - 1):
+        raise TurnMismatchError(
+            f"turns: expected {begun} turns of the model, one for each step of the episode (or"
+            f" {begun + 1}, the last a final answer), got {turns}"
+        )
+    return list(range(begun))
+
+
+def _are_turns(turn_of_step: Sequence[int], begun: int, turns: int) -> bool:
+    return (
+        len(turn_of_step) == begun
+        and list(turn_of_step) == sorted(turn_of_step)
+        and all(0 <= turn < turns for turn in turn_of_step)
+        and turns > 0
+    )
+
+
+def _known_part(rewards: Sequence[float | None]) -> float | None:
+    """Return the sum of what is known of a turn: 0.0 for a turn without a step, None where it has
+    steps and none of them is known."""
+    known = [reward for reward in rewards if reward is not None]
+    return _total(known) if known or not rewards else None
 
 
 def _seen_penalties(steps: Sequence[Reward], folded: float | None) -> list[float]:
