@@ -26,6 +26,15 @@ def by_turn(mask: list[float], values: list[float]) -> list[float]:
     return row
 
 
+def by_turn_ends(mask: list[float], row: list[float]) -> list[float]:
+    """What a row has on the last token of each turn; each token of the turn has the same."""
+    ends = [at for at, of_agent in enumerate(mask) if of_agent and not [*mask, 0][at + 1]]
+    starts = [at for at, of_agent in enumerate(mask) if of_agent and not [0, *mask][at]]
+    for start, end in zip(starts, ends, strict=True):
+        assert len(set(row[start : end + 1])) == 1
+    return [row[end] for end in ends]
+
+
 def first_turn(mask: list[float]) -> list[bool]:
     """A row that is true on the tokens of the first turn."""
     start = mask.index(1)
@@ -110,3 +119,34 @@ async def test_verl_puts_each_reward_on_the_last_token_of_its_turn(process: Proc
         assert row == pytest.approx([(reward - mean) * of_agent for of_agent in mask])
     ends = [at for at, value in enumerate(by_turn(whole_mask, [1.0] * 5)) if value]
     assert [found["returns"][0][at] for at in ends] == pytest.approx([0.5, 0.5, 0.4, 0.4, 0.0])
+
+
+async def test_trl_gives_each_turn_its_advantage(process: Process) -> None:
+    """Its own tools, masks and loss: a turn's tokens have the rewards to go of the group; a turn
+    and a rollout that are not known leave the loss and move no baseline."""
+    seen: list[Effects] = [THREE, PARTLY, GONE, NOTHING]
+    more = {"MILESTONED_FOLD": "known"}
+    found = await run_harness("trl_turns", process, "4", venv="trl", effects=seen, more=more)
+    whole, partly, gone, nothing = [
+        [of_agent * shown for of_agent, shown in zip(mask, shown_mask, strict=True)]
+        for mask, shown_mask in zip(found["tool_mask"], found["completion_mask"], strict=True)
+    ]
+    assert sum(gone) == 0, "not known: no token of it is trained on"
+    unknown = [full and not part for full, part in zip(whole, partly, strict=True)]
+    assert unknown == first_turn(whole)
+    mean = (0.1 + 0.4 + 0.1 + 0.4) / 14  # of 5 + 4 + 5 known turns
+    paid = [0.0, 0.1, 0.0, 0.4, 0.0]
+    to_go = [sum(paid[at:]) - mean * (5 - at) for at in range(5)]
+    empty = [-mean * (5 - at) for at in range(5)]
+    rows = found["advantages"]
+    assert by_turn_ends(whole, rows[0]) == pytest.approx(to_go)
+    assert by_turn_ends(partly, rows[1]) == pytest.approx(to_go[1:])
+    assert set(rows[2]) == {0.0}
+    assert by_turn_ends(nothing, rows[3]) == pytest.approx(empty)
+    assert found["num_items_in_batch"] == sum(map(sum, (whole, partly, nothing)))
+    known = [0.5, 0.5, 0.0]
+    by_rollout = [reward - sum(known) / 3 for reward in known]
+    assert found["by_rollout"] == pytest.approx([*by_rollout[:2], 0.0, by_rollout[2]]), (
+        "TRL's own: None moves no baseline"
+    )
+    assert found["moved"]

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
+from milestoned_client.adapters.paid_turns import PaidTurns, close_and_read_turns_now
 from milestoned_client.adapters.rollout import Rollout
-from milestoned_client.adapters.scoring import score, worth
+from milestoned_client.adapters.scoring import UnknownRewardError, score, worth
 from milestoned_client.adapters.settings import settings
 from milestoned_client.models import Sample
 from milestoned_client.sync_client import Episode
@@ -58,11 +59,17 @@ class RewardEnvironment:
     def __init__(self) -> None:
         self._settings = settings()
         self._rollout = Rollout(self._settings)
+        self._episode_id: str | None = None
+        self._turn = 0
+        self._step_turns: list[int] = []
+        """The turn in which each step was begun; `TurnRewards` says which turn it is."""
 
     def reset(self, **row: object) -> object:
         """Open the row's episode; gives what `_opened` gives. Raises `ValueError` for a row that
         names nothing."""
-        return self._opened(self._rollout.begin(label_of(row)), row)
+        episode = self._rollout.begin(label_of(row))
+        self._episode_id, self._turn, self._step_turns = episode.id, 0, []
+        return self._opened(episode, row)
 
     def get_reward(self) -> float | None:
         """Close the episode; all of it, folded. TRL leaves None out."""
@@ -77,7 +84,20 @@ class RewardEnvironment:
     def _acting(self, action: object) -> Iterator[int]:
         """A step, for the body of a tool: ``with self._acting({"click": name}): …``"""
         with self._rollout.acting(action) as step:
+            self._step_turns.append(self._turn)
             yield step
+
+    def _paid_turns(self, turns: int) -> PaidTurns | None:
+        """What each of the ``turns`` paid, once `get_reward` closed the episode; None where the
+        rollout is not known."""
+        if self._episode_id is None:
+            return None
+        try:
+            return close_and_read_turns_now(
+                self._episode_id, turns, self._settings, self._step_turns
+            )
+        except UnknownRewardError:
+            return None
 
 
 class OrsEnvironment(Protocol):
