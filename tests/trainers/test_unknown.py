@@ -216,7 +216,7 @@ INHERITING: dict[str, Callable[[Server, Callable[..., None]], Awaitable[list[Any
 }
 INSTALLED = {"gymnasium", "openenv", "openrlhf_agent", "skyrl"}
 """With the trainers' own packages, in `tests/trainers/harness/unknown.py`."""
-TENSORS = {"skyrl_generator", "verl_loop"}
+TENSORS = {"skyrl_generator", "trl_trainer", "verl_loop"}
 """With the trainers' own packages, down to their tensors, in `tests/trainers/test_tensors.py`."""
 SHARED = {
     *("__init__", "carried", "paid", "paid_turns", "rollout", "scoring", "settings"),

@@ -35,7 +35,7 @@ class Rollout:
 
     @property
     def is_open(self) -> bool:
-        """Whether an episode runs."""
+        """Whether an episode was opened and is not closed yet."""
         return self._episode is not None
 
     @property

@@ -21,7 +21,7 @@ from milestoned_client.adapters.turn_rewards import place_rewards, spans_of_mask
 logger = logging.getLogger("milestoned_client.adapters")
 
 
-class Written(Protocol):
+class RolloutOutput(Protocol):
     """What is read and written of SkyRL's `TrajectoryOutput`."""
 
     loss_mask: list[int]
@@ -72,7 +72,7 @@ class RewardGenerator(SkyRLGymGenerator):  # type: ignore[misc]  # SkyRL is not 
         return output
 
 
-def _place(outputs: Sequence[Written], rewards: list[float | None]) -> None:
+def _place(outputs: Sequence[RolloutOutput], rewards: list[float | None]) -> None:
     """Place ``rewards`` in the one output of a rollout, or in the outputs of its turns, one each.
 
     Raises `TurnMismatchError` where there are not as many turns.
