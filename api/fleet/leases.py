@@ -18,7 +18,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 from sqlalchemy import bindparam, func, insert, select, union, update
@@ -70,6 +70,11 @@ _WAITS = (
     .where(leases.c.episode == bindparam("episode"), leases.c.state == "queued")
     .with_for_update()
 )
+_UNCONFIRMED = (
+    select(leases.c.episode, leases.c.sandbox)
+    .where(leases.c.state == "held", leases.c.held_at.is_(None))
+    .order_by(leases.c.number)
+)
 _MANY_QUEUED = select(func.count()).select_from(leases).where(leases.c.state == "queued")
 _TO_END = union(
     select(leases.c.episode, leases.c.why)
@@ -93,6 +98,13 @@ _TO_CANCEL = (
     .join(episodes, leases.c.episode == episodes.c.id)
     .where(leases.c.state == "queued", episodes.c.status != "open")
 )
+
+
+class UnconfirmedLease(NamedTuple):
+    """An episode that was given to a sandbox whose daemon has not heard of it."""
+
+    episode: str
+    sandbox: str
 
 
 def settled(episode: str) -> Topic:
@@ -221,6 +233,42 @@ class Leases:
             return {"episode": episode, "why": row.why}
         silent = await self._database.first(_SILENT_OWNER, {"episode": episode, "tenant": tenant})
         return None if silent is None else {"episode": episode, "why": silent.why}
+
+    async def list_unconfirmed(self) -> list[UnconfirmedLease]:
+        """Episodes that were given to a sandbox whose daemon has not heard of them."""
+        rows = await self._database.all(_UNCONFIRMED)
+        return [UnconfirmedLease(row.episode, row.sandbox) for row in rows]
+
+    async def take_back(self, lease: UnconfirmedLease) -> bool:
+        """Give the episode to another sandbox, unless its daemon has heard of it or somebody wrote
+        in its log; the sandbox is lost until its next heartbeat. True in exactly one replica."""
+        async with self._database.write() as conn:
+            taken = await conn.execute(
+                update(leases)
+                .where(
+                    leases.c.episode == lease.episode,
+                    leases.c.sandbox == lease.sandbox,
+                    leases.c.state == "held",
+                    leases.c.held_at.is_(None),
+                    leases.c.episode.in_(
+                        select(episodes.c.id).where(
+                            episodes.c.id == lease.episode, episodes.c.through == 0
+                        )
+                    ),
+                )
+                .values(state="queued", sandbox=None)
+            )
+            if taken.rowcount != 1:
+                return False
+            await conn.execute(
+                update(sandboxes)
+                .where(sandboxes.c.id == lease.sandbox, sandboxes.c.episode == lease.episode)
+                .values(state="lost", episode=None)
+            )
+        row = await self.find(lease.episode)
+        if row is not None:
+            await self.ask(row.tenant, lease.episode, orjson.loads(row.selector))
+        return True
 
     async def queued(self, tenant: str | None = None) -> int:
         """How many episodes wait for a sandbox: of one tenant, or of all."""

@@ -30,6 +30,7 @@ class LeaseRow(Protocol):
 
     episode: str
     tenant: str
+    selector: str
     sandbox: str | None
     state: str
     why: str | None

@@ -30,7 +30,9 @@ _ONE = select(sandboxes).where(sandboxes.c.id == bindparam("id"))
 _NAMED = select(sandboxes).where(
     sandboxes.c.tenant == bindparam("tenant"), sandboxes.c.name == bindparam("name")
 )
-_LIVING = select(sandboxes.c.id, sandboxes.c.beats).where(sandboxes.c.state.in_(LIVING))
+_LIVING = select(sandboxes.c.id, sandboxes.c.beats, sandboxes.c.state).where(
+    sandboxes.c.state.in_(LIVING)
+)
 _COUNTS = select(sandboxes.c.state, func.count().label("many")).group_by(sandboxes.c.state)
 _LISTED = (
     select(sandboxes)
@@ -64,6 +66,13 @@ _BEAT = (
 def offered(sandbox: str) -> Topic:
     """An episode was given to the sandbox."""
     return ("sandbox", sandbox)
+
+
+class LivingSandbox(NamedTuple):
+    """The count of a sandbox's heartbeats, and whether it is idle or busy."""
+
+    beats: int
+    state: str
 
 
 class Newcomer(NamedTuple):
@@ -168,9 +177,23 @@ class Sandboxes:
                 )
         return await self.get(row.id)
 
-    async def living(self) -> dict[str, int]:
-        """The beats of every sandbox that counts as alive, of all tenants."""
-        return {row.id: row.beats for row in await self._database.all(_LIVING)}
+    async def living(self) -> dict[str, LivingSandbox]:
+        """The beats and the state of every sandbox that counts as alive, of all tenants."""
+        rows = await self._database.all(_LIVING)
+        return {row.id: LivingSandbox(row.beats, row.state) for row in rows}
+
+    async def lose_idle(self, id: str, beats: int) -> bool:
+        """Count the sandbox as lost if it is idle and has sent no heartbeat since; it is idle again
+        with its next one."""
+        async with self._database.write() as conn:
+            lost = await conn.execute(
+                update(sandboxes)
+                .where(
+                    sandboxes.c.id == id, sandboxes.c.state == "idle", sandboxes.c.beats == beats
+                )
+                .values(state="lost")
+            )
+        return lost.rowcount == 1
 
     async def give_up(self, id: str, beats: int, why: str) -> bool:
         """Count it as lost, and what it had too, unless it beat meanwhile; True in exactly one
@@ -205,7 +228,8 @@ class Sandboxes:
         async with self._database.write() as conn:
             await conn.execute(
                 update(sandboxes)
-                .where(sandboxes.c.id == id, sandboxes.c.state == "idle")
+                # Its last poll was given up before this call came, which looked like a loss.
+                .where(sandboxes.c.id == id, sandboxes.c.state.in_(("idle", "lost")))
                 .values(state="left")
             )
             return str((await conn.execute(_ONE, {"id": id})).one().state)

@@ -18,7 +18,7 @@ from api.core.background import PeriodicTask
 from api.core.errors import ProblemError, UnavailableError
 from api.core.heartbeat import Pulse
 from api.core.notify import Notifier
-from api.fleet.leases import Leases, settled
+from api.fleet.leases import Leases, UnconfirmedLease, settled
 from api.fleet.store import Sandboxes
 from api.ingest.strangers import Strangers
 from detectors.model.codec import CodecError
@@ -27,6 +27,13 @@ from detectors.model.errors import DetectorError
 LOOKS = 6
 """Looks, and beats, within the time after which a silent sandbox is lost."""
 MAX_LOOK_S = 5.0
+IDLE = 1 / 2
+"""Part of that time after which an idle sandbox is lost: it has no episode that could be lost with
+it, and with its next heartbeat it is idle again."""
+CONFIRM = 1 / 2
+"""Part of the time between two heartbeats within which an idle sandbox, whose daemon waits at an
+open connection, has to take an episode. Else another one gets it."""
+MIN_CONFIRM_S = 1.0
 
 End = Callable[[str, str], Awaitable[None]]
 """Ends an episode's log, for a reason."""
@@ -57,6 +64,10 @@ class Watch:
         self._lost_s, self._kept_days = lost_s, kept_days
         self._look_s = min(lost_s / LOOKS, MAX_LOOK_S)
         self._pulse = Pulse(lost_s, self._look_s)
+        self._idle_silent_s = lost_s * IDLE - self._look_s
+        self._confirm_s = max(MIN_CONFIRM_S, self.beat_s * CONFIRM)
+        self._looked_at = -math.inf
+        self._unconfirmed: dict[UnconfirmedLease, float] = {}
         self._periodic = PeriodicTask(
             "fleet watch",
             self._turn,
@@ -97,10 +108,14 @@ class Watch:
 
     async def look(self, at: float) -> None:
         """One look, at the monotonic time ``at``."""
-        for sandbox, beats in self._pulse.look(at, await self._sandboxes.living()):
-            why = f"its sandbox {sandbox} was not heard of for {self._lost_s:g} s"
-            if await self._sandboxes.give_up(sandbox, beats, why):
-                log.warning("A sandbox is lost.", sandbox=sandbox, silent_s=self._lost_s)
+        living = await self._sandboxes.living()
+        counts = {sandbox: one.beats for sandbox, one in living.items()}
+        for sandbox, beats in self._pulse.look(at, counts):
+            await self._give_up(sandbox, beats, self._lost_s)
+        for sandbox, one in living.items():
+            if one.state == "idle" and self._pulse.silent_s(sandbox) >= self._idle_silent_s:
+                await self._give_up(sandbox, one.beats, self._idle_silent_s)
+        await self._take_back(at)
         for episode in await self._leases.to_cancel():
             await self._leases.lose(episode, "it was closed before a sandbox was free")
         for episode, why in await self._leases.to_end():
@@ -108,6 +123,27 @@ class Watch:
         if at - self._swept >= self._lost_s:
             self._swept = at
             await self._sweep()
+
+    async def _give_up(self, sandbox: str, beats: int, silent_s: float) -> None:
+        why = f"its sandbox {sandbox} was not heard of for {silent_s:g} s"
+        if await self._sandboxes.give_up(sandbox, beats, why):
+            log.warning("A sandbox is lost.", sandbox=sandbox, silent_s=silent_s)
+
+    async def _take_back(self, at: float) -> None:
+        """Give episodes of which a sandbox's daemon did not hear in time to other sandboxes."""
+        if at - self._looked_at > 3 * self._look_s:
+            self._unconfirmed = {}
+        self._looked_at = at
+        before = self._unconfirmed
+        unconfirmed = await self._leases.list_unconfirmed()
+        self._unconfirmed = {one: before.get(one, at) for one in unconfirmed}
+        for one, since in self._unconfirmed.items():
+            if at - since >= self._confirm_s and await self._leases.take_back(one):
+                log.warning(
+                    "A sandbox did not take its episode, which goes to another one.",
+                    sandbox=one.sandbox,
+                    episode=one.episode,
+                )
 
     async def _sweep(self) -> None:
         """End what was to be closed a sweep ago already: in an upgrade a replica of the old build

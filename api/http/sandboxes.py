@@ -3,9 +3,13 @@ there."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import structlog
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from api.auth.store import Principal
@@ -37,6 +41,7 @@ from api.http.sandbox_shapes import (
 from api.http.support import READ, SANDBOX, answer, parts_of
 
 router = APIRouter(tags=["fleet"], route_class=JsonRoute)
+log = structlog.get_logger(__name__)
 _PAGE = 1_000
 
 
@@ -124,7 +129,12 @@ async def beat(
         reason = f"its daemon could not go on: {report.failed.why}"[:1_024]
         await parts.leases.lose(report.failed.episode, reason)
     row = await parts.sandboxes.beat(row, report.through, report.gaps)
-    row = await _wait_for_episode(parts, row, Deadline(report.wait_ms))
+    beats = row.beats
+    async with _listening(request) as hang_up:
+        row = await _wait_for_episode(parts, row, Deadline(report.wait_ms), hang_up)
+        has_hung_up = hang_up.done()
+    if has_hung_up and await parts.sandboxes.lose_idle(row.id, beats):
+        log.info("An idle sandbox hung up; it is lost until it calls again.", sandbox=row.id)
     if row.episode != report.on and await request.is_disconnected():
         # Nobody is told by this answer: the daemon asks again, or was lost and the episode goes to
         # another one.
@@ -132,14 +142,39 @@ async def beat(
     return answer(await _sandbox_document(parts, row, report.on))
 
 
-async def _wait_for_episode(parts: FleetParts, row: SandboxRow, deadline: Deadline) -> SandboxRow:
-    """Return the sandbox's row once it has an episode, or as it is when time is up."""
+@asynccontextmanager
+async def _listening(request: Request) -> AsyncIterator[asyncio.Task[bool]]:
+    """A task that is done once the caller hung up."""
+    hang_up = asyncio.create_task(_wait_for_hang_up(request))
+    try:
+        yield hang_up
+    finally:
+        hang_up.cancel()
+
+
+async def _wait_for_hang_up(request: Request) -> bool:
+    await request.receive()  # the body was read: nothing else comes
+    return True
+
+
+async def _wait_for_episode(
+    parts: FleetParts, row: SandboxRow, deadline: Deadline, hang_up: asyncio.Task[bool]
+) -> SandboxRow:
+    """Return the sandbox's row once it has an episode, or as it is when time is up or its daemon
+    hung up."""
     while row.state == "idle":
         changed = parts.notifier.watch(sandboxes.offered(row.id))
         await parts.leases.take(row)
         row = await parts.sandboxes.get(row.id)
-        if row.state != "idle" or not await parts.notifier.wait(changed, deadline.remaining_s()):
+        if row.state != "idle":
             break
+        offer = asyncio.create_task(parts.notifier.wait(changed, deadline.remaining_s()))
+        try:
+            await asyncio.wait({offer, hang_up}, return_when=asyncio.FIRST_COMPLETED)
+            if not offer.done() or not offer.result():
+                break
+        finally:
+            offer.cancel()
         row = await parts.sandboxes.get(row.id)
     return row
 
