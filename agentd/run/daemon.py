@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -20,6 +21,7 @@ from agentd.uplink.http import Service
 from agentd.uplink.uploader import Shipper
 from common.plain_answers import ASYNC_HOOKS, HEADERS
 from common.regular_file import NotRegularError, read_regular
+from common.trace_context import TraceParent
 
 MAX_TOKEN = 4096
 """Bytes of a token's file."""
@@ -58,10 +60,12 @@ async def run(
 
 
 def _service(settings: RunSettings, client: httpx.AsyncClient, token: str | None) -> Service:
+    # The variable by which OpenTelemetry passes a trace on to a process that is started.
+    parent = TraceParent.parse(os.environ.get("TRACEPARENT", ""))
     if token is not None:
-        return Service(client, settings.episode, token, "attach(token=…)")
+        return Service(client, settings.episode, token, "attach(token=…)", parent)
     token = read_token(settings.token_file, "the append token")
-    return Service(client, settings.episode, token, str(settings.token_file))
+    return Service(client, settings.episode, token, str(settings.token_file), parent)
 
 
 def read_token(path: Path, wanted: str) -> str:

@@ -15,6 +15,7 @@ from agentd.core.backoff import Backoff
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import LogRefusedError, TokenRefusedError, UsageError
 from agentd.core.problems import PROBLEM
+from common.trace_context import HEADER, TraceParent
 
 MAX_RETRY_AFTER_S = 60.0
 """The longest wait that a service may ask for, in seconds."""
@@ -24,14 +25,22 @@ log = structlog.get_logger(__name__)
 
 class Service:
     """One episode at the service. ``client`` has the base URL and the transport; tests hand in
-    their own."""
+    their own. ``parent``: the trace that every request is part of, where the daemon was started in
+    one."""
 
     def __init__(
-        self, client: httpx.AsyncClient, episode: str, token: str, token_from: str
+        self,
+        client: httpx.AsyncClient,
+        episode: str,
+        token: str,
+        token_from: str,
+        parent: TraceParent | None = None,
     ) -> None:
         self._client = client
         self._path = f"/v1/episodes/{episode}"
         self._headers = {"authorization": f"Bearer {token}"}
+        if parent is not None:
+            self._headers[HEADER] = parent.header()
         self._token_from = token_from
         self.episode = episode
 

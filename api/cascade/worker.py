@@ -28,6 +28,7 @@ from api.tasks.store import Tasks
 from api.verdicts.escalations import Escalations, Item, PendingItem
 from api.verdicts.opinions import Opinions
 from api.verdicts.recorded import words_of
+from common.trace_context import PASSED_ON
 from detectors.engine.resolution import decide, next_tier
 from detectors.model.types import Reward, Verdict
 
@@ -161,6 +162,7 @@ class Worker:
 
     async def _guarded(self, asked: PendingItem) -> None:
         """Work at one; what fails is put off, for whoever looks then."""
+        PASSED_ON.set(asked.traceparent)  # of this task alone: it is one item's
         try:
             try:
                 await self._work(asked)

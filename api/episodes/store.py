@@ -14,7 +14,6 @@ from api.auth.store import Principal, Terms, token_row
 from api.auth.tables import tokens
 from api.core.errors import KeyReusedError, NotFoundError, ProblemError
 from api.core.keys import Keys
-from api.core.trace_context import TraceParent
 from api.db.database import Database, now
 from api.episodes.label_index import label_rows
 from api.episodes.partitions import Partitions, today
@@ -22,6 +21,7 @@ from api.episodes.rows import EpisodeRow
 from api.episodes.tables import episode_marks, episodes, trace_exports
 from api.episodes.tombstones import find, gone_error, refuse_deleted
 from api.tasks.store import Opening
+from common.trace_context import TraceParent
 from detectors.model.codec import GENESIS, canonical
 
 _ONE = select(episodes).where(episodes.c.id == bindparam("id"))

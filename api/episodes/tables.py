@@ -2,7 +2,7 @@
 
 Times are UTC text for people: retention alone goes by them. ``tenant`` owns the row; ``-`` is
 nobody, so that a row without an owner is found by none. ``opened_by`` is a token's id,
-``traceparent`` the opener's trace and span (api/core/trace_context.py).
+``traceparent`` the opener's trace and span (common/trace_context.py).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from api.core.errors import GoneError, NotFoundError
 from api.core.keys import Keys
 from api.core.notify import Deadline, Notifier
 from api.core.settings import Limits
-from api.core.trace_context import HEADER, TraceParent
 from api.episodes.store import Episodes, describe
 from api.fleet import leases
 from api.fleet.leases import Leases
@@ -45,6 +44,7 @@ from api.http.shapes import Close, OpenEpisode, OwnerHeartbeat
 from api.http.support import ADMIN, JSON, READ, TRAINER, answer, parts_of
 from api.service.removal import Removal
 from api.tasks.store import Tasks
+from common.trace_context import HEADER, TraceParent
 
 router = APIRouter(tags=["episodes"], route_class=JsonRoute)
 _CLOSE = Close()

@@ -18,6 +18,7 @@ import orjson
 import structlog
 
 from common.plain_answers import ASYNC_HOOKS, HEADERS
+from common.trace_context import passed_on
 from detectors.model.types import Json
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -149,7 +150,8 @@ class Peer:
     async def _exchange(self, path: str, body: Mapping[str, Json]) -> httpx.Response:
         """One answer, read as far as `_ANSWER_BYTES` and the piece that goes beyond it."""
         content = bytearray()
-        async with self._client.stream("POST", f"{self._url}{path}", json=body) as answer:
+        url = f"{self._url}{path}"
+        async with self._client.stream("POST", url, json=body, headers=passed_on()) as answer:
             async for piece in answer.aiter_raw():
                 content += piece
                 if len(content) > _ANSWER_BYTES:

@@ -215,13 +215,16 @@ def label_attributes(labels: Mapping[str, Json]) -> Attributes:
 def message_attributes(instruction: str | None, answer: str | None) -> Attributes:
     """Return the instruction and the agent's answer in the form of the conventions."""
     messages: dict[str, Value] = {}
-    for name, role, text in (("input", "user", instruction), ("output", "assistant", answer)):
+    for name, role, text in (
+        ("gen_ai.input.messages", "user", instruction),
+        ("gen_ai.output.messages", "assistant", answer),
+    ):
         if text is not None:
             parts = [{"type": "text", "content": text[:MAX_TEXT]}]
             message: dict[str, Json] = {"role": role, "parts": parts}
             if role == "assistant":
                 message["finish_reason"] = "stop"
-            messages[f"gen_ai.{name}.messages"] = canonical([message]).decode()
+            messages[name] = canonical([message]).decode()
     return messages
 
 

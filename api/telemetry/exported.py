@@ -8,7 +8,6 @@ from pathlib import Path
 
 import orjson
 
-from api.core.trace_context import TraceParent
 from api.exporting.rows import Exported, scored_result
 from api.replay.recordings import read_frames
 from api.telemetry.attributes import TracedOutcome
@@ -20,6 +19,7 @@ from api.telemetry.spans import (
     trace_episode,
     unix_ns,
 )
+from common.trace_context import TraceParent
 
 TRACES, LOGS = "traces.jsonl", "logs.jsonl"
 

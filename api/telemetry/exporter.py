@@ -20,7 +20,6 @@ from api.core.background import PeriodicTask
 from api.core.errors import UnavailableError
 from api.core.metrics import Metrics
 from api.core.settings import TelemetrySettings
-from api.core.trace_context import TraceParent
 from api.log.reader import decoded
 from api.log.segments import StoredSegments
 from api.rewards.ledger import Ledger
@@ -30,6 +29,7 @@ from api.telemetry.collector import Collector, CollectorDownError, TraceRefusedE
 from api.telemetry.outline import LogOutline
 from api.telemetry.spans import EpisodeTrace, TracedEpisode, trace_episode, unix_ns
 from api.telemetry.store import NextPart, PendingTrace, TraceExports
+from common.trace_context import TraceParent
 from detectors.model.rewards import RewardJson
 
 EVERY_S = 1.0

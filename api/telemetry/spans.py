@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from api.core.trace_context import TraceParent
 from api.telemetry.attributes import (
     EPISODE_REWARD,
     EPISODE_SUCCESS,
@@ -35,6 +34,7 @@ from api.telemetry.attributes import (
     total_evaluation,
 )
 from api.telemetry.outline import CallTimes, LogOutline, StepTimes
+from common.trace_context import TraceParent
 from detectors.model.rewards import RewardJson
 from detectors.model.types import Json
 

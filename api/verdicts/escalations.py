@@ -36,7 +36,7 @@ Item = tuple[str, int, str]
 
 class PendingItem(NamedTuple):
     """One item of a step that waits for an answer; ``waited_s`` since it was queued, ``heard``:
-    something was said about its step already."""
+    something was said about its step already. ``traceparent``: of who opened the episode."""
 
     episode: str
     step: int
@@ -48,6 +48,7 @@ class PendingItem(NamedTuple):
     task: str
     task_number: int
     heard: bool = True
+    traceparent: str | None = None
 
     @property
     def key(self) -> Item:
@@ -92,7 +93,8 @@ class Escalations:
         )
         self._taken = (
             select(_e.episode, _e.step, _e.item, _e.audit, _e.attempts, self._now - _e.queued_at)
-            .add_columns(episodes.c.tenant, episodes.c.task, episodes.c.task_number, said.exists())
+            .add_columns(episodes.c.tenant, episodes.c.task, episodes.c.task_number)
+            .add_columns(said.exists(), episodes.c.traceparent)
             .join(episodes, episodes.c.id == _e.episode)
             .where(these)
         )

@@ -6,9 +6,10 @@ No I/O here; the sync and the async client share all of it.
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 from urllib.parse import quote
 
@@ -47,7 +48,7 @@ class Call(Generic[T]):
 
     ``key`` is minted once and kept over retries, so the service does the work once. ``repeatable``
     is false for what must not be sent again when nobody knows whether it arrived. ``raw``: the
-    answer is bytes, not JSON.
+    answer is bytes, not JSON. ``traceparent``: the trace and span that the call is made in.
     """
 
     method: Literal["GET", "POST"]
@@ -61,6 +62,7 @@ class Call(Generic[T]):
     repeatable: bool = True
     peer: Literal["service", "daemon"] = "service"
     raw: bool = False
+    traceparent: str | None = None
 
     def headers(self, token: str) -> dict[str, str]:
         """The headers of every attempt of this call."""
@@ -72,6 +74,8 @@ class Call(Generic[T]):
             headers["content-type"] = self.content_type
         if self.key is not None:
             headers["idempotency-key"] = self.key
+        if self.traceparent is not None:
+            headers["traceparent"] = self.traceparent
         return headers
 
 
@@ -139,14 +143,16 @@ def open_episode(
     seed: int | None,
     sandbox: Literal["any"] | Mapping[str, str] | None,
     owner_silence_s: float | None = None,
+    traceparent: str | None = None,
 ) -> Call[Opened]:
     """Open an episode of a registered task; of one as it was registered in that version, whatever
-    came after it."""
+    came after it. ``traceparent`` None: the span of OpenTelemetry that runs here, if there is
+    one."""
     if isinstance(task, Registered):
         version, task = version or task.version, task.id
     labels = None if labels is None else dict(labels)
     wanted = dict(sandbox) if isinstance(sandbox, Mapping) else sandbox
-    return post(
+    call = post(
         "/v1/episodes",
         decode_as(Opened),
         task=task,
@@ -156,6 +162,19 @@ def open_episode(
         sandbox=wanted,
         owner_silence_s=owner_silence_s,
     )
+    return replace(call, traceparent=traceparent or current_traceparent())
+
+
+def current_traceparent() -> str | None:
+    """Return the span of OpenTelemetry that runs here, as the header `traceparent`; None without
+    one. A process that has not imported OpenTelemetry has no span."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return None
+    span = trace.get_current_span().get_span_context()
+    if not span.is_valid:
+        return None
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{int(span.trace_flags):02x}"
 
 
 def heartbeat(episodes: Sequence[str]) -> Call[Mapping[str, str]]:

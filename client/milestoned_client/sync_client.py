@@ -125,18 +125,21 @@ class RewardClient:
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
         owner_silence_s: float | None = None,
         wait_ready: float | None = None,
+        traceparent: str | None = None,
     ) -> Episode:
         """Open an episode of a task: as `register_task` gave it, or by its id (its newest version
         unless told); ``sandbox``: have one of the fleet work on it, any or one with these labels.
 
         ``owner_silence_s``: after how long a silence of this client the service ends the episode,
         masked (0: never; by default the service's, where a sandbox is asked for). Heartbeats go out
-        while the client is open and the returned handle is kept. ``wait_ready``: wait that many
+        while the client is open and the returned handle is kept. ``traceparent``: the trace that
+        the episode is part of (docs/telemetry.md); by default that of the OpenTelemetry span that
+        runs here. ``wait_ready``: wait that many
         seconds until a step can begin, as `Episode.wait_ready` does. Raises `NotReadyError`,
         whose ``opened`` is the episode.
         """
         opened = self.call(
-            calls.open_episode(task, version, labels, seed, sandbox, owner_silence_s)
+            calls.open_episode(task, version, labels, seed, sandbox, owner_silence_s, traceparent)
         )
         episode = Episode(self, opened.episode, opened)
         if opened.owner_silence_s is not None:

@@ -102,6 +102,26 @@ def test_a_task_is_opened_in_the_version_that_was_registered(peer: Peer, connect
     ]
 
 
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+async def test_an_episode_is_opened_in_the_trace_that_runs_here(peer: Peer) -> None:
+    api = pytest.importorskip("opentelemetry.trace")
+    for _ in range(3):
+        peer.answer("/v1/episodes", OPENED, 201)
+    context = api.SpanContext(int(TRACE, 16), int(SPAN, 16), False, api.TraceFlags(1))
+    async with AsyncRewardClient(peer.url, "secret") as client:
+        await client.open("shop/a")
+        with api.use_span(api.NonRecordingSpan(context)):
+            await client.open("shop/a")
+            await client.open("shop/a", traceparent=f"00-{TRACE}-00f067aa0ba902b7-00")
+    assert [one.headers.get("traceparent") for one in peer.asked] == [
+        None,
+        f"00-{TRACE}-{SPAN}-01",
+        f"00-{TRACE}-00f067aa0ba902b7-00",
+    ]
+
+
 def test_answers_and_tool_calls_are_reported(peer: Peer, connect: Any) -> None:
     for path in ("answers", "tools:call", "tools:return"):
         peer.answer(f"/v1/episodes/e1/{path}", {"step": 0, "seq": 1, "command": 1})

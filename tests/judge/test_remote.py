@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from api.stages.base import Opinion
 from api.stages.remote import remote_scorer
+from common.trace_context import PASSED_ON
 from tests.judge.sessions import session
 
 
@@ -27,11 +28,13 @@ class Scorer:
         self.answer: Any = {}
         self.status = 200
         self.came: list[tuple[str, Any]] = []
+        self.traces: list[str | None] = []
         self.url = ""
 
     async def answered(self, request: Request) -> Response:
         """Any address."""
         self.came.append((request.url.path, await request.json()))
+        self.traces.append(request.headers.get("traceparent"))
         text = self.answer if isinstance(self.answer, str) else None
         return (
             Response(text, self.status)
@@ -198,3 +201,12 @@ def test_a_wrong_setting_is_named(env: dict[str, str], url: str, says: str) -> N
     """With its value and what was wanted."""
     with pytest.raises(ValueError, match=says):
         remote_scorer(url, env)
+
+
+async def test_a_scorer_is_asked_in_the_trace_of_the_episodes_opener(scorer: Scorer) -> None:
+    header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    scorer.traces.clear()
+    await opinion(scorer, "openrlhf", {"rewards": [0.5]})
+    PASSED_ON.set(header)
+    await opinion(scorer, "openrlhf", {"rewards": [0.5]})
+    assert scorer.traces == [None, header]

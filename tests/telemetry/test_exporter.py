@@ -15,6 +15,7 @@ from api.cascade.stages import Stages
 from api.stages.base import Opinion, Question
 from api.telemetry.collector import CollectorDownError
 from api.telemetry.exporter import TraceExporter
+from common.trace_context import PASSED_ON
 from detectors.model.codec import canonical, sha256
 from detectors.model.types import Verdict
 from tests.api.service import TASK, Service, Store, eventually, running
@@ -311,6 +312,7 @@ class GatedJudge:
 
     def __init__(self) -> None:
         self.may = asyncio.Event()
+        self.traces: list[str | None] = []
 
     def digest(self, question: Question) -> str:
         """Of the question."""
@@ -318,6 +320,7 @@ class GatedJudge:
 
     async def ask(self, question: Question) -> Opinion:
         """Say yes, later."""
+        self.traces.append(PASSED_ON.get())
         await self.may.wait()
         return Opinion(Verdict("judge", 1.0, 0.9, "the cart is full", "m@1"))
 
@@ -332,13 +335,17 @@ async def test_a_step_that_is_asked_about_is_sent_once_it_is_answered_and_what_f
     stages = Stages({"judge": [judge]}, {"model": "off"})  # type: ignore[list-item]
     async with running(store, stages=stages, telemetry=receiver.settings()) as service:
         await exporter(service).periodic.stop()
-        id, token = await service.open(judged_task())
+        assert (await service.post("/v1/tasks", judged_task())).status_code == 201
+        asked = {"headers": {"traceparent": f"00-{TRACE}-{SPAN}-01"}}
+        opened = (await service.post("/v1/episodes", {"task": "shop/judged"}, **asked)).json()
+        id, token = opened["episode"], opened["token"]
         other, other_token = await service.open()
         await service.tell(id, token, *episode([went("/elsewhere")], [went("/cart")]))
         await service.tell(other, other_token, *WHOLE)
         await send_all(service)
         sent = {plain(span.attributes)["milestoned.episode"] for span in receiver.spans}
         assert sent == {other}, "an episode that waits holds up no other"
+        assert judge.traces == [f"00-{TRACE}-{SPAN}-01"], "it is asked in the opener's trace"
         judge.may.set()
 
         async def answered() -> bool:

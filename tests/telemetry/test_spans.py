@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from api.core.trace_context import TraceParent
 from api.telemetry.attributes import TracedOutcome
 from api.telemetry.outline import LogOutline
 from api.telemetry.spans import EpisodeTrace, TracedEpisode, trace_episode, unix_ns
+from common.trace_context import TraceParent
 from detectors.engine.engine import Engine
 from detectors.model.rewards import RewardJson, episode_total, reward_to_json
 from tests.support.logs import Said, began, episode, log, ruleset, sealed, went

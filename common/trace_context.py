@@ -1,13 +1,18 @@
-"""The header `traceparent` of W3C Trace Context (https://www.w3.org/TR/trace-context/), Level 1 and
-2."""
+"""The header `traceparent` of W3C Trace Context, Level 1 and 2: read, and passed on.
+
+https://www.w3.org/TR/trace-context/"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import NamedTuple, Self
 
 HEADER = "traceparent"
+PASSED_ON: ContextVar[str | None] = ContextVar("traceparent", default=None)
+"""What calls to others have in this header: in the service, the trace of the episode that they are
+made for."""
 _FIELDS = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.DOTALL)
 _NO_TRACE, _NO_SPAN, _NO_VERSION = "0" * 32, "0" * 16, "ff"
 _SAMPLED = 1
@@ -42,3 +47,9 @@ class TraceParent(NamedTuple):
     def header(self) -> str:
         """Return it as a header of version 00."""
         return f"00-{self.trace_id}-{self.span_id}-{int(self.is_sampled):02x}"
+
+
+def passed_on() -> dict[str, str]:
+    """Return the header for a call to others: none where no trace is passed on."""
+    traceparent = PASSED_ON.get()
+    return {} if traceparent is None else {HEADER: traceparent}
