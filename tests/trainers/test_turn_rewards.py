@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from milestoned_client.adapters import scoring
+from milestoned_client.adapters import scoring, slime
 from milestoned_client.adapters.paid_turns import (
     PaidTurns,
     close_and_read_turns,
@@ -248,4 +249,28 @@ async def test_a_rollout_that_is_not_known_pays_the_fall_back_or_nothing(service
         assert (paid_out.rewards, paid_out.whole.reward) == ([0.0, 0.0, 0.0, -0.5], None)
         known = await close_and_read_turns(id, 4, settings(**given, fold="known"))
         assert [reward is None for reward in known.rewards] == [False, True, True, False]
+        await scoring.close()
+
+
+async def test_slime_has_a_sample_for_each_known_turn(service: Service) -> None:
+    """What is not known is left out, and is no number; with `--reward-key` beside it the logs."""
+    id, token = await service.open(TASK)
+    await service.tell(id, token, *episode([went("/cart")], [DEAD], [BACK], [clicked("Buy")]))
+    async with on_a_socket(service.app) as url:
+        given: dict[str, Any] = {"url": url, "token": ADMIN, "wait_s": 0.0}
+
+        def turns() -> list[Any]:
+            return [SimpleNamespace(turn=turn, reward=None) for turn in range(4)]
+
+        plain = SimpleNamespace(reward_key=None)
+        kept = await slime.pay_turns(plain, turns(), id, **given, fold="known")
+        assert [(sample.turn, sample.reward) for sample in kept] == [
+            (0, pytest.approx(0.1)),
+            (3, pytest.approx(0.4)),
+        ]
+        keyed = SimpleNamespace(reward_key="value")
+        (first, _) = await slime.pay_turns(keyed, turns(), id, **given, fold="known")
+        assert (first.reward["value"], first.reward["known_share"]) == (pytest.approx(0.1), 0.5)
+        with pytest.raises(UnknownRewardError, match="browser gone"):
+            await slime.pay_turns(plain, turns(), id, **given)
         await scoring.close()

@@ -6,12 +6,13 @@ what is scored.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar, Unpack
 
 from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import payout_of
+from milestoned_client.adapters.paid_turns import close_and_read_turns
 from milestoned_client.adapters.scoring import Found, number, score
-from milestoned_client.adapters.settings import Settings, settings
+from milestoned_client.adapters.settings import GivenSettings, Settings, settings
 from milestoned_client.models import Sample
 
 Payout = float | dict[str, float]
@@ -24,6 +25,35 @@ class SlimeSample(Protocol):
     metadata: object
     label: object
     response: str
+
+
+class PaidSample(Protocol):
+    """What `pay_turns` writes of slime's own `Sample`."""
+
+    reward: Payout | None
+
+
+TurnSample = TypeVar("TurnSample", bound=PaidSample)
+
+
+async def pay_turns(
+    args: object, samples: list[TurnSample], episode: str, **given: Unpack[GivenSettings]
+) -> list[TurnSample]:
+    """Close an episode whose turns are ``samples``, one each, in order; give each the reward of its
+    turn, and return those that are known. For the end of a custom generate function.
+
+    slime keeps rewards that are there already. A turn that is not known is left out: slime would
+    use any number in its place. Raises `UnknownRewardError` where the rollout is not known and
+    there is no fall-back, `TurnMismatchError` where the samples are not the steps of the episode.
+    """
+    paid = await close_and_read_turns(episode, len(samples), settings(**given))
+    key = getattr(args, "reward_key", None)
+    kept = []
+    for sample, reward in zip(samples, paid.rewards, strict=True):
+        if reward is not None:
+            sample.reward = {**paid.whole.logs(), key: reward} if key else reward
+            kept.append(sample)
+    return kept
 
 
 async def custom_rm(
