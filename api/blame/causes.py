@@ -93,6 +93,8 @@ def blame_findings(
     steps = [_blame_step(reward, findings) for reward in rewards]
     if not closed:
         return _no_cause("the episode is not closed", steps)
+    if any(reward["status"] == "escalating" for reward in rewards):
+        return _no_cause("a stage of the cascade has not answered yet", steps)
     if success is True:
         return _no_cause("the episode succeeded", steps)
     if not has_goal(task):

@@ -109,10 +109,9 @@ def has_penalty(reward: RewardJson, *, at_first_contact: bool) -> bool:
     """Whether something below 0 was paid, of which no mask takes anything away.
 
     What a failure is worth counts too, unless the site refused at first contact: no deed of the
-    agent's can have brought that about.
+    agent's can have brought that about. A penalty that was seen in a step whose reward is not known
+    counts as well: the fold `known` pays it.
     """
-    if reward["reward"] is None:
-        return False
     return any(
         m["worth"] < 0 and not (at_first_contact and m["id"] == "(outcome)")
         for m in reward["milestones"]

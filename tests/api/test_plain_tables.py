@@ -40,6 +40,7 @@ GROWS = {
     "api/audit/facts.py _edge": COMMAND,
     "api/audit/replaying.py _steps": COMMAND,
     "api/audit/reporting.py _masks": COMMAND,
+    "api/audit/reporting.py _outcomes": COMMAND,
     "api/audit/reporting.py _status": COMMAND,
     "api/audit/reporting.py _tasks": COMMAND,
     "api/audit/reporting.py _versions": COMMAND,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from api.blame.causes import BlameJson, blame
+from api.blame.masking import is_episode_masked
 from api.blame.obstacles import MAX_KEPT, ObstacleReader
 from detectors.engine.engine import Engine
 from detectors.model.rewards import reward_to_json
@@ -392,3 +393,27 @@ def test_hostile_data_is_no_sign_and_memory_is_bounded() -> None:
         anywhere.apply(event)
     tables = (anywhere._standing, anywhere._pages, anywhere._answered, anywhere._refused)
     assert max(map(len, tables)) == MAX_KEPT
+
+
+def test_what_a_stage_may_still_decide_has_no_cause() -> None:
+    rules = ruleset(*GOAL)
+    events = log(*episode(shows("/", 503)))
+    (reward,) = [reward_to_json(one) for one in Engine(rules, "ep_1").feed(events).rewards]
+    pending = {**reward, "status": "escalating", "reward": None, "mask": True}
+    spec = task_to_json(rules.task)
+    found = blame(spec, events, [pending], closed=True, success=None)  # type: ignore[list-item]
+    assert (found["cause"], found["steps"][0]["cause"]) == (None, None)
+    assert found["reason"] == "a stage of the cascade has not answered yet"
+
+
+def test_a_penalty_that_was_seen_in_a_null_step_keeps_the_episode_from_being_masked() -> None:
+    rules = ruleset(*GOAL, PENALTY)
+    events = log(*episode([*shows("/", 503), clicked("Spam")], []))
+    rewards = [reward_to_json(one) for one in Engine(rules, "ep_1").feed(events).rewards]
+    rewards[0]["reward"], rewards[0]["status"] = None, "unobserved"
+    spec = task_to_json(rules.task)
+    found = blame(spec, events, rewards, closed=True, success=False)
+    assert found["cause"] == "site_refused"
+    assert not is_episode_masked(rewards, found, ["site_refused"])
+    rewards[0]["milestones"] = []
+    assert is_episode_masked(rewards, found, ["site_refused"])
