@@ -229,6 +229,9 @@ class CallBrackets:
                     self._step = await self._port.begin(action, body)
                 self._in_step.add(running)
                 running.has_step = True
+        except ReportError as error:
+            tools = [running.tool for running in beginning.calls if not running.has_step]
+            log.warning("A tool call is no step.", tool=", ".join(tools), why=str(error))
         finally:
             beginning.begun.set()
 

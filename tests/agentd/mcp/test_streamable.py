@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from agentd.masking.masker import Masker
+from agentd.mcp.brackets import CallBrackets
 from agentd.mcp.streamable import HttpGateway
 from tests.agentd.mcp.support import Beside
 
@@ -73,8 +75,8 @@ def _stream(content: bytes) -> Response:
 class Both:
     """The server bare and behind the gateway, and what is asked of each."""
 
-    def __init__(self, beside: Beside) -> None:
-        server = HttpServer()
+    def __init__(self, beside: Beside, server: HttpServer | None = None) -> None:
+        server = server or HttpServer()
         self.heard = server.heard
         self.bare = httpx.AsyncClient(transport=server.transport, base_url="http://localhost")
         upstream = httpx.AsyncClient(transport=server.transport, base_url="http://upstream")
@@ -169,6 +171,24 @@ async def test_all_passes_and_the_journal_is_of(
     async with Beside(tmp_path) as beside:
         await story(Both(beside))
         assert ", ".join(await beside.told()) == STORIES[story]
+
+
+async def test_a_gateway_that_was_killed_loses_no_answer_of_the_server(tmp_path: Path) -> None:
+    """Its successor knows nothing of the call, and passes the stream that the client resumes; the
+    next call is a step of its own."""
+    server = HttpServer()
+    async with Beside(tmp_path) as beside:
+        await call(Both(beside, server), "resumable", **SESSION)
+        await beside.brackets.settle()
+        await beside.brackets.drain()
+        beside.brackets = CallBrackets(beside.port, Masker(), begin_wait_s=5.0)
+        successor = Both(beside, server)
+        await successor.ask("GET", headers={**SESSION, "last-event-id": "1"})
+        await call(successor, "json", **SESSION)
+        assert await beside.told() == [
+            *("began 0", "called resumable"),
+            *("began 1", "called json", "returned at once", "ended 1"),
+        ]
 
 
 @pytest.mark.parametrize("host", ["evil.test", "127.0.0.1.evil.test", ""])
