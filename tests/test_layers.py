@@ -78,6 +78,7 @@ TRAINERS = {
     "skyrl": {"skyrl_gym"},
     "gymnasium": {"gymnasium"},
     "inspect_ai": {"inspect_ai"},
+    "harbor": {"harbor"},
 }
 
 

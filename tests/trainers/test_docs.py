@@ -98,6 +98,7 @@ def test_every_adapter_that_is_named_exists_and_is_named() -> None:
         "paid",
         "rollout",
         "scoring",
+        "harbor_rewards",
         "openrlhf_agent",
         "paid_turns",
         "turn_rewards",

@@ -22,10 +22,11 @@ import pytest
 from fastapi import FastAPI
 from milestoned_client import Retry, RewardClient
 from milestoned_client.adapters import openrlhf, scoring, slime, trl, verifiers, verl
+from milestoned_client.adapters.harbor_rewards import read_options, reward_dictionary
 from milestoned_client.adapters.paid import Paid, payout_of
-from milestoned_client.adapters.scoring import UnknownRewardError, score_now
+from milestoned_client.adapters.scoring import UnknownRewardError, score, score_now
 from milestoned_client.adapters.settings import settings
-from milestoned_client.models import Sample
+from milestoned_client.models import Closing, Sample
 from pydantic import BaseModel
 
 from tests.api.processes import ROOT
@@ -106,6 +107,17 @@ async def by_verifiers(server: Server) -> list[Any]:
         trace = SimpleNamespace(info=label, last_reply="x", record_metric=logs.__setitem__)
         value = await verifiers.reward(SimpleNamespace(id="t"), trace)
         return masked(value, {name.removeprefix("milestoned_"): one for name, one in logs.items()})
+
+    return await of_each(server, ask)
+
+
+async def by_harbor(server: Server) -> list[Any]:
+    """The dictionary of a trial; a fall-back is none of its settings."""
+    asked, over = read_options({}).settings, Closing(server.episode, "closed")
+
+    async def ask(label: Any) -> Any:
+        (found,) = await score([Sample(label=label)], asked)
+        return reward_dictionary(found, over, asked)["reward"]
 
     return await of_each(server, ask)
 
@@ -208,6 +220,7 @@ HERE: dict[str, Callable[[Server], Awaitable[list[Any]]]] = {
     "openrlhf": by_openrlhf,
     "slime": by_slime,
     "verifiers": by_verifiers,
+    "harbor_rewards": by_harbor,
 }
 INHERITING: dict[str, Callable[[Server, Callable[..., None]], Awaitable[list[Any]]]] = {
     "inspect_ai": by_inspect,
@@ -218,6 +231,8 @@ INSTALLED = {"gymnasium", "openenv", "openrlhf_agent", "skyrl"}
 """With the trainers' own packages, in `tests/trainers/harness/unknown.py`."""
 TENSORS = {"skyrl_generator", "trl_trainer", "verl_loop"}
 """With the trainers' own packages, down to their tensors, in `tests/trainers/test_tensors.py`."""
+ELSEWHERE = {"harbor"}
+"""With Harbor's own command, in `tests/trainers/test_harbor_trials.py`."""
 SHARED = {
     *("__init__", "carried", "paid", "paid_turns", "rollout", "scoring", "settings"),
     "turn_rewards",
@@ -226,7 +241,7 @@ SHARED = {
 
 def test_every_adapter_is_held() -> None:
     there = {path.stem for path in (ROOT / "client/milestoned_client/adapters").glob("*.py")}
-    assert there == HERE.keys() | INHERITING.keys() | INSTALLED | TENSORS | SHARED
+    assert there == HERE.keys() | INHERITING.keys() | INSTALLED | TENSORS | ELSEWHERE | SHARED
 
 
 @pytest.mark.parametrize("name", HERE)
