@@ -9,7 +9,7 @@ PAGE := agentd/sources/cdp/page
 # Environments beside the project's own, each for what would not go with it: made while mypy checks.
 LIGHT := site pyppeteer trainers
 # RL trainers that bring a gigabyte, a benchmark, counterparts of other doors: an environment each, made by `make test-all` alone.
-HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge harbor mcp mlflow phoenix
+HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge harbor mcp mlflow phoenix hud agentlightning eval-protocol
 BUNDLE := $(PAGE)/observer.bundle.js
 # Where it is set, every process that is started would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -83,7 +83,8 @@ pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.
 	$(subst 3.11,3.12,$(PIN)) --override requirements/no-torch.txt requirements/trainers-harbor.in -o requirements/trainers-harbor.txt
 	$(PIN) --no-deps requirements/trainers-judge-alone.in -o requirements/trainers-judge-alone.txt
 	$(subst 3.11,3.12,$(PIN)) --no-deps requirements/trainers-verl-alone.in -o requirements/trainers-verl-alone.txt
-	$(subst 3.11,3.14,$(PIN)) --no-deps requirements/trainers-nemo-alone.in -o requirements/trainers-nemo-alone.txt
+	for name in nemo agentlightning; do $(subst 3.11,3.14,$(PIN)) --no-deps requirements/trainers-$$name-alone.in \
+	  -o requirements/trainers-$$name-alone.txt || exit 1; done
 
 # The mark is written last: an interrupted set-up starts again.
 $(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py

@@ -67,6 +67,8 @@ EXTRAS = {
     ),
 }
 TRAINERS = {
+    "eval_protocol": {"eval_protocol"},
+    "hud": {"hud"},
     "nemo_gym": {
         "nemo_gym",
         "fastapi",

@@ -20,6 +20,8 @@ PACKAGES = {
     "BrowserGym": "browsergym-core",
     "Inspect": "inspect-ai",
     "Open Reward Standard": "ors-sdk",
+    "Agent Lightning": "agentlightning",
+    "eval protocol": "eval-protocol",
 }
 NOT_ON_PYPI = {"slime"}
 HELD_FOR_OTHERS = {
@@ -99,6 +101,7 @@ def test_every_adapter_that_is_named_exists_and_is_named() -> None:
         "rollout",
         "scoring",
         "harbor_rewards",
+        "graded",
         "openrlhf_agent",
         "paid_turns",
         "turn_rewards",

@@ -151,3 +151,67 @@ async def test_browsergym_and_miniwob(process: Process) -> None:
     assert (right["env_reward"], right["over"]) == (1.0, True)
     assert (wrong["reward"], wrong["milestones"], wrong["mask_sample"]) == (0.0, 0, False)
     assert list(right["reward_components"]) == list(wrong["reward_components"])
+
+
+async def test_hud_results(process: Process, lost: str) -> None:
+    """Its own result with a subscore a milestone, in which HUD finds nothing to warn of."""
+    async with operator(process) as service:
+        good = await episode_of(service, EFFECTS)
+    found = await run_harness("hud_grading", process, good, lost, venv="hud")
+    subscores = {one["name"]: one for one in found["good"]["subscores"]}
+    assert (found["good"]["reward"], found["good"]["is_error"]) == (pytest.approx(0.5), False)
+    assert set(subscores) == {"cart", "buy", "done", "milestoned:not_earned"}
+    assert sum(one["weight"] for one in subscores.values()) == pytest.approx(1.0)
+    assert subscores["cart"]["info"]["times"][0]["evidence"]
+    unknown = found["lost"]
+    assert (unknown["is_error"], unknown["info"]["mask"], unknown["subscores"]) == (
+        True,
+        True,
+        None,
+    )
+    assert "browser gone" in unknown["content"]
+    assert (found["paid"]["reward"], found["paid"]["is_error"]) == (-0.25, False)
+    assert (found["right"]["reward"], found["wrong"]["reward"]) == (1.0, 0.0)
+    assert "there is no episode ep_nobody" in found["nobody"]
+
+
+async def test_eval_protocol_function(process: Process, lost: str) -> None:
+    """Its own decorator and results: what nobody knows is no valid score."""
+    async with operator(process) as service:
+        good = await episode_of(service, EFFECTS)
+    offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # litellm fetches prices as it is imported
+    found = await run_harness(
+        "eval_protocol_function", process, good, lost, venv="eval-protocol", more=offline
+    )
+    whole = found["good"]
+    assert (whole["score"], whole["is_score_valid"]) == (pytest.approx(0.5), True)
+    assert sum(one["base_reward"] for one in whole["step_outputs"]) == pytest.approx(0.5)
+    assert whole["step_outputs"][0]["metrics"]["milestones"][0]["evidence"]
+    unknown = found["lost"]
+    assert (unknown["is_score_valid"], unknown["step_outputs"]) == (False, [])
+    assert "browser gone" in unknown["error"]
+    assert (found["right"]["score"], found["wrong"]["score"]) == (1.0, 0.0)
+    assert (found["row"]["score"], found["row"]["is_score_valid"]) == (1.0, True)
+    assert "there is no task no/such" in found["nothing"]
+
+
+async def test_agent_lightning_events(process: Process, lost: str) -> None:
+    """Its own server keeps each step and one reward; none of what nobody knows."""
+    async with operator(process) as service:
+        good = await episode_of(service, EFFECTS)
+    found = await run_harness("agent_lightning_events", process, good, lost, venv="agentlightning")
+    kinds = {name: [one["event_type"] for one in told["events"]] for name, told in found.items()}
+    assert kinds["good"][-1] == "reward"
+    assert set(kinds["good"][:-1]) == {"milestoned.step"}
+    assert found["good"]["value"] == pytest.approx(0.5)
+    reward = {"value": found["good"]["value"], "source": "milestoned", "reason": None}
+    assert found["good"]["events"][-1]["data"] == reward
+    assert "reward" not in kinds["lost"]
+    assert kinds["lost"][-1] == "milestoned.unknown"
+    assert found["lost"]["value"].startswith("UnknownRewardError")
+    assert found["paid"]["events"][-1]["data"]["value"] == -0.25
+    assert kinds["right"] == ["reward"]
+    assert (kinds["nobody"], kinds["locked"], kinds["gone"]) == ([], [], [])
+    assert "Agent-Lightning's event URL, http://127.0.0.1:" in found["gone"]["value"]
+    assert "401" in found["locked"]["value"]
+    assert "another" not in found["locked"]["value"], "the key stays out of the error"
