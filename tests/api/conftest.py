@@ -61,12 +61,18 @@ def without_schema() -> None:
 
 ON_SQLITE_ALONE = (
     "tests/api/test_access.py",
+    "tests/api/blame/test_masks.py",
     "tests/api/test_client_models.py",
+    "tests/api/test_hostile_socket.py",
     "tests/api/test_json_route.py",
     "tests/api/test_mcp.py",
+    "tests/api/test_nemo.py",
     "tests/api/test_null_is_null.py",
     "tests/api/test_openapi.py",
+    "tests/api/test_ors_proxy.py",
+    "tests/api/test_strangers.py",
     "tests/api/test_templates.py",
+    "tests/api/test_unusual_numbers.py",
     "tests/api/test_yaml_bounds.py",
     "tests/cascade/test_escalation.py",
     "tests/cascade/test_streaming.py",
