@@ -22,6 +22,7 @@ from tests.support.bounded import in_bounds
 from tests.support.commands import commands_of, shown_name
 
 TASK = Path(__file__).parents[1] / "examples" / "shop" / "task.yaml"
+SHOP = Path(__file__).parents[1] / "benchmarks" / "fleet" / "shop.mrec"
 SIGNER = Signer(bytes(32))
 KEY = PublicKey(SIGNER.name, SIGNER.public).text()
 MAX_MEMORY = 200 << 20
@@ -36,6 +37,8 @@ READ: dict[str, str] = {
     "api task attack file": "task attack {}",
     "api task attack --oracle": "task attack {task} --oracle {}",
     "api task attack --other": "task attack {task} --oracle {file} --other {}",
+    "api task propose --from": "task propose --from {}",
+    "api task propose --against": "task propose --from {shop} --against {}",
     "api task import source": "task import {importer} {} --out {out}",
     "api coverage source": "coverage {importer} {}",
     "api coverage --into": "coverage miniwob {miniwob} --into {}",
@@ -99,7 +102,7 @@ FOLDERS = {
 }  # fmt: skip
 WRITTEN = {
     "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",
-    "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "api convert --out",
+    "api task propose --out", "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "api convert --out",
 }  # fmt: skip
 """Written, and never read."""
 ELSEWHERE = {
@@ -140,7 +143,7 @@ def _places(folder: Path, path: Path) -> dict[str, str]:
     (folder / "token").write_text("tok_0123456789abcdef")
     (folder / "a.har").write_text('{"log": {"entries": []}}')
     return {
-        "task": str(TASK), "importer": "webarena-infinity", "out": str(folder / "out"), "data": str(folder / "service"),
+        "shop": str(SHOP), "task": str(TASK), "importer": "webarena-infinity", "out": str(folder / "out"), "data": str(folder / "service"),
         "part": str(path).removesuffix(".part"), "key": KEY,
         **{key: str(folder / name) for key, name in made.items()},
     }  # fmt: skip

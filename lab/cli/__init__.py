@@ -11,6 +11,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "lab.cli.cascade:app",
         "measure the tiers beyond the rules against labelled trajectories",
     ),
+    "task propose": (
+        "lab.cli.task_propose:run",
+        "make a task file of what recorded successes share and failures lack",
+    ),
     "task import": ("lab.cli.task_import:run", "make task files of another benchmark's tasks"),
 }
 """name → (what is imported, help), as in `api.cli.main.COMMANDS`. A name of two words is a

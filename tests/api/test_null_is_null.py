@@ -677,6 +677,7 @@ OTHERS = {
     "task attack": "what adversaries are paid: null in JSON, by `total_in_words` in text"
     " (tests/attack/test_command.py)",
     "task import": "task files",
+    "task propose": "task files; what failures earn is the most that a test allows",
     "task schema": "a schema",
     "coverage": "counts of tasks",
     "audit verify": "differences",

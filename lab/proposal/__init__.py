@@ -1,0 +1,1 @@
+"""`milestoned task propose`: what recorded successes share and failures lack, as a task."""

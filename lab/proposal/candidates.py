@@ -1,0 +1,236 @@
+"""Conditions that an event of a recording would meet, from the most specific to the most general.
+
+Pure. Candidates of one `family` are alternatives: the same deed with its own values, and with what
+may differ from run to run left open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import orjson
+
+from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from detectors.model.safe_json import mapping
+from detectors.model.types import Event
+
+WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
+ANY_TEXT = {"regex": "(?s).+"}
+MAX_TEXT = 200
+"""Characters of a name or value that a proposal repeats."""
+_BOXES = frozenset(("checkbox", "radio", "switch"))
+_NUMBER = re.compile(r"\d+")
+_HIDDEN = ("•••", "***")
+
+
+class Candidate(NamedTuple):
+    """A condition as a task file has it. ``rank``: 0 is the most specific of its ``family``;
+    ``event``: the number of the event it was made of; ``part_of``: the family of a request, where
+    this is one field of its body."""
+
+    family: str
+    rank: int
+    when: JsonObject
+    event: int
+    part_of: str = ""
+
+
+def find_origin(logs: Sequence[Sequence[Event]]) -> str | None:
+    """Return the origin in which most pages were opened; None where none was."""
+    counts: dict[str, int] = {}
+    for log in logs:
+        for event in log:
+            if event.kind == "page.navigated":
+                origin = _split(event.data.get("url"))[0]
+                if origin is not None:
+                    counts[origin] = counts.get(origin, 0) + 1
+    return max(counts, key=lambda origin: counts[origin], default=None)
+
+
+def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[Candidate]:
+    """Yield the conditions that the events of a log meet after its first step began."""
+    began = False
+    for event in log:
+        began = began or event.kind == "step.began"
+        make = _MAKERS.get(event.kind)
+        if began and make is not None and not event.data.get("baseline"):
+            yield from make(event, origin)
+
+
+def _page(event: Event, origin: str | None) -> Iterator[Candidate]:
+    where, path, query = _split(event.data.get("url"))
+    if where is None or where != origin or not event.data.get("main", True):
+        return
+    open_path = _NUMBER.sub("*", path)
+    addresses = [f"{path}?{query}"] if query else []
+    addresses += [path] if open_path == path else [path, open_path]
+    for rank, address in enumerate(addresses):
+        yield _candidate(event, f"page {open_path}", rank, "url_reached", {"url": address})
+
+
+def _click(event: Event, origin: str | None) -> Iterator[Candidate]:
+    """A click by a hand; what it does to a box shows in the field."""
+    element = mapping(event.data.get("element"))
+    role, name = _text(element.get("role")), _text(element.get("name"))
+    if event.data.get("trusted") is not True or role in _BOXES:
+        return
+    facts = {"role": role, "name": name} if role and name else {}
+    if not facts and (id := _text(element.get("id"))):
+        facts = {"id": id}
+    if facts:
+        family = f"click {' '.join(facts.values())}"
+        yield _candidate(event, family, 0, "element_clicked", facts)
+
+
+def _field(event: Event, origin: str | None) -> Iterator[Candidate]:
+    data, element = event.data, mapping(event.data.get("element"))
+    name = next(
+        (text for key in ("name", "attr_name", "id") if (text := _text(element.get(key)))), None
+    )
+    if name is None or data.get("trusted") is False or data.get("hidden"):
+        return
+    family = f"field {name}"
+    if isinstance(data.get("checked"), bool):
+        if element.get("role") == "radio" and not data["checked"]:
+            return  # another one of its group was chosen
+        facts: JsonObject = {"field": name, "checked": data["checked"]}
+        yield _candidate(event, family, 0, "field_filled", facts)
+        return
+    value = _text(data.get("value"))
+    if value and not data.get("cut"):
+        yield _candidate(event, family, 0, "field_filled", {"field": name, "value": value})
+        facts = {"field": name, "value": ANY_TEXT}
+        yield _candidate(event, family, 1, "field_filled", facts)
+
+
+def _request(event: Event, origin: str | None) -> Iterator[Candidate]:
+    """Requests that write, with the redirect that accepted them, and what their body carried."""
+    data = event.data
+    hops = objects_in(list(data.get("hops") or ()))
+    for hop in hops:
+        yield from _write(event, hop, origin, _split(hop.get("location"))[1])
+    status = data.get("status")
+    if type(status) is int and 200 <= status < 300:
+        yield from _write(event, data, origin, None)
+
+
+def _write(
+    event: Event, request: JsonObject, origin: str | None, redirect: str | None
+) -> Iterator[Candidate]:
+    method = str(request.get("method"))
+    where, path, _ = _split(request.get("url"))
+    if method not in WRITES or where is None or where != origin:
+        return
+    open_path = _NUMBER.sub("*", path)
+    family = f"request {method} {open_path}"
+    facts: dict[str, JsonValue] = {"method": method, "url": open_path}
+    if redirect:
+        facts["redirect_to"] = _NUMBER.sub("*", redirect)
+    body = read_body(mapping(request.get("body")))
+    if body:
+        with_body = {**facts, "body": body}
+        yield _candidate(event, family, 0, "request_accepted", with_body)
+        for name, value in body.items():
+            one = {**facts, "body": {name: value}}
+            made = _candidate(event, f"{family} {name}", 0, "request_accepted", one)
+            yield made._replace(part_of=family)
+    yield _candidate(event, family, 1, "request_accepted", facts)
+
+
+def _file(event: Event, origin: str | None) -> Iterator[Candidate]:
+    name = _text(event.data.get("name"))
+    if not name:
+        return
+    open_name = _NUMBER.sub("*", name)
+    yield _candidate(event, f"file {open_name}", 0, "file_matches", {"name": name})
+    if open_name != name:
+        facts = {"name": {"glob": open_name}}
+        yield _candidate(event, f"file {open_name}", 1, "file_matches", facts)
+
+
+def _answer(event: Event, origin: str | None) -> Iterator[Candidate]:
+    text = _text(event.data.get("text"))
+    if text:
+        yield _candidate(event, "answer", 0, "answer_matches", {"text": text})
+
+
+def _tool(event: Event, origin: str | None) -> Iterator[Candidate]:
+    tool = _text(event.data.get("tool"))
+    if tool:
+        yield _candidate(event, f"tool {tool}", 0, "tool_called", {"tool": tool})
+
+
+def _window(event: Event, origin: str | None) -> Iterator[Candidate]:
+    title = _text(event.data.get("title"))
+    if title:
+        yield _candidate(event, f"window {title}", 0, "window_opened", {"title": title})
+
+
+_MAKERS = {
+    "page.navigated": _page,
+    "element.clicked": _click,
+    "field.filled": _field,
+    "request.finished": _request,
+    "file.created": _file,
+    "file.modified": _file,
+    "agent.answered": _answer,
+    "agent.tool_called": _tool,
+    "window.opened": _window,
+}
+
+
+def join_parts(parts: Sequence[Candidate]) -> Candidate:
+    """Return one condition on a request whose body has the fields of all ``parts`` of it."""
+    first = parts[0]
+    body = {
+        name: value
+        for part in parts
+        for name, value in mapping(mapping(part.when["request_accepted"]).get("body")).items()
+    }
+    facts = {**mapping(first.when["request_accepted"]), "body": body}
+    return Candidate(first.part_of, 0, {"request_accepted": facts}, first.event)
+
+
+def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the fields of a form or of a JSON object that hold one short text or number; none of
+    what was masked."""
+    text = body.get("text")
+    if not isinstance(text, str):
+        return {}
+    try:
+        parsed = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        parsed = dict(parse_qsl(text)) if "=" in text else {}
+    if not isinstance(parsed, dict):
+        return {}
+    return {
+        str(name): value
+        for name, value in parsed.items()
+        if "." not in str(name)
+        and ((isinstance(value, str) and _text(value)) or type(value) in (int, float))
+    }
+
+
+def _candidate(event: Event, family: str, rank: int, rule: str, facts: JsonObject) -> Candidate:
+    return Candidate(family, rank, {rule: facts}, event.seq)
+
+
+def _text(value: object) -> str:
+    """Return a short text that hides nothing; else an empty one."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        return ""
+    return "" if any(mask in value for mask in _HIDDEN) else value.strip()
+
+
+def _split(url: object) -> tuple[str | None, str, str]:
+    """Return an address's origin, None where it has none, with its path and its query."""
+    try:
+        parts = urlsplit(str(url or ""))
+    except ValueError:
+        return None, "", ""
+    if parts.scheme not in ("http", "https"):
+        return None, parts.path, parts.query
+    return f"{parts.scheme}://{parts.netloc}", parts.path or "/", parts.query

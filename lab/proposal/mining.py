@@ -1,0 +1,195 @@
+"""Which candidates all successes share, and which of them failures lack: the engine itself finds
+it, so that what is proposed is what is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from detectors.engine.engine import Engine
+from detectors.model.codec import canonical
+from detectors.model.json_value import JsonValue
+from detectors.model.rewards import total
+from detectors.model.safe_json import mapping
+from detectors.model.types import Event
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import TaskError, task_from_json
+from lab.proposal.candidates import Candidate, candidates_of, join_parts
+
+MAX_CANDIDATES = 1_500
+EFFECTS = frozenset(("request_accepted", "file_matches", "answer_matches"))
+"""Rules of what a server, the disk or the user got: what a goal is made of, if there is any."""
+STANDING = ("url_reached", "field_filled", "window_opened", "tool_called")
+MAX_GUARDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A recording: its name, and its events."""
+
+    name: str
+    events: Sequence[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSupport:
+    """In how many successes and failures a condition was met. ``place``: where it stood in the
+    successes, 0 is the first of their events, 1 the last; ``log`` has the event it was made of."""
+
+    candidate: Candidate
+    log: str
+    in_good: int
+    in_bad: int
+    place: float
+
+    @property
+    def rule(self) -> str:
+        """The name of the candidate's rule."""
+        return next(iter(self.candidate.when))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """``milestones`` in the order in which successes reached them; ``goal``: those of them that
+    make the goal; ``guards``: what only failures did; ``notes``: what could not be found out."""
+
+    milestones: list[ConditionSupport]
+    goal: list[ConditionSupport]
+    guards: list[ConditionSupport]
+    notes: list[str]
+
+
+def propose(
+    good: Sequence[RecordedRun], bad: Sequence[RecordedRun], origin: str | None
+) -> Proposal:
+    """Find what all of ``good`` share and ``bad`` lacks. Raises `ValueError` where nothing is
+    shared."""
+    supports = _measure(_collect([*good, *bad], origin), good, bad, origin)
+    shared = [one for one in supports if one.in_good == len(good)]
+    joined = _measure(_join_shared_parts(shared), good, bad, origin)
+    shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
+    milestones = sorted(_most_specific(shared), key=lambda one: one.place)
+    if not milestones:
+        raise ValueError("the recordings of successes share nothing that a rule could tell")
+    notes: list[str] = []
+    goal = _choose_goal(milestones, len(bad), notes)
+    guards = [one for one in supports if _is_guard(one)][:MAX_GUARDS]
+    if len(good) == 1:
+        notes.append("one success alone: what it did by the way cannot be told from what it had to")
+    return Proposal(milestones, goal, guards, notes)
+
+
+def _is_guard(support: ConditionSupport) -> bool:
+    """Return whether failures alone sent such a request, whatever it carried."""
+    has_body = "body" in mapping(support.candidate.when.get("request_accepted"))
+    is_request = support.rule == "request_accepted" and not has_body
+    return is_request and support.in_bad > 0 and not support.in_good
+
+
+def score_log(rules: Ruleset, log: RecordedRun) -> float:
+    """Return what a log is worth under the rules: the sum of its known rewards."""
+    rewards = Engine(rules, log.events[0].episode).feed(log.events).rewards
+    return total(reward.reward for reward in rewards if reward.reward is not None)
+
+
+def _choose_goal(
+    milestones: Sequence[ConditionSupport], bad: int, notes: list[str]
+) -> list[ConditionSupport]:
+    """Choose what separates successes from failures: effects, if there are any."""
+    if not bad:
+        notes.append("no failure to compare with: the goal may be reached by runs that fail")
+    separating = [one for one in milestones if not one.in_bad]
+    for rules in (EFFECTS, frozenset(STANDING), frozenset(("element_clicked",))):
+        chosen = [one for one in separating if one.rule in rules]
+        if chosen:
+            if rules is not EFFECTS:
+                notes.append("the goal rests on what pages show, on no effect of what was done")
+            return chosen
+    notes.append("nothing separates the failures from the successes: their last deed is the goal")
+    return [milestones[-1]]
+
+
+def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[Candidate, str]]:
+    """Return the candidates of all logs, each once, with the name of its first log."""
+    found: dict[bytes, tuple[Candidate, str]] = {}
+    for log in logs:
+        for candidate in candidates_of(log.events, origin):
+            if len(found) < MAX_CANDIDATES:
+                found.setdefault(canonical(candidate.when), (candidate, log.name))
+    return [(candidate, name) for candidate, name in found.values() if _is_valid(candidate, origin)]
+
+
+def _join_shared_parts(shared: Sequence[ConditionSupport]) -> list[tuple[Candidate, str]]:
+    """Return one candidate a request, of the fields of its body that all successes share."""
+    parts: dict[str, list[ConditionSupport]] = {}
+    for one in shared:
+        if one.candidate.part_of:
+            parts.setdefault(one.candidate.part_of, []).append(one)
+    return [(join_parts([one.candidate for one in of]), of[0].log) for of in parts.values()]
+
+
+def _measure(
+    candidates: Sequence[tuple[Candidate, str]],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+) -> list[ConditionSupport]:
+    """Return where each candidate is met, as the engine finds it."""
+    if not candidates:
+        return []
+    met = [_first_met([one for one, _ in candidates], log, origin) for log in (*good, *bad)]
+    supports = []
+    for number, (candidate, name) in enumerate(candidates):
+        places = [of[number] for of in met]
+        in_good = [place for place in places[: len(good)] if place is not None]
+        in_bad = sum(place is not None for place in places[len(good) :])
+        place = fmean(in_good) if in_good else 1.0
+        supports.append(ConditionSupport(candidate, name, len(in_good), in_bad, place))
+    return supports
+
+
+def _is_valid(candidate: Candidate, origin: str | None) -> bool:
+    """Return whether a task may say so: what pages wrote need not be a value that a rule takes."""
+    try:
+        task_from_json(_task_of([candidate], origin))
+    except TaskError:
+        return False
+    return True
+
+
+def _first_met(
+    candidates: Sequence[Candidate], log: RecordedRun, origin: str | None
+) -> list[float | None]:
+    """Return where in a log each candidate was met first, as a share of it; None: nowhere."""
+    rules = compile_task(task_from_json(_task_of(candidates, origin)))
+    engine = Engine(rules, log.events[0].episode)
+    places: dict[str, float] = {}
+    for milestone in engine.feed(log.events).milestones:
+        place = max(milestone.evidence, default=0) / len(log.events)
+        places.setdefault(milestone.id, place)
+    return [places.get(f"m{number}") for number in range(len(candidates))]
+
+
+def _task_of(candidates: Sequence[Candidate], origin: str | None) -> dict[str, JsonValue]:
+    milestones: list[JsonValue] = [
+        {"id": f"m{number}", "when": dict(candidate.when)}
+        for number, candidate in enumerate(candidates)
+    ]
+    task: dict[str, JsonValue] = {
+        "id": "proposal",
+        "version": "1",
+        "instruction": "proposal",
+        "milestones": milestones,
+    }
+    return {**task, "origin": origin} if origin else task
+
+
+def _most_specific(supports: Iterable[ConditionSupport]) -> list[ConditionSupport]:
+    """Keep of each family what says most: the lowest rank."""
+    best: dict[str, ConditionSupport] = {}
+    for one in supports:
+        known = best.get(one.candidate.family)
+        if known is None or one.candidate.rank < known.candidate.rank:
+            best[one.candidate.family] = one
+    return list(best.values())

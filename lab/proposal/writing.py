@@ -1,0 +1,158 @@
+"""A proposal as the text of a task file, with what each milestone rests on as a comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import yaml
+
+from detectors.model.json_value import JsonValue
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
+from lab.proposal.mining import ConditionSupport, Proposal
+
+GOAL, REST = 0.6, 0.4
+"""What the goal is worth, and what all other components share."""
+PENALTY = 0.1
+WIDTH = 4_000
+"""A condition stands in one line, whatever its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHead:
+    """What a task file says before its milestones."""
+
+    id: str
+    instruction: str
+    origin: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingCounts:
+    """How many recordings of successes and of failures were compared."""
+
+    good: int
+    bad: int
+
+
+def write_proposal(
+    head: TaskHead,
+    proposal: Proposal,
+    counts: RecordingCounts,
+    tests: Sequence[Mapping[str, JsonValue]],
+) -> str:
+    """Return the task file's text, ending in a line feed."""
+    names = _name_milestones([*proposal.milestones, *proposal.guards])
+    milestones = [_describe(name, support) for name, support in names]
+    goal_names = [name for name, support in names if support in proposal.goal]
+    guarded = {name for name, support in names if support in proposal.guards}
+    entries: list[dict[str, JsonValue]] = [
+        {**one, "penalty": PENALTY} if one["id"] in guarded else one for one in milestones
+    ]
+    done = "reached" if "done" in dict(names) else "done"
+    entries.append({"id": done, "when": {"goal": {"requires": goal_names}}})
+    weights = _weigh(head, entries)
+    lines = [f"# A draft, proposed from {counts.good} successes and {counts.bad} failures."]
+    lines += [f"# Note: {note}." for note in proposal.notes]
+    lines += [
+        f"id: {_flow(head.id)}",
+        'version: "1"',
+        f"instruction: {_flow(head.instruction)}",
+    ]
+    lines += [f"origin: {_flow(head.origin)}"] if head.origin else []
+    lines += [f"weights: {_flow(weights)}", "milestones:"]
+    evidence = dict(names)
+    for entry in entries:
+        support = evidence.get(str(entry["id"]))
+        lines += _write_entry(entry, support, head.instruction, counts)
+    if tests:
+        lines += ["tests:", *(f"  - {_flow(test)}" for test in tests)]
+    return "\n".join(lines) + "\n"
+
+
+def _write_entry(
+    entry: Mapping[str, JsonValue],
+    support: ConditionSupport | None,
+    instruction: str,
+    counts: RecordingCounts,
+) -> Iterator[str]:
+    if support is not None:
+        yield (
+            f"  # in {support.in_good} of {counts.good} successes and {support.in_bad} of"
+            f" {counts.bad} failures, as event {support.candidate.event} of {support.log}"
+        )
+        if words := ", ".join(_words_of(support.candidate.when, instruction)):
+            yield f"  # in the instruction: {words}"
+    first = True
+    for key, value in entry.items():
+        yield f"  {'- ' if first else '  '}{key}: {_flow(value)}"
+        first = False
+
+
+def _words_of(value: JsonValue, instruction: str) -> Iterator[str]:
+    """Yield the texts of a condition that stand in the instruction."""
+    if isinstance(value, str):
+        if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", instruction, re.IGNORECASE):
+            yield value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            if key not in ("method", "role"):
+                yield from _words_of(one, instruction)
+
+
+def _describe(name: str, support: ConditionSupport) -> dict[str, JsonValue]:
+    return {"id": name, "when": support.candidate.when}
+
+
+def _name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, ConditionSupport]]:
+    """Return each milestone with an id of its own, made of what it waits for."""
+    named: list[tuple[str, ConditionSupport]] = []
+    taken: set[str] = set()
+    for support in supports:
+        words = re.findall(r"[a-z0-9]+", support.candidate.family.casefold())
+        base = "-".join(words)[:40].strip("-") or "milestone"
+        name, number = base, 2
+        while name in taken:
+            name, number = f"{base}-{number}", number + 1
+        taken.add(name)
+        named.append((name, support))
+    return named
+
+
+def _weigh(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> dict[str, float]:
+    """Return weights that sum to 1 over the components that the milestones have; the goal's is the
+    largest."""
+    spec = {
+        "id": head.id,
+        "version": "1",
+        "instruction": head.instruction,
+        "milestones": list(entries),
+        **({"origin": head.origin} if head.origin else {}),
+    }
+    task = compile_task(task_from_json(spec)).task
+    earning = [one.component for one in task.milestones if one.penalty is None]
+    others = sorted(set(earning) - {"goal"})
+    if not others:
+        return {"goal": 1.0}
+    share = round(REST / len(others), 3)
+    weights = dict.fromkeys(others, share)
+    return {**weights, "goal": round(1 - share * len(others), 3)}
+
+
+def _flow(value: JsonValue) -> str:
+    """Return a value as YAML in one line."""
+    text = yaml.safe_dump(
+        _plain(value), default_flow_style=True, allow_unicode=True, width=WIDTH, sort_keys=False
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _plain(value: JsonValue) -> object:
+    """Return a value as dicts and lists, which is what YAML writes."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value

@@ -1,0 +1,221 @@
+"""What is proposed from recordings: what successes share, what failures lack, what is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from api.cli.main import main
+from detectors.model.codec import encode_event
+from detectors.model.types import Event
+from lab.proposal.candidates import candidates_of, find_origin, read_body
+from lab.proposal.mining import RecordedRun, Proposal, propose
+from tests.support.logs import (
+    ORIGIN,
+    Said,
+    answered,
+    clicked,
+    created,
+    episode,
+    filled,
+    finished,
+    log,
+    went,
+)
+
+
+def recording(name: str, *steps: Sequence[Said]) -> RecordedRun:
+    return RecordedRun(name, log(*episode(*steps)))
+
+
+def order(number: int, *, amount: str = "2", item: str = "lamp") -> list[list[Said]]:
+    """A run that orders something: its own number stands in addresses, its amount in a field."""
+    body = {"text": f"item={item}&amount={amount}", "mime": "application/x-www-form-urlencoded"}
+    return [
+        [went(f"/products/{number}")],
+        [filled("Amount", amount), clicked("Order")],
+        [finished("POST", f"/orders/{number}", 200, body=body), went("/thanks")],
+    ]
+
+
+def proposed(good: Sequence[list[list[Said]]], bad: Sequence[list[list[Said]]] = ()) -> Proposal:
+    return propose(
+        [recording(f"good-{n}", *steps) for n, steps in enumerate(good)],
+        [recording(f"bad-{n}", *steps) for n, steps in enumerate(bad)],
+        ORIGIN,
+    )
+
+
+def conditions(proposal: Proposal) -> list[Any]:
+    return [support.candidate.when for support in proposal.milestones]
+
+
+def test_what_differs_between_successes_is_left_open() -> None:
+    """Numbers in addresses become `*`, another value of a field any value, a field of a body that
+    differs is left out."""
+    found = proposed([order(1), order(22, amount="3")])
+    assert conditions(found) == [
+        {"url_reached": {"url": "/products/*"}},
+        {"field_filled": {"field": "Amount", "value": {"regex": "(?s).+"}}},
+        {"element_clicked": {"role": "button", "name": "Order"}},
+        {"request_accepted": {"method": "POST", "url": "/orders/*", "body": {"item": "lamp"}}},
+        {"url_reached": {"url": "/thanks"}},
+    ]
+
+
+def test_what_successes_agree_on_is_kept() -> None:
+    found = proposed([order(1), order(1)])
+    assert {"field_filled": {"field": "Amount", "value": "2"}} in conditions(found)
+    body = {"item": "lamp", "amount": "2"}
+    request = {"method": "POST", "url": "/orders/*", "body": body}
+    assert {"request_accepted": request} in conditions(found)
+
+
+def test_the_goal_is_what_failures_lack() -> None:
+    """The wrong item was ordered: the body tells it, and the page of thanks does not."""
+    found = proposed([order(1), order(2)], [order(3, item="chair")])
+    assert [support.candidate.when for support in found.goal] == [
+        {
+            "request_accepted": {
+                "method": "POST",
+                "url": "/orders/*",
+                "body": {"item": "lamp", "amount": "2"},
+            }
+        }
+    ]
+    assert (found.notes, found.guards) == ([], []), "another value is no other deed"
+
+
+def test_what_only_failures_wrote_is_a_guard() -> None:
+    bad = [*order(3), [finished("DELETE", "/orders/3", 204)]]
+    found = proposed([order(1), order(2)], [bad])
+    assert [support.candidate.when for support in found.guards] == [
+        {"request_accepted": {"method": "DELETE", "url": "/orders/*"}}
+    ]
+
+
+NOTES: list[tuple[list[list[list[Said]]], list[list[list[Said]]], str]] = [
+    ([order(1)], [[[went("/")]]], "one success alone"),
+    ([order(1), order(2)], [], "no failure to compare with"),
+    ([order(1), order(2)], [order(3)], "nothing separates the failures"),
+    ([[[went("/a")]], [[went("/a")]]], [[[went("/b")]]], "rests on what pages show"),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "expected"), NOTES)
+def test_what_cannot_be_known_is_said(
+    good: list[list[list[Said]]], bad: list[list[list[Said]]], expected: str
+) -> None:
+    assert any(expected in note for note in proposed(good, bad).notes)
+
+
+CANDIDATES: list[tuple[Said, list[Any]]] = [
+    (clicked("Buy"), [{"element_clicked": {"role": "button", "name": "Buy"}}]),
+    (clicked("Buy", trusted=False), []),
+    (went("http://elsewhere.test/a"), []),
+    (
+        went("/a/12?q=x"),
+        [
+            {"url_reached": {"url": "/a/12?q=x"}},
+            {"url_reached": {"url": "/a/12"}},
+            {"url_reached": {"url": "/a/*"}},
+        ],
+    ),
+    (filled("Terms", checked=True), [{"field_filled": {"field": "Terms", "checked": True}}]),
+    (filled("Password", "••••"), []),
+    (filled("Name", "x" * 300), []),
+    (finished("GET", "/orders", 200), []),
+    (finished("POST", "/orders", 500), []),
+    (
+        finished("POST", "/orders", 201),
+        [{"request_accepted": {"method": "POST", "url": "/orders"}}],
+    ),
+    (
+        created("invoice-7.csv"),
+        [
+            {"file_matches": {"name": "invoice-7.csv"}},
+            {"file_matches": {"name": {"glob": "invoice-*.csv"}}},
+        ],
+    ),
+    (answered("42"), [{"answer_matches": {"text": "42"}}]),
+]
+
+
+@pytest.mark.parametrize(("said", "expected"), CANDIDATES)
+def test_what_an_event_could_be(said: Said, expected: list[Any]) -> None:
+    events = log(*episode([said]))
+    assert [candidate.when for candidate in candidates_of(events, ORIGIN)] == expected
+
+
+def test_what_stood_before_the_first_step_is_no_deed() -> None:
+    events = log(*episode([], before=[went("/cart")]))
+    assert list(candidates_of(events, ORIGIN)) == []
+
+
+def test_the_origin_is_that_of_most_pages() -> None:
+    pages = [went("http://b.test/"), went("/a"), went("/b"), went("about:blank")]
+    assert find_origin([log(*episode(pages))]) == ORIGIN
+    assert find_origin([log(*episode([clicked("Buy")]))]) is None
+
+
+BODIES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"text": "a=1&b=x+y"}, {"a": "1", "b": "x y"}),
+    ({"text": '{"a": 1, "b": "x", "c": [1], "d": null, "e.f": "x"}'}, {"a": 1, "b": "x"}),
+    ({"text": "pin=••••"}, {}),
+    ({"text": "no form"}, {}),
+    ({"text": "[1]"}, {}),
+    ({}, {}),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), BODIES)
+def test_what_a_body_says(body: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert read_body(body) == expected
+
+
+def write(path: Path, *steps: Sequence[Said]) -> str:
+    events: list[Event] = log(*episode(*steps))
+    path.write_bytes(
+        b"".join(
+            encode_event(one.seq, one.source, one.kind, one.at, one.data) + b"\n" for one in events
+        )
+    )
+    return str(path)
+
+
+def test_the_command_writes_a_task_that_passes_its_own_tests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = [write(tmp_path / f"good-{n}.jsonl", *order(n)) for n in (1, 2, 3)]
+    bad = write(tmp_path / "bad.jsonl", *order(4, item="chair"))
+    out = tmp_path / "order.yaml"
+    arguments = [word for path in good for word in ("--from", path)]
+    arguments += ["--against", bad, "--instruction", "Order 2 of the lamp.", "--out", str(out)]
+    assert main(["task", "propose", *arguments]) == 0
+    assert main(["task", "check", str(out)]) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert main(["task", "test", str(out)]) == 0, out.read_text()
+    spec = yaml.safe_load(out.read_text())
+    assert spec["origin"] == ORIGIN
+    assert sum(spec["weights"].values()) == pytest.approx(1.0)
+    assert spec["weights"]["goal"] >= 0.6
+    assert "# in the instruction: lamp, 2" in out.read_text()
+    assert main(["task", "propose", *arguments]) == 2, "it overwrites nothing"
+
+
+def test_nothing_shared_and_nothing_readable_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = write(tmp_path / "one.jsonl", [went("/a")])
+    other = write(tmp_path / "other.jsonl", [went("/b")])
+    assert main(["task", "propose", "--from", one, "--from", other]) == 1
+    assert "share nothing" in capsys.readouterr().err
+    (tmp_path / "broken.jsonl").write_bytes(orjson.dumps({"no": "event"}))
+    for name in ("broken.jsonl", "missing.jsonl"):
+        assert main(["task", "propose", "--from", str(tmp_path / name)]) == 2
+        assert name in capsys.readouterr().err
