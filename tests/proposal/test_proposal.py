@@ -14,7 +14,7 @@ from api.cli.main import main
 from detectors.model.codec import encode_event
 from detectors.model.types import Event
 from lab.proposal.candidates import candidates_of, find_origin, read_body
-from lab.proposal.mining import RecordedRun, Proposal, propose
+from lab.proposal.mining import Proposal, RecordedRun, propose
 from tests.support.logs import (
     ORIGIN,
     Said,
