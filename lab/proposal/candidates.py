@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d+")
 _HIDDEN = ("•••", "***")
 
 
-class Candidate(NamedTuple):
+class TaskCandidate(NamedTuple):
     """A condition as a task file has it. ``rank``: 0 is the most specific of its ``family``;
     ``event``: the number of the event it was made of; ``part_of``: the family of a request, where
     this is one field of its body."""
@@ -50,7 +50,7 @@ def find_origin(logs: Sequence[Sequence[Event]]) -> str | None:
     return max(counts, key=lambda origin: counts[origin], default=None)
 
 
-def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[Candidate]:
+def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[TaskCandidate]:
     """Yield the conditions that the events of a log meet after its first step began."""
     began = False
     for event in log:
@@ -60,7 +60,7 @@ def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[Candidat
             yield from make(event, origin)
 
 
-def _page(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _page(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     where, path, query = _split(event.data.get("url"))
     if where is None or where != origin or not event.data.get("main", True):
         return
@@ -71,7 +71,7 @@ def _page(event: Event, origin: str | None) -> Iterator[Candidate]:
         yield _candidate(event, f"page {open_path}", rank, "url_reached", {"url": address})
 
 
-def _click(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     """A click by a hand; what it does to a box shows in the field."""
     element = mapping(event.data.get("element"))
     role, name = _text(element.get("role")), _text(element.get("name"))
@@ -85,7 +85,7 @@ def _click(event: Event, origin: str | None) -> Iterator[Candidate]:
         yield _candidate(event, family, 0, "element_clicked", facts)
 
 
-def _field(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _field(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     data, element = event.data, mapping(event.data.get("element"))
     name = next(
         (text for key in ("name", "attr_name", "id") if (text := _text(element.get(key)))), None
@@ -106,7 +106,7 @@ def _field(event: Event, origin: str | None) -> Iterator[Candidate]:
         yield _candidate(event, family, 1, "field_filled", facts)
 
 
-def _request(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _request(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     """Requests that write, with the redirect that accepted them, and what their body carried."""
     data = event.data
     hops = objects_in(list(data.get("hops") or ()))
@@ -119,7 +119,7 @@ def _request(event: Event, origin: str | None) -> Iterator[Candidate]:
 
 def _write(
     event: Event, request: JsonObject, origin: str | None, redirect: str | None
-) -> Iterator[Candidate]:
+) -> Iterator[TaskCandidate]:
     method = str(request.get("method"))
     where, path, _ = _split(request.get("url"))
     if method not in WRITES or where is None or where != origin:
@@ -140,7 +140,7 @@ def _write(
     yield _candidate(event, family, 1, "request_accepted", facts)
 
 
-def _file(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _file(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     name = _text(event.data.get("name"))
     if not name:
         return
@@ -151,19 +151,19 @@ def _file(event: Event, origin: str | None) -> Iterator[Candidate]:
         yield _candidate(event, f"file {open_name}", 1, "file_matches", facts)
 
 
-def _answer(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _answer(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     text = _text(event.data.get("text"))
     if text:
         yield _candidate(event, "answer", 0, "answer_matches", {"text": text})
 
 
-def _tool(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _tool(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     tool = _text(event.data.get("tool"))
     if tool:
         yield _candidate(event, f"tool {tool}", 0, "tool_called", {"tool": tool})
 
 
-def _window(event: Event, origin: str | None) -> Iterator[Candidate]:
+def _window(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     title = _text(event.data.get("title"))
     if title:
         yield _candidate(event, f"window {title}", 0, "window_opened", {"title": title})
@@ -182,7 +182,7 @@ _MAKERS = {
 }
 
 
-def join_parts(parts: Sequence[Candidate]) -> Candidate:
+def join_parts(parts: Sequence[TaskCandidate]) -> TaskCandidate:
     """Return one condition on a request whose body has the fields of all ``parts`` of it."""
     first = parts[0]
     body = {
@@ -191,7 +191,7 @@ def join_parts(parts: Sequence[Candidate]) -> Candidate:
         for name, value in mapping(mapping(part.when["request_accepted"]).get("body")).items()
     }
     facts = {**mapping(first.when["request_accepted"]), "body": body}
-    return Candidate(first.part_of, 0, {"request_accepted": facts}, first.event)
+    return TaskCandidate(first.part_of, 0, {"request_accepted": facts}, first.event)
 
 
 def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -214,8 +214,8 @@ def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     }
 
 
-def _candidate(event: Event, family: str, rank: int, rule: str, facts: JsonObject) -> Candidate:
-    return Candidate(family, rank, {rule: facts}, event.seq)
+def _candidate(event: Event, family: str, rank: int, rule: str, facts: JsonObject) -> TaskCandidate:
+    return TaskCandidate(family, rank, {rule: facts}, event.seq)
 
 
 def _text(value: object) -> str:

@@ -15,7 +15,7 @@ from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import TaskError, task_from_json
-from lab.proposal.candidates import Candidate, candidates_of, join_parts
+from lab.proposal.candidates import TaskCandidate, candidates_of, join_parts
 
 MAX_CANDIDATES = 1_500
 EFFECTS = frozenset(("request_accepted", "file_matches", "answer_matches"))
@@ -34,14 +34,14 @@ class RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class ConditionSupport:
-    """In how many successes and failures a condition was met. ``place``: where it stood in the
-    successes, 0 is the first of their events, 1 the last; ``log`` has the event it was made of."""
+    """In how many successes and failures a condition was met. ``places``: where it stood in each of
+    the successes, 0 is the first event, 1 the last; ``log`` has the event it was made of."""
 
-    candidate: Candidate
+    candidate: TaskCandidate
     log: str
     in_good: int
     in_bad: int
-    place: float
+    places: tuple[float, ...]
 
     @property
     def rule(self) -> str:
@@ -69,7 +69,7 @@ def propose(
     shared = [one for one in supports if one.in_good == len(good)]
     joined = _measure(_join_shared_parts(shared), good, bad, origin)
     shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
-    milestones = sorted(_most_specific(shared), key=lambda one: one.place)
+    milestones = sorted(_most_specific(shared), key=lambda one: fmean(one.places))
     if not milestones:
         raise ValueError("the recordings of successes share nothing that a rule could tell")
     notes: list[str] = []
@@ -78,6 +78,26 @@ def propose(
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
     return Proposal(milestones, goal, guards, notes)
+
+
+def find_anchor(
+    support: ConditionSupport, milestones: Sequence[ConditionSupport]
+) -> ConditionSupport | None:
+    """Return what came last before a file in every success, of what the task's site alone can meet:
+    a request that it accepted, else a page. A file alone may have come from anywhere."""
+    if support.rule != "file_matches":
+        return None
+    earlier = [
+        one
+        for one in milestones
+        if one is not support
+        and all(mine <= theirs for mine, theirs in zip(one.places, support.places, strict=True))
+    ]
+    for rule in ("request_accepted", "url_reached"):
+        of_rule = [one for one in earlier if one.rule == rule]
+        if of_rule:
+            return max(of_rule, key=lambda one: fmean(one.places))
+    return None
 
 
 def _is_guard(support: ConditionSupport) -> bool:
@@ -110,9 +130,9 @@ def _choose_goal(
     return [milestones[-1]]
 
 
-def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[Candidate, str]]:
+def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[TaskCandidate, str]]:
     """Return the candidates of all logs, each once, with the name of its first log."""
-    found: dict[bytes, tuple[Candidate, str]] = {}
+    found: dict[bytes, tuple[TaskCandidate, str]] = {}
     for log in logs:
         for candidate in candidates_of(log.events, origin):
             if len(found) < MAX_CANDIDATES:
@@ -120,7 +140,7 @@ def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[Cand
     return [(candidate, name) for candidate, name in found.values() if _is_valid(candidate, origin)]
 
 
-def _join_shared_parts(shared: Sequence[ConditionSupport]) -> list[tuple[Candidate, str]]:
+def _join_shared_parts(shared: Sequence[ConditionSupport]) -> list[tuple[TaskCandidate, str]]:
     """Return one candidate a request, of the fields of its body that all successes share."""
     parts: dict[str, list[ConditionSupport]] = {}
     for one in shared:
@@ -130,7 +150,7 @@ def _join_shared_parts(shared: Sequence[ConditionSupport]) -> list[tuple[Candida
 
 
 def _measure(
-    candidates: Sequence[tuple[Candidate, str]],
+    candidates: Sequence[tuple[TaskCandidate, str]],
     good: Sequence[RecordedRun],
     bad: Sequence[RecordedRun],
     origin: str | None,
@@ -144,12 +164,11 @@ def _measure(
         places = [of[number] for of in met]
         in_good = [place for place in places[: len(good)] if place is not None]
         in_bad = sum(place is not None for place in places[len(good) :])
-        place = fmean(in_good) if in_good else 1.0
-        supports.append(ConditionSupport(candidate, name, len(in_good), in_bad, place))
+        supports.append(ConditionSupport(candidate, name, len(in_good), in_bad, tuple(in_good)))
     return supports
 
 
-def _is_valid(candidate: Candidate, origin: str | None) -> bool:
+def _is_valid(candidate: TaskCandidate, origin: str | None) -> bool:
     """Return whether a task may say so: what pages wrote need not be a value that a rule takes."""
     try:
         task_from_json(_task_of([candidate], origin))
@@ -159,7 +178,7 @@ def _is_valid(candidate: Candidate, origin: str | None) -> bool:
 
 
 def _first_met(
-    candidates: Sequence[Candidate], log: RecordedRun, origin: str | None
+    candidates: Sequence[TaskCandidate], log: RecordedRun, origin: str | None
 ) -> list[float | None]:
     """Return where in a log each candidate was met first, as a share of it; None: nowhere."""
     rules = compile_task(task_from_json(_task_of(candidates, origin)))
@@ -171,7 +190,7 @@ def _first_met(
     return [places.get(f"m{number}") for number in range(len(candidates))]
 
 
-def _task_of(candidates: Sequence[Candidate], origin: str | None) -> dict[str, JsonValue]:
+def _task_of(candidates: Sequence[TaskCandidate], origin: str | None) -> dict[str, JsonValue]:
     milestones: list[JsonValue] = [
         {"id": f"m{number}", "when": dict(candidate.when)}
         for number, candidate in enumerate(candidates)

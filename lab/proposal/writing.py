@@ -11,7 +11,7 @@ import yaml
 from detectors.model.json_value import JsonValue
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
-from lab.proposal.mining import ConditionSupport, Proposal
+from lab.proposal.mining import ConditionSupport, Proposal, find_anchor
 
 GOAL, REST = 0.6, 0.4
 """What the goal is worth, and what all other components share."""
@@ -45,7 +45,7 @@ def write_proposal(
 ) -> str:
     """Return the task file's text, ending in a line feed."""
     names = _name_milestones([*proposal.milestones, *proposal.guards])
-    milestones = [_describe(name, support) for name, support in names]
+    milestones = [_describe(name, support, names, proposal) for name, support in names]
     goal_names = [name for name, support in names if support in proposal.goal]
     guarded = {name for name, support in names if support in proposal.guards}
     entries: list[dict[str, JsonValue]] = [
@@ -102,8 +102,15 @@ def _words_of(value: JsonValue, instruction: str) -> Iterator[str]:
                 yield from _words_of(one, instruction)
 
 
-def _describe(name: str, support: ConditionSupport) -> dict[str, JsonValue]:
-    return {"id": name, "when": support.candidate.when}
+def _describe(
+    name: str,
+    support: ConditionSupport,
+    names: Sequence[tuple[str, ConditionSupport]],
+    proposal: Proposal,
+) -> dict[str, JsonValue]:
+    anchor = find_anchor(support, proposal.milestones)
+    after = [other for other, one in names if one is anchor]
+    return {"id": name, **({"after": after} if after else {}), "when": support.candidate.when}
 
 
 def _name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, ConditionSupport]]:

@@ -14,7 +14,7 @@ from api.cli.main import main
 from detectors.model.codec import encode_event
 from detectors.model.types import Event
 from lab.proposal.candidates import candidates_of, find_origin, read_body
-from lab.proposal.mining import Proposal, RecordedRun, propose
+from lab.proposal.mining import Proposal, RecordedRun, find_anchor, propose
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -89,6 +89,20 @@ def test_the_goal_is_what_failures_lack() -> None:
         }
     ]
     assert (found.notes, found.guards) == ([], []), "another value is no other deed"
+
+
+def test_a_file_counts_after_what_only_the_site_can_give() -> None:
+    """A file may have come from anywhere: it pays after the last request that the site accepted
+    before it, in every success."""
+    run = [*order(1), [created("invoice.csv")], [finished("POST", "/late", 204)]]
+    found = proposed([run, run])
+    (invoice,) = [one for one in found.milestones if one.rule == "file_matches"]
+    anchor = find_anchor(invoice, found.milestones)
+    assert anchor is not None
+    assert anchor.candidate.family == "request POST /orders/*"
+    assert all(
+        find_anchor(one, found.milestones) is None for one in found.milestones if one is not invoice
+    )
 
 
 def test_what_only_failures_wrote_is_a_guard() -> None:
