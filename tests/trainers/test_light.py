@@ -81,6 +81,13 @@ async def test_openrlhf_agent_generates_a_rollout_again_whose_reward_is_not_know
     assert (found["reward"], found["extra_logs"]["unknown"]) == (pytest.approx(0.5), 0.0)
 
 
+async def test_openrlhf_agent_that_has_no_tokens_left_closes_its_episode(process: Process) -> None:
+    """OpenRLHF ends such a rollout before its last turn: what was earned is paid, and the close."""
+    found = await run_harness("openrlhf_code", process, "cut_off")
+    assert (found["reward"], found["truncated"]) == (pytest.approx(0.1), True)
+    assert (found["extra_logs"]["success"], found["extra_logs"]["success_known"]) == (0.0, 1.0)
+
+
 async def test_slime_look_alike(process: Process, lost: str) -> None:
     """512 samples through 64 connections, none of them cut off or tried twice; bare numbers."""
     found = await run_harness("slime_like", process, lost)

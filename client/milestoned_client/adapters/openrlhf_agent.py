@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from copy import copy, deepcopy
+from dataclasses import replace
 from typing import Any, TypedDict
 
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
@@ -53,7 +54,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
     def __init__(self, *_args: object, **_more: object) -> None:
         self._settings = settings()
         self._episode: AsyncEpisode | None = None
-        self._step, self._total = 0, 0.0
+        self._step, self._total, self._is_closed = 0, 0.0, False
 
     async def opened(self, episode: AsyncEpisode) -> str:
         """To be overridden: start sandbox and daemon; gives text that is appended to the prompt."""
@@ -89,11 +90,32 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
             return self._result(payout_of((await score([sample], self._settings))[0]), "", True)
         self._step = begun(await self._episode.step(action={"text": text}))
         feedback, done = await self.act(text)
+        self._is_closed = done
         await self._episode.end_step()
         paid = await self._paid(self._episode, done)
         if self._settings.fold == "known":
             return await self._fold_known(self._episode, paid, feedback, done)
         return self._result(paid, feedback, done)
+
+    async def cut_off(self) -> TurnResult | None:
+        """Close the episode of a rollout that a limit of tokens ended before its last turn; what it
+        pays in addition. None where it is closed, or there is none.
+
+        Raises `UnknownRewardError` where nobody knows its reward and there is no fall-back."""
+        if self._episode is None or self._is_closed:
+            return None
+        self._is_closed = True
+        fold = "known" if self._settings.fold == "known" else "sum"
+        try:
+            await self._episode.reward(self._step, wait_s=self._settings.wait_s)
+            await self._episode.close(
+                "the rollout was cut off", truncated=True, wait_s=self._settings.wait_s
+            )
+            sample = Sample(episode=self._episode.id)
+            whole = payout_of((await score([sample], replace(self._settings, fold=fold)))[0])
+        except UNANSWERED as error:
+            whole = Paid(None, str(error))
+        return self._turn_result(whole.amount(self._settings) - self._total, whole, "", True)
 
     async def abandon(self) -> None:
         """Close the episode of a rollout that ended with an error, so that its daemon ends too."""
@@ -178,7 +200,11 @@ class AgentExecutor(MultiTurnAgentExecutor):  # type: ignore[misc]
         of_one.agent_instance_cls = lambda: instance
         try:
             rollout: dict[str, Any] = await super(AgentExecutor, of_one).execute(*given, **more)
+            rest = await instance.cut_off()
         except BaseException:
             await instance.abandon()
             raise
-        return rollout
+        if rest is None:
+            return rollout
+        reward = rollout["reward"] + float(rest["rewards"])
+        return {**rollout, "reward": reward} | {key: rest[key] for key in ("scores", "extra_logs")}

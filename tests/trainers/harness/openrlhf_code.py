@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.trainers.harness.rlhf import agent_module, rollout
-from tests.trainers.harness.say import say, watched
+from tests.trainers.harness.say import TOKEN, URL, say, watched
 
 QUIZ = {"task_id": "quiz/answer"}
 
@@ -19,6 +19,19 @@ async def partly() -> dict[str, Any]:
     """A rollout of three turns, of which the test says what is seen."""
     agent_module()
     return await rollout(sandbox(), {"task_id": "shop/cart"}, "look", "open the cart", "buy")
+
+
+async def cut_off() -> dict[str, Any]:
+    """A rollout that has no tokens left after its first turn, and its episode's status."""
+    agent_module()
+    from milestoned_client import AsyncRewardClient
+
+    ids: list[str] = []
+    first = "open the cart" + " " * 64
+    found = await rollout(sandbox(ids), {"task_id": "shop/cart"}, first, "buy", max_length=80)
+    async with AsyncRewardClient(URL, TOKEN) as client:
+        (closed,) = await client.episode(ids[0]).events(kind="episode.closed")
+    return {**found, "truncated": closed.data["truncated"]}
 
 
 async def main(folder: Path) -> dict[str, Any]:
@@ -46,13 +59,15 @@ def loaded(folder: Path, agent: Any) -> Any:
     return module.AgentExecutor()
 
 
-def sandbox() -> Any:
-    """An agent that acts for two turns, watched."""
+def sandbox(ids: list[str] | None = None) -> Any:
+    """An agent that acts for two turns, watched; ``ids`` takes its episodes."""
     from milestoned_client.adapters.openrlhf import AgentExecutor, RewardAgentInstance
 
     class Shop(RewardAgentInstance):  # type: ignore[misc, valid-type]
         async def opened(self, episode: Any) -> str:
             watched(episode)
+            if ids is not None:
+                ids.append(episode.id)
             return ""
 
         async def act(self, action: str) -> tuple[str, bool]:
@@ -62,4 +77,6 @@ def sandbox() -> Any:
 
 
 if __name__ == "__main__":
-    say(result=asyncio.run(partly() if sys.argv[1] == "partly" else main(Path(sys.argv[1]))))
+    ways = {"partly": partly, "cut_off": cut_off}
+    word = sys.argv[1]
+    say(result=asyncio.run(ways[word]() if word in ways else main(Path(word))))

@@ -61,10 +61,12 @@ class Engine:
         )
 
 
-async def rollout(executor: Any, label: Any, *words: str, prompt: str = "What?") -> dict[str, Any]:
+async def rollout(
+    executor: Any, label: Any, *words: str, prompt: str = "What?", max_length: int = 4096
+) -> dict[str, Any]:
     """What OpenRLHF makes of one sample."""
     params = SimpleNamespace(max_tokens=64, logprobs=None)
     found: dict[str, Any] = await executor.execute(
-        prompt, label, params, 4096, Tokenizer(), Engine(*words)
+        prompt, label, params, max_length, Tokenizer(), Engine(*words)
     )
     return {name: found[name] for name in ("reward", "scores", "extra_logs")}
