@@ -21,7 +21,7 @@ from milestoned_client.adapters.scoring import (
 )
 from milestoned_client.adapters.settings import settings
 from milestoned_client.async_client import AsyncEpisode
-from milestoned_client.models import Sample
+from milestoned_client.models import Fold, Sample
 
 logger = logging.getLogger("milestoned_client.adapters")
 
@@ -105,7 +105,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         if self._episode is None or self._is_closed:
             return None
         self._is_closed = True
-        fold = "known" if self._settings.fold == "known" else "sum"
+        fold: Fold = "known" if self._settings.fold == "known" else "sum"
         try:
             await self._episode.reward(self._step, wait_s=self._settings.wait_s)
             await self._episode.close(
