@@ -93,11 +93,26 @@ def _endpoint(base: str, env: Mapping[str, str], signal: str) -> str:
     """Return the address of one signal, empty where it is not sent."""
     if env.get(f"OTEL_{signal.upper()}_EXPORTER", "otlp") == "none":
         return ""
-    own = "" if base else env.get(f"{_PREFIX}{signal.upper()}_ENDPOINT", "")
-    base = base or env.get(f"{_PREFIX}ENDPOINT", "")
-    url = own or (f"{base.rstrip('/')}/v1/{signal}" if base else "")
-    if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
-        raise ValueError(f"OTLP endpoint: expected an http or https address, got {url[:200]!r}")
+    if base:
+        return f"{_address('--otlp', base).rstrip('/')}/v1/{signal}"
+    name = f"{_PREFIX}{signal.upper()}_ENDPOINT"
+    if own := env.get(name, ""):
+        return _address(name, own)
+    name = f"{_PREFIX}ENDPOINT"
+    base = env.get(name, "")
+    return f"{_address(name, base).rstrip('/')}/v1/{signal}" if base else ""
+
+
+def _address(name: str, url: str) -> str:
+    """Return the address that ``name`` has. Raises `ValueError` where it is none."""
+    try:
+        place = urlsplit(url)
+        is_address = place.scheme in ("http", "https") and bool(place.hostname)
+    except ValueError:  # such as of half an IPv6 address
+        is_address = False
+    if not is_address:
+        expected = "an http or https address, such as http://127.0.0.1:4318"
+        raise ValueError(f"{name}: expected {expected}, got {url[:200]!r}")
     return url
 
 

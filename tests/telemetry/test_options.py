@@ -72,7 +72,9 @@ def test_what_else_the_variables_say() -> None:
 
 
 WRONG: dict[str, tuple[str, dict[str, str], str]] = {
-    "no address": ("collector:4318", {}, "expected an http or https address, got 'collector:4318"),
+    "no address": ("collector:4318", {}, "--otlp: expected an http or https address, such as http://127.0.0.1:4318, got 'collector:4318'"),
+    "half an address": ("http://[::1", {}, "--otlp: expected an http or https address"),
+    "no address in the variable": ("", {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector"}, "OTEL_EXPORTER_OTLP_ENDPOINT: expected an http"),
     "another protocol": (BASE, {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "expected http/protobuf or http/json, got 'grpc'"),
     "no time": (BASE, {"OTEL_EXPORTER_OTLP_TIMEOUT": "soon"}, "expected milliseconds"),
     "no pairs": (BASE, {"OTEL_EXPORTER_OTLP_HEADERS": "secret-without-equals"}, "expected KEY=VALUE"),
