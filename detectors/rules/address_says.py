@@ -12,6 +12,9 @@ from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
+_COPIES = ("blob:", "data:", "view-source:")
+"""Schemes of pages that may name any address after them, and are no site's."""
+
 
 @dataclass(frozen=True, slots=True)
 class AddressSaysArgs:
@@ -24,13 +27,18 @@ class AddressSaysArgs:
     )
 
 
-@rule(component="nav", hears=("page.navigated",), args=AddressSaysArgs)
+@rule(component="nav", version=2, hears=("page.navigated",), args=AddressSaysArgs)
 def address_says(event: Event, world: World, args: AddressSaysArgs) -> Iterator[Reading]:
     """The address of a tab's main frame matches the text, compared as a whole. The path counts
     both as it is written and as it reads: with %61 or a, with a slash at its end or without.
 
     True until that tab goes to another address. url_reached compares an address by its parts,
-    which is safer if they are known: a page of another site can have any text in its query.
+    which is safer if they are known: a page of another site can have any text in its query. A page
+    of `data:`, `blob:` or `view-source:` is no site's, whatever address follows: it counts only
+    with `anywhere`.
     """
-    if event.data.get("main") and any(map(args.text.matches, writings(str(event.data.get("url"))))):
+    url = str(event.data.get("url"))
+    if not event.data.get("main") or (url.lower().startswith(_COPIES) and not args.anywhere):
+        return
+    if any(map(args.text.matches, writings(url))):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

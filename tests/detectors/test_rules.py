@@ -317,6 +317,10 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ),
         ({"text": ".*"}, [went("/cart")]),
         ({"text": {"contains": "id=7"}}, [loaded("/?id=7"), titled("id=7")]),
+        *(
+            ({"text": {"contains": "id=7"}}, [went(f"{scheme}https://shop.test/?id=7")])
+            for scheme in ("view-source:", "data:text/html,", "blob:", "View-Source:")
+        ),
     ],
     "url_reached": [
         ({"url": "/cart", "loaded": True}, [went("/cart", same_document=True)]),
