@@ -184,22 +184,22 @@ def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
     """Every so-manieth task, sent to the server as the applications do: how many, and the names
     that went wrong."""
     found, wrong = 0, []
-    trees = dict(infinity._apps(INFINITY))
+    trees = {app.name: app for app in infinity._apps(INFINITY)}
     for number, one in enumerate(infinity.tasks(INFINITY, dict.fromkeys(trees, site.url))):
         if number % every:
             continue
         found += 1
         app, _, name = one.name.partition("/")
-        seed = trees[app]["seed"]
-        about = next(task for task in trees[app]["tasks"] if task["id"] == name)
+        seed = trees[app].seed
+        about = next(task for task in trees[app].tasks if task.id == name)
         rules, url = rules_of(one), f"{site.url}/api/state"
         browser = Browser(rules)
         first = browser.asks("PUT", url, orjson.dumps(seed))
         solved = scored(
-            rules, first, browser.asks("PUT", url, orjson.dumps(patched(seed, about["patch"])))
+            rules, first, browser.asks("PUT", url, orjson.dumps(patched(seed, about.patch)))
         )
         again = scored(rules, first, browser.asks("PUT", url, orjson.dumps(seed)))
-        full = 0.0 if about["expect_seed"] else 1.0
+        full = 0.0 if about.expect_seed else 1.0
         if (solved.total, rules.attainable, solved.success, again.total) != (full, full, True, 0.0):
             wrong.append(one.name)
     return found, wrong
