@@ -52,14 +52,18 @@ def claims(oracle: Oracle) -> Made:
 
 
 def half(oracle: Oracle) -> Made:
-    """The agent stops as soon as half of the milestones are paid."""
+    """The agent stops as soon as half of the milestones are shown. What one event shows together
+    with the goal has no half."""
     goals = set(oracle.goals)
-    ids = [id for id in oracle.ids if id not in goals]
-    if not goals or len(ids) < 2:
-        return
-    last = ids[len(ids) // 2 - 1]
-    through = next(payout.reached for payout in oracle.score.payouts if payout.id == last)
-    yield f"through {last}", stop_after(oracle.events, through), oracle.limit_below_goal()
+    shown: dict[str, int] = {}
+    for payout in oracle.score.payouts:
+        shown.setdefault(payout.id, max(payout.evidence, default=payout.reached))
+    end = min((seq for id, seq in shown.items() if id in goals), default=0)
+    ids = sorted((id for id in oracle.ids if id not in goals), key=shown.__getitem__)
+    before = [id for id in ids[: len(ids) // 2] if shown[id] < end]
+    if before:
+        events = stop_after(oracle.events, shown[before[-1]])
+        yield f"through {before[-1]}", events, oracle.limit_below_goal()
 
 
 def left_behind(oracle: Oracle) -> Made:

@@ -101,6 +101,13 @@ class ServeSettings:
             " --bundle`)"
         ),
     ] = False
+    tasks_need_attack: Annotated[
+        bool,
+        option(
+            "refuse tasks without an oracle, and those that pay an adversary derived from it"
+            " (`milestoned task attack`)"
+        ),
+    ] = False
     token_file: Annotated[Path | None, option("where to keep the first admin token", "FILE")] = None
     sandbox_lost_s: Annotated[
         float,
@@ -181,6 +188,7 @@ class ServeSettings:
             settings,
             keep_days=self.keep,
             tasks_need_tests=self.tasks_need_tests,
+            tasks_need_attack=self.tasks_need_attack,
             workers=self.workers,
             limits=limits,
             checkpoints=self.checkpoints,

@@ -130,10 +130,16 @@ class Settings:
     checkpoints: str = ""
     keep_days: float | None = None
     tasks_need_tests: bool = False
+    tasks_need_attack: bool = False
     workers: int = 0
     limits: Limits = field(default_factory=Limits)
     stages: StageSettings = field(default_factory=StageSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+
+    @property
+    def needs_proof(self) -> bool:
+        """Whether a task is registered only with recordings that show what it pays."""
+        return self.tasks_need_tests or self.tasks_need_attack
 
     @property
     def database(self) -> str:

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
+from api.attack.registration import require_attack
 from api.auth.store import Principal
 from api.core.errors import InvalidError
+from api.core.settings import Settings
 from api.core.yaml_text import ApartReader, BadYamlError, Lines
 from api.http.answer_shapes import TaskShape, TasksShape
 from api.http.authorization import requires
@@ -68,8 +70,8 @@ async def register(
         # Beside the loop that answers everybody, as the recordings below: a large task takes a
         # while to check.
         task = await asyncio.to_thread(_check_task, spec, lines)
-        if settings.tasks_need_tests:
-            await asyncio.to_thread(tested, task, spec)
+        if settings.needs_proof:
+            await asyncio.to_thread(require_proof, task, spec, settings)
         is_new, document = await tasks.register(who.tenant, task)
         return answer(document, 201 if is_new else 200)
 
@@ -100,17 +102,16 @@ def _check_task(spec: Any, lines: Lines) -> Task:
         raise bad_task(error) from None
 
 
-def tested(task: Task, spec: Any) -> None:
-    """Refuse a task whose own recordings do not show that it can be reached, and not be had for
-    nothing."""
-    tests = spec.get("tests", [])
+def require_proof(task: Task, spec: Any, settings: Settings) -> None:
+    """Refuse a task whose own recordings do not show what this service was started to ask for.
+
+    Raises `InvalidError`.
+    """
     try:
-        missing = lacking(tests)
-        if missing is not None:
-            raise BadTestError("tests", tests, f"{missing}: this service takes no task without")
-        for n, result in enumerate(run_tests(compile_task(task), tests, None)):
-            if result.wrong is not None:
-                raise BadTestError(f"tests[{n}]", total_in_words(result.total), str(result.wrong))
+        if settings.tasks_need_tests:
+            _require_tests(task, spec.get("tests", []))
+        if settings.tasks_need_attack:
+            require_attack(compile_task(task), spec.get("tests", []))
     except BadTestError as error:
         problem = {
             "path": error.path,
@@ -119,6 +120,16 @@ def tested(task: Task, spec: Any) -> None:
             "wanted": error.wanted,
         }
         raise InvalidError(f"task: {error}", errors=[problem]) from None
+
+
+def _require_tests(task: Task, tests: Any) -> None:
+    """Require that the task can be reached, and not be had for nothing. Raises `BadTestError`."""
+    missing = lacking(tests)
+    if missing is not None:
+        raise BadTestError("tests", tests, f"{missing}: this service takes no task without")
+    for n, result in enumerate(run_tests(compile_task(task), tests, None)):
+        if result.wrong is not None:
+            raise BadTestError(f"tests[{n}]", total_in_words(result.total), str(result.wrong))
 
 
 @router.get("/v1/schemas/task", summary="The JSON Schema of task files")

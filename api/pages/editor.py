@@ -21,7 +21,7 @@ from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import Episodes, describe
 from api.http.dependencies import LimitsPart
 from api.http.support import ADMIN, parts_of
-from api.http.tasks import tested
+from api.http.tasks import require_proof
 from api.pages.render import page
 from api.pages.viewer import Form, Viewer, sent_form, visitor
 from api.rescoring.corpus import Corpus, StoredEpisode
@@ -141,8 +141,8 @@ async def act(
         return await _page(parts.search, who, id, found, chosen, status=422)
     if form.get("do") == "save" and form.get("tried") == sha256(text.encode()):
         try:
-            if parts.settings.tasks_need_tests:
-                await asyncio.to_thread(tested, found.task, found.spec)
+            if parts.settings.needs_proof:
+                await asyncio.to_thread(require_proof, found.task, found.spec, parts.settings)
             await parts.tasks.register(who.tenant, found.task)
         except ProblemError as problem:
             return await _page(
