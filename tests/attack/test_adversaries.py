@@ -94,6 +94,13 @@ def test_adversaries_are_the_same_each_time() -> None:
     assert lines[0] == lines[1]
 
 
+def test_what_is_paid_together_with_the_goal_has_no_half() -> None:
+    """One request that does all of it is no half of it, however many milestones it pays."""
+    parts = [{"id": f"part-{n}", "component": "form", "when": ORDERED} for n in range(4)]
+    for more in ({}, {"must_hold_at_end": True}):
+        assert "half" not in by_kind(attacked(task([*parts, *goal(ORDERED, **more)])))
+
+
 NO_ORACLE = {
     "it misses the goal": (log(*episode([went("/")])), "does not reach the goal"),
     "it is open": (log(*episode([went("/")], close=False)), "ends before its episode does"),

@@ -1,0 +1,35 @@
+"""Attacks every task that is at hand and prints docs/coverage.md's table: how many tasks there are,
+and how many pay an adversary. ``python -m tests.attack [--into docs/coverage.md] [GROUP ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.attack.sources import GROUPS
+from tests.attack.table import attack_group, is_explained, tables, write_into
+
+
+def main() -> int:
+    """Attack the groups that are named, or all; return 1 where something falls unexplained."""
+    parser = argparse.ArgumentParser(prog="python -m tests.attack")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("--into", type=Path, help="write the tables between their marks here")
+    given = parser.parse_args()
+    unknown = [name for name in given.groups if name not in GROUPS]
+    if unknown:
+        parser.error(f"GROUP: expected one of {', '.join(GROUPS)}, got {unknown[0]}")
+    missing = [name for name in given.groups or GROUPS if not GROUPS[name][1].exists()]
+    for name in missing:
+        print(f"{name}: {GROUPS[name][1]} is not here", file=sys.stderr)
+    rows = [attack_group(name) for name in given.groups or GROUPS if name not in missing]
+    if given.into is not None:
+        given.into.write_text(write_into(given.into.read_text("utf-8"), rows), "utf-8")
+    else:
+        print(tables(rows))
+    return int(bool(missing) or not all(map(is_explained, rows)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""The tasks that stand in this repository, and those of its importers, each with a log that solves
+it: a recording beside the task, or one that the importers' own tests make."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from api.replay.task_tests import read_events
+from api.tasks.task_files import check_task, read_task_file
+from detectors.model.types import Event
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
+from examples.learning.tasks import KINDS, PLACES
+from examples.learning.tasks import task as learning_task
+from lab.benchmarks import infinity
+from lab.benchmarks.json_patch import patched
+from lab.benchmarks.miniwob import task_of
+from tests.importing.heard import Browser
+from tests.importing.osworld_tasks import RIGHT_AND_WRONG, imported
+from tests.importing.test_miniwob import RIGHT
+from tests.importing.webarena import scoring
+from tests.importing.webarena.hars import cases
+from tests.support.cases import CASES
+from tests.support.logs import ORIGIN, clicked, episode, log, went
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SHOP = EXAMPLES / "desktop" / "recordings" / "shop.jsonl"
+INFINITY = CASES / "webarena-infinity"
+WEBARENA = scoring.HOME
+
+
+class Solved(NamedTuple):
+    """A task and a log that solves it; ``why_not``: why there is none, instead."""
+
+    name: str
+    rules: Ruleset | None = None
+    events: list[Event] | None = None
+    why_not: str = ""
+
+
+def examples() -> Iterator[Solved]:
+    """The tasks below examples/, by the oracles of their own tests."""
+    for path in sorted(EXAMPLES.rglob("*.yaml")):
+        name = str(path.relative_to(EXAMPLES).with_suffix(""))
+        is_shop = path.parent.name == "shop"
+        origin = {"origin": "http://127.0.0.1:42801"} if is_shop else {}
+        spec, lines = read_task_file(path, origin)
+        tests = [{"oracle": SHOP}] if is_shop else spec.get("tests", [])
+        oracles = [path.parent / test["oracle"] for test in tests if "oracle" in test]
+        if not oracles:
+            yield Solved(name, why_not="a judge decides its goal: no recording solves it by rules")
+        for oracle in oracles:
+            yield Solved(name, compile_task(check_task(spec, lines)), read_events(oracle))
+    for kind in KINDS:
+        steps = [[went(f"/{place}")] for place in PLACES[1:]]
+        events = log(*episode(*steps, before=[went(f"/{PLACES[0]}")]))
+        yield Solved(
+            f"learning/{kind}", compile_task(check_task(learning_task(kind, ORIGIN))), events
+        )
+
+
+def miniwob() -> Iterator[Solved]:
+    """The instances of which the importer's tests have a right way."""
+    for instance, steps in RIGHT:
+        spec = task_of(instance)
+        start = {"probe": "page", "when": "start", "value": {"state": {}, "ended": None}, "ms": 3}
+        before = [("probe.answered", {**start, "baseline": True})] if "probes" in spec else []
+        yield Solved(
+            instance.page,
+            compile_task(task_from_json(spec)),
+            log(*episode(*steps, before=[went("/"), *before])),
+        )
+
+
+def osworld() -> Iterator[Solved]:
+    """Each of OSWorld's functions that is covered, by its right outcome."""
+    for function, (spec, right, _) in RIGHT_AND_WRONG.items():
+        with tempfile.TemporaryDirectory() as folder:
+            one = imported(Path(folder) / "osworld", spec)
+        asked = [
+            ("probe.answered", {"probe": probe["id"], "when": "start", "value": None, "ms": 1, "baseline": True})
+            for probe in one.spec.get("probes", [])
+        ]  # fmt: skip
+        rules = compile_task(task_from_json(one.spec))
+        yield Solved(function, rules, log(*episode([*right, clicked("x")], before=asked)))
+
+
+def webarena_infinity() -> Iterator[Solved]:
+    """Every task, by its solved state, which the application sends."""
+    trees = {app.name: app for app in infinity._apps(INFINITY)}
+    for one in infinity.tasks(INFINITY, dict.fromkeys(trees, ORIGIN)):
+        app, _, name = one.name.partition("/")
+        about = next(task for task in trees[app].tasks if task.id == name)
+        if one.spec is None or about.expect_seed:
+            yield Solved(one.name, why_not="true at the start: it pays nobody")
+            continue
+        rules, url = compile_task(task_from_json(one.spec)), f"{ORIGIN}/api/state"
+        browser = Browser(rules)
+        seed = trees[app].seed
+        states = [orjson.dumps(state) for state in (seed, patched(seed, about.patch))]
+        first, last = (browser.told("PUT", url, state, 200) for state in states)
+        yield Solved(one.name, rules, log(*episode([went("/"), *first], last)))
+
+
+def webarena_verified() -> Iterator[Solved]:
+    """Every task, by a HAR that is made of its own template and pays with its own evaluators."""
+    rulesets = scoring.rulesets()
+    with tempfile.TemporaryDirectory() as folder:
+        for task in scoring.dataset():
+            right = next(cases(task))
+            yield Solved(str(right.task), rulesets[right.task], scoring.events(right, Path(folder)))
+
+
+GROUPS: dict[str, tuple[Callable[[], Iterator[Solved]], Path]] = {
+    "examples": (examples, EXAMPLES),
+    "MiniWoB++": (miniwob, EXAMPLES),
+    "OSWorld": (osworld, EXAMPLES),
+    "WebArena-Infinity": (webarena_infinity, INFINITY),
+    "WebArena-Verified": (webarena_verified, WEBARENA),
+}
+"""Group → what gives its tasks, and the folder that must be there for it."""

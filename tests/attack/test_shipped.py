@@ -1,0 +1,43 @@
+"""Every task that is shipped is attacked; those of the importers too. What falls has its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.attack.sources import GROUPS, INFINITY, WEBARENA
+from tests.attack.table import REASONS, AttackedGroup, attack_group, is_explained, tables
+from tests.importing.test_coverage_page import PAGE
+
+QUICK = ("examples", "MiniWoB++", "OSWorld")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_shipped_tasks_pay_no_adversary_without_a_reason(name: str) -> None:
+    group = attack_group(name)
+    assert group.attacked >= 5
+    assert is_explained(group), group.falls
+    assert tables([group]).splitlines()[4] in PAGE, "python -m tests.attack"
+
+
+def test_each_reason_is_of_a_group() -> None:
+    assert {name for name, _ in REASONS} <= GROUPS.keys()
+    unexplained = AttackedGroup("examples", falls={"nothing": ["t"]})
+    assert not is_explained(unexplained)
+    assert "**not explained**" in tables([unexplained])
+
+
+@pytest.mark.slow
+@pytest.mark.shared_cases("webarena-infinity")
+def test_webarena_infinity() -> None:
+    group = attack_group("WebArena-Infinity")
+    assert INFINITY.exists()
+    assert is_explained(group), group.falls
+    assert tables([group]).splitlines()[4] in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not WEBARENA.exists(), reason="make .venv-webarena/ready")
+def test_webarena_verified() -> None:
+    group = attack_group("WebArena-Verified")
+    assert is_explained(group), group.falls
+    assert tables([group]).splitlines()[4] in PAGE
