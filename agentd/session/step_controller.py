@@ -91,19 +91,20 @@ class Conductor:
         async with self._in_turn():
             if call is not None:
                 line_of(0, "steps", "agent.tool_called", 0, call)  # else there is no step either
-            begun = await self._begin(step, action, command)
+            seq = await self._begin(step, action, command)
             if call is not None:
-                self._say_once("agent.tool_called", call, None)
-            return begun
+                self._append_once("agent.tool_called", call, None)
+            return self._wait_durable(seq)
 
-    async def _begin(self, step: int | None, action: object, command: int | None) -> Said:
+    async def _begin(self, step: int | None, action: object, command: int | None) -> int:
+        """Return the number of the step's event, which may not be on disk yet."""
         if not self.steps.begins(step):
-            return self._again("step.began")
+            return self.steps.seq_of("step.began") or 0  # see `_again`
         await self._finish("next")
         data: dict[str, object] = {"step": self.steps.next}
         if action is not None:
             data["action"] = action
-        return self._say("step.began", data, command)
+        return self._append("step.began", data, command)
 
     async def end(self, step: int | None = None, command: int | None = None) -> Said:
         """End ``step`` (None: the current one); its seal follows by itself. Raises as `begin`."""
@@ -119,13 +120,12 @@ class Conductor:
         number."""
         async with self._turn:
             self.steps.must_be_open()
-            return self._say_once(kind, data, command)
+            return self._wait_durable(self._append_once(kind, data, command))
 
-    def _say_once(self, kind: str, data: dict[str, Any], command: int | None) -> Said:
+    def _append_once(self, kind: str, data: dict[str, Any], command: int | None) -> int:
+        """Return the number of an answer or a tool event, of its first time where there was one."""
         before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
-        if before is not None:
-            return self._wait_durable(before)
-        return self._say(kind, data, command)
+        return self._append(kind, data, command) if before is None else before
 
     async def close(self, reason: str, *, truncated: bool = False) -> Said:
         """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last
@@ -200,6 +200,13 @@ class Conductor:
     def _say(
         self, kind: str, data: dict[str, Any], command: int | None, source: str = "steps"
     ) -> Said:
+        # Numbered and in memory: said again, it is answered by its number once the disk takes it.
+        return self._wait_durable(self._append(kind, data, command, source))
+
+    def _append(
+        self, kind: str, data: dict[str, Any], command: int | None, source: str = "steps"
+    ) -> int:
+        """Number an event, not on disk yet. Raises `NotKeptError` or `UnfitError`."""
         if command is not None:
             data["command"] = command
         line_of(0, source, kind, 0, data)  # refused with the reason, rather than counted as lost
@@ -211,5 +218,4 @@ class Conductor:
             self._sources.after_seal(data["step"])
         self._changed.set()
         self._changed = asyncio.Event()
-        # Numbered and in memory: said again, it is answered by its number once the disk takes it.
-        return self._wait_durable(seq)
+        return seq
