@@ -182,11 +182,31 @@ def test_the_agent_s_container_does_not_see_the_token_of_its_devtools() -> None:
     assert mount == {"name": "state", "mountPath": "/var/lib/agentd", "readOnly": True}
 
 
-def test_a_sandbox_s_network_in_compose_has_neither_database_nor_replicas() -> None:
+def test_a_sandbox_s_network_in_compose_is_its_own_and_the_proxy_s() -> None:
+    """Neither the database nor a replica nor another sandbox is there."""
     networks = {name: set(service["networks"]) for name, service in compose()["services"].items()}
     assert set(compose()["networks"]) == set().union(*networks.values())
-    reached = {name for name, of in networks.items() if of & networks["sandbox"]} - {"sandbox"}
-    assert reached == {"proxy"}
+    sandboxes = [name for name in networks if name.startswith("sandbox-")]
+    assert len(sandboxes) == 4
+    for name in sandboxes:
+        reached = {other for other, of in networks.items() if of & networks[name]} - {name}
+        assert reached == {"proxy"}, name
+
+
+def test_sandboxes_in_compose_differ_in_their_network_alone() -> None:
+    services = compose()["services"]
+    without_network = [
+        {key: value for key, value in service.items() if key != "networks"}
+        for name, service in services.items()
+        if name.startswith("sandbox-")
+    ]
+    assert all(service == without_network[0] for service in without_network)
+
+
+@pytest.mark.parametrize("name", compose()["services"])
+def test_no_container_asks_for_more_open_files_than_a_host_may_allow(name: str) -> None:
+    """A limit above the host's ends the container's start; without one it gets what there is."""
+    assert "ulimits" not in compose()["services"][name]
 
 
 def test_images_can_be_named_by_digest_and_installs_are_held_by_hashes() -> None:
