@@ -13,6 +13,8 @@ from tests.trainers.support import EFFECTS, GONE, operator, run_harness
 
 pytestmark = pytest.mark.slow
 SHOP = "task_id=shop/cart"
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+"""What Harbor brings along asks nobody for prices."""
 
 
 async def run(
@@ -23,7 +25,7 @@ async def run(
 ) -> Any:
     """One job."""
     return await run_harness(
-        "harbor_trials", process, agent, *words, effects=effects, venv="harbor"
+        "harbor_trials", process, agent, *words, effects=effects, venv="harbor", more=QUIET
     )
 
 
@@ -49,11 +51,12 @@ async def test_a_trial_is_paid_what_was_observed(process: Process) -> None:
                     "milestone.done": 0.2,
                 }
             )
-            assert trial["kept"]["status"] == "closed"
-            assert trial["kept"]["rewards"][0]["milestones"][0]["evidence"]
+            (kept,) = trial["kept"]
+            assert kept["status"] == "closed"
+            assert kept["rewards"][0]["milestones"][0]["evidence"]
         assert found["metrics"][0][0]["reward"] == pytest.approx(0.5), "Harbor's own mean"
         assert found["leaks"] == [], "the token is in no file of the job"
-    assert len({trial["kept"]["episode"] for trial in found["trials"]}) == 2
+    assert len({trial["kept"][0]["episode"] for trial in found["trials"]}) == 2
 
 
 async def test_what_nobody_knows_is_an_error_and_no_zero(process: Process) -> None:
@@ -64,13 +67,22 @@ async def test_what_nobody_knows_is_an_error_and_no_zero(process: Process) -> No
     assert found["metrics"] == [[]], "no mean counts it"
 
 
+async def test_each_step_of_a_task_has_an_episode(process: Process) -> None:
+    found = await run(process, "Idle", SHOP, "--steps", effects=ALL_AT_ONCE)
+    (trial,) = found["trials"]
+    assert (trial["error"], trial["valid"]) == (None, True), trial
+    assert [step["rewards"]["reward"] for step in trial["steps"]] == pytest.approx([0.5, 0.5])
+    assert trial["rewards"]["reward"] == pytest.approx(0.5), "Harbor's own mean"
+    assert len({kept["episode"] for kept in trial["kept"]}) == 2
+
+
 async def test_an_agent_that_ran_out_of_time_is_graded_and_cut_off(process: Process) -> None:
     found = await run(process, "Endless", SHOP, effects={0: EFFECTS[0]})
     (trial,) = found["trials"]
     assert (trial["error"], trial["valid"]) == ("AgentTimeoutError", True)
     assert trial["rewards"]["milestone.cart"] > 0
     async with operator(process) as service:
-        episode = trial["kept"]["episode"]
+        episode = trial["kept"][0]["episode"]
         answer = (await service.http.get(f"/v1/episodes/{episode}/events")).json()
     assert answer["events"][-1]["data"]["truncated"] is True
 

@@ -2,7 +2,7 @@
 agent that does nothing, one that writes its own reward, one that never ends.
 
 `python -m tests.trainers.harness.harbor_trials AGENT KWARG=VALUE…` runs one job; `--no-plugin`
-leaves the plugin out, `--attempts=N` runs more trials.
+leaves the plugin out, `--attempts=N` runs more trials, `--steps` makes a task of two steps.
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ def watch(event: TrialHookEvent, episode: AsyncEpisode) -> None:
     say(episode=episode.id, token=episode.token)
 
 
-def task_folder(folder: Path) -> Path:
+STEPS = ("first", "second")
+
+
+def task_folder(folder: Path, *, in_steps: bool) -> Path:
     """A task of Harbor's, as small as it takes one."""
     task = folder / "cart"
     for part in ("environment", "tests"):
@@ -126,6 +129,12 @@ def task_folder(folder: Path) -> Path:
     (task / "instruction.md").write_text("Put it into the cart.\n")
     (task / "environment" / "Dockerfile").write_text("FROM scratch\n")
     (task / "tests" / "test.sh").write_text("exit 1\n")
+    if in_steps:
+        steps = "".join(f'[[steps]]\nname = "{name}"\n' for name in STEPS)
+        (task / "task.toml").write_text(TASK + steps)
+        for name in STEPS:
+            (task / "steps" / name).mkdir(parents=True)
+            (task / "steps" / name / "instruction.md").write_text("Put it into the cart.\n")
     return task
 
 
@@ -135,7 +144,7 @@ def trials_of(jobs: Path) -> list[dict[str, Any]]:
     for file in sorted(jobs.glob("*/*/result.json")):
         result = json.loads(file.read_bytes())
         exception = result["exception_info"] or {}
-        kept = file.with_name("milestoned.json")
+        kept = sorted(file.parent.glob("milestoned*.json"))
         found.append(
             {
                 "rewards": (result["verifier_result"] or {}).get("rewards"),
@@ -143,7 +152,8 @@ def trials_of(jobs: Path) -> list[dict[str, Any]]:
                 "error": exception.get("exception_type"),
                 "message": exception.get("exception_message"),
                 "ran": (file.parent / "agent" / "ran").exists(),
-                "kept": json.loads(kept.read_bytes()) if kept.exists() else None,
+                "kept": [json.loads(path.read_bytes()) for path in kept],
+                "steps": [step["verifier_result"] for step in result["step_results"] or []],
             }
         )
     return found
@@ -151,16 +161,19 @@ def trials_of(jobs: Path) -> list[dict[str, Any]]:
 
 def main(agent: str, *words: str) -> None:
     """Run the job as a user would; say what came of it."""
+    in_steps = False
     attempts, plugin, kwargs = "1", ["--plugin", f"{ADAPTER}:MilestonedPlugin"], list[str]()
     for word in words:
-        if word == "--no-plugin":
+        if word == "--steps":
+            in_steps = True
+        elif word == "--no-plugin":
             plugin = []
         elif word.startswith("--attempts="):
             attempts = word.partition("=")[2]
         else:
             kwargs += ["--verifier-kwarg", word]
     with tempfile.TemporaryDirectory() as folder:
-        task, jobs = task_folder(Path(folder)), Path(folder) / "jobs"
+        task, jobs = task_folder(Path(folder), in_steps=in_steps), Path(folder) / "jobs"
         command = ["run", "--path", str(task), "--jobs-dir", str(jobs), "--job-name", "job"]
         command += ["--env", f"{HERE}:Sandbox", "--agent", f"{HERE}:{agent}", "--quiet", "--yes"]
         command += ["--verifier", f"{ADAPTER}:MilestonedVerifier", "-k", attempts, *plugin]
