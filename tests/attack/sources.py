@@ -34,6 +34,9 @@ INFINITY = CASES / "webarena-infinity"
 WEBARENA = scoring.HOME
 
 
+_JUDGED = "a judge decides its goal: no recording solves it by rules"
+
+
 class Solved(NamedTuple):
     """A task and a log that solves it; ``why_not``: why there is none, instead."""
 
@@ -53,7 +56,8 @@ def examples() -> Iterator[Solved]:
         tests = [{"oracle": SHOP}] if is_shop else spec.get("tests", [])
         oracles = [path.parent / test["oracle"] for test in tests if "oracle" in test]
         if not oracles:
-            yield Solved(name, why_not="a judge decides its goal: no recording solves it by rules")
+            is_judged = path.parent.name == "judge"
+            yield Solved(name, why_not=_JUDGED if is_judged else "no recording stands beside it")
         for oracle in oracles:
             yield Solved(name, compile_task(check_task(spec, lines)), read_events(oracle))
     for kind in KINDS:

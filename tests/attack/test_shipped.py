@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.attack.sources import GROUPS, INFINITY, WEBARENA
+from api.attack.logs import changed
+from api.attack.scores import score_log
+from api.replay.task_tests import read_events
+from api.tasks.task_files import load_task_file
+from detectors.task.ruleset import compile_task
+from tests.attack.sources import EXAMPLES, GROUPS, INFINITY, SHOP, WEBARENA
 from tests.attack.table import REASONS, AttackedGroup, attack_group, is_explained, tables
 from tests.importing.test_coverage_page import PAGE
 
@@ -41,3 +46,18 @@ def test_webarena_verified() -> None:
     group = attack_group("WebArena-Verified")
     assert is_explained(group), group.falls
     assert tables([group]).splitlines()[4] in PAGE
+
+
+def test_a_download_that_the_browser_names_anew_is_still_the_shop_s() -> None:
+    """Beside a file of its name a browser saves `invoice-1001 (1).csv`, and announces it without
+    the number."""
+    path = EXAMPLES / "desktop" / "download.yaml"
+    rules = compile_task(load_task_file(path))
+    name = "invoice-1001 (1).csv"
+    events = [
+        changed(event, name=name, path=name)
+        if event.kind == "file.created" and event.data["name"] == "invoice-1001.csv"
+        else event
+        for event in read_events(SHOP)
+    ]
+    assert score_log(rules, events).total == 1.0
