@@ -81,6 +81,9 @@ TRAINERS = {
     "gymnasium": {"gymnasium"},
     "inspect_ai": {"inspect_ai"},
     "harbor": {"harbor"},
+    "skyrl_generator": {"skyrl"},
+    "trl_trainer": {"accelerate", "torch"},
+    "verl_loop": {"torch", "verl"},
 }
 
 

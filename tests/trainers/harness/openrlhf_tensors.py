@@ -24,6 +24,9 @@ TURNS = ("open the cart", "buy")
 
 def trainer_modules() -> tuple[Any, Any]:
     """OpenRLHF's samples generator and experience maker, out of the installed package."""
+    importlib.import_module(
+        "transformers.generation.utils"
+    )  # which asks whether DeepSpeed is there
     where = distribution("openrlhf")
     for name in ("models", "trainer", "trainer.ray", "trainer.ppo_utils"):
         package = ModuleType(f"openrlhf.{name}")
