@@ -78,6 +78,7 @@ TRAINERS = {
     "openrlhf_agent": {"openrlhf"},
     "verl_manager": {"verl"},
     "skyrl": {"skyrl_gym"},
+    "skyrl_generator": {"skyrl"},
     "gymnasium": {"gymnasium"},
     "inspect_ai": {"inspect_ai"},
     "harbor": {"harbor"},

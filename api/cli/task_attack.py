@@ -36,15 +36,12 @@ def run(
         option(
             "a .mrec or .jsonl that solves the task; without it, those of the task's tests",
             "RECORDING",
-            Path,
             many=True,
         ),
     ] = (),
     other: Annotated[
         tuple[Path, ...],
-        option(
-            "another task's episode, which must not reach the goal", "RECORDING", Path, many=True
-        ),
+        option("another task's episode, which must not reach the goal", "RECORDING", many=True),
     ] = (),
     set_: Overrides = (),
     keep: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -59,6 +60,12 @@ def nobodys(id: str) -> str:
     return id[:-4] + ("2222" if not id.endswith("2222") else "3333")
 
 
+def without_id(text: str, id: str) -> str:
+    """A text without ``id`` and `nobodys`; an answer may repeat what was sent cut short, within the
+    last characters too."""
+    return re.sub(re.escape(id[:-4]) + "[^\\W_]{0,4}", "ID", text)
+
+
 async def pairs(service: Service, theirs: dict[str, str]) -> list[tuple[Call, Call, str]]:
     """Every operation with each of their ids, and the same with one that nobody has."""
     document = (await service.get("/openapi.json", None)).json()
@@ -81,11 +88,7 @@ async def test_no_route_answers_for_another_tenants_id_but_as_for_nobodys(servic
         assert found[0] < 500, (real, found)
         assert CANARY not in found[2].replace(id, ""), (real, found)
         assert found[:2] == wanted[:2], (real, found, wanted)
-        assert found[2].replace(id, "ID") == wanted[2].replace(nobodys(id), "ID"), (
-            real,
-            found,
-            wanted,
-        )
+        assert without_id(found[2], id) == without_id(wanted[2], id), (real, found, wanted)
         seen += real.names(id)
     assert seen > 60
     assert [(await service.get(path)).json() for path in views(theirs)] == before
