@@ -22,6 +22,7 @@ import pytest
 from fastapi import FastAPI
 from milestoned_client import Retry, RewardClient
 from milestoned_client.adapters import openrlhf, scoring, slime, trl, verifiers, verl
+from milestoned_client.adapters.graded import grade_rollout
 from milestoned_client.adapters.harbor_rewards import read_options, reward_dictionary
 from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import UnknownRewardError, score, score_now
@@ -118,6 +119,18 @@ async def by_harbor(server: Server) -> list[Any]:
     async def ask(label: Any) -> Any:
         (found,) = await score([Sample(label=label)], asked)
         return reward_dictionary(found, over, asked)["reward"]
+
+    return await of_each(server, ask)
+
+
+async def by_graded(server: Server) -> list[Any]:
+    """What HUD, Agent-Lightning and eval-protocol are given; a fall-back is the adapters' own."""
+    asked = settings()
+
+    async def ask(label: Any) -> Any:
+        graded = await grade_rollout(label, "x", asked)
+        assert graded.info()["mask"] == (graded.paid.reward is None)
+        return graded.paid.reward
 
     return await of_each(server, ask)
 
@@ -221,6 +234,7 @@ HERE: dict[str, Callable[[Server], Awaitable[list[Any]]]] = {
     "slime": by_slime,
     "verifiers": by_verifiers,
     "harbor_rewards": by_harbor,
+    "graded": by_graded,
 }
 INHERITING: dict[str, Callable[[Server, Callable[..., None]], Awaitable[list[Any]]]] = {
     "inspect_ai": by_inspect,
@@ -231,8 +245,9 @@ INSTALLED = {"gymnasium", "openenv", "openrlhf_agent", "skyrl"}
 """With the trainers' own packages, in `tests/trainers/harness/unknown.py`."""
 TENSORS = {"skyrl_generator", "trl_trainer", "verl_loop"}
 """With the trainers' own packages, down to their tensors, in `tests/trainers/test_tensors.py`."""
-ELSEWHERE = {"harbor"}
-"""With Harbor's own command, in `tests/trainers/test_harbor_trials.py`."""
+ELSEWHERE = {"harbor", "hud", "eval_protocol", "agent_lightning"}
+"""With the frameworks' own packages: in `tests/trainers/test_harbor_trials.py` and
+`tests/trainers/test_heavy.py`."""
 SHARED = {
     *("__init__", "carried", "paid", "paid_turns", "rollout", "scoring", "settings"),
     "turn_rewards",
