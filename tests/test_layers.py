@@ -82,7 +82,6 @@ TRAINERS = {
     "gymnasium": {"gymnasium"},
     "inspect_ai": {"inspect_ai"},
     "harbor": {"harbor"},
-    "skyrl_generator": {"skyrl"},
     "trl_trainer": {"accelerate", "torch"},
     "verl_loop": {"torch", "verl"},
 }
