@@ -152,13 +152,9 @@ class CallBrackets:
             if waiting is not None:
                 self._running[key] = waiting
                 return None
-        if key in self._running or len(self._running) >= MAX_RUNNING:
-            log.warning(
-                "A tool call is no step: its id is in use, or too many run.", tool=call.tool
-            )
-            return None
-        if self._reports.qsize() >= MAX_REPORTS:
-            log.warning("A tool call is no step: the daemon does not keep up.", tool=call.tool)
+        obstacle = self._find_obstacle(key)
+        if obstacle is not None:
+            log.warning("A tool call is no step.", tool=call.tool, why=obstacle)
             return None
         self._count += 1
         running = RunningCall(
