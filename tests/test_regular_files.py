@@ -12,6 +12,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,7 @@ KEY = PublicKey(SIGNER.name, SIGNER.public).text()
 MAX_MEMORY = 200 << 20
 """Of the whole process, of which some commands' libraries take more than half."""
 
+KINDS = ("pipe", "device")
 READ: dict[str, str] = {
     "api watch task": "watch {} --cdp http://127.0.0.1:9",
     "api task check files": "task check {}",
@@ -149,8 +151,17 @@ def _places(folder: Path, path: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-@pytest.mark.parametrize("argument", READ)
+def _by_turns() -> Iterator[Any]:
+    """Each argument with a pipe and with a device: one of them, by turns, in `make test-all` alone,
+    for each is a process."""
+    for number, argument in enumerate(READ):
+        for kind in KINDS:
+            is_slow = KINDS[number % 2] == kind
+            marks = [pytest.mark.slow] if is_slow else []
+            yield pytest.param(argument, kind, id=f"{argument}-{kind}", marks=marks)
+
+
+@pytest.mark.parametrize(("argument", "kind"), list(_by_turns()))
 def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(
     argument: str, kind: str, tmp_path: Path
 ) -> None:

@@ -156,6 +156,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow_where("postgres")
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, sizes=st.lists(st.integers(1, 5), max_size=30), data=st.data())
 async def test_any_split_any_repeat_any_restart_gives_the_same_bytes(

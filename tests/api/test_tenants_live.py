@@ -235,6 +235,7 @@ def addresses(service: Service, theirs: dict[str, str]) -> list[tuple[str, dict[
     return found
 
 
+@pytest.mark.slow_where("sqlite")
 async def test_no_page_and_no_export_answers_for_another_tenants_id_but_as_for_nobodys(
     service: Service,
 ) -> None:

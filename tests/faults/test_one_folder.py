@@ -51,6 +51,7 @@ def test_a_second_service_on_the_folder_is_refused_under_load_and_the_first_goes
         whole(stack, shaken, task(STEPS))
 
 
+@pytest.mark.slow
 def test_a_second_service_on_the_database_s_file_is_refused_under_load_and_the_first_goes_on(
     tmp_path: Path,
 ) -> None:
