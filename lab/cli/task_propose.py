@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +44,7 @@ def run(
         print(f"--out {out}: expected a file that does not exist yet", file=sys.stderr)
         return 2
     try:
-        good, bad = [_read(path) for path in from_], [_read(path) for path in against]
+        good, bad = _read_all(from_), _read_all(against)
     except _UnreadableError as error:
         print(error, file=sys.stderr)
         return 2
@@ -55,31 +56,49 @@ def run(
         return 1
     head = TaskHead(id, instruction or "What the agent is told.", site)
     counts = RecordingCounts(len(good), len(bad))
-    folder = Path() if out is None else out.parent
     try:
         rules = compile_task(load_task_yaml(write_proposal(head, proposal, counts, ())))
     except BadTaskError as error:
         print(f"the proposal is refused: {error}", file=sys.stderr)
         return 1
-    tests: list[dict[str, JsonValue]] = [
-        {"oracle": os.path.relpath(path, folder)} for path in from_
-    ]
     limits = [score_log(rules, log) for log in bad]
-    tests += [
-        {"adversarial": os.path.relpath(path, folder), "at_most": round(limit, 6)}
-        for path, limit in zip(against, limits, strict=True)
-    ]
-    text = write_proposal(head, proposal, counts, tests)
+    folder = Path() if out is None else out.parent
+    tests = _list_tests(folder, from_, dict(zip(against, limits, strict=True)))
+    _keep(write_proposal(head, proposal, counts, tests), out)
+    return 0
+
+
+def _keep(text: str, out: Path | None) -> None:
+    """Write a task file, or print it."""
     if out is None:
         print(text, end="")
-    else:
-        out.write_text(text)
-        print(f"{out}: {len(proposal.milestones) + 1} milestones; try `milestoned task test {out}`")
-    return 0
+        return
+    out.write_text(text)
+    print(f"{out}: written; try `milestoned task test {out}`")
+
+
+def _list_tests(
+    folder: Path, good: Sequence[Path], limits: Mapping[Path, float]
+) -> list[dict[str, JsonValue]]:
+    """Return the recordings as tests of a task in ``folder``; ``limits``: the most that each
+    failure may earn."""
+    oracles: list[dict[str, JsonValue]] = [
+        {"oracle": os.path.relpath(path, folder)} for path in good
+    ]
+    adversaries: list[dict[str, JsonValue]] = [
+        {"adversarial": os.path.relpath(path, folder), "at_most": round(limit, 6)}
+        for path, limit in limits.items()
+    ]
+    return [*oracles, *adversaries]
 
 
 class _UnreadableError(ValueError):
     """A recording that cannot be read; the message names it and what was expected."""
+
+
+def _read_all(paths: Sequence[Path]) -> list[RecordedRun]:
+    """Read recordings. Raises `_UnreadableError` for the first one that cannot be read."""
+    return [_read(path) for path in paths]
 
 
 def _read(path: Path) -> RecordedRun:

@@ -3,7 +3,7 @@ it, so that what is proposed is what is paid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -75,6 +75,7 @@ def propose(
     notes: list[str] = []
     goal = _choose_goal(milestones, len(bad), notes)
     guards = [one for one in supports if _is_guard(one)][:MAX_GUARDS]
+    notes += _note_unknown_steps([*good, *bad], origin, milestones)
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
     return Proposal(milestones, goal, guards, notes)
@@ -98,6 +99,23 @@ def find_anchor(
         if of_rule:
             return max(of_rule, key=lambda one: fmean(one.places))
     return None
+
+
+def _note_unknown_steps(
+    logs: Sequence[RecordedRun], origin: str | None, milestones: Sequence[ConditionSupport]
+) -> Iterator[str]:
+    """Say of which recordings steps are not known under what is proposed: what was reached in one
+    does not show, and is not known to be missing."""
+    task = _task_of([one.candidate for one in milestones], origin)
+    rules = compile_task(task_from_json(task))
+    for log in logs:
+        rewards = Engine(rules, log.events[0].episode).feed(log.events).rewards
+        unknown = sum(reward.reward is None for reward in rewards)
+        if unknown:
+            yield (
+                f"{unknown} of {len(rewards)} steps of {log.name} are not known: what it lacks may"
+                " be there"
+            )
 
 
 def _is_guard(support: ConditionSupport) -> bool:

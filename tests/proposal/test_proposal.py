@@ -121,6 +121,16 @@ NOTES: list[tuple[list[list[list[Said]]], list[list[list[Said]]], str]] = [
 ]
 
 
+def test_a_failure_that_was_not_observed_whole_is_named() -> None:
+    """What was not observed is not known to be missing."""
+    gap: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": "gone"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
+    notes = proposed([order(1), order(2)], [[[went("/products/3")], gap]]).notes
+    assert notes == ["1 of 2 steps of bad-0 are not known: what it lacks may be there"]
+
+
 @pytest.mark.parametrize(("good", "bad", "expected"), NOTES)
 def test_what_cannot_be_known_is_said(
     good: list[list[list[Said]]], bad: list[list[list[Said]]], expected: str
