@@ -42,19 +42,23 @@ def _bound(value: object, depth: int) -> object:
             return f"(deeper than {MAX_DEPTH})"
         if isinstance(value, list):
             return [_bound(item, depth + 1) for item in value]
-        # Base64 of MCP's pictures and sounds, and of its resources.
-        binary = ("data", "blob") if isinstance(value.get("mimeType"), str) else ("blob",)
-        return {
-            _cut(key): _digest("characters", item.encode("utf-8", "replace"))
-            if key in binary and isinstance(item, str)
-            else _bound(item, depth + 1)
-            for key, item in value.items()
-        }
+        return _bound_object(value, depth)
     if isinstance(value, int) and not -MAX_INTEGER <= value < MAX_INTEGER:
         return _cut(hex(value))  # decimal digits of a huge number would take seconds
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+def _bound_object(value: dict[str, object], depth: int) -> dict[str, object]:
+    """Bound an object's members; of MCP's pictures, sounds and resources the Base64 is digested."""
+    binary = ("data", "blob") if isinstance(value.get("mimeType"), str) else ("blob",)
+    return {
+        _cut(key): _digest("characters", item.encode("utf-8", "replace"))
+        if key in binary and isinstance(item, str)
+        else _bound(item, depth + 1)
+        for key, item in value.items()
+    }
 
 
 def _cut(text: str) -> str:

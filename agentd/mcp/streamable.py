@@ -80,14 +80,7 @@ class HttpGateway:
     async def _pass(self, exchange: _Exchange) -> None:
         session: Hashable = exchange.session or f"post {next(self._posts)}"
         if exchange.method == "POST":
-            messages = read_messages(exchange.body) if exchange.rest is None else []
-            calls = [message for message in messages if isinstance(message, ToolRequest)]
-            exchange.calls.extend(call.request for call in calls)
-            if calls:
-                await self._brackets.begin(session, calls)
-            for message in messages:
-                if isinstance(message, Cancellation):
-                    self._brackets.cancel(session, message.request, message.reason)
+            await self._read_post(exchange, session)
         elif exchange.session is None:
             session = _OLD_SESSION
         try:
@@ -102,6 +95,17 @@ class HttpGateway:
         except asyncio.CancelledError:
             self._lose_post(exchange, session, "the client went away")
             raise
+
+    async def _read_post(self, exchange: _Exchange, session: Hashable) -> None:
+        """Begin the step of the tool calls that a request has, and take up its cancellations."""
+        messages = read_messages(exchange.body) if exchange.rest is None else []
+        calls = [message for message in messages if isinstance(message, ToolRequest)]
+        exchange.calls.extend(call.request for call in calls)
+        if calls:
+            await self._brackets.begin(session, calls)
+        for message in messages:
+            if isinstance(message, Cancellation):
+                self._brackets.cancel(session, message.request, message.reason)
 
     async def _forward(self, exchange: _Exchange, session: Hashable) -> None:
         async with self._upstream.stream(

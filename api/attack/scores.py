@@ -195,10 +195,7 @@ class Oracle:
     def _limit(self, kept: dict[str, float], *, goal: bool) -> Limit:
         if not goal:
             kept |= dict.fromkeys(self.goals, 0.0)
-        for _ in kept:  # what needs another whole pays nothing without it, through all of them
-            for id in kept:
-                if any(self._is_short(name, kept) for name in self.predecessors(id)):
-                    kept[id] = 0.0
+        self._drop_successors(kept)
         is_reached = goal and not any(self._is_short(id, kept) for id in self.goals)
         whole = sum_of(kept.values())
         task = self.rules.task
@@ -206,6 +203,13 @@ class Oracle:
         if has_more and whole > 0:
             whole = max(whole, self.score.total)
         return Limit(kept, whole, is_reached)
+
+    def _drop_successors(self, kept: dict[str, float]) -> None:
+        """Let what needs another whole pay nothing without it, through all of them."""
+        for _ in kept:
+            for id in kept:
+                if any(self._is_short(name, kept) for name in self.predecessors(id)):
+                    kept[id] = 0.0
 
     def _is_short(self, id: str, kept: Mapping[str, float]) -> bool:
         return kept.get(id, 0.0) < self._paid.get(id, 0.0) - TOLERANCE

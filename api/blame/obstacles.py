@@ -34,6 +34,7 @@ MAX_KEPT = 64
 MIN_REFUSED = 2
 """Addresses in a row that must be refused by nothing but a 403, once the site has answered."""
 _SCRIPTS = ("XHR", "Fetch")
+_REFUSALS = ("site_refused", "rate_limited")
 Value = TypeVar("Value")
 
 
@@ -84,6 +85,18 @@ class Findings:
     answered: int = 0
     last: int = 0
     began: bool = False
+
+
+def _with_captcha(obstacle: Obstacle, seq: int) -> Obstacle:
+    """Return a refusal as a captcha that event ``seq`` shows; any other obstacle as it is."""
+    if obstacle.cause not in _REFUSALS:
+        return obstacle
+    return obstacle._replace(
+        cause="captcha",
+        what=f"{obstacle.what}, with a captcha",
+        is_certain=True,
+        evidence=(obstacle.seq, seq),
+    )
 
 
 class ObstacleReader:
@@ -226,7 +239,7 @@ class ObstacleReader:
         first = parse_url(str(hops[0].get("url"))) if hops else url
         if url is None or not (self._is_of_site(url) or self._is_of_site(first)):
             return
-        origin = first.origin if first is not None and self._is_of_site(first) else url.origin
+        origin = self._refusing_origin(url, first)
         page = self._answered_page(event)
         sign = sign_of_redirect(data, is_login_asked=self._is_login_asked)
         if sign is None and self._is_of_site(url):
@@ -243,6 +256,10 @@ class ObstacleReader:
                 self._end(("document", origin))
                 self._end(("script", origin))
             self._look_at(page, event)
+
+    def _refusing_origin(self, url: Url, first: Url | None) -> str:
+        """The origin that an answer is told of: the site's own that was asked first, if it was."""
+        return first.origin if first is not None and self._is_of_site(first) else url.origin
 
     def _answered_page(self, event: Event) -> _Page:
         """The page that an answer to a main document belongs to."""
@@ -289,14 +306,8 @@ class ObstacleReader:
         key, origin = ("document", url.origin), url.origin
         obstacle = self._standing.get(key)
         if page.is_refused:
-            refusals = ("site_refused", "rate_limited")
-            if page.captcha and obstacle is not None and obstacle.cause in refusals:
-                self._standing[key] = obstacle._replace(
-                    cause="captcha",
-                    what=f"{obstacle.what}, with a captcha",
-                    is_certain=True,
-                    evidence=(obstacle.seq, page.captcha),
-                )
+            if page.captcha and obstacle is not None:
+                self._standing[key] = _with_captcha(obstacle, page.captcha)
             return
         loaded = page.captcha or page.protection
         if page.title and loaded:

@@ -161,11 +161,15 @@ def sign_of_redirect(data: Mapping[str, Json], *, is_login_asked: bool) -> Sign 
         return None
     if _is_below(final, CAPTCHA_PAGES):
         return Sign("captcha", "a redirect to a captcha", True)
-    if is_login_asked or not is_login_page(final):
-        return None
-    if any(url is None or is_login_page(url) or _has(url, LOGOUT_SEGMENTS) for url in addresses):
+    if is_login_asked or not is_login_page(final) or any(map(_is_about_login, addresses)):
         return None
     return Sign("login_wall", "a redirect to a login page", True)
+
+
+def _is_about_login(url: Url | None) -> bool:
+    """Whether a redirect from an address says nothing: a login or logout page's, or of no address
+    that can be read."""
+    return url is None or is_login_page(url) or _has(url, LOGOUT_SEGMENTS)
 
 
 def is_login_page(url: Url) -> bool:

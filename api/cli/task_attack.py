@@ -54,11 +54,12 @@ def run(
     try:
         spec, lines = read_task_file(file, dict(set_))
         rules = compile_task(check_task(spec, lines))
-        oracles = oracle or _oracles_of(spec, file.parent)
         others = [read_events(path) for path in other]
-        results = [_attack(rules, path, others, json=json, file=file) for path in oracles]
+        results: list[AttackResult] = []
+        for path in oracle or _oracles_of(spec, file.parent):
+            results += _attack(rules, path, others, json=json, file=file)
         if keep is not None:
-            _keep(keep, [result for of_oracle in results for result in fallen(of_oracle)])
+            _keep(keep, fallen(results))
     except BadTaskError as error:
         return _complain(*(f"{file}: {problem}" for problem in error.problems))
     except (RecordingError, CodecError, NoOracleError) as error:
@@ -67,7 +68,7 @@ def run(
         return _complain(f"{error.filename}: {error.strerror}")
     if not results:
         return _complain(f"{file}: no oracle: give --oracle RECORDING, or name one in its tests")
-    return int(any(fallen(of_oracle) for of_oracle in results))
+    return int(bool(fallen(results)))
 
 
 def _complain(*problems: str) -> int:

@@ -7,7 +7,7 @@ Content-Security-Policy lets nothing but its own style through.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -20,7 +20,7 @@ from api.pages.render import read_static, render
 from api.replay.recordings import read_frames
 from api.rewards.scored_episode import Result, ruleset_of
 from api.timeline.timeline import Line, Outline, Span, fold_lines
-from detectors.model.rewards import RewardJson
+from detectors.model.rewards import MilestoneJson, RewardJson
 from detectors.model.types import Event
 
 MAX_LINES = 400
@@ -83,10 +83,10 @@ def render_episode(exported: Exported) -> str:
         outline.take(event)
     rewards = result["rewards"]
     drawn = curve(rewards)
-    reached = [*result["baseline"], *(one for r in rewards for one in r["milestones"])]
+    reached = [*result["baseline"], *_milestones_of(rewards)]
+    evidence = frozenset(seq for milestone in reached for seq in milestone["evidence"])
     task = ruleset_of(exported.task).task
-    steps = _steps(outline, events, rewards, frozenset(n for m in reached for n in m["evidence"]))
-    spans = {part.span.step for part in steps}
+    steps = _steps(outline, events, rewards, evidence)
     return render(
         "standalone.html",
         styles=[read_static(name) for name in STYLES],
@@ -99,10 +99,21 @@ def render_episode(exported: Exported) -> str:
         height=HEIGHT,
         paid={reward["step"]: reward for reward in rewards},
         steps=steps,
-        closing=[reward for reward in rewards if reward["step"] not in spans],
+        closing=_closing_rewards(steps, rewards),
         gaps=_gaps(events, outline),
         here=None,
     )
+
+
+def _milestones_of(rewards: Sequence[RewardJson]) -> Iterator[MilestoneJson]:
+    for reward in rewards:
+        yield from reward["milestones"]
+
+
+def _closing_rewards(steps: Sequence[StepPart], rewards: Sequence[RewardJson]) -> list[RewardJson]:
+    """Return the rewards of no step: what the close decided."""
+    shown = {part.span.step for part in steps}
+    return [reward for reward in rewards if reward["step"] not in shown]
 
 
 def _facts(facts: Mapping[str, object], result: Result) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypedDict
 
 from api.start_states.facts import PARTS, Part, PartState, StartState
@@ -57,6 +57,13 @@ def compare(own: StartState, others: Sequence[Others]) -> list[FindingJson]:
     return found[:MAX_FINDINGS]
 
 
+class _FactCounts(NamedTuple):
+    """In how many episodes a fact stood at the start: by its name, and by name and value."""
+
+    holders: Mapping[str, int]
+    values: Mapping[tuple[str, str], int]
+
+
 def _compare_part(
     part: Part, own: PartState, others: Sequence[tuple[PartState, int]], total: int
 ) -> Iterator[FindingJson]:
@@ -64,25 +71,38 @@ def _compare_part(
     if own["facts"] is None or sum(many for _, many in named) < total:
         yield from _compare_digests(part, own, others, total)
         return
+    counts = _count_facts(named)
+    rare = {name for name, many in counts.holders.items() if many <= RARE * total}
+    varied = sum(many for facts, many in named if not rare.isdisjoint(facts))
+    is_steady = varied <= MAX_VARIED * total
+    for name, value in sorted(own["facts"].items()):
+        yield from _compare_fact(part, name, value, counts, total, is_steady=is_steady)
+    for name, held in sorted(counts.holders.items()):
+        if held >= USUAL * total and name not in own["facts"]:
+            yield _finding(part, "missing", name, held, total)
+
+
+def _count_facts(named: Iterable[tuple[Mapping[str, str], int]]) -> _FactCounts:
     holders: dict[str, int] = {}
     values: dict[tuple[str, str], int] = {}
     for facts, many in named:
         for name, value in facts.items():
             holders[name] = holders.get(name, 0) + many
             values[name, value] = values.get((name, value), 0) + many
-    rare = {name for name, many in holders.items() if many <= RARE * total}
-    varied = sum(many for facts, many in named if not rare.isdisjoint(facts))
-    for name, value in sorted(own["facts"].items()):
-        held = holders.get(name, 0)
-        if held <= RARE * total and varied <= MAX_VARIED * total:
-            yield _finding(part, "extra", name, total - held, total)
-        elif held >= USUAL * total and (name, value) not in values:
-            usual = max(many for (fact, _), many in values.items() if fact == name)
-            if usual >= USUAL * total:
-                yield _finding(part, "changed", name, usual, total)
-    for name, held in sorted(holders.items()):
-        if held >= USUAL * total and name not in own["facts"]:
-            yield _finding(part, "missing", name, held, total)
+    return _FactCounts(holders, values)
+
+
+def _compare_fact(
+    part: Part, name: str, value: str, counts: _FactCounts, total: int, *, is_steady: bool
+) -> Iterator[FindingJson]:
+    """Compare a fact of the episode's own. ``is_steady``: the others differ little in this part."""
+    held = counts.holders.get(name, 0)
+    if held <= RARE * total and is_steady:
+        yield _finding(part, "extra", name, total - held, total)
+    elif held >= USUAL * total and (name, value) not in counts.values:
+        usual = max(many for (fact, _), many in counts.values.items() if fact == name)
+        if usual >= USUAL * total:
+            yield _finding(part, "changed", name, usual, total)
 
 
 def _compare_digests(

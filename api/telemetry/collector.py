@@ -127,17 +127,9 @@ class Collector:
         rejected, message = 0, ""
         try:
             if media_type == "application/json":
-                partial = (orjson.loads(body or b"{}").get("partialSuccess")) or {}
-                counted = partial.get(f"rejected{'Spans' if signal == 'traces' else 'LogRecords'}")
-                rejected, message = int(counted or 0), str(partial.get("errorMessage", ""))
+                rejected, message = _read_json(signal, body)
             elif body or media_type not in ("", "text/plain"):
-                read = traces_response if signal == "traces" else logs_response
-                if media_type != "application/x-protobuf":
-                    raise ValueError(f"content-type: got {media_type[:80]!r}")
-                partial = read(body).partial_success
-                names = ("rejected_spans", "rejected_log_records")
-                rejected = getattr(partial, names[signal == "logs"])
-                message = partial.error_message
+                rejected, message = _read_protobuf(signal, media_type, body)
         except (ValueError, TypeError, AttributeError, DecodeError) as error:
             raise CollectorDownError(
                 f"{where}: expected an answer of OTLP, got something else: {str(error)[:200]}"
@@ -149,3 +141,21 @@ class Collector:
                 rejected=rejected,
                 why=message[:500],
             )
+
+
+def _read_json(signal: Signal, body: bytes) -> tuple[int, str]:
+    """Return how many items a collector rejected, and why. Raises for what is no answer of OTLP."""
+    partial = orjson.loads(body or b"{}").get("partialSuccess") or {}
+    rejected = partial.get("rejectedSpans" if signal == "traces" else "rejectedLogRecords")
+    return int(rejected or 0), str(partial.get("errorMessage", ""))
+
+
+def _read_protobuf(signal: Signal, media_type: str, body: bytes) -> tuple[int, str]:
+    """Return the same of an answer in Protobuf. Raises likewise."""
+    if media_type != "application/x-protobuf":
+        raise ValueError(f"content-type: got {media_type[:80]!r}")
+    if signal == "traces":
+        spans = traces_response(body).partial_success
+        return spans.rejected_spans, spans.error_message
+    records = logs_response(body).partial_success
+    return records.rejected_log_records, records.error_message

@@ -87,21 +87,31 @@ def settings(**given: Unpack[GivenSettings]) -> Settings:
         raise ValueError(
             "token: got none; wanted MILESTONED_TOKEN, token=, or a password in the address"
         )
-    fold = values["fold"] or "sum"
-    if fold not in get_args(Fold):
-        raise ValueError(f"fold: got {fold!r}; wanted one of {', '.join(get_args(Fold))}")
+    fold = _fold(values["fold"])
     fallback = None if values["fallback"] is None else _number("fallback", values["fallback"])
     wait_s = _number("wait_s", values["wait_s"], default=10.0)
     gamma = _share("gamma", values["gamma"], default=1.0)
     min_known = _share("min_known", values["min_known"], default=0.5)
     if wait_s < 0:
         raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
-    resample = _number("resample", values["resample"], default=0.0)
+    resample = _resample(values["resample"])
+    return Settings(url, token, fold, gamma, fallback, wait_s, min_known, resample)
+
+
+def _fold(value: object) -> Fold:
+    fold = value or "sum"
+    if fold not in get_args(Fold):
+        raise ValueError(f"fold: got {fold!r}; wanted one of {', '.join(get_args(Fold))}")
+    return cast(Fold, fold)
+
+
+def _resample(value: object) -> int:
+    resample = _number("resample", value, default=0.0)
     if not (resample.is_integer() and 0 <= resample <= MAX_RESAMPLE):
         raise ValueError(
             f"resample: got {resample:g}; wanted a whole number from 0 to {MAX_RESAMPLE}"
         )
-    return Settings(url, token, cast(Fold, fold), gamma, fallback, wait_s, min_known, int(resample))
+    return int(resample)
 
 
 def _read_setting(name: str, given: object) -> object:

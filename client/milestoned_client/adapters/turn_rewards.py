@@ -82,6 +82,27 @@ def rewards_of_turns(
 
     Raises `TurnMismatchError`, and `UndecidedRewardError` for a step that is not final.
     """
+    _check_steps(steps, begun)
+    if turn_of_step is None:
+        turn_of_step = _one_turn_a_step(begun, turns)
+    elif not _are_turns(turn_of_step, begun, turns):
+        raise TurnMismatchError(
+            f"turn_of_step: expected {begun} turns from 0 to {turns - 1} in ascending order, got"
+            f" {list(turn_of_step)}"
+        )
+    penalties = _seen_penalties(steps, folded)
+    parts: list[list[float | None]] = [[] for _ in range(turns)]
+    turns_of_rewards = [*turn_of_step, turns - 1]
+    for step, turn, penalty in zip(steps, turns_of_rewards, penalties, strict=False):
+        parts[turn].append(penalty if penalty < 0 else step.reward)
+    if turns - 1 not in turn_of_step and len(steps) == begun:
+        # The close came before the last step was complete, so that step's reward has the close's.
+        parts[-1].append(None if steps and steps[-1].reward is None else 0.0)
+    return [_known_part(part) for part in parts]
+
+
+def _check_steps(steps: Sequence[Reward], begun: int) -> None:
+    """Raise for a reward that is not final, and for another number of rewards than of steps."""
     for step in steps:
         if not step.settled:
             raise UndecidedRewardError(
@@ -92,22 +113,6 @@ def rewards_of_turns(
             f"steps: expected the rewards of {begun} steps and perhaps of the close, got"
             f" {len(steps)}"
         )
-    if turn_of_step is None:
-        turn_of_step = _one_turn_a_step(begun, turns)
-    elif not _are_turns(turn_of_step, begun, turns):
-        raise TurnMismatchError(
-            f"turn_of_step: expected {begun} turns from 0 to {turns - 1} in ascending order, got"
-            f" {list(turn_of_step)}"
-        )
-    penalties = _seen_penalties(steps, folded)
-    parts: list[list[float | None]] = [[] for _ in range(turns)]
-    for at, step in enumerate(steps):
-        part = parts[turn_of_step[at] if at < begun else turns - 1]
-        part.append(penalties[at] if step.reward is None and penalties[at] < 0 else step.reward)
-    if turns - 1 not in turn_of_step and len(steps) == begun:
-        # The close came before the last step was complete, so that step's reward has the close's.
-        parts[-1].append(None if steps and steps[-1].reward is None else 0.0)
-    return [_known_part(part) for part in parts]
 
 
 def _one_turn_a_step(begun: int, turns: int) -> list[int]:
