@@ -212,7 +212,7 @@ class Reporter:
             "label": self._label,
             "split": self._split,
             "versions": [one.to_json() for one in outcomes],
-            "preferred": [rating._asdict() for rating in rate_versions(comparisons)],
+            "preferred": [rating.model_dump() for rating in rate_versions(comparisons)],
         }
 
     async def _count_steps(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from api.http.support import AnswerShape
+from api.labelling.ratings import VersionRatingShape
 
 
 class ExplanationShape(AnswerShape):
@@ -111,20 +112,6 @@ class PolicyEvaluationShape(AnswerShape):
     pass_at: list[TriesShape]
 
 
-class PreferredShape(AnswerShape):
-    """How a version does where people compared its episodes with others'; a tie is half a win. A
-    rating is Bradley and Terry's on the scale of Elo, 0 for an average version."""
-
-    version: str
-    comparisons: int
-    win_rate: float
-    win_low: float
-    win_high: float
-    rating: float
-    rating_low: float
-    rating_high: float
-
-
 class EvaluationShape(AnswerShape):
     """How good each policy version is, in the order of their first episodes, and which one people
     preferred, the best first."""
@@ -133,7 +120,7 @@ class EvaluationShape(AnswerShape):
     label: str
     split: str | None
     versions: list[PolicyEvaluationShape]
-    preferred: list[PreferredShape]
+    preferred: list[VersionRatingShape]
 
 
 class ReportShape(AnswerShape):

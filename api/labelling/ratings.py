@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pydantic import BaseModel
+
 from api.core.intervals import Z, wilson
 
 SCALE = 400 / math.log(10)
@@ -31,9 +33,9 @@ class Comparison(NamedTuple):
     choice: str
 
 
-class VersionRating(NamedTuple):
-    """A version's comparisons with others. ``win_rate`` counts a tie as half a win, with its Wilson
-    interval; ``rating`` is 0 for a version that is as good as the others on average."""
+class VersionRatingShape(BaseModel):
+    """A version's comparisons with others. `win_rate` counts a tie as half a win, with its Wilson
+    interval; `rating` is 0 for a version that is as good as the others on average."""
 
     version: str
     comparisons: int
@@ -45,7 +47,7 @@ class VersionRating(NamedTuple):
     rating_high: float
 
 
-def rate_versions(comparisons: Sequence[Comparison]) -> list[VersionRating]:
+def rate_versions(comparisons: Sequence[Comparison]) -> list[VersionRatingShape]:
     """Return a rating a version, the best first. Comparisons of a version with itself, and those of
     people who were unsure, say nothing."""
     wins: dict[tuple[str, str], float] = {}
@@ -68,11 +70,20 @@ def rate_versions(comparisons: Sequence[Comparison]) -> list[VersionRating]:
 
 def _describe(
     version: str, won: float, met: float, strength: float, deviation: float
-) -> VersionRating:
+) -> VersionRatingShape:
     rate = won / met
     low, high = wilson(rate, met)
     rating, half = SCALE * math.log(strength), SCALE * Z * deviation
-    return VersionRating(version, round(met), rate, low, high, rating, rating - half, rating + half)
+    return VersionRatingShape(
+        version=version,
+        comparisons=round(met),
+        win_rate=rate,
+        win_low=low,
+        win_high=high,
+        rating=rating,
+        rating_low=rating - half,
+        rating_high=rating + half,
+    )
 
 
 def fit_strengths(won: Sequence[Sequence[float]], met: Sequence[Sequence[float]]) -> list[float]:
