@@ -40,6 +40,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Milestone": ("MilestoneShape",),
     "Verdict": ("VerdictShape",),
     "Reward": ("RewardShape", "CreditedShape"),
+    "Advanced": ("AdvancedShape",),
     "Closing": ("ClosedShape",),
     "Event": ("EventShape",),
     "Transition": ("TransitionShape",),
@@ -64,7 +65,12 @@ MODELS: dict[str, tuple[str, ...]] = {
 not all of them require are optional."""
 AS_MAPPINGS = ("PlanShape", "Where")
 """Schemas whose objects the client hands on as they came."""
-BASES = {"Noted": "NotedBase", "Reward": "RewardBase", "Sample": "SampleBase"}
+BASES = {
+    "Noted": "NotedBase",
+    "Advanced": "NotedBase",
+    "Reward": "RewardBase",
+    "Sample": "SampleBase",
+}
 """Models with a base class in milestoned_client/model_bases.py."""
 CHOICES = {
     "CreditTo": ("/v1/rewards:query", "credit_to"),

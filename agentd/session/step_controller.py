@@ -96,6 +96,20 @@ class Conductor:
                 self._append_once("agent.tool_called", call, None)
             return self._wait_durable(seq)
 
+    async def advance(
+        self, step: int | None = None, action: object = None, command: int | None = None
+    ) -> Said:
+        """Begin ``step`` (None: the next one) once the step before it has ended and is sealed.
+
+        The end is journalled here where it was not, and its effects are waited for, so that the
+        step before is sealed as if its end had been reported alone. Raises as `begin`.
+        """
+        current = self.steps.current
+        if current is not None and self.steps.begins(step):
+            await self.end(current)
+            await self.wait_sealed(current)
+        return await self.begin(step, action, command)
+
     async def _begin(self, step: int | None, action: object, command: int | None) -> int:
         """Return the number of the step's event, which may not be on disk yet."""
         if not self.steps.begins(step):

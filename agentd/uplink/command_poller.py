@@ -94,7 +94,8 @@ class Channel:
     async def _apply(self, number: int, kind: str, data: dict[str, Any]) -> None:
         conductor = self._conductor
         if kind == "step.began":
-            await conductor.begin(data.get("step"), data.get("action"), number)
+            begin = conductor.advance if data.get("settle") is True else conductor.begin
+            await begin(data.get("step"), data.get("action"), number)
         elif kind == "step.ended":
             await conductor.end(data.get("step"), number)
         elif kind == "episode.close":

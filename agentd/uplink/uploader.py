@@ -3,8 +3,8 @@ acknowledged.
 
 It is woken by an event at boundaries of steps and gaps, by 500 events, or a while after the first
 unshipped one: soon where somebody follows the episode live, as the service says with each segment
-that it takes. What the service has is asked for, never guessed: at the start, and when it refuses a
-segment.
+that it takes. The end of a step goes with its seal, where that follows soon. What the service has
+is asked for, never guessed: at the start, and when it refuses a segment.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ the service."""
 FIRST_ANSWER_S = 5.0
 """How long a daemon with a journal waits for the service's first answer, in seconds."""
 
+ENDED_S = 0.075
+"""How long the end of a step waits for its seal, to go in one segment with it, in seconds: longer
+than the quiet that most tasks ask for (`limits.quiet_ms`, 50)."""
+
 URGENT = frozenset(
     (
         "step.began",
-        "step.ended",
         "step.sealed",
         "episode.opened",
         "episode.closed",
@@ -84,8 +87,18 @@ class Shipper:
         """A listener for the recorder: wakes the shipper now or in a while."""
         if kind in URGENT or self._journal.uncut >= SEGMENT_EVENTS:
             self._wake.set()
-        elif self._timer is None and not self._wake.is_set():
-            self._timer = asyncio.get_running_loop().call_later(self._linger_s, self._wake.set)
+        elif not self._wake.is_set():
+            self._wake_within(ENDED_S if kind == "step.ended" else self._linger_s)
+
+    def _wake_within(self, seconds: float) -> None:
+        """Wake the shipper in ``seconds`` at the latest."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() + seconds
+        if self._timer is not None and self._timer.when() <= due:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(due, self._wake.set)
 
     async def run(self) -> None:
         """Ship for ever. Raises `TokenRefusedError`, `UsageError`, `LogRefusedError`,

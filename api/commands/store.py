@@ -101,10 +101,19 @@ class Commands:
         return None if row is None else row[0]
 
     async def begin(
-        self, episode: str, step: int | None, action: object, intent: str | None
+        self,
+        episode: str,
+        step: int | None,
+        action: object,
+        intent: str | None,
+        *,
+        settle: bool = False,
     ) -> Queued:
         """Begin the next step, or find the one that began already. Raises `WrongStepError`,
-        `EpisodeClosedError`."""
+        `EpisodeClosedError`.
+
+        With ``settle`` the daemon first ends the step before, and waits for its seal.
+        """
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             given = {"action": action} if step is None else {"step": step, "action": action}
@@ -121,6 +130,8 @@ class Commands:
                     raise WrongStepError(f"step: got {step}, wanted {last + 1}", wanted=last + 1)
                 _refuse_closing(row)
                 data = {"step": step, "action": action}
+                if settle:
+                    data["settle"] = True
                 queued = await _insert(conn, episode, "step.began", data, step, intent)
         self._notifier.tell(commands_of(episode))
         return queued

@@ -284,6 +284,13 @@ class CreditedShape(RewardShape):
     is."""
 
 
+class AdvancedShape(NotedShape):
+    """The step that began, and the reward of the step before it."""
+
+    reward: RewardShape
+    """The reward of the step that ended; ask again while it is `settling` or `escalating`."""
+
+
 class RefusedShape(AnswerShape):
     """One item's problem."""
 

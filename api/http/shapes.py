@@ -58,6 +58,13 @@ class BeginStep(Body):
     wait_ms: Wait = 10_000
 
 
+class AdvanceStep(Body):
+    """End a step and begin the next one; `action` is what the next one begins with."""
+
+    action: object = None
+    wait_ms: Wait = 10_000
+
+
 class EndStep(Body):
     """End the step that began last."""
 

@@ -6,28 +6,33 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth.store import Principal
 from api.commands.command_queue import Channel
 from api.commands.store import Commands, Queued
 from api.core.notify import Deadline
-from api.http.answer_shapes import NotedShape
+from api.http.answer_shapes import AdvancedShape, NotedShape
 from api.http.authorization import requires
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.once import Idempotency, IdempotencyPart
 from api.http.parameters import EpisodeId, Step
-from api.http.shapes import Answer, BeginStep, CallTool, EndStep, ReturnTool
-from api.http.support import TRAINER, answer, parts_of
+from api.http.shapes import AdvanceStep, Answer, BeginStep, CallTool, EndStep, ReturnTool
+from api.http.support import JSON, TRAINER, answer, parts_of
+from api.rewards.rewards import RewardReader
 
 router = APIRouter(tags=["steps"], route_class=JsonRoute)
-_BEGIN, _END = BeginStep(), EndStep()
+_BEGIN, _END, _ADVANCE = BeginStep(), EndStep(), AdvanceStep()
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     202: {"model": NotedShape, "description": "Queued for the daemon."},
     **problems(401, 403, 404, 409, 413, 422),
 }
 
+
+UNSETTLED = ("settling", "escalating")
+"""Statuses of a reward that is not final."""
 
 Queue = Callable[[str, str | None], Awaitable[Queued]]
 """Queues a command for an episode, under the intent of its Idempotency-Key."""
@@ -39,11 +44,12 @@ class CommandParts:
 
     commands: Commands
     channel: Channel
+    rewards: RewardReader
 
 
 async def _command_parts(request: Request) -> CommandParts:
     parts = parts_of(request)
-    return CommandParts(parts.commands, parts.channel)
+    return CommandParts(parts.commands, parts.channel, parts.rewards)
 
 
 UsedParts = Annotated[CommandParts, Depends(_command_parts)]
@@ -109,6 +115,38 @@ async def end(
         return await parts.commands.end(episode, step, intent)
 
     return await _run_command(who, parts.channel, idempotency, episode, command.wait_ms, queue)
+
+
+@router.post(
+    "/v1/episodes/{episode}/steps/{step:step}:advance",
+    summary="End a step, begin the next",
+    response_model=AdvancedShape,
+    responses={
+        202: {"model": AdvancedShape, "description": "Queued, or the reward is not final yet."},
+        **problems(401, 403, 404, 409, 413, 422),
+    },
+)
+async def advance(
+    who: Trainer,
+    episode: EpisodeId,
+    step: Step,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: AdvanceStep = _ADVANCE,
+) -> Response:
+    """End step `step`, wait for its effects, begin the next one, and answer with the reward of
+    `step`: what ends, begins and reads in three calls, in one."""
+
+    async def work(intent: str | None) -> Response:
+        deadline = Deadline(command.wait_ms)
+        queued = await parts.commands.begin(episode, step + 1, command.action, intent, settle=True)
+        outcome = await parts.channel.journalled(episode, queued, deadline)
+        reward = await parts.rewards.read(who.tenant, episode, step, deadline)
+        is_final = orjson.loads(reward)["status"] not in UNSETTLED
+        body = orjson.dumps({**outcome, "reward": orjson.Fragment(reward)})
+        return Response(body, 200 if "seq" in outcome and is_final else 202, media_type=JSON)
+
+    return await idempotency.once(who, work)
 
 
 async def _report(

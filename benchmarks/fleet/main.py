@@ -229,6 +229,9 @@ def _report(
     seconds = after.at - before.at
     events, steps = after.events - before.events, after.steps - before.steps
     waits = [took for at, took in told["sealed_at"] if before.at <= at <= after.at]
+    called = [method for at, method in told["called_at"] if before.at <= at <= after.at]
+    commands = sum(method == "POST" for method in called)
+    requests = len(called) + commands + after.segments - before.segments
     cpu = {role: after.cpu[role] - before.cpu[role] for role in after.cpu}
     print(
         f"fleet: {sandboxes} sandboxes, a step every {step_s:g} s each, {REPLICAS} replicas,"
@@ -237,6 +240,11 @@ def _report(
     line("accepted events, events/s", f"{events / seconds:,.0f}")
     line("segments, segments/s", f"{(after.segments - before.segments) / seconds:,.0f}")
     line("sealed steps, steps/s", f"{steps / seconds:,.1f}")
+    line(
+        "requests a step: trainer's, daemon's segments, its questions",
+        f"{requests / max(steps, 1):.1f}",
+        "wanted <= 3",
+    )
     line(
         "step's end to its reward at the trainer, p50 ms",
         f"{quantile(waits, 0.5) * 1000:,.0f}",

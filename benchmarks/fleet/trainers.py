@@ -50,11 +50,14 @@ class Trainer:
         self._step_s = step_s
         self.sealed_at: list[tuple[float, float]] = []
         """(monotonic time, seconds from the step's end to its sealed reward)."""
+        self.called_at: list[tuple[float, str]] = []
+        """(monotonic time, method) of each request."""
         self.errors: Counter[str] = Counter()
         self.episodes = 0
 
     async def call(self, method: str, path: str, **more: Any) -> Any:
         """One request's JSON; an answer that is an error is counted and raised."""
+        self.called_at.append((time.monotonic(), method))
         answer = await next(self._turn).request(method, path, **more)
         if answer.status_code >= 400:
             self.errors[
@@ -77,19 +80,20 @@ class Trainer:
         episode = (await self.call("POST", "/v1/episodes", json={"task": name, "sandbox": "any"}))[
             "episode"
         ]
-        total = 0.0
+        steps = f"/v1/episodes/{episode}/steps"
+        await self.call("POST", steps, json={"step": 0, "wait_ms": WAIT_MS})
+        total, last = 0.0, len(tape.steps) - 1
         for step in range(len(tape.steps)):
-            await self.call(
-                "POST", f"/v1/episodes/{episode}/steps", json={"step": step, "wait_ms": WAIT_MS}
-            )
             await asyncio.sleep(self._step_s * random.uniform(0.5, 1.5))
             ended = time.monotonic()
-            await self.call(
-                "POST", f"/v1/episodes/{episode}/steps/{step}:end", json={"wait_ms": WAIT_MS}
-            )
-            reward = await self.call(
-                "GET", f"/v1/episodes/{episode}/steps/{step}/reward", params={"wait_ms": WAIT_MS}
-            )
+            if step < last:
+                body = {"wait_ms": WAIT_MS}
+                reward = (await self.call("POST", f"{steps}/{step}:advance", json=body))["reward"]
+            else:
+                await self.call("POST", f"{steps}/{step}:end", json={"wait_ms": WAIT_MS})
+                reward = await self.call(
+                    "GET", f"{steps}/{step}/reward", params={"wait_ms": WAIT_MS}
+                )
             sealed = time.monotonic()
             self.sealed_at.append((sealed, sealed - ended))
             if reward["status"] != "sealed":
@@ -126,7 +130,12 @@ async def main(token: str, episodes: int, step_s: float, urls: list[str]) -> dic
         work.cancel()
     await asyncio.gather(*works, return_exceptions=True)
     await trainer.aclose()
-    return {"sealed_at": trainer.sealed_at, "errors": trainer.errors, "episodes": trainer.episodes}
+    return {
+        "sealed_at": trainer.sealed_at,
+        "called_at": trainer.called_at,
+        "errors": trainer.errors,
+        "episodes": trainer.episodes,
+    }
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from milestoned_client.errors import ProblemError
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.models import (
+    Advanced,
     Blame,
     Closing,
     CreditTo,
@@ -241,6 +242,17 @@ def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Json) 
         key=uuid.uuid4().hex,
         repeatable=numbered,
         peer="daemon",
+    )
+
+
+def advance(episode: str, step: int, action: Json, wait_s: float) -> Call[Advanced]:
+    """The end of a step, the beginning of the next one, and the reward of the first."""
+    return post(
+        episode_path(episode, f"/steps/{step}:advance"),
+        decode_as(Advanced),
+        wait_s,
+        action=action,
+        wait_ms=milliseconds(wait_s),
     )
 
 

@@ -11,6 +11,7 @@ class NotedBase:
     """What a `Noted` says beside its fields."""
 
     __slots__ = ()
+    step: int | None
     seq: int | None
 
     @property

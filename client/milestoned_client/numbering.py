@@ -5,7 +5,11 @@ A numbered step may be sent twice without harm, so the handle numbers whatever i
 
 from __future__ import annotations
 
-from milestoned_client.models import Noted
+from typing import TypeVar
+
+from milestoned_client.model_bases import NotedBase
+
+N = TypeVar("N", bound=NotedBase)
 
 
 class Numbering:
@@ -21,7 +25,7 @@ class Numbering:
             return given
         return self._last + 1
 
-    def began(self, noted: Noted, sent: int | None) -> Noted:
+    def began(self, noted: N, sent: int | None) -> N:
         """Remember the step that the peer took note of."""
         self._last = noted.step if noted.step is not None else sent
         return noted

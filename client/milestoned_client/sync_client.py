@@ -35,6 +35,7 @@ from milestoned_client.groups import score_group
 from milestoned_client.heartbeat import Heartbeat
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.models import (
+    Advanced,
     Basis,
     Blame,
     Closing,
@@ -373,6 +374,24 @@ class Episode:
     def end_step(self, step: int | None = None, *, wait_s: float = 10.0) -> Noted:
         """The current step's action is done; the daemon waits for its effects and seals it."""
         return self._note(f"/steps/{self._numbering.current(step)}:end", wait_s)
+
+    def advance(
+        self, action: Json = None, *, step: int | None = None, wait_s: float = 10.0
+    ) -> Advanced:
+        """End the current step, begin the next with ``action``, and get the ended one's reward.
+
+        It is `end_step`, `reward` and `step` in one request, for a harness that knows its next
+        action before it needs the last reward. After ``wait_s`` seconds the step that begins may
+        be ``queued``, and the reward ``settling``.
+        """
+        ending = self._numbering.current(step)
+        if self._client.peers.daemon is not None:
+            self.end_step(ending, wait_s=wait_s)
+            reward = self.reward(ending, wait_s=wait_s)
+            noted = self.step(action, step=ending + 1, wait_s=wait_s)
+            return Advanced(noted.command, noted.step, reward, noted.seq, noted.status)
+        advanced = self._client.call(calls.advance(self.id, ending, action, wait_s))
+        return self._numbering.began(advanced, ending + 1)
 
     def answer(self, text: str, *, wait_s: float = 10.0) -> Noted:
         """Report the final answer of the agent to the task."""

@@ -112,6 +112,23 @@ async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(
         await peer.until(lambda: peer.kinds[-1] == "page.loaded")  # somebody came
 
 
+async def test_the_end_of_a_step_goes_with_its_seal(tmp_path: Path) -> None:
+    """Nobody needs the end before the seal; without a seal it goes soon by itself."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        here.recorder.append("steps", "step.began", {"step": 0})
+        await peer.until(lambda: peer.kinds[-1:] == ["step.began"])
+        shipped = len(peer.texts)
+        here.see()
+        here.recorder.append("steps", "step.ended", {"step": 0})
+        await asyncio.sleep(0)
+        here.recorder.append("steps", "step.sealed", {"step": 0, "reason": "quiet"})
+        await peer.until(lambda: peer.kinds[-1:] == ["step.sealed"])
+        assert len(peer.texts) == shipped + 1
+        here.recorder.append("steps", "step.began", {"step": 1})
+        here.recorder.append("steps", "step.ended", {"step": 1})
+        await peer.until(lambda: peer.kinds[-1:] == ["step.ended"])
+
+
 @pytest.mark.parametrize("fail", [[500], [503, 502, 500], [429]])
 async def test_a_service_in_trouble_gets_it_later(tmp_path: Path, fail: list[int]) -> None:
     """5xx and 429 keep the segment, and it is sent again as the same bytes."""

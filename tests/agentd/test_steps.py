@@ -154,6 +154,34 @@ async def test_work_that_the_next_step_interrupts_is_done_before_that_begins(
     await stage.conductor.close("done")
 
 
+async def test_a_step_that_the_next_one_waits_for_is_sealed_as_if_it_had_been_ended(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, quiet_ms=20)
+    await stage.conductor.advance(0, "first")
+    stage.late.append("file.created")
+    said = await stage.conductor.advance(1, "second", command=7)
+    assert stage.kinds == ["step.began", "step.ended", "file.created", "step.sealed", "step.began"]
+    assert (stage.why(), said.step, said.seq) == ("quiet", 1, 5)
+    assert await stage.conductor.advance(1, "second", command=7) == said, "again is no new step"
+    assert stage.kinds[-1] == "step.began"
+
+
+async def test_the_next_one_does_not_wait_for_a_seal_that_is_there(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    await stage.sealed()
+    await stage.conductor.advance()
+    assert stage.kinds == ["step.began", "step.ended", "step.sealed", "step.began"]
+
+
+async def test_a_step_may_not_be_left_out_by_waiting(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    await stage.conductor.begin(0)
+    with pytest.raises(StepError, match="wanted 1"):
+        await stage.conductor.advance(2)
+    assert stage.kinds == ["step.began"], "the step that runs goes on"
+
+
 async def test_work_at_the_end_of_a_step_that_nobody_ended(tmp_path: Path) -> None:
     """The next step's beginning is its end."""
     stage = Stage(tmp_path)

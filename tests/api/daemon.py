@@ -47,6 +47,10 @@ class Daemon:
             assert (await self.service.append(self.episode, frame, self.token)).status_code == 200
 
     def _journal(self, kind: str, data: dict[str, Any]) -> None:
+        if data.pop("settle", False):  # as agentd/session/step_controller.py does
+            ended = data["step"] - 1
+            self.said.append(("step.ended", {"step": ended}))
+            self.said.append(("step.sealed", {"step": ended, "reason": "quiet"}))
         ends = kind == "step.ended" and self._effects is not None
         if ends and self._effects is not None:
             self.said.extend(self._effects.get(data["step"], ()))

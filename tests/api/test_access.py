@@ -52,6 +52,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/episodes/{episode}/commands"): DAEMON,
     ("POST", "/v1/episodes/{episode}/steps"): TRAIN,
     ("POST", "/v1/episodes/{episode}/steps/{step:int}:end"): TRAIN,
+    ("POST", "/v1/episodes/{episode}/steps/{step:int}:advance"): TRAIN,
     ("POST", "/v1/episodes/{episode}/answers"): TRAIN,
     ("POST", "/v1/episodes/{episode}/tools:call"): TRAIN,
     ("POST", "/v1/episodes/{episode}/tools:return"): TRAIN,

@@ -60,6 +60,14 @@ async def one_reward(way: Way, _folder: Path) -> None:
     of_rewards([await way.json("GET", f"{path}/{step}/reward") for step in range(5)])
 
 
+async def advanced(way: Way, _folder: Path) -> None:
+    """What the reward's own route answers, of the only step that may still be advanced from."""
+    path = f"/v1/episodes/{way.id}/steps"
+    told = (await way.json("POST", f"{path}/3:advance", {"wait_ms": 0}))["reward"]
+    assert (told["reward"], told["mask"]) == (PAID[3], MASKED[3])
+    assert told == await way.json("GET", f"{path}/3/reward")
+
+
 async def many_rewards(way: Way, _folder: Path) -> None:
     items = [{"episode": way.id, "step": step} for step in range(5)]
     of_rewards((await way.json("POST", "/v1/rewards:query", {"items": items}))["rewards"])
@@ -336,6 +344,7 @@ async def ors_group(way: Way, _folder: Path) -> None:
 
 ROUTES: dict[str, Any] = {
     "GET /v1/episodes/{episode}/steps/{step}/reward": one_reward,
+    "POST /v1/episodes/{episode}/steps/{step}:advance": advanced,
     "POST /v1/rewards:query": many_rewards,
     "POST /v1/score": scores,
     "POST /v1/groups:score": group,

@@ -139,6 +139,12 @@ async def test_answers_have_the_shapes_that_are_told(
         ("POST", "/get_reward", "/get_reward", {"query": ["x"], "prompts": [""], "labels": [id]}),
         ("POST", "/adapters/slime/score", "/adapters/slime/score", {"response": "x", "label": id}),
         ("POST", "/v1/episodes/{episode}/steps", f"/v1/episodes/{fresh}/steps", {"wait_ms": 0}),
+        (
+            "POST",
+            "/v1/episodes/{episode}/steps/{step}:advance",
+            f"/v1/episodes/{fresh}/steps/0:advance",
+            {"wait_ms": 0},
+        ),
         ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{id}:close", {}),
         ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{fresh}:close", {"wait_ms": 0}),
         ("GET", "/v1/episodes/{episode}/events", f"/v1/episodes/{id}/events", None),

@@ -49,6 +49,41 @@ async def test_a_whole_episode_through_the_channel(service: Service, daemon: Dae
     }
 
 
+async def test_one_request_ends_a_step_begins_the_next_and_has_the_reward(
+    service: Service, daemon: Daemon
+) -> None:
+    path = f"/v1/episodes/{daemon.episode}/steps"
+    running = asyncio.create_task(daemon.run())
+    await service.post(path, {"step": 0})
+    answer = await service.post(f"{path}/0:advance", {"action": {"click": 1}})
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    read = await service.get(f"{path}/0/reward")
+    assert (told["step"], told["reward"]) == (1, read.json())
+    assert told["reward"]["status"] == "sealed"
+    again = await service.post(f"{path}/0:advance", {"action": {"click": 1}})
+    assert again.json() == told, "the same request changes nothing"
+    skipped = await service.post(f"{path}/2:advance", {"wait_ms": 0})
+    assert (skipped.status_code, skipped.json()["wanted"]) == (409, 2)
+    await service.post(f"/v1/episodes/{daemon.episode}:close")
+    await running
+    log = (await service.get(f"/v1/episodes/{daemon.episode}/events")).json()["events"]
+    assert [event["kind"] for event in log].count("step.began") == 2
+
+
+async def test_a_reward_that_is_not_known_yet_is_null_beside_the_queued_step(
+    service: Service, daemon: Daemon
+) -> None:
+    path = f"/v1/episodes/{daemon.episode}/steps"
+    await service.post(path, {"wait_ms": 0})
+    await daemon.obey()
+    answer = await service.post(f"{path}/0:advance", {"wait_ms": 0})
+    told = answer.json()
+    assert (answer.status_code, told["status"], told["step"]) == (202, "queued", 1)
+    reward = told["reward"]
+    assert (reward["status"], reward["reward"], reward["mask"]) == ("settling", None, True)
+
+
 async def test_without_a_daemon_it_is_queued(service: Service, daemon: Daemon) -> None:
     path = f"/v1/episodes/{daemon.episode}"
     answer = await service.post(f"{path}/steps", {"wait_ms": 0})
