@@ -137,7 +137,7 @@ class Daemon:
         await session.start()
         if self._opened is not None:
             self._opened(session)
-        channel = Channel(self._service, session.conductor)
+        channel = Channel(self._service, session.conductor, shipper)
         ship = asyncio.create_task(shipper.run(), name="ship")
         listen = asyncio.create_task(channel.run(), name="channel")
         try:

@@ -18,6 +18,7 @@ from agentd.core.wire_limits import UnfitError
 from agentd.session.step_controller import Conductor, NotKeptError
 from agentd.session.step_state import StepError
 from agentd.uplink.http import Service, words
+from agentd.uplink.uploader import Shipper
 
 WAIT_MS = 20_000
 SAYINGS = {
@@ -32,9 +33,10 @@ log = structlog.get_logger(__name__)
 class Channel:
     """Long-polls ``/commands`` until cancelled or closed; token errors pass through."""
 
-    def __init__(self, service: Service, conductor: Conductor) -> None:
+    def __init__(self, service: Service, conductor: Conductor, shipper: Shipper) -> None:
         self._service = service
         self._conductor = conductor
+        self._shipper = shipper
         self._after = conductor.steps.command
         self._backoff = Backoff()
 
@@ -50,10 +52,15 @@ class Channel:
     async def _poll(self) -> list[dict[str, Any]]:
         try:
             response = await self._service.get(
-                "/commands", timeout_s=WAIT_MS / 1000 + 10, after=self._after, wait_ms=WAIT_MS
+                "/commands",
+                timeout_s=WAIT_MS / 1000 + 10,
+                after=self._after,
+                wait_ms=WAIT_MS,
+                followed=int(self._shipper.is_followed),
             )
             response.raise_for_status()
-            commands: list[dict[str, Any]] = orjson.loads(response.content)["commands"]
+            body = orjson.loads(response.content)
+            commands: list[dict[str, Any]] = body["commands"]
         except (
             httpx.TransportError,
             httpx.HTTPStatusError,
@@ -65,6 +72,8 @@ class Channel:
             await self._backoff.wait()
             return []
         self._backoff.reset()
+        if body.get("followed") is True:
+            self._shipper.follow()
         return commands
 
     async def _keep_trying(self, command: dict[str, Any]) -> None:

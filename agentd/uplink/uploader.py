@@ -27,9 +27,9 @@ from detectors.model.codec import GENESIS
 FOLLOWED_S = 0.075
 """How long an event that no step waits for may stay unshipped, in seconds, where somebody follows:
 a page that does has 200 ms."""
-LINGER_S = 1.0
-"""The same where nobody does. Each request takes some 2 ms of processor time here and as much at
-the service."""
+LINGER_S = 15.0
+"""The same where nobody does. Somebody who begins to is heard of at once (`Shipper.follow`), and
+each request takes some 2 ms of processor time here and as much at the service."""
 FIRST_ANSWER_S = 5.0
 """How long a daemon with a journal waits for the service's first answer, in seconds."""
 
@@ -76,7 +76,8 @@ class Shipper:
         self._timer: asyncio.TimerHandle | None = None
         self._compress = packer()
         self._backoff = Backoff()
-        self._linger_s = FOLLOWED_S  # until the service says
+        self.is_followed = False
+        """Whether somebody looks at the episode live, as the service said last."""
         self._progress = asyncio.Event()
         self._runs = False
         self.met = False
@@ -89,6 +90,16 @@ class Shipper:
             self._wake.set()
         elif not self._wake.is_set():
             self._wake_within(ENDED_S if kind == "step.ended" else self._linger_s)
+
+    def follow(self) -> None:
+        """Ship soon what was seen, from now on: somebody looks at the episode live."""
+        self.is_followed = True
+        if self._journal.uncut:
+            self._wake_within(FOLLOWED_S)
+
+    @property
+    def _linger_s(self) -> float:
+        return FOLLOWED_S if self.is_followed else LINGER_S
 
     def _wake_within(self, seconds: float) -> None:
         """Wake the shipper in ``seconds`` at the latest."""
@@ -219,7 +230,7 @@ class Shipper:
             await self._strange(response)
             return
         self._backoff.reset()
-        self._linger_s = FOLLOWED_S if body.get("followed") else LINGER_S
+        self.is_followed = bool(body.get("followed"))
         if through == cut.last and head not in (None, cut.digest):
             raise LogRefusedError(
                 f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}"

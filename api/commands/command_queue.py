@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from api.commands.store import Commands, Queued
@@ -23,15 +24,18 @@ class Channel:
         self._call_s = call_s
 
     async def next_commands(
-        self, episode: str, after: int, deadline: Deadline
+        self, episode: str, after: int, deadline: Deadline, has_news: Callable[[], bool]
     ) -> list[dict[str, Any]]:
-        """Commands beyond ``after``, as soon as there is one; none when time is up."""
+        """Commands beyond ``after``, as soon as there is one; none when time is up, or once
+        ``has_news`` says that the daemon is to hear of something else."""
         self._notifier.tell(called_of(episode))
         deadline = Deadline(min(deadline.remaining_s(), self._call_s) * 1000)
         while True:
             changed = self._notifier.watch(commands_of(episode))
             found = await self._commands.list_after(episode, after)
-            if found or not await self._notifier.wait(changed, deadline.remaining_s()):
+            if found or has_news():
+                return found
+            if not await self._notifier.wait(changed, deadline.remaining_s()):
                 return found
 
     async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:

@@ -22,9 +22,12 @@ def log_of(episode: str) -> Topic:
     return (LOG, episode)
 
 
+COMMANDS = "commands"
+
+
 def commands_of(episode: str) -> Topic:
-    """A command waits for the episode's daemon."""
-    return ("commands", episode)
+    """A command waits for the episode's daemon, or something else that it is to know."""
+    return (COMMANDS, episode)
 
 
 CALLED = "called"
@@ -143,6 +146,12 @@ class Notifier:
         finally:
             self.waiting -= 1
         return not self.stopped
+
+    def wake_kind(self, kind: str) -> None:
+        """Wake all who watch a topic of ``kind`` here, such as `COMMANDS`."""
+        for topic in list(self._events):
+            if topic[0] == kind:
+                self._set(topic)
 
     def stop(self) -> None:
         """Wake everybody for good: the service is going down, long waits are answered with what is

@@ -191,6 +191,8 @@ class CommandsShape(AnswerShape):
     """Commands beyond the number asked for."""
 
     commands: list[CommandShape]
+    followed: bool
+    """Somebody looks at the episode live: what its daemon sees is wanted soon."""
 
 
 class NotedShape(AnswerShape):

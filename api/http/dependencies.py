@@ -29,6 +29,7 @@ from api.episodes.store import Episodes
 from api.fleet.owners import Owners
 from api.http.support import parts_of
 from api.labelling.store import Preferences
+from api.live.live_subscribers import Followers
 from api.live.streams import Streams
 from api.log.reader import Follower
 from api.rescoring.store import Rescores
@@ -79,6 +80,10 @@ async def _commands(connection: HTTPConnection) -> Commands:
 
 async def _channel(connection: HTTPConnection) -> Channel:
     return parts_of(connection).channel
+
+
+async def _followers(connection: HTTPConnection) -> Followers:
+    return parts_of(connection).followers
 
 
 async def _ledger(connection: HTTPConnection) -> Ledger:
@@ -160,6 +165,7 @@ EpisodesPart = Annotated[Episodes, Depends(_episodes)]
 OwnersPart = Annotated[Owners, Depends(_owners)]
 CommandsPart = Annotated[Commands, Depends(_commands)]
 ChannelPart = Annotated[Channel, Depends(_channel)]
+FollowersPart = Annotated[Followers, Depends(_followers)]
 LedgerPart = Annotated[Ledger, Depends(_ledger)]
 FollowerPart = Annotated[Follower, Depends(_follower)]
 StreamsPart = Annotated[Streams, Depends(_streams)]

@@ -17,7 +17,7 @@ from api.cascade.store import Verdicts
 from api.episodes.store import Episodes
 from api.http.answer_shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.http.authorization import requires
-from api.http.dependencies import EpisodesPart, FollowerPart, LimitsPart
+from api.http.dependencies import EpisodesPart, FollowerPart, FollowersPart, LimitsPart
 from api.http.describe import problems
 from api.http.parameters import DIGITS, EpisodeId
 from api.http.support import MAX_SEQ, READ, answer, parts_of, whole
@@ -96,6 +96,7 @@ async def events(
     limits: LimitsPart,
     episodes: EpisodesPart,
     follower: FollowerPart,
+    followers: FollowersPart,
     after: Annotated[
         int, Query(ge=0, le=MAX_SEQ, description="Events with a higher number."), DIGITS
     ] = 0,
@@ -111,6 +112,8 @@ async def events(
     go on."""
     limit = max(1, whole("limit", str(limit), limits.page))
     row = await episodes.get(episode)
+    if row.status == "open":
+        followers.note(episode)
     kinds = frozenset(kind)
     page, following = await follower.page(episode, after, limit, kinds)
     return answer({"events": page, "through": row.through, "next": following})

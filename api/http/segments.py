@@ -12,7 +12,7 @@ from api.core.frames import MAX_NUMBER
 from api.fleet.ending import end
 from api.http.answer_shapes import AppendedShape, CommandsShape, PlanShape
 from api.http.authorization import requires
-from api.http.dependencies import ChannelPart, EpisodesPart, TasksPart
+from api.http.dependencies import ChannelPart, EpisodesPart, FollowersPart, TasksPart
 from api.http.describe import EPISODE, body, problems, secured
 from api.http.parameters import DIGITS, EpisodeId, Wait
 from api.http.support import (
@@ -126,18 +126,33 @@ async def _appender(request: Request, episode: str) -> Principal:
     summary="What the harness said",
     response_model=CommandsShape,
     responses=problems(401, 403, 404, 422),
-    dependencies=[requires(NOBODY, or_own=True)],
 )
 async def commands(
+    who: Annotated[Principal, requires(NOBODY, or_own=True)],
     episode: EpisodeId,
     deadline: Wait,
     channel: ChannelPart,
+    followers: FollowersPart,
     after: Annotated[
         int, Query(ge=0, le=MAX_NUMBER, description="The last command that was journalled."), DIGITS
     ] = 0,
+    followed: Annotated[
+        bool,
+        Query(
+            description="Whether the daemon knows that somebody looks at the episode live. With"
+            " `false` it is told as soon as somebody does."
+        ),
+    ] = True,
 ) -> Response:
     """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""
-    return answer({"commands": await channel.next_commands(episode, after, deadline)})
+
+    is_known = followed and followers.is_followed(episode, who.tenant)
+
+    def has_news() -> bool:
+        return not is_known and followers.is_followed(episode, who.tenant)
+
+    found = await channel.next_commands(episode, after, deadline, has_news)
+    return answer({"commands": found, "followed": followers.is_followed(episode, who.tenant)})
 
 
 @router.get(

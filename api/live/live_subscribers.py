@@ -1,19 +1,21 @@
 """Whom somebody looks at live: their daemons then tell soon what they see, and else when a step has
 to know it.
 
-Remembered here, told to the other replicas. Nobody says that they went: who said so long ago is
-believed to be gone.
+A daemon hears of it in the answer to its next segment, or in the one to its question for commands,
+which is answered at once when somebody begins to look. Who looks is remembered here and told to the
+other replicas. Nobody says that they went: who said so long ago is believed to be gone.
 """
 
 from __future__ import annotations
 
 import time
 
-from api.core.notify import FOLLOWED, Notifier, followed
+from api.core.notify import COMMANDS, FOLLOWED, Notifier, commands_of, followed
 
 AGAIN_S = 15.0
 """How often who follows says so to other replicas."""
 BELIEVED_S = 60.0
+_ALL = "all of "
 
 
 class Followers:
@@ -44,8 +46,13 @@ class Followers:
     def _believe(self, name: str) -> None:
         now = time.monotonic()
         self._until = {other: until for other, until in self._until.items() if until > now}
+        is_new = name not in self._until
         self._until[name] = now + BELIEVED_S
+        if is_new and name.startswith(_ALL):
+            self._notifier.wake_kind(COMMANDS)
+        elif is_new:
+            self._notifier.wake(commands_of(name))
 
 
 def _all(tenant: str) -> str:
-    return f"all of {tenant}"
+    return _ALL + tenant

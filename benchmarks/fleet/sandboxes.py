@@ -57,7 +57,7 @@ class Player:
         sealer = Sealer(plan["hears"], plan["quiet_ms"], plan["settle_ms"])
         self._conductor = Conductor(self._recorder, self._steps, sealer, Nothing())
         self._shipper = Shipper(self._recorder, service)
-        self._channel = Channel(service, self._conductor)
+        self._channel = Channel(service, self._conductor, self._shipper)
         self._recorder.listen(self._on_event)
         self._opened = {"task": plan["task"], "digest": plan["digest"]}
 

@@ -98,6 +98,9 @@ async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(
         here.see()
         await asyncio.sleep(5 * uploader.FOLLOWED_S)  # fixed: nothing may come
         assert peer.through == 1
+        here.shipper.follow()
+        await peer.until(lambda: peer.through == 2)  # somebody came, as the service says elsewhere
+        here.see()
         here.see(uploader.SEGMENT_EVENTS)
         await peer.until(lambda: peer.through > 1)  # so many wait for nobody
         await here.drained()

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -54,20 +55,27 @@ NOT_FOLLOWED: dict[str, Follows] = {
 
 
 @asynccontextmanager
-async def following(service: Service, follows: AsyncIterator[bytes]) -> AsyncIterator[None]:
-    """Somebody took all that there was, and waits for more."""
+async def taking(follows: AsyncIterator[bytes]) -> AsyncIterator[None]:
+    """Somebody takes all that there is and comes."""
 
     async def take() -> None:
         async for _ in follows:
             pass
 
+    task = asyncio.create_task(take())
+    yield
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def following(service: Service, follows: AsyncIterator[bytes]) -> AsyncIterator[None]:
+    """Somebody took all that there was, and waits for more."""
     notifier = service.app.state.notifier
     before = notifier.waiting
-    taking = asyncio.create_task(take())
-    await until(lambda: notifier.waiting > before)
-    yield
-    taking.cancel()
-    await asyncio.gather(taking, return_exceptions=True)
+    async with taking(follows):
+        await until(lambda: notifier.waiting > before)
+        yield
 
 
 class Daemon:
@@ -93,6 +101,32 @@ async def test_an_episode_is_followed_from_when_somebody_looks(
     async with following(service, follows(service, opened[0])):
         assert await daemon.hears()
     assert await daemon.hears(), "nobody says that they went"
+
+
+@pytest.mark.parametrize("follows", FOLLOWED.values(), ids=FOLLOWED)
+async def test_a_daemon_that_waits_for_commands_hears_of_it_at_once(
+    service: Service, follows: Follows
+) -> None:
+    id, token = await service.open()
+
+    async def ask(**more: int) -> dict[str, Any]:
+        query = {"wait_ms": 20_000, **more}
+        answer = await service.get(f"/v1/episodes/{id}/commands", token, params=query)
+        told: dict[str, Any] = answer.json()
+        return told
+
+    waiting = asyncio.create_task(ask(followed=0))
+    await until(lambda: service.app.state.notifier.waiting == 1)
+    async with taking(follows(service, id)):
+        assert await waiting == {"commands": [], "followed": True}
+        assert await ask(followed=1, wait_ms=10) == {"commands": [], "followed": True}
+
+
+async def test_who_reads_a_running_episodes_log_follows_it(service: Service) -> None:
+    id, token = await service.open()
+    daemon = Daemon(service, id, token)
+    await service.get(f"/v1/episodes/{id}/events")
+    assert await daemon.hears()
 
 
 @pytest.mark.parametrize("follows", NOT_FOLLOWED.values(), ids=NOT_FOLLOWED)
