@@ -18,8 +18,10 @@ BROWSER := chromium libatomic1
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit vim gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
+# A container engine, and what makes images for one that can pull none.
+ENGINE := docker.io docker-compose iptables iproute2 util-linux debootstrap
 
-.PHONY: help demo unit test test-all check bench pins docs site screenshots clean
+.PHONY: help demo unit test test-all test-fleet check bench pins docs site screenshots clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,8 +35,12 @@ test: $(VENV)/ready $(BUNDLE) ## everything that must hold, but for the slow sui
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target check $(LIGHT:%=$(VENV)-%/ready)
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS)
 
+test-fleet: $(VENV)/ready $(BUNDLE) ## the fleet of docker-compose.yml on a container engine, worked with and broken (root)
+	@tools/system-packages $(BROWSER) $(ENGINE)
+	$(BIN)/python -m pytest -s tests/fleet/containers $(ARGS)
+
 test-all: $(VENV)/ready $(BUNDLE) $(LIGHT:%=$(VENV)-%/ready) $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
-	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose debootstrap
+	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose prometheus $(ENGINE)
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 

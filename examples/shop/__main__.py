@@ -1,4 +1,4 @@
-"""``python -m examples.shop``: serve the shop on loopback until it is told to stop."""
+"""``python -m examples.shop``: serve the shop until it is told to stop."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def main(argv: list[str] | None = None) -> None:
     """Read the arguments and serve. Writes the port to ``--port-file`` once it listens."""
     parser = argparse.ArgumentParser(prog="shop", description=main.__doc__)
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
     parser.add_argument("--port-file", type=Path, help="where to write the port, once it listens")
     parser.add_argument("--access-log", type=Path, help="where to write one JSON line a request")
     parser.add_argument(
@@ -25,13 +26,13 @@ def main(argv: list[str] | None = None) -> None:
         help="a CSV invoice is finished this many page views later",
     )
     given = parser.parse_args(argv)
-    listener = socket.create_server(("127.0.0.1", given.port))
+    listener = socket.create_server((given.host, given.port))
     port = listener.getsockname()[1]
     if given.port_file is not None:
         part = given.port_file.with_name(given.port_file.name + ".part")
         part.write_text(str(port))
         os.replace(part, given.port_file)
-    print(f"The shop is open at http://127.0.0.1:{port}/", flush=True)
+    print(f"The shop is open at http://{given.host}:{port}/", flush=True)
     app = create_shop(given.access_log, given.invoice_after)
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
 

@@ -22,6 +22,7 @@ from tests.support.command_lines import options_of
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 SCRIPTS = [
+    DEPLOY / "build",
     DEPLOY / "service" / "install",
     *(DEPLOY / "sandbox" / name for name in ("install", "start", "browser", "alive", "reset")),
 ]
@@ -34,9 +35,11 @@ SECRETS = {
 }
 MANIFESTS = [
     (path.name, document)
-    for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+    for path in sorted((DEPLOY / "kubernetes").rglob("*.yaml"))
+    if path.name != "kustomization.yaml"
     for document in yaml.safe_load_all(path.read_text())
 ]
+KUSTOMIZATIONS = sorted((DEPLOY / "kubernetes").rglob("kustomization.yaml"))
 VERBS = (["join"], ["devtools"], ["serve"], ["db"], ["token"])
 PARTS = {f"AGENTD_{name.upper()}" for name in arguments_of(JoinSettings)}
 
@@ -77,6 +80,30 @@ def test_compose_refuses_to_start_without_its_secrets(name: str) -> None:
 )
 def test_the_manifests_are_valid(file: str, document: dict[str, Any]) -> None:
     kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is missing")
+@pytest.mark.parametrize("path", KUSTOMIZATIONS, ids=lambda path: path.parent.name)
+def test_every_overlay_gives_valid_manifests(path: Path) -> None:
+    build = ["kubectl", "kustomize", path.parent]
+    done = subprocess.run(build, capture_output=True, text=True, check=False)
+    if "unknown field" in done.stderr:
+        pytest.skip("kubectl's kustomize is older than 4")
+    assert done.returncode == 0, done.stderr
+    documents = list(yaml.safe_load_all(done.stdout))
+    assert {"Deployment", "NetworkPolicy", "PodDisruptionBudget"} <= {
+        one["kind"] for one in documents
+    }
+    for document in documents:
+        kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.parametrize("path", KUSTOMIZATIONS, ids=lambda path: path.parent.name)
+def test_every_resource_that_a_kustomization_names_is_there(path: Path) -> None:
+    named = yaml.safe_load(path.read_text())["resources"]
+    beside = {one.name for one in path.parent.glob("*.yaml")} - {"kustomization.yaml"}
+    assert beside <= set(named)
+    assert all((path.parent / one).exists() for one in named)
 
 
 def pods() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -211,14 +238,12 @@ def test_no_container_asks_for_more_open_files_than_a_host_may_allow(name: str) 
 
 def test_images_can_be_named_by_digest_and_installs_are_held_by_hashes() -> None:
     for path in DOCKERFILES:
-        assert re.search(r"^ARG BASE_IMAGE=.+\nFROM \$\{BASE_IMAGE\}$", path.read_text(), re.M), (
-            path
-        )
+        assert re.search(r"^ARG BASE_IMAGE=.+\nFROM \$\{BASE_IMAGE\}", path.read_text(), re.M), path
+        assert set(re.findall(r"^FROM (\S+)", path.read_text(), re.M)) == {"${BASE_IMAGE}"}, path
     for name in ("postgres", "proxy"):
         assert re.match(r"\$\{[A-Z]+_IMAGE:-", compose()["services"][name]["image"])
-    for script in (DEPLOY / "service" / "install", DEPLOY / "sandbox" / "install"):
-        for line in re.findall(r"pip\"? install (.+)", script.read_text()):
-            assert "--require-hashes" in line or line.endswith('"$build"/milestoned-*.whl'), line
+    for line in re.findall(r"(?:pip\"|\$into) install (.+)", (DEPLOY / "build").read_text()):
+        assert "--require-hashes" in line or line.endswith('"$build"/milestoned-*.whl'), line
 
 
 def _number(pattern: str) -> int:
@@ -287,7 +312,7 @@ def test_every_variable_that_is_set_is_read() -> None:
         elif name.startswith("AGENTD_"):
             assert name in PARTS, (where, name)
         elif name == "POD_IP":
-            assert "$(POD_IP)" in (DEPLOY / "kubernetes" / "sandboxes.yaml").read_text()
+            assert "$(POD_IP)" in (DEPLOY / "kubernetes" / "base" / "sandboxes.yaml").read_text()
         else:
             assert name in known or name in start, (where, name)
 
@@ -307,8 +332,10 @@ def test_ports_and_files_are_the_same_everywhere() -> None:
 
 def test_the_health_that_is_asked_for_is_a_route() -> None:
     operations = (ROOT / "api" / "http" / "operations.py").read_text()
-    asked = set(re.findall(r"path: (/\w+)", (DEPLOY / "kubernetes" / "service.yaml").read_text()))
-    for path in asked | set(re.findall(r"8420(/\w+)'", (ROOT / "docker-compose.yml").read_text())):
+    asked = set(
+        re.findall(r"path: (/\w+)", (DEPLOY / "kubernetes" / "base" / "service.yaml").read_text())
+    )
+    for path in asked | set(re.findall(r"8420(/\w+)'", DOCKERFILES[0].read_text())):
         assert f'"{path}"' in operations, path
 
 
@@ -323,9 +350,24 @@ def test_every_part_of_a_sandbox_that_is_named_is_installed() -> None:
     assert names == installed
     texts = [
         path.read_text()
-        for path in (*SCRIPTS, ROOT / "docker-compose.yml", *(DEPLOY / "kubernetes").glob("*"))
+        for path in (
+            *SCRIPTS,
+            ROOT / "docker-compose.yml",
+            *(DEPLOY / "kubernetes").rglob("*.yaml"),
+        )
     ]
     named = {
         name for text in texts for name in re.findall(r"(?<![\w.-])sandbox-[a-z]+(?![\w.])", text)
     }
     assert named <= installed
+
+
+def test_rented_machines_start_the_sandbox_that_is_there() -> None:
+    """SkyPilot's task: it builds and runs what this tree has, with variables that are read."""
+    task = yaml.safe_load((DEPLOY / "skypilot.yaml").read_text())
+    script = task["setup"] + task["run"]
+    for named in re.findall(r"(?<![\w/])deploy/[\w./-]*\w", script):
+        assert (ROOT / named).exists(), named
+    assert set(re.findall(r"--env (\w+)=", script)) <= PARTS
+    for name in (*task["envs"], *task["secrets"]):
+        assert f"${name}" in script, name

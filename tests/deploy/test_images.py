@@ -8,6 +8,8 @@ import pytest
 from tests.deploy.root import Debian, needs_root
 
 AS = "setpriv --reuid={0} --regid={0} --init-groups"
+# The two stages of an image, one after the other.
+INSTALL = "/src/deploy/build /src {0} && /src/deploy/{0}/install"
 START = r"""
 set -e
 mkdir -p /run/fleet; (umask 077; echo mt_none > /run/fleet/sandbox.token)
@@ -67,7 +69,7 @@ def refused(user: str, command: str) -> str:
 def test_the_sandbox_s_image_installs_and_starts(debian: Debian) -> None:
     """One Chromium, two users: the daemon's sees desktop and downloads, and neither can touch what
     is the other's."""
-    installed = debian.run("/src/deploy/sandbox/install /src", timeout_s=1_200)
+    installed = debian.run(INSTALL.format("sandbox"), timeout_s=1_200)
     assert installed.returncode == 0, installed.stdout[-4_000:]
     agentd = "env DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/sandbox/bus"
     script = START + LOOK
@@ -90,7 +92,7 @@ def test_the_sandbox_s_image_installs_and_starts(debian: Debian) -> None:
 @pytest.mark.slow
 @needs_root
 def test_the_service_s_image_installs(debian: Debian) -> None:
-    installed = debian.run("/src/deploy/service/install /src", timeout_s=1_200)
+    installed = debian.run(INSTALL.format("service"), timeout_s=1_200)
     assert installed.returncode == 0, installed.stdout[-4_000:]
     serve = (
         f"{AS.format('milestoned')} env MILESTONED_DATA=/var/lib/milestoned"

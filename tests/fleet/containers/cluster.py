@@ -1,0 +1,177 @@
+"""The fleet of docker-compose.yml, with the demo's shop in the sandboxes' networks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.fleet.containers.engine import Engine
+from tests.fleet.containers.images import ROOT
+
+PROJECT = "milestoned-fleet"
+SERVICE = "http://127.0.0.1:8420"
+SHOP = "http://shop:8000"
+SANDBOXES = ("sandbox-1", "sandbox-2", "sandbox-3", "sandbox-4")
+# The daemon's disk of this one can be filled without filling the machine's.
+SMALL_DISK = "sandbox-4"
+UP_S = 180.0
+UNITS = {"B": 1 / 2**20, "KiB": 1 / 2**10, "MiB": 1.0, "GiB": 2.0**10}
+# What the test adds to the file: the shop, a small disk, and less patience with a sandbox that is gone.
+BESIDE = {
+    "version": "3.8",
+    "services": {
+        "shop": {
+            "image": "milestoned-service",
+            "command": "python3 -m lab.examples.shop --host 0.0.0.0 --port 8000",
+            "environment": {"PATH": "/opt/milestoned/bin:/usr/bin:/bin"},
+            "networks": list(SANDBOXES),
+            "healthcheck": {"disable": True},
+        },
+        SMALL_DISK: {"tmpfs": ["/var/lib/agentd:size=48m,uid=10003,gid=10003,mode=0700"]},
+        "api": {
+            "command": "milestoned serve --host 0.0.0.0 --port 8420 --i-have-tls-in-front"
+            " --sandbox-lost-s 20"
+        },
+    },
+}
+
+
+def composes() -> list[list[str]]:
+    """The composes of this machine, as commands: Debian's 1.29, and a version 2 where there is one."""
+    found = []
+    for words in (["docker-compose"], ["docker", "compose"], [os.environ.get("COMPOSE", "")]):
+        if shutil.which(words[0]) and _runs([*words, "version"]):
+            found.append(words)
+    return found
+
+
+def _runs(command: Sequence[str]) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+class Cluster:
+    """A fleet that is up. ``folder``: for the token of its administrator and compose's second file."""
+
+    def __init__(self, engine: Engine, compose: Sequence[str], folder: Path) -> None:
+        self.engine = engine
+        self.token_file = folder / "admin.token"
+        self.token_file.write_text(f"mt_{secrets.token_hex(24)}")
+        beside = folder / "beside.json"
+        beside.write_text(json.dumps(BESIDE))
+        files = ("-f", str(ROOT / "docker-compose.yml"), "-f", str(beside))
+        self._command = [*compose, "--project-name", PROJECT, *files]
+        self._environment = engine.environment | {
+            "POSTGRES_PASSWORD": secrets.token_hex(24),
+            "MILESTONED_SECRET": secrets.token_hex(32),
+            "MILESTONED_SIGNING_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
+            "MILESTONED_ADMIN_TOKEN": self.token_file.read_text(),
+        }
+
+    def compose(self, *words: str, timeout_s: float = UP_S) -> None:
+        """Run compose; raises with what it said where it failed."""
+        done = subprocess.run(
+            [*self._command, *words],
+            cwd=ROOT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"compose {' '.join(words)}: {done.stdout[-4_000:]}")
+
+    def containers(self, service: str) -> list[str]:
+        """The ids of a service's containers, oldest first."""
+        labels = ("project", PROJECT), ("service", service)
+        filters = [f"--filter=label=com.docker.compose.{name}={value}" for name, value in labels]
+        return self.engine.docker("ps", "--all", "--quiet", *filters).split()[::-1]
+
+    def container(self, service: str) -> str:
+        """The id of a service's one container."""
+        (only,) = self.containers(service)
+        return only
+
+    def wait_until_well(self, timeout_s: float = UP_S) -> None:
+        """Until every container that has a health is healthy."""
+        until = time.monotonic() + timeout_s
+        while ill := self._ill():
+            if time.monotonic() > until:
+                raise TimeoutError(f"not healthy after {timeout_s:.0f} s: {', '.join(ill)}")
+            time.sleep(0.5)
+
+    def _ill(self) -> list[str]:
+        names = ("api", "postgres", *SANDBOXES)
+        ids = [one for name in names for one in self.containers(name)]
+        form = "{{.Name}} {{.State.Status}} {{.State.Health.Status}}"
+        said = self.engine.docker("inspect", "--format", form, *ids).splitlines()
+        return [line for line in said if not line.endswith(" running healthy")]
+
+    def trainers(self, *words: str) -> subprocess.Popen[str]:
+        """A process of :mod:`trainers`, which reaches the proxy and the sandboxes."""
+        command = [*self.engine.inside, sys.executable, "-m", "tests.fleet.containers.trainers"]
+        given = ("--service", SERVICE, "--token-file", str(self.token_file), "--shop", SHOP)
+        return subprocess.Popen(
+            [*command, *words, *given],
+            cwd=ROOT,
+            env=self.engine.environment | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def verify(self) -> str:
+        """``milestoned audit verify`` in a replica; gives its last line, raises where it differs."""
+        replica = self.containers("api")[0]
+        said = self.engine.docker("exec", replica, "milestoned", "audit", "verify", timeout_s=UP_S)
+        return said.splitlines()[-1]
+
+    def usage(self) -> dict[str, tuple[float, float]]:
+        """What each service's first container uses now: MiB of memory, and cores."""
+        form = "{{.MemUsage}} {{.CPUPerc}}"
+        names = ("api", "postgres", "proxy", *SANDBOXES)
+        ids = [self.containers(name)[0] for name in names]
+        said = self.engine.docker("stats", "--no-stream", "--format", form, *ids).splitlines()
+        found = [re.fullmatch(r"([\d.]+)(\w+) / \S+ ([\d.]+)%", line) for line in said]
+        return {
+            name: (float(one[1]) * UNITS[one[2]], float(one[3]) / 100)
+            for name, one in zip(names, found, strict=True)
+            if one is not None
+        }
+
+    def logs(self) -> str:
+        """The last lines of every container, for who reads a failure."""
+        filters = f"--filter=label=com.docker.compose.project={PROJECT}"
+        ids = self.engine.docker("ps", "--all", "--quiet", filters).split()
+        said = []
+        for one in ids:
+            name = self.engine.docker("inspect", "--format", "{{.Name}} {{.State.Status}}", one)
+            said.append(f"--- {name}\n{self.engine.attempt('logs', '--tail', '15', one).stdout}")
+        return "\n".join(said)
+
+
+@contextmanager
+def running(engine: Engine, compose: Sequence[str], folder: Path) -> Iterator[Cluster]:
+    """The fleet, up and healthy; taken down at the end with its networks and volumes."""
+    cluster = Cluster(engine, compose, folder)
+    try:
+        cluster.compose("up", "--detach", "--no-build")
+        cluster.wait_until_well()
+        yield cluster
+    except BaseException:
+        print(cluster.logs())
+        raise
+    finally:
+        cluster.compose("down", "--volumes", "--timeout", "5")

@@ -1,0 +1,179 @@
+"""The fleet of docker-compose.yml on an engine: built, brought up, worked with and broken.
+
+``make test-fleet`` runs it and prints what it did. It needs root, Debian and some ten minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.containers import cluster, engine, images, laws
+from tests.fleet.containers.cluster import SANDBOXES, Cluster
+from tests.fleet.containers.faults import Faults
+
+TRAINERS = 4
+EPISODES = 4
+WORK_S = 600.0
+SEED = int(os.environ.get("FLEET_SEED", "32"))
+MB = 10**6
+MOST_OVER_BASE = {"milestoned-service": 250 * MB, "milestoned-sandbox": 900 * MB}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.getuid() != 0, reason="a container engine needs root"),
+    pytest.mark.skipif(
+        shutil.which("dockerd") is None and "DOCKER_HOST" not in os.environ,
+        reason="no container engine is installed (docker.io), and DOCKER_HOST names none",
+    ),
+    pytest.mark.skipif(shutil.which("docker") is None, reason="docker's command is missing"),
+    pytest.mark.skipif(not cluster.composes(), reason="no compose is installed"),
+]
+
+
+def say(line: str) -> None:
+    """For the summary; pytest shows it with ``-s``."""
+    print(f"fleet: {line}", flush=True)
+
+
+@pytest.fixture(scope="module")
+def running_engine() -> Iterator[engine.Engine]:
+    """An engine that has the images."""
+    given = engine.given()
+    if given is not None:
+        _say_images(images.build(given, pulls=True))
+        yield given
+        return
+    with engine.folder() as path:
+        with engine.started(path, builds=True) as builder:
+            _say_images(images.build(builder, pulls=False))
+        with engine.started(path, builds=False) as own:
+            say(own.docker("info", "--format", "engine {{.ServerVersion}}, {{.Driver}}"))
+            yield own
+
+
+def _say_images(built: dict[str, images.Built]) -> None:
+    for name, one in built.items():
+        sizes = f"{one.size / MB:.0f} MB, {one.over_base / MB:.0f} over its base"
+        say(f"{name}: {sizes}, built in {one.seconds:.0f} s")
+        assert one.over_base <= MOST_OVER_BASE[name]
+
+
+@pytest.mark.parametrize("compose", cluster.composes(), ids=" ".join)
+def test_the_fleet_comes_up_and_goes(
+    running_engine: engine.Engine, compose: list[str], tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    with cluster.running(running_engine, compose, tmp_path) as fleet:
+        say(f"{' '.join(compose)}: all healthy after {time.monotonic() - began:.0f} s")
+        _look_inside(fleet)
+    left = [running_engine.docker(kind, "ls", "--quiet") for kind in ("container", "volume")]
+    left += running_engine.docker("network", "ls", "--format", "{{.Name}}").split()
+    assert set(left) <= {"", "bridge", "host", "none"}
+
+
+def _look_inside(fleet: Cluster) -> None:
+    """No compiler, no source tree, no pip; a list of packages; Chromium's own sandbox."""
+    sandbox, api = fleet.container(SANDBOXES[0]), fleet.containers("api")[0]
+    for container in (sandbox, api):
+        lacks = "! command -v cc && ! command -v pip3 && ! [ -e /src ] && ! [ -e /opt/milestoned/bin/pip ]"
+        fleet.engine.docker("exec", container, "sh", "-c", lacks)
+        fleet.engine.docker(
+            "exec",
+            container,
+            "grep",
+            "-q",
+            "fastapi\\|playwright\\|cyclopts",
+            "/opt/milestoned/sbom.cdx.json",
+        )
+    refused = fleet.engine.attempt("exec", api, "touch", "/opt/milestoned/mine")
+    assert "Read-only file system" in refused.stdout
+    command = fleet.engine.docker(
+        "exec", sandbox, "sh", "-c", "tr '\\0' ' ' < /proc/$(pgrep -o -x chromium)/cmdline"
+    )
+    assert "--no-sandbox" not in command, fleet.engine.docker("logs", sandbox)
+
+
+def test_what_is_paid_holds_whatever_breaks(running_engine: engine.Engine, tmp_path: Path) -> None:
+    """Sixteen episodes by four trainers, paid in full; then as many as they can while everything
+    breaks; then paid in full again."""
+    with cluster.running(running_engine, cluster.composes()[0], tmp_path) as fleet:
+        worth = _without_a_fault(fleet, tmp_path, EPISODES)
+        _while_it_breaks(fleet, tmp_path, worth)
+        fleet.wait_until_well()
+        assert _without_a_fault(fleet, tmp_path, 1) == worth
+        say(f"audit: {fleet.verify()}")
+
+
+def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> list[float]:
+    """What each step is worth: the same in every episode, and the task in full."""
+    began = time.monotonic()
+    _say_usage("at rest", [fleet.usage()])
+    trainers = [fleet.trainers("work", "--episodes", str(episodes)) for _ in range(TRAINERS)]
+    seen = []
+    while any(one.poll() is None for one in trainers):
+        seen.append(fleet.usage())
+        time.sleep(1.0)
+    _say_usage("at work", seen)
+    notes = laws.lines(trainers, WORK_S)
+    took = time.monotonic() - began
+    assert [note["problem"] for note in notes] == [None] * (TRAINERS * episodes)
+    finals = laws.collected(fleet, notes, folder)
+    paid = [[reward for _, _, reward, _ in one["final"]] for one in finals.values()]
+    assert all(one == paid[0] for one in paid), paid
+    assert sum(paid[0]) == pytest.approx(1.0), paid[0]
+    assert laws.broken(paid[0], notes, finals) == []
+    assert len({note["start"] for note in notes}) == 1, "a reset left something behind"
+    resets = sorted(note["reset_s"] for note in notes)
+    ready = sorted(note["ready_s"] for note in notes)
+    say(
+        f"{len(notes)} episodes by {TRAINERS} trainers in {took:.0f} s, all paid {sum(paid[0]):.1f}: {paid[0]}"
+    )
+    say(
+        f"from open to ready: {ready[0]:.1f} to {ready[-1]:.1f} s, of which a reset took {resets[0]:.1f} to {resets[-1]:.1f} s"
+    )
+    say(f"the same start state in every episode: {notes[0]['start']}")
+    return paid[0]
+
+
+def _say_usage(when: str, seen: list[dict[str, tuple[float, float]]]) -> None:
+    """The most memory and the mean of the cores that were seen."""
+    for name in seen[0]:
+        memory = max(one[name][0] for one in seen)
+        cores = sum(one[name][1] for one in seen) / len(seen)
+        say(f"{when}: {name} {memory:.0f} MiB, {cores:.2f} cores")
+
+
+def _while_it_breaks(fleet: Cluster, folder: Path, worth: list[float]) -> None:
+    enough = folder / "enough"
+    began = time.monotonic()
+    trainers = [fleet.trainers("work", "--until", str(enough)) for _ in range(TRAINERS)]
+    try:
+        faults = Faults(fleet, SEED)
+        for words, fault in faults.all():
+            at = time.monotonic() - began
+            fault()
+            say(f"{at:5.0f} s: {words}, {time.monotonic() - began - at:.1f} s")
+            faults.breathe()
+    finally:
+        enough.touch()
+    notes = laws.lines(trainers, WORK_S)
+    fleet.wait_until_well()
+    finals = laws.collected(fleet, notes, folder)
+    for note in notes:
+        if note["problem"]:
+            say(
+                f"{note['episode']}, step {note['step']}, in {note.get('sandbox')}: {note['problem']}"
+            )
+    count = laws.counted(worth, finals)
+    say(
+        f"seed {SEED}: {count.episodes} episodes, {count.paid_in_full} paid in full, {count.null} of {count.steps} steps null"
+    )
+    say(f"audit: {fleet.verify()}")
+    assert laws.broken(worth, notes, finals) == []
+    assert count.paid_in_full > 0
