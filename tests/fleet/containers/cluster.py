@@ -64,6 +64,7 @@ class Cluster:
 
     def __init__(self, engine: Engine, compose: Sequence[str], folder: Path) -> None:
         self.engine = engine
+        self._started: list[subprocess.Popen[str]] = []
         self.token_file = folder / "admin.token"
         self.token_file.write_text(f"mt_{secrets.token_hex(24)}")
         beside = folder / "beside.json"
@@ -123,7 +124,7 @@ class Cluster:
         """A process of :mod:`trainers`, which reaches the proxy and the sandboxes."""
         command = [*self.engine.inside, sys.executable, "-m", "tests.fleet.containers.trainers"]
         given = ("--service", SERVICE, "--token-file", str(self.token_file), "--shop", SHOP)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*command, *words, *given],
             cwd=ROOT,
             env=self.engine.environment | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -131,6 +132,16 @@ class Cluster:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def end_trainers(self) -> None:
+        """Those that still run, as after a failure."""
+        for process in self._started:
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
     def verify(self) -> str:
         """``milestoned audit verify`` in a replica; gives its last line, raises where it differs."""
@@ -174,4 +185,5 @@ def running(engine: Engine, compose: Sequence[str], folder: Path) -> Iterator[Cl
         print(cluster.logs())
         raise
     finally:
+        cluster.end_trainers()
         cluster.compose("down", "--volumes", "--timeout", "5")

@@ -20,6 +20,8 @@ from milestoned_client import ClientError, Episode, RewardClient
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
+from tests.support.stack import PATIENT
+
 TASK = Path(__file__).parents[3] / "examples" / "shop" / "task.yaml"
 DOWNLOADS = "/home/agent/Downloads"
 WAIT_S = 120.0
@@ -136,7 +138,8 @@ def shop_episode(episode: Episode, playwright: Playwright, shop: str, note: dict
 def work(client: RewardClient, given: argparse.Namespace) -> None:
     """Episode after episode: ``--episodes`` of them, or until the file ``--until`` is there."""
     task = yaml.safe_load(TASK.read_text())
-    registered = client.register_task({**task, "origin": given.shop})
+    settings = {**task["settings"], **PATIENT}
+    registered = client.register_task({**task, "origin": given.shop, "settings": settings})
     count = 0
     with sync_playwright() as playwright:
         while not given.until.exists() if given.until else count < given.episodes:
