@@ -47,16 +47,18 @@ BESIDE = {
 
 
 def composes() -> list[list[str]]:
-    """The composes of this machine, as commands: Debian's 1.29, and a version 2 where there is one."""
-    found = []
-    for words in (["docker-compose"], ["docker", "compose"], [os.environ.get("COMPOSE", "")]):
-        if shutil.which(words[0]) and _runs([*words, "version"]):
-            found.append(words)
-    return found
+    """Every compose that may be on this machine, as commands: Debian's 1.29, a version 2, and the one
+    that the variable ``COMPOSE`` names."""
+    given = [[os.environ["COMPOSE"]]] if "COMPOSE" in os.environ else []
+    return [["docker-compose"], ["docker", "compose"], *given]
 
 
-def _runs(command: Sequence[str]) -> bool:
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+def is_there(compose: Sequence[str]) -> bool:
+    """Whether it is on this machine."""
+    return (
+        shutil.which(compose[0]) is not None
+        and subprocess.run([*compose, "version"], capture_output=True, check=False).returncode == 0
+    )
 
 
 class Cluster:
@@ -104,6 +106,11 @@ class Cluster:
         """The id of a service's one container."""
         (only,) = self.containers(service)
         return only
+
+    def addresses(self, service: str) -> list[str]:
+        """Of a service's first container, one in each of its networks."""
+        form = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
+        return self.engine.docker("inspect", "-f", form, self.containers(service)[0]).split()
 
     def wait_until_well(self, timeout_s: float = UP_S) -> None:
         """Until every container that has a health is healthy."""

@@ -86,15 +86,16 @@ def _make_base(engine: Engine) -> None:
         # As Debian's own image for containers: a build that is cut off is thrown away whole.
         (tree / "etc/dpkg/dpkg.cfg.d/speedup").write_text("force-unsafe-io\n")
         changes = _as_this_machine_installs(tree)
-        packed = subprocess.Popen(["tar", "-C", tree, "-c", "."], stdout=subprocess.PIPE)
-        subprocess.run(
-            ["docker", "import", *changes, "-", BASE],
-            env=engine.environment,
-            stdin=packed.stdout,
-            check=True,
-            capture_output=True,
-        )
-        assert packed.wait() == 0
+        pack = ["tar", "-C", str(tree), "-c", "."]
+        with subprocess.Popen(pack, stdout=subprocess.PIPE) as packed:
+            subprocess.run(
+                ["docker", "import", *changes, "-", BASE],
+                env=engine.environment,
+                stdin=packed.stdout,
+                check=True,
+                capture_output=True,
+            )
+        assert packed.returncode == 0
 
 
 def _as_this_machine_installs(tree: Path) -> list[str]:
