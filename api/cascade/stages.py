@@ -12,6 +12,8 @@ from api.core.settings import StageSettings
 from api.stages.base import Stage
 
 TIERS = ("model", "judge")
+BUILTIN = "builtin"
+"""The name of the package's own model."""
 
 
 class StageError(ValueError):
@@ -60,10 +62,13 @@ def _model(named: str, env: Mapping[str, str]) -> Stage:
     if named.startswith(("http://", "https://")):
         scorer: Stage = import_module("api.stages.remote").remote_scorer(named, env)
         return scorer
-    folder = Path(named)
+    stages = import_module("api.stages.model.stage")
+    folder = import_module("api.stages.model.folder").BUILTIN if named == BUILTIN else Path(named)
     if not folder.is_dir():
-        raise StageError(f"--model {named}: no folder there; wanted a model's folder or an address")
-    loaded: Stage = import_module("api.stages.model.stage").load_stage(folder.parent, folder.name)
+        raise StageError(
+            f"--model {named}: no folder there; wanted a model's folder, an address or {BUILTIN}"
+        )
+    loaded: Stage = stages.load_stage(folder.parent, folder.name)
     return loaded
 
 

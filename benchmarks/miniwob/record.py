@@ -125,9 +125,7 @@ class Recorder:
         asked = self._out / f"{self._name}.task.json"
         asked.write_text(json.dumps(task))
         page.set_default_timeout(ACT_MS)
-        with attach(
-            context, out=file, force="yes", also=KINDS, steps="port", task=str(asked)
-        ) as watch:
+        with attach(context, out=file, force="yes", also=KINDS, task=str(asked)) as watch:
             for act in acts:
                 watch.begin_step(_action(act))
                 _perform(page, act)

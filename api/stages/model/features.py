@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from api.stages.model.clicks import Clicks
 from api.stages.model.compared import GoalComparison
+from api.stages.model.desk_features import DeskFeatures
 from api.stages.model.effects import Effects
 from api.stages.model.progress import Progress
 from api.stages.model.schema import NAMES
@@ -24,6 +25,7 @@ from detectors.model.types import Event, Reward
 Row = list[float]
 OF_REWARDS = ("paid", "paid_so_far", "fined")
 """The last features of a row: what the rules said of the step."""
+_PLACES = {name: place for place, name in enumerate(NAMES)}
 
 
 def extract(instruction: str, events: Iterable[Event], rewards: Sequence[Reward] = ()) -> list[Row]:
@@ -66,6 +68,7 @@ class FeatureReader:
         self._clicks = Clicks(self._comparison)
         self._slots = Slots(self._comparison, self._clicks)
         self._progress = Progress(self._comparison, self._clicks)
+        self._desk = DeskFeatures(instruction)
         self._step: Step | None = None
 
     @property
@@ -83,9 +86,17 @@ class FeatureReader:
                 self._finish(last=False)
             elif event.kind == "episode.closed":
                 self._finish(last=True)
-                self.rows = self.ended()
+                self._close()
             else:
                 self._fold(event)
+
+    def _close(self) -> None:
+        """The last row says that it is the last, and what stands at the close."""
+        if not self.rows:
+            return
+        for name, value in self._desk.standing().items():
+            self.rows[-1][_PLACES[name]] = value
+        self.rows = self.ended()
 
     def ended(self) -> list[Row]:
         """Return the rows as they are if the episode ends here: the last one says so."""
@@ -97,6 +108,7 @@ class FeatureReader:
         self._finish(last=False)
         if not self.rows:
             self._progress.begin()
+        self._desk.begin()
         screen, action = self._comparison.screen, event.data.get("action")
         screen.typing = typed_text(action)
         self._step = Step(
@@ -110,6 +122,7 @@ class FeatureReader:
         if self._step is not None:
             self._step.fold(event, screen)
         screen.fold(event)
+        self._desk.fold(event, in_step=self._step is not None)
 
     def _finish(self, *, last: bool) -> None:
         """Add the row of the step that is over, if there is one."""
@@ -123,6 +136,7 @@ class FeatureReader:
         features |= self._slots.fold_step(step, ended=features["click_submit"] > 0)
         features |= self._progress.fold_step(step, features, last=last)
         features |= self._effects.counts | self._clicks.counts | self._slots.counts
+        features |= self._desk.finish()
         features["kinds"] = float(self._effects.kinds)
         features["told"] = float(self._comparison.screen.told)
         features |= dict.fromkeys(OF_REWARDS, math.nan)

@@ -30,6 +30,8 @@ from common.regular_file import read_regular
 
 FORM = "milestoned-model/1"
 PARTS = ("model.npz", "calibration.json", "features.json")
+BUILTIN = Path(__file__).with_name("builtin")
+"""The model of the package; benchmarks/builtin.py trains it."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -54,8 +56,13 @@ class Model:
 
 
 def features_json() -> dict[str, Any]:
-    """Return the features of this build: names, signs and the digest of their code."""
-    return {"names": list(schema.NAMES), "signs": list(schema.SIGNS), "digest": schema.digest()}
+    """Return the features of this build: version, names, signs and the digest of their code."""
+    return {
+        "version": schema.VERSION,
+        "names": list(schema.NAMES),
+        "signs": list(schema.SIGNS),
+        "digest": schema.digest(),
+    }
 
 
 def save(folder: Path, model: Model) -> str:
@@ -142,12 +149,13 @@ def _must_be_whole(folder: Path, card: Any) -> None:
 
 def _must_fit(folder: Path, features: Any) -> None:
     ours = features_json()
-    for name in ("names", "signs", "digest"):
+    for name in ("version", "names", "signs", "digest"):
         if features.get(name) != ours[name]:
             raise ModelError(
-                f"{folder / 'features.json'}: {name} differ from this build's"
-                f" ({str(features.get(name))[:80]}, wanted {str(ours[name])[:80]}): train the model"
-                " again with this build"
+                f"{folder / 'features.json'}: {name} of the features"
+                f" ({str(features.get('version', 'of an older build'))[:80]}) differ from this"
+                f" build's ({ours['version']}): got {str(features.get(name))[:80]}, wanted"
+                f" {str(ours[name])[:80]}; train the model again with this build"
             )
 
 

@@ -125,6 +125,89 @@ FEATURES = _table("""
 - final_left        left, if this is the last step
 - final_wrong       wrong, if this is the last step
 - final_unended     unended, if this is the last step
+0 win_opened        windows opened in the step, at most 3
+0 win_closed        windows closed in it, at most 3
+0 win_dialogs       dialogs opened in it, at most 3
+0 pressed           desktop buttons and menu items activated in it, at most 3
+0 press_goal        how well the best of them agrees with the goal
+0 press_ends        one of them ends something by its name
+0 press_refusal     one of them refuses something that the goal does not
+0 widgets_set       texts, values and states of widgets that changed in it, at most 3
+0 file_events       files made, changed, moved and lost in it, log(1 + n)
+0 files_lost        files deleted in it, at most 3
+0 programs          programs started in it, at most 3
+0 program_goal      how well the best name of them agrees with the goal
+0 copied            changes of the clipboard in it, at most 3
+0 notices           notifications in it, at most 3
+0 answered          the agent answered in it
+0 seen_change       the share of the screen that its picture shows changed; -1 without a picture
+0 desk_quiet        nothing came on the desktop, to files or by tools
+0 tool_calls        calls of tools in it, at most 3
+- tool_failed       calls that failed in it, at most 3
+0 tool_repeated     a call that was made before, with the same arguments
+0 tool_goal         of the texts and names that the goal has, the share that calls had so far
+0 tool_errors       failed calls so far
+0 tool_repeats      repeated calls so far
+0 presses           desktop buttons activated so far
+0 refused           refusals among them
+0 desk_told         the log reports a desktop, files or tools
+0 texts_wanted      texts that the goal has and that are no file's name, log(1 + n)
+0 names_wanted      names of files and folders that it has, log(1 + n)
+0 asks_delete       it asks to delete
+0 asks_move         it asks to move or rename
+0 asks_replace      it asks to replace
+0 texts_kept        the share of its texts that touched files and changed probes hold now
+0 texts_kept_lines  the share that is a whole line of these, with its upper and lower case
+0 last_text_kept    they hold its last text
+0 texts_shown       the share of its texts that widgets show now
+0 texts_told        the share that files, probes, the clipboard or the answer have now
+0 texts_ever_shown  the share that widgets showed so far
+0 names_there       the share of its names that files have now
+0 names_touched     the share that files have which were made, changed or moved
+0 first_there       a file has its first name; -1 where it has none
+0 last_there        a file has its last name
+0 last_touched      and was made, changed or moved
+0 gone_named        files that were there at first, are not now, and that it names, at most 3
+0 gone_off          and that it does not name
+0 files_off         files made, changed or moved that it does not name, at most 3
+0 files_empty       files made or changed that hold nothing now, at most 3
+0 files_copied      files that hold now what another one held at first, at most 3
+0 copies_named      the share of these that it names; -1 without any
+0 originals_named   the share of these whose original it names; -1 without any
+0 unsettled         files of unknown content at the close, at most 3
+0 edits             widgets that hold another text than at first, at most 3
+0 edit_worst        how well the worst text that came into them agrees with the goal; -1 without any
+0 edit_whole        the share of them into which exactly a text of the goal came; -1 without any
+- edit_off          those into which anything else came, at most 3
+0 edit_lost         those from which a text went that the goal does not name, at most 3
+0 file_edits        files that were read and hold another text than at first, at most 3
+0 file_edit_worst   as edit_worst, of these
+0 file_edit_whole   as edit_whole, of these
+- file_edit_off     as edit_off, of these
+0 file_edit_lost    as edit_lost, of these
+0 edits_saved       the share of edited widgets whose text a file holds; -1 without any
+0 windows           windows that are open now, log(1 + n)
+0 dialogs_open      dialogs that are open now, at most 3
+0 titles_marked     titles with the mark of what is not saved, at most 3
+0 title_goal        the share of the goal's rare words in titles of windows
+0 switched_goal     how well the best name of a switch that is not as it was agrees with the goal
+0 switched_off      switches that are not as they were and that the goal does not name, at most 3
+0 switched_back     switches that were changed and are as they were, at most 3
+0 selected_goal     how well what was selected last agrees with the goal
+0 value_goal        a slider or spin button was set to a number of the goal
+- value_off         those set to another value, at most 3
+0 probes_changed    probes that answer otherwise than at first, at most 3
+- probes_back       probes that answered otherwise meanwhile and do as at first, at most 3
+0 probe_goal        the share of the goal's rare words that came into answers of probes
+0 clip_goal         the share of the goal's texts in the clipboard
+0 clip_shown        a widget shows what is in the clipboard
+0 screen_back       the screen's picture is as it was earlier, and was another one between
+0 answer_shown      a widget shows the agent's answer, as a line; -1 without an answer
+0 answer_goal       how well the answer agrees with the goal; -1 without an answer
++ desk_done         of the goal's texts and names the share that anything shows or holds now
++ desk_keeping      the share that files and probes hold
+- desk_wrong        what came, went or is left that the goal does not ask for, at most 5
++ desk_purity       what is kept, as a share of it and of what is wrong
 0 told              the log reports text and elements
 + paid              what the rules paid in this step; missing where no rule scores
 + paid_so_far       what they paid up to here; missing where no rule scores
@@ -132,7 +215,7 @@ FEATURES = _table("""
 """)
 NAMES = tuple(feature.name for feature in FEATURES)
 SIGNS = tuple(feature.sign for feature in FEATURES)
-VERSION = "log_features/1"
+VERSION = "log_features/2"
 
 _FILES = tuple(
     f"{name}.py"
@@ -148,6 +231,11 @@ _FILES = tuple(
         "effects",
         "slots",
         "progress",
+        "wanted",
+        "edits",
+        "desk",
+        "desk_step",
+        "desk_features",
         "features",
         "summing",
     )

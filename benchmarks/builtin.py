@@ -1,0 +1,204 @@
+"""`python -m benchmarks.builtin DESKTOP BROWSER`: train the model that is in the package, and say how
+good it is.
+
+DESKTOP and BROWSER are folders that `benchmarks.desktop.record` and `benchmarks.miniwob.record`
+made. A third of the programs, and a third of the families of pages, is kept: nothing is trained,
+calibrated or chosen on it. Without ``--last-look`` only groups of the other two thirds are left out
+in turn and measured. With it the kept third is measured once, by the model that goes into the
+package, and its figures stand in the model's card and, with ``--write``, in api/stages/model/builtin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from api.stages.model.calibration import gate
+from api.stages.model.folder import BUILTIN, Model, save
+from lab.training.evaluating import Case, cases_left_out, report
+from lab.training.pairing import preferences_of
+from lab.training.preferences import LabelledOutcome, PreferenceSet, read_preferences
+from lab.training.training import Learner
+
+RISK = 0.05
+KEPT = 3
+"""One group of so many is kept for the last look."""
+FIGURES = (
+    "cases", "successes", "groups", "auroc", "auroc_length", "pair_accuracy", "ece", "coverage",
+    "risk", "success_precision", "failure_precision", "conformal_coverage",
+)  # fmt: skip
+NOT_FOR = (
+    "No reward of an episode that nothing else scores: it ranks, and answers where it is sure.",
+    "No proof of success: where a rule or a person can decide, they do.",
+    "No task whose result must be worked out (sums, order, pictures): it can't know it.",
+    "No policy trained on it alone: a policy that is optimised against it finds what it can't see.",
+)
+
+
+def kept_groups(groups: Iterable[str]) -> set[str]:
+    """Every third group in the order of their sha256: chosen by no one."""
+    in_order = sorted(set(groups), key=lambda group: hashlib.sha256(group.encode()).digest())
+    return set(in_order[::KEPT])
+
+
+def main(argv: list[str]) -> int:
+    """Train and measure; prints a figure a line."""
+    parser = argparse.ArgumentParser(
+        "benchmarks.builtin", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("desktop", type=Path)
+    parser.add_argument("browser", type=Path)
+    parser.add_argument("--last-look", action="store_true", help="measure the kept third, once")
+    parser.add_argument("--write", action="store_true", help="write the model into the package")
+    given = parser.parse_args(argv)
+    parts = {
+        "desktop": _preferences(given.desktop / "episodes.jsonl"),
+        "browser": _preferences(given.browser / "events.jsonl"),
+    }
+    kept = {name: kept_groups(_groups(part)) for name, part in parts.items()}
+    gone = set().union(*kept.values())
+    both = _joined(list(parts.values()))
+    learner = Learner(_without(both, gone))
+    of_part = {name: set(_groups(part)) for name, part in parts.items()}
+    figures: dict[str, Any] = {}
+    cases = cases_left_out(learner, RISK)
+    for name, groups in of_part.items():
+        figures[f"{name}, left out in turn"] = report(
+            [case for case in cases if case.group in groups], RISK
+        )
+    model = learner.model("builtin", {})
+    if given.last_look:
+        measured = _measured(model, Learner(both), gone)
+        for name, groups in kept.items():
+            figures[f"{name}, kept"] = report(
+                [one for one in measured if one.group in groups], RISK
+            )
+    _print(figures)
+    if given.write:
+        _write(model, figures, kept, parts)
+    return 0
+
+
+def _preferences(index: Path) -> PreferenceSet:
+    """The preferences of recordings, written beside their index."""
+    file = index.with_suffix(".pref.jsonl")
+    file.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in preferences_of(index)))
+    return read_preferences([file])
+
+
+def _groups(part: PreferenceSet) -> list[str]:
+    return [one.trajectory.group for one in part.outcomes]
+
+
+def _joined(parts: Sequence[PreferenceSet]) -> PreferenceSet:
+    return PreferenceSet(
+        tuple(pair for part in parts for pair in part.pairs),
+        tuple(one for part in parts for one in part.outcomes),
+        hashlib.sha256("".join(part.digest for part in parts).encode()).hexdigest(),
+        tuple(file for part in parts for file in part.files),
+    )
+
+
+def _without(both: PreferenceSet, gone: set[str]) -> PreferenceSet:
+    """The preferences of which no side is in a group of ``gone``."""
+    pairs = [p for p in both.pairs if gone.isdisjoint((p.chosen.group, p.rejected.group))]
+    outcomes = [one for one in both.outcomes if one.trajectory.group not in gone]
+    return PreferenceSet(tuple(pairs), tuple(outcomes), both.digest, both.files)
+
+
+def _measured(model: Model, learner: Learner, groups: set[str]) -> list[Case]:
+    """What the model says of the episodes of groups that it never saw."""
+    calibration = model.calibration["trajectory"]
+    gated = gate(calibration, RISK)
+    chosen = [one for one in learner.outcomes if _is_measured(one, groups)]
+    cases = []
+    for scored in learner.score(model.heads["success"], model.known, chosen):
+        verdict = gated.judge(calibration, scored.score, scored.novelty)
+        side, success = scored.outcome.trajectory, scored.outcome.success
+        cases.append(
+            Case(
+                scored.outcome.id, side.group, side.task, success, scored.score, verdict.p,
+                learner.table.length(side), verdict.answers, success in verdict.possible,
+            )
+        )  # fmt: skip
+    return cases
+
+
+def _is_measured(one: LabelledOutcome, groups: set[str]) -> bool:
+    return one.source == "env" and one.level == "trajectory" and one.trajectory.group in groups
+
+
+def _print(figures: dict[str, Any]) -> None:
+    for name, part in figures.items():
+        print(name)
+        for figure in FIGURES:
+            print(f"    {figure:20} {_format_figure(part[figure])}")
+
+
+def _format_figure(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{value[0]:.3f}  [{value[1]:.3f}, {value[2]:.3f}]"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _write(
+    model: Model,
+    figures: dict[str, Any],
+    kept: dict[str, set[str]],
+    parts: dict[str, PreferenceSet],
+) -> None:
+    """Replace the model of the package; its card has data, groups left out, figures, and limits."""
+    card = dict(model.card)
+    card["data"] = {
+        "digest": card["data"]["digest"],
+        "files": [],
+        "pairs": card["data"]["pairs"],
+        "recordings": {
+            name: len(set(map(_recording, part.outcomes))) for name, part in parts.items()
+        },
+        "made by": ["python -m benchmarks.desktop.record", "python -m benchmarks.miniwob.record"],
+    }
+    card["kept"] = {name: sorted(groups) for name, groups in kept.items()}
+    card["figures"] = {
+        name: {figure: _plain(part[figure]) for figure in FIGURES} for name, part in figures.items()
+    }
+    card["not for"] = list(NOT_FOR)
+    shutil.rmtree(BUILTIN, ignore_errors=True)
+    whole = Model(
+        model.name,
+        "",
+        model.heads,
+        model.weights,
+        model.scales,
+        model.known,
+        model.calibration,
+        card,
+    )
+    digest = save(BUILTIN, whole)
+    size = sum(file.stat().st_size for file in BUILTIN.iterdir())
+    print(f"{BUILTIN.name}: {digest[:12]}, {size:,} bytes")
+
+
+def _recording(one: LabelledOutcome) -> Path:
+    return one.trajectory.recording
+
+
+def _plain(value: Any) -> Any:
+    """A figure as JSON has it: three digits, null for what can't be said."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return None if np.isnan(value) else round(value, 3)
+    return value
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
