@@ -206,6 +206,7 @@ class Ruleset:
             "hears": sorted(
                 {*self.hears, *(old for new in self.hears for old in former_kinds(new))}
             ),
+            "guarded": self._guarded_kinds(),
             "quiet_ms": self.task.settings.quiet_ms,
             "settle_ms": self.task.settings.settle_ms,
             "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,
@@ -213,6 +214,25 @@ class Ruleset:
             "probes": [probe_plan(probe) for probe in self.task.probes],
             **self._requested_captures(),
         }
+
+    def _guarded_kinds(self) -> list[str]:
+        """The kinds by which something that must not happen is known: of penalties, of what rests
+        on something *not* having happened, and of all that these rest on."""
+        direct = _direct_dependencies(self.task, self.nodes)
+        owners = {
+            other
+            for n, m in enumerate(self.task.milestones)
+            if m.penalty is not None or m.revoke_on is not None or self.negative[n]
+            for other in _closure(n, direct)
+        }
+        return sorted(
+            {
+                kind
+                for node in self.nodes
+                if node.owner in owners and isinstance(node.rule, Rule)
+                for kind in node.rule.heard_kinds(node.args)
+            }
+        )
 
     def _requested_captures(self) -> dict[str, list[Any]]:
         """What the rules ask of requests and pages beyond the kinds that they hear; nothing of what

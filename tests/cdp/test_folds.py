@@ -398,3 +398,40 @@ def test_of_a_page_that_was_never_shown_nothing_is_lost(fold: Normaliser) -> Non
     assert list(fold.fenced()) == []
     session.hidden = False
     assert [seen.kind for seen in fold.fenced()] == ["events.dropped"]
+
+
+CALL = {"method": "POST", "url": "https://a.example/w", "headers": {}}
+LISTENS = ("Page.leaveListened", {"frameId": "T", "loaderId": "L1"})
+CALLS = (
+    "Network.requestWillBeSent",
+    {"requestId": "9", "request": CALL, "loaderId": "L1", "frameId": "T", "type": "Fetch"},
+)
+IS_LEFT = ("Page.frameNavigated", {"frame": PAGE | {"loaderId": "L2"}})
+IS_CLOSED = ("Target.targetDestroyed", {"targetId": "T"})
+
+
+@pytest.mark.parametrize(
+    ("happens", "gaps"),
+    [
+        ([LISTENS, CALLS, IS_LEFT], 1),
+        ([CALLS, LISTENS, IS_LEFT, IS_LEFT], 1),
+        ([LISTENS, IS_LEFT], 0),
+        ([CALLS, IS_LEFT], 0),
+        ([CALLS, (LISTENS[0], LISTENS[1] | {"loaderId": "L0"}), IS_LEFT], 0),
+        ([LISTENS, (CALLS[0], CALLS[1] | {"type": "Script"}), IS_LEFT], 0),
+        ([LISTENS, IS_CLOSED], 1),
+        ([CALLS, IS_CLOSED], 0),
+    ],
+)
+def test_a_document_that_may_have_sent_something_as_it_was_left_is_a_gap(
+    live: Normaliser, happens: list[tuple[str, dict[str, Any]]], gaps: int
+) -> None:
+    """A first call is counted by the browser, unless its tab is closed (test_first_calls.py)."""
+    told(live, "", "Target.targetCreated", targetInfo={"targetId": "T", "type": "page", "url": ""})
+    session = {"Target.targetDestroyed": ""}
+    seen = [
+        one
+        for method, params in happens
+        for one in told(live, session.get(method, "S"), method, **params)
+    ]
+    assert [kind for kind, _ in seen].count("gap.began") == gaps

@@ -134,6 +134,50 @@ WRITES: dict[str, str] = {
     "fetch, kept alive, as the page is left": (
         "addEventListener('pagehide', () => fetch('/write', KEPT)); location = '/next'"
     ),
+    "fetch, as the page is left": (
+        "addEventListener('pagehide', () => fetch('/write', POST)); location = '/next'"
+    ),
+    "fetch, as the page is hidden by leaving it": (
+        "addEventListener('visibilitychange', () => fetch('/write', POST)); location = '/next'"
+    ),
+    "fetch, as the page is reloaded": (
+        "addEventListener('pagehide', () => fetch('/write', POST)); location.reload()"
+    ),
+    "fetch, as the page is left for another site": (
+        "addEventListener('pagehide', () => fetch('/write', POST)); location = 'OTHER/next'"
+    ),
+    "fetch, as a frame is removed": (
+        "const f = frame({src: '/leaving?fetch'}); f.onload = () => f.remove()"
+    ),
+    "fetch, as a frame is left": (
+        "const f = frame({src: '/leaving?fetch'});"
+        " f.onload = () => { f.onload = null; f.src = '/next' }"
+    ),
+    "fetch, as a frame of a text is removed": (
+        "const f = frame({srcdoc: \"<script>onpagehide = () => fetch('/write', {method: 'POST'})</\""
+        " + 'script>'}); f.onload = () => f.remove()"
+    ),
+    "fetch, as a tab is closed": (
+        "const w = open('/leaving?fetch'); w.onload = () => setTimeout(() => w.close(), 300)"
+    ),
+    "fetch, as a page that fetched before is left": (
+        "addEventListener('pagehide', () => fetch('/write', POST));"
+        " fetch('/is-taken').then(() => setTimeout(() => location = '/next', 300))"
+    ),
+    "fetch, as a page that fetched before is hidden by leaving it": (
+        "document.onvisibilitychange = () => fetch('/write', POST);"
+        " fetch('/is-taken').then(() => setTimeout(() => location = '/next', 300))"
+    ),
+    "fetch, as a frame that fetched before is removed": (
+        "const f = frame({src: '/leaving?fetched'});"
+        " f.onload = () => setTimeout(() => f.remove(), 300)"
+    ),
+    "XHR, as the page is left": (
+        "addEventListener('pagehide', () => xhr('/write')); location = '/next'"
+    ),
+    "XHR, synchronous, as the page is left": (
+        "addEventListener('pagehide', () => xhr('/write', false)); location = '/next'"
+    ),
     "ping of a link": (
         "const a = document.createElement('a'); Object.assign(a, {href: '#here', ping: '/write'});"
         " document.body.append(a); a.click()"
@@ -213,18 +257,21 @@ WRITES: dict[str, str] = {
 }  # fmt: skip
 
 
-UNREPORTED: dict[str, str] = {
-    "fetch, as the page is left": (
-        "addEventListener('pagehide', () => fetch('/write', POST)); location = '/next'"
-    ),
-    "XHR, synchronous, as the page is left": (
-        "addEventListener('pagehide', () => xhr('/write', false)); location = '/next'"
-    ),
-}
-"""What Chromium neither reports to a DevTools client nor counts (docs/network.md)."""
-
 QUIET: dict[str, str] = {
     "the page is left": "location = '/next'",
+    "the page is left, and listens to that": (
+        "onpagehide = onunload = () => 0; document.onvisibilitychange = () => 0; location = '/next'"
+    ),
+    "the page is left after it read": "fetch('/is-taken').then(() => location = '/next')",
+    "the page is left as it reads": "fetch('/is-taken'); xhr('/allowed'); location = '/next'",
+    "the page is left for one that reads": "location = '/next?reads'",
+    "the page is left after a frame of it": (
+        "const f = frame({src: '/next?reads'}); f.onload = () => { f.remove(); location = '/next' }"
+    ),
+    "the page is left for one under a service worker that reads": (
+        "navigator.serviceWorker.register('/reads.js').then(() => navigator.serviceWorker.ready)"
+        ".then(() => setTimeout(() => location = '/next', 300))"
+    ),
     "the page is left, what is kept alive reads": (
         "fetch('/is-taken', {keepalive: true}); location = '/next'"
     ),
@@ -233,6 +280,30 @@ QUIET: dict[str, str] = {
     ),
 }
 """Nothing is written that may not be."""
+
+RARER = {
+    "fetch, as the page is reloaded",
+    "fetch, as the page is left for another site",
+    "fetch, as a frame is removed",
+    "fetch, as a frame is left",
+    "fetch, as a frame of a text is removed",
+    "fetch, as the page is hidden by leaving it",
+    "fetch, as a page that fetched before is hidden by leaving it",
+    "fetch, as a frame that fetched before is removed",
+    "the page is left as it reads",
+    "XHR, as the page is left",
+    "the page is left after it read",
+    "the page is left for one that reads",
+    "the page is left after a frame of it",
+    "the page is left for one under a service worker that reads",
+}
+"""Rows that differ from another one in what is around them."""
+
+
+def rows(of: dict[str, str]) -> list[Any]:
+    """The rows of a table as parameters of a test, by their names."""
+    marks = {True: (pytest.mark.slow,), False: ()}
+    return [pytest.param(how, id=name, marks=marks[name in RARER]) for name, how in of.items()]
 
 
 class Books:
@@ -245,7 +316,7 @@ class Books:
         for path, answer in ANSWERS.items():
             site.page(path, self._taking(answer, wait=path == "/late"))
         site.page("/is-taken", lambda asked: Answer("yes" if self.taken else "no"))
-        site.page("/next", "<title>next</title>")
+        site.page("/next", _next)
         site.page("/allowed", "taken")
         later = "fetchLater('/write', {method: 'POST', body: 'a'})"
         site.page("/later", f"<title>later</title><script>{later}</script>")
@@ -253,10 +324,11 @@ class Books:
         busy = f"onload = () => setTimeout(() => {{ {busy} }}, 300)"
         site.page("/busy", f"<title>busy</title><script>{busy}</script>")
         site.page("/writes", "<script>fetch('/write', {method: 'POST', body: 'a'})</script>")
-        beacon = "addEventListener('pagehide', () => navigator.sendBeacon('/write'))"
-        site.page("/leaving", f"<title>leaving</title><script>{beacon}</script>")
+        site.page("/leaving", _leaving)
         write = f"fetch('{site.url}/write', {{method: 'POST', body: 'a'}})"
         site.page("/quiet.js", Answer("addEventListener('fetch', () => 0)", headers=SCRIPT))
+        reads = "onactivate = () => fetch('/is-taken'); onfetch = () => 0"
+        site.page("/reads.js", Answer(reads, headers=SCRIPT))
         site.page("/shared.js", Answer(write, headers=SCRIPT))
         service = f"addEventListener('message', (event) => event.waitUntil({write}))"
         site.page("/service.js", Answer(service, headers=SCRIPT))
@@ -270,6 +342,20 @@ class Books:
             return answer
 
         return take
+
+
+def _leaving(asked: Asked) -> Answer:
+    """A page that writes as it is left: how says its query."""
+    fetched = "fetch('/write', {method: 'POST', body: 'a'})"
+    sent = fetched if "fetch" in asked.path else "navigator.sendBeacon('/write')"
+    before = "fetch('/is-taken');" if asked.path.endswith("?fetched") else ""
+    script = f"{before} addEventListener('pagehide', () => {sent})"
+    return Answer(f"<title>leaving</title><script>{script}</script>")
+
+
+def _next(asked: Asked) -> Answer:
+    reads = "<script>fetch('/is-taken')</script>" if asked.path.endswith("?reads") else ""
+    return Answer(f"<title>next</title>{reads}")
 
 
 @pytest.fixture
@@ -321,7 +407,7 @@ async def settle(watch: Watch, worth: Any) -> None:
         await watch.fence()
 
 
-@pytest.mark.parametrize("how", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("how", rows(WRITES))
 async def test_a_write_that_the_server_took_is_fined_or_a_gap(
     browser: Chromium, page: Page, books: Books, how: str
 ) -> None:
@@ -331,20 +417,10 @@ async def test_a_write_that_the_server_took_is_fined_or_a_gap(
     assert gated in (0.0, None)
 
 
-@pytest.mark.parametrize("how", QUIET.values(), ids=QUIET)
+@pytest.mark.parametrize("how", rows(QUIET))
 async def test_what_writes_nothing_is_neither_fined_nor_a_gap(
     browser: Chromium, page: Page, books: Books, how: str
 ) -> None:
     fined, _ = await do(browser, page, books, how, writes=False)
     assert not books.taken
-    assert fined == 0.0
-
-
-@pytest.mark.parametrize("how", UNREPORTED.values(), ids=UNREPORTED)
-async def test_what_the_browser_does_not_report_is_known(
-    browser: Chromium, page: Page, books: Books, how: str
-) -> None:
-    """Should this fail, the browser reports it now: the row belongs into the table above then."""
-    fined, _ = await do(browser, page, books, how)
-    assert books.taken
     assert fined == 0.0

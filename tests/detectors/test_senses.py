@@ -210,3 +210,34 @@ def test_what_stood_in_a_window_when_it_opened_did_not_happen() -> None:
     ]
     said = one("observed", kind="widget.state_changed", where={"initial": True})
     assert worth(run(ruleset(said), *episode([first]))) == [0.1]
+
+
+SAVE = {"request_accepted": {"method": "POST", "url": "/save"}}
+OTHER = {"other_request_made": {"url": "/*"}}
+PAID: dict[str, Any] = {"id": "saved", "when": SAVE}
+GUARDS: dict[str, tuple[list[dict[str, Any]], bool]] = {
+    "a milestone": ([PAID], False),
+    "a penalty": ([PAID, {"id": "wrote", "when": OTHER, "penalty": 0.5}], True),
+    "a penalty for what was accepted": ([{"id": "wrote", "when": SAVE, "penalty": 0.5}], True),
+    "something that must not happen": (
+        [{"id": "clean", "when": {"all_of": [{"page_loaded": {"url": "/a"}}, {"none_of": [OTHER]}]}}],
+        True,
+    ),
+    "something that another must come before": (
+        [PAID, {"id": "first", "when": {"page_loaded": {"url": "/a"}}, "before": ["saved"]}],
+        True,
+    ),
+    "what revokes": ([{"id": "a", "when": {"page_loaded": {"url": "/a"}}, "revoke_on": SAVE}], True),
+    "a penalty for something else": (
+        [PAID, {"id": "b", "when": {"url_reached": {"url": "/b"}}, "penalty": 0.5}],
+        False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("milestones", "guards"), GUARDS.values(), ids=GUARDS)
+def test_a_plan_says_by_what_something_that_must_not_happen_is_known(
+    milestones: list[dict[str, Any]], guards: bool
+) -> None:
+    guarded = ruleset(*milestones).plan("E")["guarded"]
+    assert any(kind.startswith("request.") for kind in guarded) is guards

@@ -15,7 +15,7 @@ from agentd.core.source import Sink, SourceLostError
 from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.network import outliving
+from agentd.sources.cdp.network import first_calls, outliving
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.state.protocol import HistogramsReply
@@ -116,6 +116,7 @@ class CdpSource:
 
     async def _attach(self, live: _AttachmentRun, reader: asyncio.Task[None], sink: Sink) -> None:
         live.count_requests()
+        live.count_calls(fenced=True)
         beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
         try:
             await asyncio.wait((beginning, reader), return_when=asyncio.FIRST_COMPLETED)
@@ -180,6 +181,9 @@ class _AttachmentRun:
             self.count_requests()
         elif method == outliving.LEFT and "parentId" not in params["frame"]:
             self.count_requests(outliving.OF_SCRIPTS)
+            self.count_calls()
+        if method in first_calls.LEAVES:
+            self.normaliser.network.first_calls.note_left()
         if method == "Page.javascriptDialogOpening":
             # The page stands still now: whoever waits for its answer is let go.
             for wait in self._waits.pop(session, ()):
@@ -192,7 +196,11 @@ class _AttachmentRun:
 
     async def fence(self, timeout_s: float) -> None:
         """Return once all that happened before has reached the sink, or after the timeout."""
-        waiting = [self._connection.send("Browser.getVersion"), *self.count_requests()]
+        waiting = [
+            self._connection.send("Browser.getVersion"),
+            *self.count_requests(),
+            *self.count_calls(fenced=True),
+        ]
         flushes: dict[Reply, str] = {}
         for session, state in self.normaliser.browser.sessions.items():
             if not session or state.dialog is not None or state.crashed:
@@ -233,6 +241,19 @@ class _AttachmentRun:
                 self._tell(seen)
 
         return [self._connection.send(outliving.COMMAND, outliving.QUERY, "", on_reply)]
+
+    def count_calls(self, *, fenced: bool = False) -> list[Reply]:
+        """Have the browser count the pages that called `fetch` or XMLHttpRequest, where a rule
+        hears requests."""
+        if not self._counts:
+            return []
+
+        def on_reply(result: Params) -> None:
+            reply = cast(HistogramsReply, result)
+            for seen in self.normaliser.compare_first_calls(reply, fenced=fenced):
+                self._tell(seen)
+
+        return [self._connection.send(first_calls.COMMAND, first_calls.QUERY, on_reply=on_reply)]
 
     def _note_late(self, flushes: Mapping[Reply, str], late: Collection[Reply]) -> None:
         """Whose documents did not answer, or have more to tell. What stood still at the last seal

@@ -21,7 +21,7 @@ ANSWERED = "Page.precedenceKnown"
 """The message that the folds get: ``frameId``, ``preceded``."""
 _GROUP = "milestoned-precedence"
 # `this` alone is a name that no page can define anew.
-_WINDOW = "function() { return (function() { return this })() }"
+WINDOW = "function() { return (function() { return this })() }"
 
 
 class Precedence:
@@ -65,7 +65,7 @@ class Precedence:
     def _resolved(self, context: int, session: str, result: Params) -> None:
         call = {
             "objectId": result["object"]["objectId"],
-            "functionDeclaration": _WINDOW,
+            "functionDeclaration": WINDOW,
             "objectGroup": _GROUP,
         }
         self._ask(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agentd.sources.cdp.folds import history
+from agentd.sources.cdp.folds import history, leaving
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, TEXTS, gap
 from agentd.sources.cdp.state.protocol import (
     FrameData,
@@ -152,6 +152,16 @@ def handle_observed(
     return ()
 
 
+def handle_leave_listened(
+    browser: BrowserState, _session: SessionState, params: Observed
+) -> Iterable[CdpObservation]:
+    """A document listens to being left."""
+    frame = browser.frames.get(params["frameId"])
+    if frame is not None and frame.loader == params["loaderId"]:
+        frame.marks.add("listens")
+    return ()
+
+
 HANDLERS: Mapping[str, Handler] = {
     "Page.frameStartedNavigating": handle_began,
     "Page.frameRequestedNavigation": handle_requested,
@@ -163,6 +173,7 @@ HANDLERS: Mapping[str, Handler] = {
     "Page.getFrameTree": handle_tree,
     "Page.getNavigationHistory": handle_history,
     "Page.observed": handle_observed,
+    "Page.leaveListened": handle_leave_listened,
 }
 """By message; a command's name stands for its reply."""
 
@@ -190,6 +201,7 @@ def detach_frame(browser: BrowserState, frame: str) -> Iterator[CdpObservation]:
         browser.underway.pop(name, None)
         if known is not None:
             yield from _unheard(browser, known)
+            yield from leaving.report_left(known)
             yield CdpObservation("frame.detached", {"tab": known.tab, "frame": name})
 
 
@@ -214,6 +226,7 @@ def _commit(
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
     if not browser.settled:
+        browser.frames[name].marks.add("called")  # it may have, before anybody listened
         data["baseline"] = True
     elif not heard:
         data["backfilled"] = True
@@ -246,6 +259,7 @@ def _leave_document(
             yield from _instead(browser, session, frame["id"])
         return
     yield from _unheard(browser, known, frame.get("loaderId", ""))
+    yield from leaving.report_left(known)
     # A frame in another process may be told of before the one that it stands in, so only a known
     # document takes the frames below with it.
     if not known.url:

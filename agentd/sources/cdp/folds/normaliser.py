@@ -25,6 +25,7 @@ from agentd.sources.cdp.state.protocol import (
     AttachedToTarget,
     BindingCalled,
     FrameNavigated,
+    HistogramsReply,
     OfFrame,
     OfSession,
     OfTargetInfo,
@@ -109,6 +110,13 @@ class Normaliser:
         """Report, of these types of requests or of all, those that the browser counted and no page
         reported."""
         yield from filter(self._blindness.tells, self.network.outliving.settle(*kinds))
+
+    def compare_first_calls(
+        self, reply: HistogramsReply, *, fenced: bool
+    ) -> Iterator[CdpObservation]:
+        """Report calls of pages that the browser counted and that reported no request."""
+        called = self.network.compare_calls(self.browser, reply, fenced=fenced)
+        yield from filter(self._blindness.tells, called)
 
     @property
     def unheard(self) -> bool:

@@ -43,6 +43,7 @@ def _worker_state(browser: BrowserState, parent: str, info: TargetInfo) -> Sessi
     above = browser.session_state(parent) if parent else SessionState("", "", False)
     frame = info.get("parentFrameId") or above.root
     state = SessionState(above.tab, frame, False, info["targetId"], kind)
+    state.url = info.get("url", "")
     # A service worker starts again and again, from the browser's own copy, and is told of in
     # time all the same.
     state.heard = kind == "service_worker" or not (browser.live and browser.settled)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from agentd.sources.cdp.folds import leaving
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, gap
 from agentd.sources.cdp.state.protocol import OfTarget, OfTargetInfo, TargetInfo
 from agentd.sources.cdp.state.state import BrowserState, CdpObservation, SessionState
@@ -81,7 +82,7 @@ def closed(browser: BrowserState, tab: str) -> Iterator[CdpObservation]:
     if browser.tabs.pop(tab, None) is None:
         return
     for frame in [name for name, about in browser.frames.items() if about.tab == tab]:
-        del browser.frames[frame]
+        yield from leaving.report_closed(browser.frames.pop(frame))
     browser.pages.shown.pop(tab, None)
     browser.pages.focused.pop(tab, None)
     browser.opening.pop(tab, None)

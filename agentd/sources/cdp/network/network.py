@@ -20,6 +20,7 @@ from agentd.sources.cdp.network import (
 )
 from agentd.sources.cdp.network.answer_bodies import AnswerBodies
 from agentd.sources.cdp.network.extra_info import ExtraInfo
+from agentd.sources.cdp.network.first_calls import FirstCalls
 from agentd.sources.cdp.network.headers import Heads, header, select_headers
 from agentd.sources.cdp.network.lost_requests import LostRequests
 from agentd.sources.cdp.network.messages import Messages
@@ -45,6 +46,7 @@ from agentd.sources.cdp.network.worker_answers import WorkerAnswers
 from agentd.sources.cdp.state.capture_plan import NOBODY, CapturePlan
 from agentd.sources.cdp.state.protocol import (
     INNER_SCHEMES,
+    HistogramsReply,
     LoadingFailed,
     OfRequest,
     PostDataReply,
@@ -74,6 +76,7 @@ class Network:
         self._plan = plan
         self._live = live
         self.outliving = OutlivingRequests()
+        self.first_calls = FirstCalls()
         self._service_workers: set[str] = set()  # those that are listened to
         self.messages = Messages(plan.kinds)
         self._answer_bodies = AnswerBodies(self.table)
@@ -107,6 +110,17 @@ class Network:
         """Fold one message; a command's name stands for its reply."""
         handler = self._handlers.get(method)
         return () if handler is None else handler(browser, session, params)
+
+    def compare_calls(
+        self, browser: BrowserState, reply: HistogramsReply, *, fenced: bool
+    ) -> Iterator[CdpObservation]:
+        """Report calls of pages that the browser counted and that reported no request. ``fenced``:
+        every page has answered since."""
+        pages = browser.shown_pages()
+        yield from self.first_calls.compare(reply, pages, fenced=fenced)
+        for frame in browser.served_frames():
+            self.first_calls.note_served(browser.page_of(frame))
+            browser.mark_called(frame)
 
     def status_of(self, number: str) -> int | None:
         """The status that a request was answered with; None where it is over, or has no answer
@@ -166,6 +180,9 @@ class Network:
         number = params["requestId"]
         self.extra_info.claim(number)
         is_own_script = bool(session.via) and number == session.target
+        frame = params.get("frameId") or session.root
+        if self.first_calls.note(browser.page_of(frame), type_of(params)):
+            browser.mark_called(frame)
         if params["request"]["url"].startswith(INNER_SCHEMES) or is_own_script:
             return  # a worker's own script is told by whoever asked for the worker
         request = self.table.get(number)

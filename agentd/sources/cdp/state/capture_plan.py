@@ -35,7 +35,8 @@ def _all(method: str, url: str) -> int:
 class CapturePlan:
     """``request_body``, ``response_body``: whether and by whom a request's bodies are wanted;
     headers: the names in lower case, None for all; ``kinds``: what is reported; ``workers``:
-    whether workers are listened to, as they are for whoever hears requests or messages; ``mask``:
+    whether workers are listened to, as they are for whoever hears requests or messages; ``guards``:
+    whether a guard hears requests, for which it counts that one may have gone out; ``mask``:
     further names of secrets; ``cookies``: those whose values are told; ``visual``: how much of what
     pages look like is recorded, see visual.py."""
 
@@ -45,6 +46,7 @@ class CapturePlan:
     response_headers: frozenset[str] | None = frozenset()
     kinds: frozenset[str] = frozenset()
     workers: bool = False
+    guards: bool = False
     mask: tuple[str, ...] = ()
     visual: int = 0
     cookies: frozenset[str] = frozenset()
@@ -59,6 +61,7 @@ class CapturePlan:
             frozenset(name.lower() for name in plan.get("response_headers") or ()),
             reported_kinds(plan),
             _hears(plan),
+            _guards(plan),
             tuple(plan.get("mask") or ()),
             int(plan.get("visual") or 0),
             frozenset(plan.get("cookies") or ()),
@@ -101,6 +104,15 @@ def _hears(plan: Mapping[str, Any]) -> bool:
         return True
     also = plan.get("also") or ()
     return any(kind.startswith(("request.", "message.")) for kind in (*kinds, *also))
+
+
+def _guards(plan: Mapping[str, Any]) -> bool:
+    """Whether something that must not happen is known by requests; a service that is older does not
+    say."""
+    kinds = plan.get("guarded")
+    if kinds is None:
+        return _hears(plan)
+    return any(kind.startswith("request.") for kind in kinds)
 
 
 def _filter(plan: Mapping[str, Any], name: str) -> WantsBody:

@@ -19,6 +19,9 @@ Params = Mapping[str, Any]
 WORKERS = ("worker", "shared_worker", "service_worker")
 """The types of targets that are workers."""
 
+CALLS = ("Fetch", "XHR")
+"""The types under which a request is reported that a script sends by `fetch` or XMLHttpRequest."""
+
 
 class CdpObservation(NamedTuple):
     """An observation before the sink stamps its time."""
@@ -33,7 +36,8 @@ class Frame:
 
     ``marks`` are what is known of that document: `parsed`, `loaded`, `idled` once told; `painted`:
     somebody could see and use it; `asked`: it asked to be left itself; `heard`: what its observer
-    held back until it could speak is in.
+    held back until it could speak is in; `called`: its scripts called `fetch` or XMLHttpRequest, or
+    may have; `listens`: it listens to being left.
     """
 
     tab: str
@@ -106,7 +110,8 @@ class SessionState:
     not known yet.
 
     ``via``: worker, shared_worker or service_worker, else ""; a worker's ``root`` is the frame that
-    made it, and one that several tabs share has neither tab nor frame. ``heard``: it was from its
+    made it, and one that several tabs share has neither tab nor frame; its script is at ``url``.
+    ``heard``: it was from its
     beginning, or that needs no telling; ``enabled``: it is listened to. ``hidden``: a page that is
     prerendered, not shown, under ``title``; ``crashed``: its renderer is gone; ``late``: what was
     seen of it, or in a page since it went through its history, until that can be told; ``lost``:
@@ -119,6 +124,7 @@ class SessionState:
     is_page: bool
     target: str = ""
     via: str = ""
+    url: str = ""
     heard: bool = True
     enabled: bool = False
     contexts: dict[int, str] = field(default_factory=dict)
@@ -187,12 +193,41 @@ class BrowserState:
         stays = str(began.get("navigationType", "")).lower().endswith("samedocument")
         return "" if stays else onward
 
+    def page_of(self, frame: str) -> str:
+        """The page that the frame stands in, named after its main frame's document."""
+        seen = {frame}
+        while (known := self.frames.get(frame)) and known.parent and known.parent not in seen:
+            frame = known.parent
+            seen.add(frame)
+        return known.loader if known else frame
+
+    def mark_called(self, frame: str) -> None:
+        """The scripts of the frame's document called `fetch` or XMLHttpRequest."""
+        if frame in self.frames:
+            self.frames[frame].marks.add("called")
+
+    def shown_pages(self) -> set[str]:
+        """All pages that are there, named as `page_of` does."""
+        return {known.loader for known in self.frames.values() if known.parent is None}
+
+    def served_frames(self) -> list[str]:
+        """The frames whose document a service worker may serve."""
+        sites = {
+            _site_of(state.url) for state in self.sessions.values() if state.via == "service_worker"
+        }
+        return [name for name, known in self.frames.items() if _site_of(known.url) in sites]
+
     def below(self, frame: str) -> list[str]:
         """All frames under ``frame``, deepest last."""
         frames = [frame]
         for parent in frames:
             frames.extend(child for child, about in self.frames.items() if about.parent == parent)
         return frames[1:]
+
+
+def _site_of(url: str) -> str:
+    """Scheme, host and port of an address, in one."""
+    return "/".join(url.split("/", 3)[:3])
 
 
 Handler = Callable[[BrowserState, SessionState, Any], Iterable[CdpObservation]]
