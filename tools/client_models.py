@@ -39,6 +39,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Noted": ("NotedShape",),
     "Milestone": ("MilestoneShape",),
     "Verdict": ("VerdictShape",),
+    "SiblingCredit": ("SiblingCreditShape",),
     "Reward": ("RewardShape", "CreditedShape"),
     "Advanced": ("AdvancedShape",),
     "Closing": ("ClosedShape",),

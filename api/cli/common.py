@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from common.command_line import option
 from common.regular_file import read_regular
-from detectors.engine.attribution import CREDITS, Credit
+from detectors.engine.attribution import CREDITS, OWN_CREDITS, Credit, OwnCredit
 
 if TYPE_CHECKING:
     from api.core.settings import Settings
@@ -76,11 +76,20 @@ Overrides = Annotated[
         many=True,
     ),
 ]
+OwnCreditTo = Annotated[
+    OwnCredit,
+    option(
+        "what is credited to each step: as it was paid (default), by the step that set a"
+        " milestone with `credit_to: cause` in motion, or spread over the steps that led to it",
+        "|".join(OWN_CREDITS),
+    ),
+]
 CreditTo = Annotated[
     Credit,
     option(
         "what is credited to each step: as it was paid (default), by the step that set a"
-        " milestone with `credit_to: cause` in motion, or spread over the steps that led to it",
+        " milestone with `credit_to: cause` in motion, spread over the steps that led to it, or"
+        " beside the other exported episodes that came to the same point",
         "|".join(CREDITS),
     ),
 ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from tqdm import tqdm
 
@@ -19,19 +20,23 @@ from api.cli.telemetry import resource_of
 from api.exporting.atif import AtifExport
 from api.exporting.card import dataset_card, tables_card
 from api.exporting.chats import ChatExport
-from api.exporting.rows import Exported, Rows, tables
+from api.exporting.rows import Exported, Rows, note_siblings, tables
 from api.exporting.stored import of_store
 from api.pages.standalone import write_pages
 from api.rescoring import recorded
 from api.rescoring import stored as corpus
 from api.rescoring.corpus import CorpusSelection
 from api.rescoring.work import Material
+from api.rewards.siblings import SiblingReturns
 from api.telemetry.spans import unix_ns
 from common.command_line import option
 from detectors.engine.attribution import Credit
 
 ExportForm = Literal["tables", "sft", "dpo", "kto", "prm", "otlp", "atif", "html"]
 EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
+
+Source = Callable[[], tuple[Iterator[Exported], int]]
+"""Reads the selected episodes; with how many they are."""
 
 EPOCH = "1970-01-01T00:00:00Z"
 
@@ -118,17 +123,15 @@ def run(
     def work() -> int:
         if wrong is not None:
             raise UsageError(wrong)
-        chosen = stored.selection(recordings)
-        if chosen is None:
-            episodes, count = _recorded(recordings, task, dict(set_))
-        else:
-            episodes, count = _stored(stored, chosen, task)
+        source = _source(recordings, stored, task, dict(set_))
+        episodes, count = source()
         if form == "otlp":
             return _export_traces(episodes, count, out, opened_at, content)
         if form == "atif":
             return _export_trajectories(episodes, count, out)
         if form == "tables":
-            return _export(episodes, count, out, list(dict.fromkeys(gamma)), credit_to)
+            view = _view(source, credit_to)
+            return _export(episodes, count, out, list(dict.fromkeys(gamma)), view)
         if form == "html":
             return _export_pages(episodes, count, out)
         return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total))
@@ -237,16 +240,42 @@ def _parquet() -> ModuleType:
 
 
 def _export(
-    episodes: Iterator[Exported], count: int, out: Path, gammas: list[float], credit_to: Credit
+    episodes: Iterator[Exported], count: int, out: Path, gammas: list[float], view: ExportView
 ) -> int:
     """Export and say how much. Raises what `guarded` catches."""
     parquet = _parquet()
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
-        counts = parquet.write(out, _tables(episodes, gammas, credit_to, bar))
+        counts = parquet.write(out, _tables(episodes, gammas, view, bar))
     parquet.write_rewards_twin(out)
-    (out / "README.md").write_text(tables_card(counts, gammas, credit_to), encoding="utf-8")
+    (out / "README.md").write_text(tables_card(counts, gammas, view.credit_to), encoding="utf-8")
     print(f"{out}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
     return 0
+
+
+class ExportView(NamedTuple):
+    """Which view credits are of; ``siblings``: what the view `siblings` compares episodes with."""
+
+    credit_to: Credit
+    siblings: SiblingReturns | None
+
+
+def _view(source: Source, credit_to: Credit) -> ExportView:
+    """Return the view; that of siblings reads all episodes once before they are exported."""
+    if credit_to != "siblings":
+        return ExportView(credit_to, None)
+    episodes, count = source()
+    with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
+        return ExportView(credit_to, note_siblings(_counted(episodes, bar)))
+
+
+def _source(
+    recordings: Recordings, stored: Stored, task: tuple[Path, ...], changed: dict[str, str]
+) -> Source:
+    """Return what reads the selected episodes from the first on, each time that it is called."""
+    chosen = stored.selection(recordings)
+    if chosen is None:
+        return partial(_recorded, recordings, task, changed)
+    return partial(_stored, stored, chosen, task)
 
 
 def _recorded(
@@ -282,8 +311,8 @@ def _stored(
 
 
 def _tables(
-    episodes: Iterator[Exported], gammas: list[float], credit_to: Credit, bar: tqdm[Any]
+    episodes: Iterator[Exported], gammas: list[float], view: ExportView, bar: tqdm[Any]
 ) -> Iterator[Rows]:
     for one in episodes:
-        yield tables([one], gammas, credit_to)
+        yield tables([one], gammas, view.credit_to, view.siblings)
         bar.update()

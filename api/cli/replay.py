@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from api.cli.common import CreditTo, Overrides
+from api.cli.common import Overrides, OwnCreditTo
 from api.cli.other_site import note_other_site
 from api.replay.recordings import RecordingError, play, read_recording
 from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
 from api.verdicts.recorded import Playback
 from common.command_line import option
-from detectors.engine.attribution import Credit, causes_of, credit
+from detectors.engine.attribution import OwnCredit, causes_of, credit
 from detectors.model.codec import canonical
 from detectors.model.kinds import KINDS
 from detectors.model.rewards import encode_reward, reward_to_json
@@ -34,7 +34,7 @@ def run(
     json: Annotated[
         bool, option("one reward a line, the very bytes that the service gives")
     ] = False,
-    credit_to: CreditTo = "as_paid",
+    credit_to: OwnCreditTo = "as_paid",
 ) -> int:
     """Replay the recording and print its rewards; return the exit code."""
     try:
@@ -67,7 +67,7 @@ def run(
 
 
 def _credits(
-    playback: Playback, ruleset: Ruleset, credit_to: Credit
+    playback: Playback, ruleset: Ruleset, credit_to: OwnCredit
 ) -> dict[int, float | None] | None:
     """Return each step's credit in a view, None where nothing is added to what was paid."""
     if credit_to == "as_paid":

@@ -41,11 +41,25 @@ _NUMBERS = dict.fromkeys(
         "first_failure_step",
         "first_failure_event",
         "unknown",
+        "siblings",
+        "next_siblings",
     ),
     _whole,
 )
 _REALS = dict.fromkeys(
-    ("total", "reward", "credit", "value", "worth", "gamma", "return_to_go", "seen"), _real
+    (
+        "total",
+        "reward",
+        "credit",
+        "credit_low",
+        "credit_high",
+        "value",
+        "worth",
+        "gamma",
+        "return_to_go",
+        "seen",
+    ),
+    _real,
 )
 _TRUTHS = dict.fromkeys(("closed", "success", "done", "mask", "baseline", "paid"), _truth)
 _TYPES = {**_NUMBERS, **_REALS, **_TRUTHS}
@@ -60,7 +74,8 @@ SCHEMAS: dict[str, pa.Schema] = {
     "steps": _table("episode step first last done observation", "action next_observation", _TYPES),
     "rewards": _table(
         "episode step ruleset status mask components done through",
-        "reward credit reason decided_by success cause cause_reason cause_evidence",
+        "reward credit credit_low credit_high credit_reason siblings next_siblings"
+        " reason decided_by success cause cause_reason cause_evidence",
         {**_TYPES, "components": pa.map_(_text, _real), "cause_evidence": pa.list_(_whole)},
     ),
     "milestones": _table(

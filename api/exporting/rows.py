@@ -3,7 +3,7 @@ knows of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -12,8 +12,9 @@ from api.blame.causes import BlameJson, StepBlameJson, blame
 from api.exporting.returns import returns_to_go
 from api.replay.recordings import read_frames, read_said
 from api.rewards.scored_episode import Result, ruleset_of, score
+from api.rewards.siblings import CreditEstimate, SiblingEpisode, SiblingReturns, policy_of
 from api.rewards.trajectory import transitions
-from detectors.engine.attribution import Credit, credit, credited_to_cause
+from detectors.engine.attribution import Credit, OwnCredit, credit, credited_to_cause
 from detectors.model.codec import canonical
 from detectors.model.rewards import MilestoneJson, RewardJson
 from detectors.model.types import Segment
@@ -59,10 +60,14 @@ class Exported(NamedTuple):
 
 
 def tables(
-    episodes: Sequence[Exported], gammas: Sequence[float], credit_to: Credit = "as_paid"
+    episodes: Sequence[Exported],
+    gammas: Sequence[float],
+    credit_to: Credit = "as_paid",
+    siblings: SiblingReturns | None = None,
 ) -> Rows:
     """The rows of ``episodes``, table by table; ``credit_to``: the view that `credit` and
-    returns-to-go are of.
+    returns-to-go are of. ``siblings``: for the view `siblings`, what is exported, noted by
+    `note_siblings`.
 
     Raises `RecordingError`, `TaskError`.
     """
@@ -73,12 +78,15 @@ def tables(
         causes = _blame(one, segments, result)
         found["episodes"].append(_episode(one, result, causes))
         found["steps"].extend(_steps(segments, result))
-        to_cause = (
-            credited_to_cause(orjson.loads(one.task)) if one.task is not None else frozenset()
-        )
-        credits = credit(result["rewards"], to_cause, credit_to, closed=result["closed"])
+        estimates: Mapping[int, CreditEstimate] = {}
+        if credit_to == "siblings":
+            assert siblings is not None, "the view needs the other episodes"
+            estimates = siblings.credit(sibling_of(one, result))
+            credits = {step: estimate.credit for step, estimate in estimates.items()}
+        else:
+            credits = _own_credit(one, result, credit_to)
         found["rewards"].extend(
-            _reward(result, reward, credits[reward["step"]], cause)
+            _reward(result, reward, credits[reward["step"]], cause, estimates.get(reward["step"]))
             for reward, cause in zip(
                 result["rewards"], _causes_of_steps(result, causes), strict=True
             )
@@ -86,6 +94,32 @@ def tables(
         found["milestones"].extend(_milestones(result))
         found["returns"].extend(_returns(result, gammas, credits))
     return found
+
+
+def note_siblings(episodes: Iterable[Exported]) -> SiblingReturns:
+    """Return what each of ``episodes`` earned, for the view `siblings`; a few numbers an episode
+    are kept. Raises `RecordingError`, `TaskError`."""
+    noted = SiblingReturns()
+    for one in episodes:
+        segments = [] if one.result is not None else list(read_frames(one.content, one.name))
+        noted.add(sibling_of(one, scored_result(one, segments)))
+    return noted
+
+
+def sibling_of(one: Exported, result: Result) -> SiblingEpisode:
+    """Return an episode as siblings are compared."""
+    return SiblingEpisode(
+        result["episode"],
+        (result["ruleset"], policy_of(one.facts.get("labels"))),
+        result["closed"],
+        result["rewards"],
+        [m["id"] for m in result["baseline"] if m["step"] < 0],
+    )
+
+
+def _own_credit(one: Exported, result: Result, credit_to: OwnCredit) -> dict[int, float | None]:
+    to_cause = credited_to_cause(orjson.loads(one.task)) if one.task is not None else frozenset()
+    return credit(result["rewards"], to_cause, credit_to, closed=result["closed"])
 
 
 def scored_result(one: Exported, segments: Sequence[Segment]) -> Result:
@@ -163,7 +197,11 @@ def _steps(segments: Sequence[Segment], result: Result) -> list[Row]:
 
 
 def _reward(
-    result: Result, reward: RewardJson, credited: float | None, cause: StepBlameJson | None
+    result: Result,
+    reward: RewardJson,
+    credited: float | None,
+    cause: StepBlameJson | None,
+    estimate: CreditEstimate | None,
 ) -> Row:
     components = sorted(reward["components"].items())
     return {
@@ -171,6 +209,11 @@ def _reward(
         "ruleset": result["ruleset"],
         **_select(reward, _OF_REWARD),
         "credit": credited,
+        "credit_low": estimate and estimate.basis["low"],
+        "credit_high": estimate and estimate.basis["high"],
+        "credit_reason": estimate and estimate.basis["reason"],
+        "siblings": estimate and estimate.basis["n"],
+        "next_siblings": estimate and estimate.basis["next_n"],
         "components": components,
         "cause": cause and cause["cause"],
         "cause_reason": cause and cause["reason"],

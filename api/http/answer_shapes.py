@@ -278,12 +278,34 @@ class RewardShape(AnswerShape):
     """Of the task, the versions of the rules and the engine."""
 
 
+class SiblingCreditShape(AnswerShape):
+    """What the view `siblings` estimated a step's credit from: other episodes of the same ruleset
+    and policy that came to the same point."""
+
+    n: int
+    """Other episodes that had reached the same milestones as this one before the step."""
+    value: float | None
+    """The mean of what they earned from there on; null where they are too few."""
+    next_n: int | None
+    """The same of what was reached after the step; null after the last step."""
+    next_value: float | None
+    """The mean of what those earned from there on; 0 after the last step."""
+    low: float | None
+    """The credit's 95 % interval begins here."""
+    high: float | None
+    """The credit's 95 % interval ends here."""
+    reason: str | None
+    """Why the credit is not known."""
+
+
 class CreditedShape(RewardShape):
     """A reward of a batch that was asked for with a view."""
 
     credit: float | None
     """What the view credits to the step; null while the episode is not closed, and where the reward
     is."""
+    siblings: SiblingCreditShape | None = None
+    """What the view `siblings` estimated the credit from; of other views null."""
 
 
 class AdvancedShape(NotedShape):
@@ -357,6 +379,8 @@ class TransitionShape(AnswerShape):
     """Null while the step is open."""
     credit: float | None
     """The reward's number, or what the view `credit_to` credits to the step."""
+    siblings: SiblingCreditShape | None = None
+    """What the view `siblings` estimated the credit from; of other views null."""
     first: int
     """The number of the step's first event."""
     last: int

@@ -162,7 +162,8 @@ async def trajectory(
         Query(
             description=(
                 "Which step a milestone is credited to: the one it was paid in, the one that set"
-                " it in motion, or evenly those that led to it."
+                " it in motion, or evenly those that led to it; or `siblings`: the step by what"
+                " other episodes earned from the same point on."
             )
         ),
     ] = "as_paid",
@@ -175,7 +176,8 @@ async def trajectory(
 
     `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it
     in motion, `credit_to=spread` shares each positive reward with the steps that led to it, once
-    the episode is closed; the sealed reward stands beside it as it was paid.
+    the episode is closed; the sealed reward stands beside it as it was paid. `credit_to=siblings`
+    credits a step with what it changed of the expected return, estimated from other episodes.
 
     `mask_causes=site_refused,captcha` makes null what failed for these causes
     (`GET /v1/episodes/{episode}/blame`), unless a penalty was observed.
@@ -188,9 +190,9 @@ async def trajectory(
     left_out: set[int] = set()
     if masked or dropped:
         rewards, left_out = await parts.masks.of_steps(row, rewards, masked, dropped)
-    credit = await parts.credits.by_step(row, rewards, credit_to)
+    view = await parts.credits.by_step(row, rewards, credit_to)
     reward_by_step = {reward["step"]: reward for reward in rewards}
-    steps = await asyncio.to_thread(transitions, events, reward_by_step, credit)
+    steps = await asyncio.to_thread(transitions, events, reward_by_step, view.credit, view.siblings)
     kept = [step for step in steps if step["step"] not in left_out]
     return answer({"episode": row.id, "steps": kept})
 

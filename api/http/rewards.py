@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 import orjson
 from fastapi import APIRouter, Request, Response
@@ -23,7 +22,7 @@ from api.http.support import (
     parts_of,
     read_body,
 )
-from api.rewards.credits import Credits
+from api.rewards.credits import Credits, CreditView
 from api.rewards.rewards import RewardReader
 
 router = APIRouter(tags=["rewards"])
@@ -76,7 +75,7 @@ async def rewards(request: Request) -> Response:  # hot, as one reward is
 async def _add_credit(credits: Credits, query: Query, bodies: list[bytes]) -> list[bytes]:
     """Return the same rewards with the credit of their steps; each episode is read once."""
     credited: list[bytes] = []
-    by_episode: dict[str, Mapping[int, float | None]] = {}
+    by_episode: dict[str, CreditView] = {}
     for item, body in zip(query.items, bodies, strict=True):
         reward = orjson.loads(body)
         if "error" in reward:
@@ -84,8 +83,11 @@ async def _add_credit(credits: Credits, query: Query, bodies: list[bytes]) -> li
             continue
         if item.episode not in by_episode:
             by_episode[item.episode] = await credits.of_episode(item.episode, query.credit_to)
-        credit = by_episode[item.episode].get(item.step)
-        credited.append(orjson.dumps({**reward, "credit": credit}))
+        view = by_episode[item.episode]
+        reward["credit"] = view.credit.get(item.step)
+        if item.step in view.siblings:
+            reward["siblings"] = view.siblings[item.step]
+        credited.append(orjson.dumps(reward))
     return credited
 
 

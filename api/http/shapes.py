@@ -120,4 +120,5 @@ class Query(Body):
     wait_ms: Wait = 0
     credit_to: Credit = "as_paid"
     """Which step a milestone is credited to: the one in which it was paid, or the one that set it
-    in motion; then each reward has a `credit` beside it."""
+    in motion; then each reward has a `credit` beside it. `spread`: evenly those that led to it;
+    `siblings`: the step by what other episodes earned from the same point on."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NotRequired, TypedDict
 
+from api.rewards.siblings import SiblingCreditJson
 from detectors.model.rewards import RewardJson
 from detectors.model.types import Event
 
@@ -49,6 +50,7 @@ class TransitionJson(TypedDict):
     last: int
     done: bool
     credit: NotRequired[float | None]
+    siblings: NotRequired[SiblingCreditJson]
 
 
 class _Observation:
@@ -122,11 +124,13 @@ def transitions(
     events: Iterable[Event],
     rewards: Mapping[int, RewardJson],
     credit: Mapping[int, float | None] | None = None,
+    siblings: Mapping[int, SiblingCreditJson] | None = None,
 ) -> list[TransitionJson]:
     """One transition a step, in order; ``reward`` and ``next_observation`` are null while a step is
     open.
 
     ``credit``: what a view credits to each step; the step's own reward where it is not given.
+    ``siblings``: what the view `siblings` estimated each credit from.
     """
     observed = _Observation()
     steps: list[TransitionJson] = []
@@ -149,6 +153,8 @@ def transitions(
         observed.apply(event)
     for transition in steps:
         transition["credit"] = _credit_of(transition, credit)
+        if siblings is not None and transition["step"] in siblings:
+            transition["siblings"] = siblings[transition["step"]]
     return steps
 
 

@@ -279,7 +279,7 @@ class Parts:
             scorer=scorer,
             ties=ties,
             groups=groups,
-            credits=Credits(ledger, episodes, tasks),
+            credits=Credits(database, ledger, episodes, tasks),
             blames=blames,
             start_states=start_states,
             start_guard=start_guard,

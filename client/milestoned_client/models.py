@@ -13,10 +13,11 @@ from typing import Literal, TypeAlias
 from milestoned_client.json_values import Json, JsonObject
 from milestoned_client.model_bases import NotedBase, RewardBase, SampleBase
 
-CreditTo: TypeAlias = Literal["as_paid", "cause", "spread"]
+CreditTo: TypeAlias = Literal["as_paid", "cause", "spread", "siblings"]
 """
 Which step a milestone is credited to: the one in which it was paid, or the one that set it
-in motion; then each reward has a `credit` beside it.
+in motion; then each reward has a `credit` beside it. `spread`: evenly those that led to it;
+`siblings`: the step by what other episodes earned from the same point on.
 """
 
 
@@ -222,6 +223,33 @@ class Verdict:
 
     cost: float
     """What the answer cost, in the unit of the budgets."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiblingCredit:
+    """What the view `siblings` estimated a step's credit from: other episodes of the same ruleset
+    and policy that came to the same point."""
+
+    n: int
+    """Other episodes that had reached the same milestones as this one before the step."""
+
+    value: float | None
+    """The mean of what they earned from there on; None where they are too few."""
+
+    next_n: int | None
+    """The same of what was reached after the step; None after the last step."""
+
+    next_value: float | None
+    """The mean of what those earned from there on; 0 after the last step."""
+
+    low: float | None
+    """The credit's 95 % interval begins here."""
+
+    high: float | None
+    """The credit's 95 % interval ends here."""
+
+    reason: str | None
+    """Why the credit is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -635,6 +663,9 @@ class Reward(RewardBase):
     """What the view credits to the step; None while the episode is not closed, and where the reward
     is."""
 
+    siblings: SiblingCredit | None = None
+    """What the view `siblings` estimated the credit from; of other views None."""
+
 
 @dataclass(frozen=True, slots=True)
 class Advanced(NotedBase):
@@ -696,3 +727,6 @@ class Transition:
 
     done: bool
     """Whether the episode ended with this step."""
+
+    siblings: SiblingCredit | None = None
+    """What the view `siblings` estimated the credit from; of other views None."""

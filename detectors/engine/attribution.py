@@ -7,16 +7,19 @@ those who assign credit over a whole episode this is the other view of the same 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from detectors.model.rewards import RewardJson, total
 from detectors.task.language import Task
 
-Credit = Literal["as_paid", "cause", "spread"]
+OwnCredit = Literal["as_paid", "cause", "spread"]
 """``as_paid``: each step has its own reward; ``cause``: what a milestone with ``credit_to: cause``
 paid is with the step that set it in motion; ``spread``: what a step was paid is shared by the steps
 that led to it."""
-CREDITS: tuple[Credit, ...] = ("as_paid", "cause", "spread")
+Credit = Literal[OwnCredit, "siblings"]
+"""``siblings``: by what other episodes earned from the same point on (api/rewards/siblings.py)."""
+OWN_CREDITS: tuple[OwnCredit, ...] = get_args(OwnCredit)
+CREDITS: tuple[Credit, ...] = (*OWN_CREDITS, "siblings")
 
 
 def credited_to_cause(task: Mapping[str, Any]) -> frozenset[str]:
@@ -82,10 +85,13 @@ def _share(credits: dict[int, float | None], steps: Sequence[int], reward: float
 
 
 def credit(
-    rewards: Iterable[RewardJson], to_cause: Collection[str], how: Credit, *, closed: bool
+    rewards: Iterable[RewardJson], to_cause: Collection[str], how: OwnCredit, *, closed: bool
 ) -> dict[int, float | None]:
-    """Step → its credit in a view. Those of `cause` and `spread` are None throughout while the
-    episode is not ``closed``: what comes later may still be credited to any step."""
+    """Step → its credit in a view of the episode alone.
+
+    Those of `cause` and `spread` are None throughout while the episode is not ``closed``: what
+    comes later may still be credited to any step.
+    """
     listed = list(rewards)
     if how == "as_paid":
         return {one["step"]: one["reward"] for one in listed}

@@ -1,0 +1,211 @@
+"""What a step was worth beside the episodes that came to the same point: credit by Monte Carlo.
+
+Two steps share a prefix if they are of episodes of one ruleset and one policy, and the same
+milestones had been reached before them, each to the same level. The order of the milestones, the
+number of steps and the texts of actions do not count: the same click is seldom recorded twice in
+the same words, and what it led to is what was observed.
+
+V(p) is the mean of what the other episodes earned from where they first had the prefix p. The
+credit of step t is r_t + V(p_{t+1}) - V(p_t), an advantage (Kazemnejad et al. 2024, VinePPO, with
+recorded episodes in place of rollouts from the state); after the last step V is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypedDict
+
+import orjson
+
+from api.core.intervals import mean_interval
+from api.episodes.label_index import label_text
+from detectors.model.rewards import MilestoneJson, RewardJson, total
+
+MIN_SIBLINGS = 4
+"""Other episodes with a prefix, below which its value is not told."""
+POLICY_LABEL = "policy"
+NOT_CLOSED = "the episode is not closed"
+NO_REWARD = "the step's reward is not known"
+
+Prefix = tuple[tuple[str, float], ...]
+"""Milestones with the level that they were reached to, above 0 and at most 1, by their ids."""
+
+
+class SiblingEpisode(NamedTuple):
+    """An episode as siblings are compared. ``group``: its ruleset's digest and its policy;
+    ``baseline``: the milestones that were met when it began."""
+
+    id: str
+    group: tuple[str, str | None]
+    closed: bool
+    rewards: Sequence[RewardJson]
+    baseline: Sequence[str] = ()
+
+
+class SiblingCreditJson(TypedDict):
+    """What a step's credit was estimated from, as the wire has it.
+
+    ``value`` is V of what was reached before the step, the mean over ``n`` siblings; ``next_value``
+    and ``next_n`` are those of what was reached after it, 0 and null after the last step. ``low``
+    and ``high``: the 95 % interval of the credit. ``reason``: why the credit is not known.
+    """
+
+    n: int
+    value: float | None
+    next_n: int | None
+    next_value: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+
+
+class CreditEstimate(NamedTuple):
+    """A step's credit, None where it is not known, and what it was estimated from."""
+
+    credit: float | None
+    basis: SiblingCreditJson
+
+
+class _Value(NamedTuple):
+    """The mean of ``n`` returns and half of its 95 % interval; None where ``n`` is too small."""
+
+    n: int | None
+    mean: float | None
+    half: float
+
+
+_END = _Value(None, 0.0, 0.0)
+
+
+class SiblingReturns:
+    """What episodes earned from each prefix on."""
+
+    def __init__(self) -> None:
+        self._returns: defaultdict[tuple[object, Prefix], dict[str, float]] = defaultdict(dict)
+
+    def add(self, episode: SiblingEpisode) -> None:
+        """Note the returns of an episode; one that is open or has an unknown reward has none."""
+        values = [one["reward"] for one in episode.rewards]
+        known = [value for value in values if value is not None]
+        if not episode.closed or len(known) < len(values):
+            return
+        to_go = _returns_to_go(known)
+        for prefix, earned in zip(find_prefixes(episode), to_go, strict=True):
+            if prefix is not None:
+                # The first step that has the prefix counts (first-visit Monte Carlo).
+                self._returns[episode.group, prefix].setdefault(episode.id, earned)
+
+    def credit(self, episode: SiblingEpisode) -> dict[int, CreditEstimate]:
+        """Return step → its credit beside the other episodes that were noted."""
+        rewards = episode.rewards
+        if not episode.closed:
+            return {one["step"]: _unknown(NOT_CLOSED) for one in rewards}
+        prefixes = find_prefixes(episode)
+        return {
+            one["step"]: self._credit_step(episode, n, prefixes) for n, one in enumerate(rewards)
+        }
+
+    def _credit_step(
+        self, episode: SiblingEpisode, n: int, prefixes: Sequence[Prefix | None]
+    ) -> CreditEstimate:
+        reward = episode.rewards[n]["reward"]
+        before, after = prefixes[n], prefixes[n + 1]
+        if before is None:
+            blind = next(one["step"] for one in episode.rewards if one["reward"] is None)
+            return _unknown(f"step {blind} is not known, nor what was reached by it")
+        value = self._value(episode, before)
+        if reward is None or after is None:
+            return _unknown(NO_REWARD, value)
+        is_last = n + 1 == len(episode.rewards)
+        next_value = _END if is_last else self._value(episode, after)
+        if value.mean is None or next_value.mean is None:
+            fewest = min(value.n or 0, value.n or 0 if next_value.n is None else next_value.n)
+            reason = (
+                f"{fewest} other episodes had reached the same, at least {MIN_SIBLINGS} are needed"
+            )
+            return _unknown(reason, value, next_value)
+        credit = total((reward, next_value.mean, -value.mean))
+        stays = before == after and not is_last
+        half = 0.0 if stays else math.hypot(value.half, next_value.half)
+        return CreditEstimate(credit, _basis(value, next_value, (credit - half, credit + half)))
+
+    def _value(self, episode: SiblingEpisode, prefix: Prefix) -> _Value:
+        noted = self._returns.get((episode.group, prefix), {})
+        returns = [earned for id, earned in noted.items() if id != episode.id]
+        if len(returns) < MIN_SIBLINGS:
+            return _Value(len(returns), None, 0.0)
+        mean, half = mean_interval(returns)
+        return _Value(len(returns), total((mean,)), half)
+
+
+def find_prefixes(episode: SiblingEpisode) -> list[Prefix | None]:
+    """Return the prefix before each step in order, then the one after the last; None from a step on
+    whose reward is not known, since what it reached is not."""
+    levels = dict.fromkeys(episode.baseline, 1.0)
+    prefixes: list[Prefix | None] = [_prefix(levels)]
+    for reward in episode.rewards:
+        if reward["reward"] is None or prefixes[-1] is None:
+            prefixes.append(None)
+            continue
+        for milestone in reward["milestones"]:
+            _reach(levels, milestone)
+        prefixes.append(_prefix(levels))
+    return prefixes
+
+
+def policy_of(labels: object) -> str | None:
+    """Return the text of an episode's label `policy`, None where it has none."""
+    value = labels.get(POLICY_LABEL) if isinstance(labels, Mapping) else None
+    return None if value is None else label_text(value)
+
+
+def sibling_of_bodies(
+    id: str, group: tuple[str, str | None], bodies: Iterable[bytes], baseline: Sequence[str]
+) -> SiblingEpisode:
+    """Return a closed episode by the stored bytes of its rewards, in the order of its steps."""
+    return SiblingEpisode(id, group, True, [orjson.loads(body) for body in bodies], baseline)
+
+
+def _reach(levels: dict[str, float], milestone: MilestoneJson) -> None:
+    """Add what a step reached. What the end decides, `(outcome)` and the like, is no milestone."""
+    name = milestone["id"]
+    if not name.startswith("("):
+        level = total((levels.get(name, 0.0), milestone["value"]))
+        levels[name] = min(1.0, max(0.0, level))
+
+
+def _prefix(levels: Mapping[str, float]) -> Prefix:
+    return tuple(sorted((name, level) for name, level in levels.items() if level > 0))
+
+
+def _returns_to_go(values: Sequence[float]) -> list[float]:
+    """Return Σ of the values from each place on, then 0 after the last."""
+    return [total(values[n:]) for n in range(len(values) + 1)]
+
+
+def _unknown(
+    reason: str, value: _Value | None = None, next_value: _Value | None = None
+) -> CreditEstimate:
+    value = value or _Value(0, None, 0.0)
+    next_value = next_value or _Value(None, None, 0.0)
+    return CreditEstimate(None, _basis(value, next_value, (None, None), reason))
+
+
+def _basis(
+    value: _Value,
+    next_value: _Value,
+    interval: tuple[float | None, float | None],
+    reason: str | None = None,
+) -> SiblingCreditJson:
+    low, high = interval
+    return {
+        "n": value.n or 0,
+        "value": value.mean,
+        "next_n": next_value.n,
+        "next_value": next_value.mean,
+        "low": low,
+        "high": high,
+        "reason": reason,
+    }
