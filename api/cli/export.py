@@ -19,7 +19,7 @@ from api.cli.corpus import RECORDINGS_ALONE, Recordings, Stored, UsageError, gua
 from api.cli.telemetry import resource_of
 from api.exporting.atif import AtifExport
 from api.exporting.card import dataset_card, tables_card
-from api.exporting.chats import ChatExport
+from api.exporting.chats import PURIFIABLE, ChatExport
 from api.exporting.rows import Exported, Rows, note_siblings, tables
 from api.exporting.stored import of_store
 from api.pages.standalone import write_pages
@@ -100,6 +100,9 @@ def run(
         float | None,
         option("of sft: episodes worth at least this, instead of the successes", "N", _read_total),
     ] = None,
+    purified: Annotated[
+        bool, option("of sft, kto, prm: without the steps that led nowhere, which each row names")
+    ] = False,
     opened_at: Annotated[
         str,
         option(
@@ -118,6 +121,7 @@ def run(
     --credit-to is of the column `credit` and of returns-to-go.
     """
     wrong = _wrong_options(form, gamma, credit_to, min_total)
+    wrong = wrong or _wrong_purification(form, purified)
     wrong = wrong or _wrong_trace_options(form, opened_at, content)
 
     def work() -> int:
@@ -134,7 +138,7 @@ def run(
             return _export(episodes, count, out, list(dict.fromkeys(gamma)), view)
         if form == "html":
             return _export_pages(episodes, count, out)
-        return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total))
+        return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total, purified))
 
     return guarded(work)
 
@@ -149,6 +153,14 @@ def _wrong_options(
         return f"--gamma: got {len(gamma)} values with --form {form}; expected one"
     if form != "tables" and credit_to != "as_paid":
         return f"--credit-to: got {credit_to} with --form {form}; expected as_paid"
+    return None
+
+
+def _wrong_purification(form: ExportForm, purified: bool) -> str | None:
+    """Return what is wrong with `--purified`, or None."""
+    if purified and form not in PURIFIABLE:
+        expected = ", ".join(PURIFIABLE)
+        return f"--purified: got it with --form {form}; expected --form one of {expected}"
     return None
 
 
@@ -196,6 +208,8 @@ def _export_chats(episodes: Iterator[Exported], count: int, out: Path, export: C
     written = counts[export.form]
     (out / "README.md").write_text(dataset_card(export, written))
     print(f"{out}: {written} rows of {export.form} data from {count} episodes")
+    for kind, number in export.detours.items():
+        print(f"purified: {number} steps {kind}")
     _print_left_out(export.left_out)
     return 0
 

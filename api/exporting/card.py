@@ -87,6 +87,14 @@ def dataset_card(export: ChatExport, rows: int) -> str:
         "",
         RECORDED,
     ]
+    if export.purified:
+        counts = ", ".join(f"{count} {kind}" for kind, count in export.detours.items())
+        lines += [
+            "",
+            "Purified: steps that led nowhere are left out of the conversations and named in"
+            f" `left_out`, each with why ({counts or 'there were none'}). A step whose reward is"
+            " not known is never left out.",
+        ]
     if export.left_out:
         lines += ["", "Left out:", ""]
         lines += [f"- {count} episodes: {reason}" for reason, count in export.left_out.items()]

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import orjson
 
+from api.exporting.detours import find_detours
 from api.exporting.returns import Return, returns_to_go
 from api.exporting.rows import Exported, scored_result
 from api.replay.recordings import read_frames
@@ -22,6 +23,8 @@ from detectors.model.codec import canonical, sha256
 
 Form = Literal["sft", "dpo", "kto", "prm"]
 FORMS: tuple[Form, ...] = get_args(Form)
+PURIFIABLE: tuple[Form, ...] = ("sft", "kto", "prm")
+"""Forms that can leave out detours; pairs compare actions, and a detour is one of them."""
 Message = dict[str, str]
 Row = dict[str, Any]
 
@@ -46,7 +49,8 @@ class ChatTurn:
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A closed episode with an action in every step. ``returns``: the returns-to-go of its turns;
-    what the close of the episode pays is part of them."""
+    what the close of the episode pays is part of them. ``left_out``: steps that led nowhere, each
+    with why, where they are left out."""
 
     episode: str
     task: str
@@ -54,6 +58,7 @@ class Conversation:
     total: float | None
     turns: Sequence[ChatTurn]
     returns: Sequence[Return]
+    left_out: Mapping[int, str] | None = None
 
     def prompt(self, turn: int) -> list[Message]:
         """Return the messages up to what the user says in ``turn``."""
@@ -70,7 +75,10 @@ class ChatExport:
     form: Form
     gamma: float
     min_total: float | None = None
+    purified: bool = False
     left_out: Counter[str] = field(default_factory=Counter)
+    detours: Counter[str] = field(default_factory=Counter)
+    """Steps that led nowhere and were left out, `idle` and `loop`."""
 
     def rows(self, episodes: Iterable[Exported]) -> Iterator[Row]:
         """Yield the rows of the form. Raises `RecordingError`, `TaskError`."""
@@ -90,11 +98,13 @@ class ChatExport:
 
     def _conversations(self, episodes: Iterable[Exported]) -> Iterator[Conversation]:
         for exported in episodes:
-            conversation = read_conversation(exported, self.gamma)
+            conversation = read_conversation(exported, self.gamma, purified=self.purified)
             if isinstance(conversation, str):
                 self.left_out[conversation] += 1
-            else:
-                yield conversation
+                continue
+            reasons = (conversation.left_out or {}).values()
+            self.detours.update(reason.partition(":")[0] for reason in reasons)
+            yield conversation
 
     def _sft(self, conversation: Conversation) -> Iterator[Row]:
         reason = self._reason_against(conversation)
@@ -109,6 +119,7 @@ class ChatExport:
             "task": conversation.task,
             "success": conversation.success,
             "total": conversation.total,
+            **_left_out(conversation),
         }
 
     def _reason_against(self, conversation: Conversation) -> str | None:
@@ -118,16 +129,18 @@ class ChatExport:
         return None if total is not None and total >= self.min_total else BELOW
 
 
-def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
-    """Return an episode as a conversation, or why it is none. Raises `RecordingError`,
-    `TaskError`."""
+def read_conversation(
+    exported: Exported, gamma: float, *, purified: bool = False
+) -> Conversation | str:
+    """Return an episode as a conversation, or why it is none. ``purified``: without the steps that
+    led nowhere; returns-to-go are of all steps. Raises `RecordingError`, `TaskError`."""
     assert exported.task is not None, "recordings and stored episodes come with their task"
     segments = list(read_frames(exported.content, exported.name))
     result = scored_result(exported, segments)
     if not result["closed"]:
         return OPEN
     rewards = {reward["step"]: reward for reward in result["rewards"]}
-    events = (event for segment in segments for event in segment.events)
+    events = [event for segment in segments for event in segment.events]
     steps = [step for step in transitions(events, rewards) if step["step"] in rewards]
     acted = _acted_steps(steps)
     if not acted or any(step["action"] is None for step in acted):
@@ -135,6 +148,8 @@ def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
     values = [rewards[step["step"]]["reward"] for step in steps]
     returns = returns_to_go(values, gamma, closed=True)
     instruction = str(orjson.loads(exported.task)["instruction"])
+    detours = find_detours(acted, events) if purified else {}
+    kept = [n for n, step in enumerate(acted) if step["step"] not in detours]
     turns = [
         ChatTurn(
             step["step"],
@@ -142,7 +157,7 @@ def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
             _action_text(step["action"]),
             rewards[step["step"]]["reward"],
         )
-        for number, step in enumerate(acted)
+        for number, step in enumerate(acted[n] for n in kept)
     ]
     return Conversation(
         result["episode"],
@@ -150,7 +165,8 @@ def read_conversation(exported: Exported, gamma: float) -> Conversation | str:
         result["success"],
         result["total"],
         turns,
-        returns[: len(turns)],
+        [returns[n] for n in kept],
+        detours if purified else None,
     )
 
 
@@ -174,6 +190,7 @@ def kto_rows(conversation: Conversation) -> Iterator[Row]:
                 "task": conversation.task,
                 "step": turn.step,
                 "reward": turn.reward,
+                **_left_out(conversation),
             }
 
 
@@ -191,7 +208,16 @@ def prm_row(conversation: Conversation) -> Row:
         "episode": conversation.episode,
         "task": conversation.task,
         "total": conversation.total,
+        **_left_out(conversation),
     }
+
+
+def _left_out(conversation: Conversation) -> Row:
+    """Return the column of the steps that were left out, null where none are looked for."""
+    steps = conversation.left_out
+    if steps is None:
+        return {"left_out": None}
+    return {"left_out": [{"step": step, "reason": reason} for step, reason in steps.items()]}
 
 
 @dataclass(frozen=True, slots=True)

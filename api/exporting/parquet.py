@@ -89,8 +89,13 @@ SCHEMAS: dict[str, pa.Schema] = {
 
 
 _messages = pa.list_(pa.struct({"role": _text, "content": _text}))
+_left_out = pa.list_(pa.struct({"step": _whole, "reason": _text}))
 CHAT_SCHEMAS: dict[str, pa.Schema] = {
-    "sft": _table("messages episode task", "success total", {**_TYPES, "messages": _messages}),
+    "sft": _table(
+        "messages episode task",
+        "success total left_out",
+        {**_TYPES, "messages": _messages, "left_out": _left_out},
+    ),
     "dpo": _table(
         "prompt chosen rejected task step margin chosen_episode rejected_episode",
         "",
@@ -98,13 +103,23 @@ CHAT_SCHEMAS: dict[str, pa.Schema] = {
     ),
     "kto": _table(
         "prompt completion label episode task step reward",
-        "",
-        {**_TYPES, "prompt": _messages, "completion": _messages, "label": _truth},
+        "left_out",
+        {
+            **_TYPES,
+            **dict.fromkeys(("prompt", "completion"), _messages),
+            "label": _truth,
+            "left_out": _left_out,
+        },
     ),
     "prm": _table(
         "prompt completions labels episode task",
-        "total",
-        {**_TYPES, "completions": pa.list_(_text), "labels": pa.list_(_truth)},
+        "total left_out",
+        {
+            **_TYPES,
+            "completions": pa.list_(_text),
+            "labels": pa.list_(_truth),
+            "left_out": _left_out,
+        },
     ),
 }
 """The columns of each form of chat data; the first ones are those that TRL's trainers read."""

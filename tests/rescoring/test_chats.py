@@ -157,6 +157,9 @@ def test_nothing_to_export_is_an_empty_file(tmp_path: Path, form: str) -> None:
         (("--form", "sft", "--min-total", "much"), "expected a number"),
         (("--form", "dpo", "--gamma", "1", "--gamma", "0.5"), "--gamma: got 2 values"),
         (("--form", "sft", "--credit-to", "cause"), "--credit-to: got cause with --form sft"),
+        (("--form", "sft", "--credit-to", "both"), "--credit-to: expected"),
+        (("--form", "dpo", "--purified"), "--purified: got it with --form dpo; expected --form"),
+        (("--purified",), "--purified: got it with --form tables; expected --form"),
     ],
 )
 def test_wrong_options_are_named(
