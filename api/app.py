@@ -42,7 +42,7 @@ from api.http.adapters import nemo, openenv, openrlhf, ors, ors_groups, slime
 from api.http.document import Documented
 from api.http.support import PROBLEM, invalid_parameters
 from api.pages import audit as audit_page
-from api.pages import compare, editor, exports, fleet, label, listing, training, viewer
+from api.pages import compare, conditions, editor, exports, fleet, label, listing, training, viewer
 from api.pages import episode as episode_page
 from api.pages import replay as replay_page
 from api.pages import task as task_page
@@ -122,6 +122,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         exports,
         listing,
         episode_page,
+        conditions,
         replay_page,
         fleet,
         compare,

@@ -46,9 +46,19 @@ def run_show(
     verdicts: Annotated[
         bool, option("the verdicts of model, judge and person instead, one a line as JSON")
     ] = False,
+    conditions: Annotated[
+        bool,
+        option("the events that meet conditions, with those, as lines for a task's milestones"),
+    ] = False,
+    origin: Annotated[
+        str | None,
+        option("with --conditions: the site (default: where most pages were opened)", "URL"),
+    ] = None,
 ) -> int:
     """Show the events as lines, and what they come to."""
     selected = set(kinds.split(",")) if kinds else None
+    if conditions:
+        return _guarded(lambda: _show_conditions(recording, selected, origin))
     return _guarded(lambda: show(recording, selected, steps=steps, json=json, verdicts=verdicts))
 
 
@@ -161,6 +171,29 @@ def show(
         _print_json(events)
     else:
         _print_lines(_steps(events) if steps else map(line, events), passed, said)
+    return SOUND
+
+
+def _show_conditions(recording: Path, selected: set[str] | None, origin: str | None) -> int:
+    """Print each event that meets conditions, and these below it; raises as `read_frames`."""
+    from api.suggestions.telling import condition_lines
+    from api.suggestions.trial import MAX_EVENTS, TaskSite, find_site, suggest
+
+    log = list(_Passed(read_file(recording), recording).events())
+    if len(log) > MAX_EVENTS:
+        print(
+            f"{recording}: {len(log)} events; wanted at most {MAX_EVENTS} for --conditions",
+            file=sys.stderr,
+        )
+        return USAGE
+    site = TaskSite(origin) if origin else find_site(log)
+    if site.origin:
+        print(f"origin: {site.origin}")
+    for one in suggest(log, site):
+        if selected is None or selected & _names_of(one.event.kind):
+            print(line(one.event))
+            for text, _ in condition_lines(one.conditions):
+                print(f"        {text}")
     return SOUND
 
 

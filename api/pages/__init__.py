@@ -5,6 +5,7 @@ JavaScript.
 - viewer: who looks: the cookie that carries a token
 - listing: the list of episodes
 - episode: one episode: its curve, its steps, its events, its milestones
+- conditions: what its events meet, as conditions for a task
 - curve: a reward curve as an SVG's numbers (pure)
 - fleet: sandboxes, live
 - compare: two episodes, or one under two rulesets; aligned (pure) says step by step why they differ

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from api.core.errors import NotFoundError
 from api.episodes.label_index import label_text
-from api.rewards.event_text import clip
+from api.rewards.event_text import clip, telling
 
 STATIC = Path(__file__).with_name("static")
 _TYPES = {
@@ -49,7 +49,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter in (number, signed, seconds, moment, clip, percent, ago, label_text):
+    for filter in (number, signed, seconds, moment, clip, percent, ago, label_text, telling):
         made.filters[filter.__name__] = filter
     made.globals["static"] = static_path
     return made

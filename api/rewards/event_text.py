@@ -27,7 +27,7 @@ _FIELDS: Mapping[str, str] = {
     "download": "name url size",
     "request": "method url status error cached",
     "message": "url text",
-    "element": "element target open trusted",
+    "element": "element target class open trusted around",
     "attribute": "element attribute value",
     "field": "element value checked trusted",
     "form": "form fields trusted",
@@ -69,13 +69,18 @@ def clip(text: str, width: int = MAX_CHARACTERS) -> str:
     return clean if len(clean) <= width else clean[: width - 1] + "…"
 
 
+def is_printable(text: str) -> bool:
+    """Whether no character of it steers a terminal or changes the direction of what follows."""
+    return all(map(_prints, text))
+
+
 def _prints(char: str) -> bool:
     return unicodedata.category(char)[0] != "C"
 
 
 def _part(name: str, value: object) -> str:
     if name in ("element", "target", "widget") and isinstance(value, Mapping):
-        return f"{value.get('role', '')} “{value.get('name', '')}”"
+        return _thing(value)
     if name == "sha256":
         return f"sha256 {str(value)[:12]}"
     if name in (
@@ -100,3 +105,13 @@ def _part(name: str, value: object) -> str:
     else:
         said = str(value) if isinstance(value, str | int) else canonical(value).decode()
     return f"{name.replace('_', ' ')}: {said}"
+
+
+def _thing(element: Mapping[str, object]) -> str:
+    """An element or widget by all that a rule can name it by."""
+    said = [f"{element.get('role', '')} “{element.get('name', '')}”"]
+    said += [f"#{element['id']}"] if element.get("id") else []
+    said += [f"[name={element['attr_name']}]"] if element.get("attr_name") else []
+    path = element.get("path")
+    said += [f"path {path}"] if isinstance(path, str) and path else []
+    return " ".join(said)

@@ -1,5 +1,5 @@
-"""`milestoned watch TASK --cdp URL`: watch your own browser, and see each milestone as you reach
-it."""
+"""`milestoned watch TASK --cdp URL`: watch your own browser or desktop, and see each milestone as
+you reach it; with ``--events`` the conditions that what you do meets, to be pasted into a task."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from api.rewards.rendering import total_in_words
+from api.suggestions.asking import PREFIX, task_that_asks
+from api.suggestions.event_values import split_address
+from api.suggestions.trial import TaskSite
 from api.tasks.task_files import BadTaskError, load_task_file
 from common.command_line import option
+from detectors.model.types import Event as LoggedEvent
 from detectors.task.ruleset import Ruleset, compile_task
-from detectors.task.task_json import task_to_json
+from detectors.task.task_json import task_from_json, task_to_json
 from lab.demo.needs import LackingError, find_client
 from lab.demo.parts import start_daemon, start_service
 from lab.demo.processes import DemoProcess, DemoProcesses, PartFailedError, stoppable
 from lab.demo.scratch import Scratch
 from lab.demo.session import DemoFollower
 from lab.demo.show import DemoScreen, ShownEvent, StepTable, columns
+from lab.demo.suggesting import ConditionPrinter
 
 if TYPE_CHECKING:
     from milestoned_client import Episode, StreamItem
@@ -28,13 +33,27 @@ GLANCE_S = 0.2
 
 
 def run(
-    task: Annotated[Path, option("what counts", "TASK.yaml")],
+    task: Annotated[
+        Path | None, option("what counts; needed without --events", "TASK.yaml")
+    ] = None,
     /,
     *,
     cdp: Annotated[
-        str, option("a browser started with --remote-debugging-port=9222 and a profile", "URL")
-    ],
+        str | None,
+        option("a browser started with --remote-debugging-port=9222 and a profile", "URL"),
+    ] = None,
+    desktop: Annotated[
+        bool, option("programs on DISPLAY and DBUS_SESSION_BUS_ADDRESS, too")
+    ] = False,
     files: Annotated[tuple[Path, ...], option("watch this folder too", "DIR")] = (),
+    events: Annotated[
+        bool,
+        option("show what you do as events, with the conditions that each meets, for a task file"),
+    ] = False,
+    origin: Annotated[
+        str | None,
+        option("with --events: the site (default: the task's, or where most pages open)", "URL"),
+    ] = None,
     out: Annotated[
         Path | None, option("where to write the recording (a new folder)", "DIR")
     ] = None,
@@ -43,9 +62,21 @@ def run(
 
     Watches until interrupted, then closes, sums up and says where the recording is.
     """
+    if task is None and not events:
+        print(
+            "TASK.yaml: wanted a task file, or --events to see what one could say", file=sys.stderr
+        )
+        return 2
+    sources = [*(("--cdp", cdp) if cdp else ()), *(["--desktop"] if desktop else ())]
+    if not sources and not files:
+        print("wanted one at least of --cdp URL, --desktop and --files DIR", file=sys.stderr)
+        return 2
+    if origin is not None and origin != split_address(origin)[0]:
+        print(f"--origin {origin}: wanted an origin such as https://shop.example", file=sys.stderr)
+        return 2
     try:
         find_client()
-        ruleset = compile_task(load_task_file(task))
+        ruleset = _ruleset(task, origin, events=events)
     except LackingError as error:
         print(error, file=sys.stderr)
         return 2
@@ -61,7 +92,7 @@ def run(
     assert folder is not None
     try:
         with stoppable(), DemoProcesses(folder / "logs") as parts:
-            _watch(parts, ruleset, folder.resolve(), cdp, files)
+            _watch(parts, ruleset, folder.resolve(), sources, files, events=events)
     except KeyboardInterrupt:
         return 130
     except PartFailedError as error:
@@ -73,8 +104,24 @@ def run(
     return 0
 
 
+def _ruleset(task: Path | None, origin: str | None, *, events: bool) -> Ruleset:
+    """Return the rules to watch by; for ``events`` they ask the daemon for all that conditions can
+    be suggested for. Raises `BadTaskError`, `OSError`."""
+    given = None if task is None else load_task_file(task, {"origin": origin} if origin else {})
+    if given is not None and not events:
+        return compile_task(given)
+    spec = None if given is None else task_to_json(given)
+    return compile_task(task_from_json(task_that_asks(spec, origin)))
+
+
 def _watch(
-    parts: DemoProcesses, ruleset: Ruleset, out: Path, cdp: str, files: Sequence[Path]
+    parts: DemoProcesses,
+    ruleset: Ruleset,
+    out: Path,
+    sources: Sequence[str],
+    files: Sequence[Path],
+    *,
+    events: bool,
 ) -> None:
     from milestoned_client import ControlDir, RewardClient
 
@@ -85,37 +132,63 @@ def _watch(
         episode = client.open(
             client.register_task(task_to_json(ruleset.task)), labels={"from": "watch"}
         )
-        daemon = start_daemon(
-            parts, state, service.url, episode.id, episode.token, ("--cdp", cdp), files
-        )
+        daemon = start_daemon(parts, state, service.url, episode.id, episode.token, sources, files)
         episode.step({"says": "what you do"})
         screen.line(screen.paint(ruleset.task.instruction, "bold"))
-        screen.line(f"Watching {cdp}. Stop with ctrl-C.")
-        _follow(screen, ruleset, episode, daemon.part)
+        screen.line(f"Watching {' '.join([*sources, *map(str, files)])}. Stop with ctrl-C.")
+        printer = None
+        if events:
+            printer = ConditionPrinter(screen, _site(ruleset))
+            token = out / "service" / "admin.token"
+            screen.line(f"The same as a page: {service.url}/episodes/{episode.id}/conditions")
+            screen.line(f"Its login wants the token in {token}.")
+        _follow(screen, ruleset, episode, daemon.part, printer)
         closing = episode.close("stopped by its user")
         recording = out / "watch.mrec"
         episode.recording(recording)
-    screen.line(
-        f"total {total_in_words(closing.total)} of {ruleset.attainable:g}; recording: {recording}"
+    pays = (
+        ""
+        if ruleset.attainable == 0
+        else (f"total {total_in_words(closing.total)} of {ruleset.attainable:g}; ")
     )
+    screen.line(f"{pays}recording: {recording}")
 
 
-def _follow(screen: DemoScreen, ruleset: Ruleset, episode: Episode, daemon: DemoProcess) -> None:
-    """Show milestones until ctrl-C. Raises `PartFailedError` if the daemon ends."""
+def _site(ruleset: Ruleset) -> TaskSite | None:
+    task = ruleset.task
+    return None if task.origin is None else TaskSite(task.origin, task.hosts)
+
+
+def _follow(
+    screen: DemoScreen,
+    ruleset: Ruleset,
+    episode: Episode,
+    daemon: DemoProcess,
+    printer: ConditionPrinter | None,
+) -> None:
+    """Show milestones until ctrl-C, by ``printer`` what events meet. Raises `PartFailedError` if
+    the daemon ends."""
     from milestoned_client import Event, Milestone
 
     table = StepTable(screen, columns(ruleset.components))
     events: dict[int, ShownEvent] = {}
 
     def show(item: StreamItem) -> None:
-        if isinstance(item.item, Event):
-            events[item.item.seq] = (item.item.source, item.item.kind, item.item.data)
-        elif isinstance(item.item, Milestone):
-            table.milestone(item.item, events)
+        got = item.item
+        if isinstance(got, Event):
+            events[got.seq] = (got.source, got.kind, got.data)
+            if printer is not None:
+                printer.take(
+                    LoggedEvent(episode.id, got.seq, got.source, got.kind, got.at, got.data)
+                )
+        elif isinstance(got, Milestone) and not got.id.startswith(PREFIX):
+            table.milestone(got, events)
 
     follower = DemoFollower(episode, show)
     follower.start()
     with contextlib.suppress(KeyboardInterrupt):
         while daemon.running:
             follower.join(GLANCE_S)
+            if printer is not None:
+                printer.show()
         raise daemon.failed(f"ended with {daemon.process.returncode}")

@@ -7,23 +7,17 @@ may differ from run to run left open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
-import orjson
-
+from api.suggestions.event_values import WRITES, read_body, short_text, split_address
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 
-WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 ANY_TEXT = {"regex": "(?s).+"}
-MAX_TEXT = 200
-"""Characters of a name or value that a proposal repeats."""
 _BOXES = frozenset(("checkbox", "radio", "switch"))
 _NUMBER = re.compile(r"\d+")
-_HIDDEN = ("•••", "***")
 
 
 class TaskCandidate(NamedTuple):
@@ -44,7 +38,7 @@ def find_origin(logs: Sequence[Sequence[Event]]) -> str | None:
     for log in logs:
         for event in log:
             if event.kind == "page.navigated":
-                origin = _split(event.data.get("url"))[0]
+                origin = split_address(event.data.get("url"))[0]
                 if origin is not None:
                     counts[origin] = counts.get(origin, 0) + 1
     return max(counts, key=lambda origin: counts[origin], default=None)
@@ -61,7 +55,7 @@ def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[TaskCand
 
 
 def _page(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
-    where, path, query = _split(event.data.get("url"))
+    where, path, query = split_address(event.data.get("url"))
     if where is None or where != origin or not event.data.get("main", True):
         return
     open_path = _NUMBER.sub("*", path)
@@ -74,11 +68,11 @@ def _page(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
 def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     """A click by a hand; what it does to a box shows in the field."""
     element = mapping(event.data.get("element"))
-    role, name = _text(element.get("role")), _text(element.get("name"))
+    role, name = short_text(element.get("role")), short_text(element.get("name"))
     if event.data.get("trusted") is not True or role in _BOXES:
         return
     facts = {"role": role, "name": name} if role and name else {}
-    if not facts and (id := _text(element.get("id"))):
+    if not facts and (id := short_text(element.get("id"))):
         facts = {"id": id}
     if facts:
         family = f"click {' '.join(facts.values())}"
@@ -88,7 +82,8 @@ def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
 def _field(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     data, element = event.data, mapping(event.data.get("element"))
     name = next(
-        (text for key in ("name", "attr_name", "id") if (text := _text(element.get(key)))), None
+        (text for key in ("name", "attr_name", "id") if (text := short_text(element.get(key)))),
+        None,
     )
     if name is None or data.get("trusted") is False or data.get("hidden"):
         return
@@ -99,7 +94,7 @@ def _field(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
         facts: JsonObject = {"field": name, "checked": data["checked"]}
         yield _candidate(event, family, 0, "field_filled", facts)
         return
-    value = _text(data.get("value"))
+    value = short_text(data.get("value"))
     if value and not data.get("cut"):
         yield _candidate(event, family, 0, "field_filled", {"field": name, "value": value})
         facts = {"field": name, "value": ANY_TEXT}
@@ -111,7 +106,7 @@ def _request(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     data = event.data
     hops = objects_in(list(data.get("hops") or ()))
     for hop in hops:
-        yield from _write(event, hop, origin, _split(hop.get("location"))[1])
+        yield from _write(event, hop, origin, split_address(hop.get("location"))[1])
     status = data.get("status")
     if type(status) is int and 200 <= status < 300:
         yield from _write(event, data, origin, None)
@@ -121,7 +116,7 @@ def _write(
     event: Event, request: JsonObject, origin: str | None, redirect: str | None
 ) -> Iterator[TaskCandidate]:
     method = str(request.get("method"))
-    where, path, _ = _split(request.get("url"))
+    where, path, _ = split_address(request.get("url"))
     if method not in WRITES or where is None or where != origin:
         return
     open_path = _NUMBER.sub("*", path)
@@ -141,7 +136,7 @@ def _write(
 
 
 def _file(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
-    name = _text(event.data.get("name"))
+    name = short_text(event.data.get("name"))
     if not name:
         return
     open_name = _NUMBER.sub("*", name)
@@ -152,19 +147,19 @@ def _file(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
 
 
 def _answer(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
-    text = _text(event.data.get("text"))
+    text = short_text(event.data.get("text"))
     if text:
         yield _candidate(event, "answer", 0, "answer_matches", {"text": text})
 
 
 def _tool(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
-    tool = _text(event.data.get("tool"))
+    tool = short_text(event.data.get("tool"))
     if tool:
         yield _candidate(event, f"tool {tool}", 0, "tool_called", {"tool": tool})
 
 
 def _window(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
-    title = _text(event.data.get("title"))
+    title = short_text(event.data.get("title"))
     if title:
         yield _candidate(event, f"window {title}", 0, "window_opened", {"title": title})
 
@@ -194,43 +189,5 @@ def join_parts(parts: Sequence[TaskCandidate]) -> TaskCandidate:
     return TaskCandidate(first.part_of, 0, {"request_accepted": facts}, first.event)
 
 
-def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the fields of a form or of a JSON object that hold one short text or number; none of
-    what was masked."""
-    text = body.get("text")
-    if not isinstance(text, str):
-        return {}
-    try:
-        parsed = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        parsed = dict(parse_qsl(text)) if "=" in text else {}
-    if not isinstance(parsed, dict):
-        return {}
-    return {
-        str(name): value
-        for name, value in parsed.items()
-        if "." not in str(name)
-        and ((isinstance(value, str) and _text(value)) or type(value) in (int, float))
-    }
-
-
 def _candidate(event: Event, family: str, rank: int, rule: str, facts: JsonObject) -> TaskCandidate:
     return TaskCandidate(family, rank, {rule: facts}, event.seq)
-
-
-def _text(value: object) -> str:
-    """Return a short text that hides nothing; else an empty one."""
-    if not isinstance(value, str) or len(value) > MAX_TEXT:
-        return ""
-    return "" if any(mask in value for mask in _HIDDEN) else value.strip()
-
-
-def _split(url: object) -> tuple[str | None, str, str]:
-    """Return an address's origin, None where it has none, with its path and its query."""
-    try:
-        parts = urlsplit(str(url or ""))
-    except ValueError:
-        return None, "", ""
-    if parts.scheme not in ("http", "https"):
-        return None, parts.path, parts.query
-    return f"{parts.scheme}://{parts.netloc}", parts.path or "/", parts.query

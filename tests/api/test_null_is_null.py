@@ -538,6 +538,8 @@ ELSEWHERE = {
     "/episodes/{episode}/window": "events",
     "/episodes/{episode}/detail": "what the episode's page shows, by the same template",
     "/episodes/{episode}/search": "events",
+    "/episodes/{episode}/conditions": "conditions, without what any is worth",
+    "/episodes/{episode}/conditions/now": "conditions, without what any is worth",
     "/episodes/{episode}/live": "says that there is something new",
     "/episodes/{episode}/pictures/{sha256}": "a picture",
     "/episodes/{episode}/replay": "pictures and events",

@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from api.cli.main import main
+from api.suggestions.event_values import read_body
 from detectors.model.codec import encode_event
 from detectors.model.types import Event
-from lab.proposal.candidates import candidates_of, find_origin, read_body
+from lab.proposal.candidates import candidates_of, find_origin
 from lab.proposal.mining import Proposal, RecordedRun, find_anchor, propose
 from tests.support.logs import (
     ORIGIN,

@@ -1,0 +1,252 @@
+"""Which conditions the events of a log meet: the engine reads the log under a task of them, so that
+what is shown here is what would be paid there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import yaml
+
+from api.rewards.event_text import is_printable
+from api.rewards.rendering import waits_for
+from api.suggestions.event_values import split_address
+from api.suggestions.offers import offers_for
+from detectors.engine.engine import Engine
+from detectors.model.codec import canonical
+from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.safe_json import mapping
+from detectors.model.types import Condition, Event
+from detectors.sdk.registry import Rule, Standing, rules
+from detectors.task.ruleset import ConditionNode, Ruleset, compile_task
+from detectors.task.task_json import TaskError, task_from_json
+from detectors.task.value_types import MAX_MILESTONES
+
+MAX_EVENTS = 20_000
+"""Events of a log for which conditions are suggested: each look reads all of them."""
+MAX_ID = 40
+_WIDTH = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class MetCondition:
+    """A condition that an event meets. ``rule``: its rule's name; ``id``: one for a
+    milestone; ``text``: it as YAML in one line;
+    ``asks``: it in words; ``can_end``: it can become untrue again; ``others``: the further events
+    that meet it."""
+
+    rule: str
+    id: str
+    text: str
+    asks: str
+    can_end: bool
+    others: tuple[int, ...]
+
+    @property
+    def milestone(self) -> str:
+        """A line to paste below a task's ``milestones``, with an id that can be changed."""
+        return f"- {{id: {self.id}, when: {self.text}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class EventConditions:
+    """An event, and the conditions that it meets, the most specific first."""
+
+    event: Event
+    conditions: tuple[MetCondition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSite:
+    """A task's ``origin`` and ``hosts``: rules about pages hold there alone."""
+
+    origin: str | None = None
+    hosts: tuple[str, ...] = ()
+
+
+def find_site(events: Iterable[Event]) -> TaskSite:
+    """Return the origin in which most pages were opened after the first step began."""
+    counts: dict[str, int] = {}
+    for event in events:
+        if event.kind == "page.navigated":
+            origin = split_address(event.data.get("url"))[0]
+            if origin is not None:
+                counts[origin] = counts.get(origin, 0) + 1
+    return TaskSite(max(counts, key=lambda origin: counts[origin], default=None))
+
+
+def suggest(log: Sequence[Event], site: TaskSite, first: int = 1) -> list[EventConditions]:
+    """Return the events of ``log`` from number ``first`` on that meet conditions, in their order.
+
+    ``log`` begins with its episode's first event: whether a condition is met may depend on all that
+    came before. An event that confirms a state without changing it meets nothing. Of a page of
+    another site than the task's, conditions with ``anywhere`` are suggested.
+    """
+    offered = {
+        event.seq: list(offers_for(event, site.origin)) for event in log if event.seq >= first
+    }
+    met = _try(offered, log, site)
+    if site.origin is not None:
+        elsewhere = {
+            seq: [one for when in offers for one in _anywhere(when)]
+            for seq, offers in offered.items()
+            if seq not in met
+        }
+        met |= _try(elsewhere, log, site)
+    return [EventConditions(event, met[event.seq]) for event in log if event.seq in met]
+
+
+def _anywhere(when: JsonObject) -> Iterator[JsonObject]:
+    """Yield the condition as one about pages of any site, if its rule can be."""
+    (rule, arguments) = next(iter(when.items()))
+    if "anywhere" in {field.name for field in fields(rules()[rule].args)}:
+        yield {rule: {**mapping(arguments), "anywhere": True}}
+
+
+def _try(
+    offered: Mapping[int, Sequence[JsonObject]], log: Sequence[Event], site: TaskSite
+) -> dict[int, tuple[MetCondition, ...]]:
+    """Return what each event meets of what is offered for it; events that meet nothing are left
+    out."""
+    by_key = {canonical(when): when for offers in offered.values() for when in offers}
+    tried = _read(by_key, log, site)
+    found: dict[int, tuple[MetCondition, ...]] = {}
+    for seq, offers in offered.items():
+        keys = dict.fromkeys(map(canonical, offers))
+        met = tuple(tried[key].at(seq) for key in keys if seq in tried[key].events)
+        if met:
+            found[seq] = met
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    when: Condition
+    text: str
+    can_end: bool
+    events: dict[int, None]
+
+    def at(self, seq: int) -> MetCondition:
+        others = tuple(other for other in self.events if other != seq)
+        return MetCondition(
+            self.when.rule, _id_of(self.when), self.text, _in_words(self.when), self.can_end, others
+        )
+
+
+def _read(
+    conditions: Mapping[bytes, JsonObject], log: Sequence[Event], site: TaskSite
+) -> dict[bytes, _Tried]:
+    """Return the conditions with the events that meet them; none do where a task may not say so."""
+    tried = {key: _Tried(Condition(""), "", False, {}) for key in conditions}
+    sound = [key for key, when in conditions.items() if _is_sound(when, site)]
+    for start in range(0, len(sound), MAX_MILESTONES):
+        keys = sound[start : start + MAX_MILESTONES]
+        compiled = compile_task(task_from_json(_task_of([conditions[key] for key in keys], site)))
+        met = _meet(compiled, log)
+        for number, key in enumerate(keys):
+            node = _leaf(compiled, number)
+            when = compiled.task.milestones[number].when
+            can_end = not node.rule.occurs(node.args)
+            tried[key] = _Tried(when, as_yaml(conditions[key]), can_end, met[number])
+    return tried
+
+
+def _meet(compiled: Ruleset, log: Sequence[Event]) -> list[dict[int, None]]:
+    """Return the numbers of the events by which each milestone's condition came true after the
+    first step began."""
+    engine = Engine(compiled, log[0].episode) if log else None
+    hearing: dict[str, list[int]] = {}
+    for number in range(len(compiled.tops)):
+        node = _leaf(compiled, number)
+        for kind in node.rule.heard_kinds(node.args):
+            hearing.setdefault(kind, []).append(number)
+    met: list[dict[int, None]] = [{} for _ in compiled.tops]
+    for event in log:
+        assert engine is not None
+        leaves = [(number, _leaf(compiled, number)) for number in hearing.get(event.kind, ())]
+        before = [_held(engine.conditions.standing(leaf.node)) for _, leaf in leaves]
+        engine.feed([event])
+        for (number, leaf), held in zip(leaves, before, strict=True):
+            standing = engine.conditions.standing(leaf.node)
+            when = standing.when
+            is_met = when is not None and when.seq == event.seq and when.seen
+            if is_met and (leaf.rule.occurs(leaf.args) or _held(standing) - held):
+                met[number][event.seq] = None
+    return met
+
+
+class _Leaf(NamedTuple):
+    """A milestone's condition, which is one rule."""
+
+    node: ConditionNode
+    rule: Rule
+    args: Any
+
+
+def _leaf(compiled: Ruleset, number: int) -> _Leaf:
+    node = compiled.nodes[compiled.tops[number]]
+    assert isinstance(node.rule, Rule)
+    return _Leaf(node, node.rule, node.args)
+
+
+def _held(standing: Standing) -> set[str]:
+    """Return the keys of what it is true about."""
+    return {key for key, level in (standing.keys or {}).items() if level >= 1.0}
+
+
+def _is_sound(when: JsonObject, site: TaskSite) -> bool:
+    """Return whether a task may say so: what pages wrote need not be a value that a rule takes."""
+    try:
+        task_from_json(_task_of([when], site))
+    except TaskError:
+        return False
+    return True
+
+
+def _task_of(conditions: Sequence[JsonObject], site: TaskSite) -> dict[str, JsonValue]:
+    """Return a task that goes on reading each condition after it was met."""
+    milestones: list[JsonValue] = [
+        {"id": f"m{n}", "component": "goal", "must_hold_at_end": True, "when": dict(when)}
+        for n, when in enumerate(conditions)
+    ]
+    task: dict[str, JsonValue] = {
+        "id": "suggestions",
+        "version": "1",
+        "instruction": "suggestions",
+        "milestones": milestones,
+    }
+    if site.origin:
+        task["origin"] = site.origin
+        task |= {"hosts": list(site.hosts)} if site.hosts else {}
+    return task
+
+
+def as_yaml(value: JsonValue) -> str:
+    """Return a value as YAML in one line; what does not print, as an escape."""
+    text = _dump(value, plain=True)
+    return text if is_printable(text) else _dump(value, plain=False)
+
+
+def _dump(value: JsonValue, *, plain: bool) -> str:
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=plain, width=_WIDTH, sort_keys=False
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _in_words(when: Condition) -> str:
+    return next(waits_for(when)).removeprefix(f"{when.rule}: ")
+
+
+_NAMING = ("name", "field", "title", "text", "url", "form", "path", "message", "tool", "id", "kind")
+
+
+def _id_of(when: Condition) -> str:
+    """Return an id for a milestone: the rule, and what its arguments name first."""
+    named = next((when.args[name] for name in _NAMING if name in when.args), "")
+    while isinstance(named, Mapping) and named:
+        named = next(iter(named.values()))
+    words = re.findall(r"[a-z0-9]+", f"{when.rule} {named}".casefold())
+    return "-".join(words)[:MAX_ID].strip("-")

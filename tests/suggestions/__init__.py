@@ -1,0 +1,1 @@
+"""Conditions that events meet, as they are shown to a task's author."""
