@@ -115,7 +115,7 @@ def _try(
     found: dict[int, tuple[MetCondition, ...]] = {}
     for seq, offers in offered.items():
         keys = dict.fromkeys(map(canonical, offers))
-        met = tuple(tried[key].at(seq) for key in keys if seq in tried[key].events)
+        met = tuple(tried[key].describe_at(seq) for key in keys if seq in tried[key].events)
         if met:
             found[seq] = met
     return found
@@ -128,7 +128,7 @@ class _Tried:
     can_end: bool
     events: dict[int, None]
 
-    def at(self, seq: int) -> MetCondition:
+    def describe_at(self, seq: int) -> MetCondition:
         others = tuple(other for other in self.events if other != seq)
         return MetCondition(
             self.when.rule, _id_of(self.when), self.text, _in_words(self.when), self.can_end, others
@@ -166,13 +166,13 @@ def _meet(compiled: Ruleset, log: Sequence[Event]) -> list[dict[int, None]]:
     for event in log:
         assert engine is not None
         leaves = [(number, _leaf(compiled, number)) for number in hearing.get(event.kind, ())]
-        before = [_held(engine.conditions.standing(leaf.node)) for _, leaf in leaves]
+        before = [_list_held(engine.conditions.standing(leaf.node)) for _, leaf in leaves]
         engine.feed([event])
         for (number, leaf), held in zip(leaves, before, strict=True):
             standing = engine.conditions.standing(leaf.node)
             when = standing.when
             is_met = when is not None and when.seq == event.seq and when.seen
-            if is_met and (leaf.rule.occurs(leaf.args) or _held(standing) - held):
+            if is_met and (leaf.rule.occurs(leaf.args) or _list_held(standing) - held):
                 met[number][event.seq] = None
     return met
 
@@ -191,7 +191,7 @@ def _leaf(compiled: Ruleset, number: int) -> _Leaf:
     return _Leaf(node, node.rule, node.args)
 
 
-def _held(standing: Standing) -> set[str]:
+def _list_held(standing: Standing) -> set[str]:
     """Return the keys of what it is true about."""
     return {key for key, level in (standing.keys or {}).items() if level >= 1.0}
 
