@@ -143,7 +143,7 @@ def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> list[float]
     assert [note["problem"] for note in notes] == [None] * (TRAINERS * episodes)
     finals = laws.collected(fleet, notes, folder)
     paid = [[reward for _, _, reward, _ in one["final"]] for one in finals.values()]
-    assert all(one == paid[0] for one in paid), paid
+    assert all(one == paid[0] for one in paid), [one["final"] for one in finals.values()]
     assert sum(paid[0]) == pytest.approx(1.0), paid[0]
     assert laws.broken(paid[0], notes, finals) == []
     assert len({note["start"] for note in notes}) == 1, "a reset left something behind"
