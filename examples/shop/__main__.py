@@ -17,6 +17,7 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="shop", description=main.__doc__)
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
+    parser.add_argument("--other-host", default="", help="another name under which it is reached")
     parser.add_argument("--port-file", type=Path, help="where to write the port, once it listens")
     parser.add_argument("--access-log", type=Path, help="where to write one JSON line a request")
     parser.add_argument(
@@ -33,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
         part.write_text(str(port))
         os.replace(part, given.port_file)
     print(f"The shop is open at http://{given.host}:{port}/", flush=True)
-    app = create_shop(given.access_log, given.invoice_after)
+    app = create_shop(given.access_log, given.invoice_after, given.other_host)
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
 
 

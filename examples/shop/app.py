@@ -28,9 +28,12 @@ MAX_INVOICE_S = 20.0
 Page = Callable[[Shop, Session, Request], Awaitable[Response]]
 
 
-def create_shop(access_log: Path | None = None, invoice_after: int = 0) -> AccessLog:
-    """The shop as an ASGI app. ``invoice_after``: page views until a CSV download ends."""
-    shop = Shop(invoice_after)
+def create_shop(
+    access_log: Path | None = None, invoice_after: int = 0, other_host: str = ""
+) -> AccessLog:
+    """The shop as an ASGI app. ``invoice_after``: page views until a CSV download ends;
+    ``other_host``: another name of this machine, where it is not called by loopback's."""
+    shop = Shop(invoice_after, other_host)
     routes = [
         _route(shop, "/", _home),
         _route(shop, "/search", _search),
@@ -110,21 +113,22 @@ async def _remove(_shop: Shop, session: Session, request: Request) -> Response:
     return RedirectResponse("/cart", 303)
 
 
-def _other_host(request: Request) -> str:
+def _other_host(shop: Shop, request: Request) -> str:
     """The same shop under its other name: another site to the browser, so another process."""
-    other = "127.0.0.1" if request.url.hostname == "localhost" else "localhost"
+    loopback = "127.0.0.1" if request.url.hostname == "localhost" else "localhost"
+    other = shop.other_host or loopback
     return f"{other}:{request.url.port}"
 
 
-async def _cart(_shop: Shop, session: Session, request: Request) -> Response:
-    return HTMLResponse(pages.cart(session, {"quantity": "1"}, {}, _other_host(request)))
+async def _cart(shop: Shop, session: Session, request: Request) -> Response:
+    return HTMLResponse(pages.cart(session, {"quantity": "1"}, {}, _other_host(shop, request)))
 
 
 async def _place(shop: Shop, session: Session, request: Request) -> Response:
     fields = await _fields(request)
     wrong = checking.problems(fields)
     if wrong or not session.cart:
-        return HTMLResponse(pages.cart(session, fields, wrong, _other_host(request)), 422)
+        return HTMLResponse(pages.cart(session, fields, wrong, _other_host(shop, request)), 422)
     trouble = {catalog.PRODUCTS[slug].trouble for slug in session.cart}
     if "fault" in trouble:
         return HTMLResponse(pages.page("Error", "<p>Our order desk fell over.</p>"), 500)

@@ -52,9 +52,11 @@ class Session:
 
 @dataclass
 class Shop:
-    """The whole shop. ``invoice_after``: how many page views later a CSV invoice is finished."""
+    """The whole shop. ``invoice_after``: how many page views later a CSV invoice is finished;
+    ``other_host``: its other name, to the browser another site; empty: loopback's."""
 
     invoice_after: int = 0
+    other_host: str = ""
     sessions: dict[str, Session] = field(default_factory=dict)
     orders: dict[int, Order] = field(default_factory=dict)
 

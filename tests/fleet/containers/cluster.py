@@ -32,9 +32,9 @@ BESIDE = {
     "services": {
         "shop": {
             "image": "milestoned-service",
-            "command": "python3 -m lab.examples.shop --host 0.0.0.0 --port 8000",
+            "command": "python3 -m lab.examples.shop --host 0.0.0.0 --other-host pick-up",
             "environment": {"PATH": "/opt/milestoned/bin:/usr/bin:/bin"},
-            "networks": list(SANDBOXES),
+            "networks": {name: {"aliases": ["pick-up"]} for name in SANDBOXES},
             "healthcheck": {"disable": True},
         },
         SMALL_DISK: {"tmpfs": ["/var/lib/agentd:size=48m,uid=10003,gid=10003,mode=0700"]},
