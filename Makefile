@@ -9,7 +9,7 @@ PAGE := agentd/sources/cdp/page
 # Environments beside the project's own, each for what would not go with it: made while mypy checks.
 LIGHT := site pyppeteer trainers
 # RL trainers that bring a gigabyte, a benchmark, counterparts of other doors: an environment each, made by `make test-all` alone.
-HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge harbor mcp mlflow phoenix hud agentlightning eval-protocol
+HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge harbor mcp mlflow phoenix hud agentlightning eval-protocol objects
 BUNDLE := $(PAGE)/observer.bundle.js
 # Where it is set, every process that is started would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,7 @@ from api.exporting.atif import AtifExport
 from api.exporting.card import dataset_card, tables_card
 from api.exporting.chats import PURIFIABLE, ChatExport
 from api.exporting.rows import Exported, Rows, note_siblings, tables
+from api.exporting.staging import staged_in
 from api.exporting.stored import of_store
 from api.pages.standalone import write_pages
 from api.rescoring import recorded
@@ -80,7 +82,12 @@ def run(
     ] = (),
     set_: Overrides = (),
     out: Annotated[
-        Path, option("where the files go: .parquet, of otlp .jsonl, of atif .json, .html", "DIR")
+        str,
+        option(
+            "where the files go: .parquet, of otlp .jsonl, of atif .json, .html; a folder, or an"
+            " object store by s3://, gs://, az:// or file://",
+            "DIR|URL",
+        ),
     ],
     gamma: Annotated[
         tuple[float, ...],
@@ -129,16 +136,25 @@ def run(
             raise UsageError(wrong)
         source = _source(recordings, stored, task, dict(set_))
         episodes, count = source()
-        if form == "otlp":
-            return _export_traces(episodes, count, out, opened_at, content)
-        if form == "atif":
-            return _export_trajectories(episodes, count, out)
-        if form == "tables":
-            view = _view(source, credit_to)
-            return _export(episodes, count, out, list(dict.fromkeys(gamma)), view)
-        if form == "html":
-            return _export_pages(episodes, count, out)
-        return _export_chats(episodes, count, out, ChatExport(form, gamma[0], min_total, purified))
+        with _out_folder(out) as folder:
+            if form == "otlp":
+                lines = _export_traces(episodes, count, folder, opened_at, content)
+            elif form == "atif":
+                lines = _export_trajectories(episodes, count, folder)
+            elif form == "html":
+                lines = _export_pages(episodes, count, folder)
+            elif form == "tables":
+                gammas = list(dict.fromkeys(gamma))
+                view = _view(source, credit_to)
+                lines = _export_tables(episodes, count, folder, gammas, view)
+            else:
+                export = ChatExport(form, gamma[0], min_total, purified)
+                lines = _export_chats(episodes, count, folder, export)
+        first, *others = lines
+        print(f"{out}: {first}")
+        for line in others:
+            print(line)
+        return 0
 
     return guarded(work)
 
@@ -175,8 +191,8 @@ def _wrong_trace_options(form: ExportForm, opened_at: str, content: bool) -> str
 
 def _export_traces(
     episodes: Iterator[Exported], count: int, out: Path, opened_at: str, content: bool
-) -> int:
-    """Export traces and say how much. Raises what `guarded` catches."""
+) -> list[str]:
+    """Export traces; return what to print. Raises what `guarded` catches."""
     try:
         exporting = import_module("api.telemetry.exported")
     except ImportError:
@@ -194,12 +210,13 @@ def _export_traces(
             for episode in _counted(episodes, bar)
         )
         spans, evaluations = exporting.write_traces(out, traces, resource)
-    print(f"{out}: {count} traces, {spans} spans, {evaluations} evaluations")
-    return 0
+    return [f"{count} traces, {spans} spans, {evaluations} evaluations"]
 
 
-def _export_chats(episodes: Iterator[Exported], count: int, out: Path, export: ChatExport) -> int:
-    """Export one form with its card. Raises what `guarded` catches."""
+def _export_chats(
+    episodes: Iterator[Exported], count: int, out: Path, export: ChatExport
+) -> list[str]:
+    """Export one form with its card; return what to print. Raises what `guarded` catches."""
     parquet = _parquet()
     schemas = {export.form: parquet.CHAT_SCHEMAS[export.form]}
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
@@ -207,34 +224,33 @@ def _export_chats(episodes: Iterator[Exported], count: int, out: Path, export: C
         counts = parquet.write(out, ({export.form: [row]} for row in rows), schemas)
     written = counts[export.form]
     (out / "README.md").write_text(dataset_card(export, written))
-    print(f"{out}: {written} rows of {export.form} data from {count} episodes")
-    for kind, number in export.detours.items():
-        print(f"purified: {number} steps {kind}")
-    _print_left_out(export.left_out)
-    return 0
+    return [
+        f"{written} rows of {export.form} data from {count} episodes",
+        *(f"purified: {number} steps {kind}" for kind, number in export.detours.items()),
+        *_left_out(export.left_out),
+    ]
 
 
-def _export_trajectories(episodes: Iterator[Exported], count: int, out: Path) -> int:
-    """Export a trajectory of each closed episode. Raises what `guarded` catches."""
+def _export_trajectories(episodes: Iterator[Exported], count: int, out: Path) -> list[str]:
+    """Export a trajectory of each closed episode; return what to print.
+
+    Raises what `guarded` catches.
+    """
     export = AtifExport()
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         written = export.write(out, _counted(episodes, bar))
-    print(f"{out}: {written} trajectories from {count} episodes")
-    _print_left_out(export.left_out)
-    return 0
+    return [f"{written} trajectories from {count} episodes", *_left_out(export.left_out)]
 
 
-def _print_left_out(left_out: Mapping[str, int]) -> None:
-    for reason, number in left_out.items():
-        print(f"left out: {number} episodes {reason}")
+def _left_out(left_out: Mapping[str, int]) -> list[str]:
+    return [f"left out: {number} episodes {reason}" for reason, number in left_out.items()]
 
 
-def _export_pages(episodes: Iterator[Exported], count: int, out: Path) -> int:
-    """Export a page of each episode. Raises what `guarded` catches."""
+def _export_pages(episodes: Iterator[Exported], count: int, out: Path) -> list[str]:
+    """Export a page of each episode; return what to print. Raises what `guarded` catches."""
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         written = write_pages(out, _counted(episodes, bar))
-    print(f"{out}: {written} pages")
-    return 0
+    return [f"{written} pages"]
 
 
 def _counted(episodes: Iterator[Exported], bar: tqdm[Any]) -> Iterator[Exported]:
@@ -253,17 +269,37 @@ def _parquet() -> ModuleType:
         ) from None
 
 
-def _export(
+def _export_tables(
     episodes: Iterator[Exported], count: int, out: Path, gammas: list[float], view: ExportView
-) -> int:
-    """Export and say how much. Raises what `guarded` catches."""
+) -> list[str]:
+    """Export the tables; return what to print. Raises what `guarded` catches."""
     parquet = _parquet()
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         counts = parquet.write(out, _tables(episodes, gammas, view, bar))
     parquet.write_rewards_twin(out)
     (out / "README.md").write_text(tables_card(counts, gammas, view.credit_to), encoding="utf-8")
-    print(f"{out}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
-    return 0
+    return [", ".join(f"{count} {name}" for name, count in counts.items())]
+
+
+@contextmanager
+def _out_folder(out: str) -> Iterator[Path]:
+    """Give the folder to write to; its files are at ``out`` once the block ends, none of them if it
+    raises. Raises `UsageError`."""
+    if "://" not in out:
+        with staged_in(Path(out)) as folder:
+            yield folder
+        return
+    try:
+        stores = import_module("api.exporting.object_stores")
+    except ImportError:
+        raise UsageError(
+            "--out: obstore is not installed; wanted `pip install 'milestoned[object-store]'`"
+        ) from None
+    try:
+        with stores.staged_for(out) as folder:
+            yield folder
+    except stores.ObjectStoreError as error:
+        raise UsageError(str(error)) from None
 
 
 class ExportView(NamedTuple):
