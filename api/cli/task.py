@@ -20,7 +20,7 @@ from api.rewards.rendering import GOAL, tiers_in_words, total_in_words
 from api.tasks.schema import task_schema
 from api.tasks.script_check import NotTriedError, doubtful_calls, script_probes, try_expressions
 from api.tasks.task_files import BadTaskError, check_task, load_task_file, read_task_file
-from api.tasks.task_warnings import warnings_of
+from api.tasks.task_warnings import warnings_over_schedules
 from api.verdicts.recorded import Playback
 from common.command_line import new_app, option
 from detectors.model.codec import CodecError
@@ -109,7 +109,7 @@ def check(
                 " the site's origin",
                 file=sys.stderr,
             )
-        for warning in warnings_of(rules):
+        for warning in warnings_over_schedules(rules):
             print(f"{path}: warning: {warning}", file=sys.stderr)
     return failed
 

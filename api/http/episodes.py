@@ -9,7 +9,7 @@ import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from api.auth.store import Principal
-from api.core.errors import GoneError, NotFoundError
+from api.core.errors import GoneError, InvalidError, NotFoundError
 from api.core.keys import Keys
 from api.core.notify import Deadline, Notifier
 from api.core.settings import Limits
@@ -45,6 +45,7 @@ from api.http.support import ADMIN, JSON, READ, TRAINER, answer, parts_of
 from api.service.removal import Removal
 from api.tasks.store import Tasks
 from common.trace_context import HEADER, TraceParent
+from detectors.model.errors import SpecError, dotted, format_value
 
 router = APIRouter(tags=["episodes"], route_class=JsonRoute)
 _CLOSE = Close()
@@ -136,8 +137,17 @@ async def opened(
     parts: OpeningParts, who: Principal, opening: OpenEpisode, intent: str | None
 ) -> dict[str, Any]:
     """Open an episode for ``who`` and answer with it. Raises `NotFoundError` where there is no such
-    task."""
-    task = await parts.tasks.current(who.tenant, opening.task, opening.version)
+    task, `InvalidError` where a label is missing that its schedules go by."""
+    try:
+        task = await parts.tasks.current(who.tenant, opening.task, opening.version, opening.labels)
+    except SpecError as error:
+        problem = {
+            "path": dotted(error.path),
+            "line": None,
+            "value": format_value(error.value),
+            "wanted": error.wanted,
+        }
+        raise InvalidError(str(error), errors=[problem]) from None
     episode = await parts.episodes.open(
         who, task, opening.labels, opening.seed, intent, parts.keys, parts.parent
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -17,7 +17,8 @@ from detectors.model.codec import canonical
 from detectors.model.errors import DetectorError
 from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset, compile_task
-from detectors.task.task_json import task_from_json, task_to_json
+from detectors.task.schedules import scheduled_label
+from detectors.task.task_json import at_label, task_from_json, task_to_json
 
 _RULES_BYTES = 64 * 1024 * 1024
 """Bytes of the compiled rules that are kept."""
@@ -31,6 +32,8 @@ _COLUMNS = (
     tasks.c.attainable,
     tasks.c.body,
 )
+_AS_WRITTEN = tasks.c.version.not_like("%+%=%")
+"""Not of a task whose schedules were evaluated for an episode: `1+train_step=5000`."""
 _ONE = select(*_COLUMNS).where(
     tasks.c.tenant == bindparam("tenant"),
     tasks.c.id == bindparam("id"),
@@ -38,7 +41,11 @@ _ONE = select(*_COLUMNS).where(
 )
 _LATEST = (
     select(*_COLUMNS)
-    .where(tasks.c.tenant == bindparam("tenant"), tasks.c.id == bindparam("id"))
+    .where(
+        tasks.c.tenant == bindparam("tenant"),
+        tasks.c.id == bindparam("id"),
+        _AS_WRITTEN,
+    )
     .order_by(tasks.c.number.desc())
     .limit(1)
 )
@@ -120,23 +127,36 @@ class Tasks:
             raise NotFoundError(f"task: there is no task {said}")
         return row
 
-    async def current(self, tenant: str, id: str, version: str | None) -> Opening:
+    async def current(
+        self, tenant: str, id: str, version: str | None, labels: Mapping[str, Any]
+    ) -> Opening:
         """The task under this build's rules, whichever build it was registered with: an episode is
-        opened under those.
+        opened under those. Of a task with schedules the version of what they are at ``labels``.
 
-        Raises `NotFoundError`, `RulesetChangedError`.
+        Raises `NotFoundError`, `RulesetChangedError`, `SpecError`.
         """
         row = await self.find(tenant, id, version)
         rules = await self.ruleset(row.number)
+        if rules.task.schedules is not None and rules.task.schedules.at is None:
+            task = at_label(rules.task, scheduled_label(rules.task, labels))
+            row = await self._find_or_register(tenant, task)
+            rules = await self.ruleset(row.number)
         # The row stays as it was registered: while an upgrade goes on, replicas of the other build
         # serve too.
         return Opening(row.number, row.id, row.version, rules.digest)
+
+    async def _find_or_register(self, tenant: str, task: Task) -> TaskRow:
+        try:
+            return await self.find(tenant, task.id, task.version)
+        except NotFoundError:
+            await self.register(tenant, task)
+            return await self.find(tenant, task.id, task.version)
 
     async def listed(self, tenant: str) -> Sequence[Any]:
         """Every version of every task of ``tenant``'s, in the order of their registration."""
         columns = (tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable)
         return await self._database.all(
-            select(*columns).where(tasks.c.tenant == tenant).order_by(tasks.c.number)
+            select(*columns).where(tasks.c.tenant == tenant, _AS_WRITTEN).order_by(tasks.c.number)
         )
 
     async def components(self, number: int) -> list[str]:

@@ -3,6 +3,7 @@ wanted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,11 @@ from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Li
 from common.regular_file import NotRegularError, read_regular
 from detectors.model.errors import SpecError, dotted, format_value
 from detectors.task.language import Task
-from detectors.task.task_json import TaskError, task_from_json
+from detectors.task.task_json import TaskError, at_label, task_from_json
 from detectors.task.templates import PARAMETERS, VALUES, fill_template
+
+SCHEDULES_AT = "schedules.at"
+"""What evaluates a task's schedules on the command line: `--set schedules.at=5000`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ def _override(spec: dict[str, Any], overrides: dict[str, str]) -> dict[str, Any]
     JSON where its example is no text."""
     changed = dict(spec)
     for key, text in overrides.items():
+        if key == SCHEDULES_AT:
+            continue
         head, dot, name = key.partition(".")
         if head == VALUES and dot:
             changed[VALUES] = {**changed.get(VALUES, {}), name: _read_value(spec, name, text)}
@@ -103,7 +109,21 @@ def _read_value(spec: dict[str, Any], name: str, text: str) -> Any:
 
 def load_task_file(path: Path, overrides: dict[str, str] | None = None) -> Task:
     """The task in a file. Raises `BadTaskError`, or `OSError` for a file that can't be read."""
-    return check_task(*read_task_file(path, overrides))
+    return _at_label(check_task(*read_task_file(path, overrides)), overrides or {})
+
+
+def _at_label(task: Task, overrides: Mapping[str, str]) -> Task:
+    """Return a task as an episode with the label `schedules.at` has it. Raises `BadTaskError`."""
+    if SCHEDULES_AT not in overrides:
+        return task
+    text = overrides[SCHEDULES_AT]
+    wanted = "a number, of a task with schedules"
+    if task.schedules is None:
+        raise BadTaskError([Problem(SCHEDULES_AT, None, format_value(text), wanted)])
+    try:
+        return at_label(task, float(text))
+    except (ValueError, OverflowError):
+        raise BadTaskError([Problem(SCHEDULES_AT, None, format_value(text), wanted)]) from None
 
 
 def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:

@@ -8,7 +8,9 @@ from detectors.engine.stakes import goals, outcome_worth
 from detectors.model.rewards import total
 from detectors.model.types import Condition
 from detectors.task.language import Task
-from detectors.task.ruleset import Ruleset
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.schedules import knots_to_check
+from detectors.task.task_json import at_label
 from detectors.task.tools_preset import PREFIX
 
 
@@ -18,6 +20,18 @@ def warnings_of(rules: Ruleset) -> Iterator[str]:
     yield from _warn_of_weights(rules, paying)
     yield from _warn_of_addresses(rules.task, paying)
     yield from _warn_of_goal(rules, paying)
+
+
+def warnings_over_schedules(rules: Ruleset) -> Iterator[str]:
+    """Yield the warnings of a task, of one with schedules at each of their points."""
+    at_knots = knots_to_check(rules.task)
+    if not at_knots:
+        yield from warnings_of(rules)
+    for at in at_knots:
+        assert rules.task.schedules is not None, "it has knots"
+        where = f"at {rules.task.schedules.label} {at:.12g}"
+        for warning in warnings_of(compile_task(at_label(rules.task, at))):
+            yield f"{where}: {warning}"
 
 
 def _pays(task: Task, n: int) -> bool:

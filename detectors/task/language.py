@@ -60,6 +60,7 @@ from detectors.task.value_types import (
     PROBE_ID,
     PROBE_MOMENTS,
     ROUTES,
+    SCHEDULED,
     SCOPES,
     SHORT_TEXT,
     TIER_ORDER,
@@ -69,6 +70,7 @@ from detectors.task.value_types import (
     VERSION,
     Credit,
     Decisive,
+    Points,
 )
 
 
@@ -353,6 +355,25 @@ TOOLS = object_type(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Schedules:
+    """Numbers that change with a numeric label of the episode, such as train_step: linear between
+    the points, constant outside. See docs/tasks.md."""
+
+    label: str = required_key("The label that they go by.", text("a label's name"), "")
+    points: Mapping[str, Points] = required_key(
+        "By the place of a number, such as weights.goal or limits.steps: [label, value] pairs.",
+        SCHEDULED,
+        {},
+    )
+    default: float | None = key("The label of an episode that has none.", number(), None)
+    at: float | None = key(
+        "The label that the task's numbers are of; an episode's own task has it.",
+        number(),
+        None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """What is asked of the agent, and what counts. See docs/tasks.md."""
 
@@ -410,6 +431,12 @@ class Task:
         object_type(Escalation),
         None,
         nullable=True,
+    )
+    schedules: Schedules | None = key(
+        "Numbers that change with a label of the episode.",
+        object_type(Schedules),
+        None,
+        omit_default=True,
     )
 
     @property

@@ -19,6 +19,7 @@ from detectors.task.escalation import check_escalation, check_judged, complete_e
 from detectors.task.language import TASK, Task
 from detectors.task.milestones import check_milestones, default_component
 from detectors.task.probes import check_probes
+from detectors.task.schedules import check_places, knots_to_check, scheduled_document
 from detectors.task.task_versions import convert_task
 from detectors.task.tools_preset import expand
 
@@ -83,3 +84,24 @@ def _check(reader: TaskReader, task: Task, spec: Mapping[str, Json]) -> None:
         check_judged(reader, task)
         check_escalation(reader, task, spec.get("escalation") or {})
     check_probes(reader, task)
+    if not reader.problems and check_places(reader, task):
+        _check_knots(reader, task)
+
+
+def at_label(task: Task, at: float) -> Task:
+    """Return a task with the numbers that its schedules have at the label ``at``, as a version of
+    its own. Raises `TaskError`."""
+    return task_from_json(scheduled_document(task, task_to_json(task), at))
+
+
+def _check_knots(reader: TaskReader, task: Task) -> None:
+    """Note what a task may not say at a knot of its schedules: between two, every number lies
+    between what it is there."""
+    for at in knots_to_check(task):
+        try:
+            at_label(task, at)
+        except TaskError as error:
+            assert task.schedules is not None, "it has knots"
+            for one in error.problems:
+                expected = f"{one.wanted}, at {task.schedules.label} {at:.12g}"
+                reader.note(one.path, one.value, expected)

@@ -4,6 +4,7 @@ asked in which order. language.py has the objects that they stand in."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Literal
 
 from detectors.model.errors import SpecError
@@ -21,7 +22,7 @@ from detectors.model.json_types import (
     whole,
 )
 from detectors.model.types import Json
-from detectors.model.validation import Path, TaskReader
+from detectors.model.validation import Path, TaskReader, is_number
 from detectors.sdk.arguments import ID_REF
 
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
@@ -79,6 +80,42 @@ ORIGINS = names(
     {"type": "string"},
     is_name=lambda origin: "://" in origin,
 )
+Points = tuple[tuple[float, float], ...]
+"""A piecewise-linear function: (label, value), the labels rising."""
+MAX_POINTS = 32
+MAX_LABEL = 1e15
+
+
+def _is_points(value: Json) -> bool:
+    if not isinstance(value, list | tuple) or not 1 < len(value) <= MAX_POINTS:
+        return False
+    for point in value:
+        if not isinstance(point, list | tuple) or len(point) != 2:
+            return False
+        if not all(is_number(one) and abs(one) < MAX_LABEL for one in point):
+            return False
+    labels = [point[0] for point in value]
+    return all(left < right for left, right in pairwise(labels))
+
+
+POINTS: JsonType[Points] = checked(
+    _is_points,
+    f"a list of 2 to {MAX_POINTS} points [label, value], the labels rising",
+    {
+        "type": "array",
+        "minItems": 2,
+        "maxItems": MAX_POINTS,
+        "items": {
+            "type": "array",
+            "items": {"type": "number"},
+            "minItems": 2,
+            "maxItems": 2,
+        },
+    },
+    lambda value: tuple((float(x), float(y)) for x, y in value),
+    lambda points: [list(point) for point in points],
+)
+SCHEDULED = MapOf(POINTS, "an object of places such as weights.goal and their points")
 COMPONENT_WEIGHTS = MapOf(
     NOT_NEGATIVE,
     "an object of components and numbers",

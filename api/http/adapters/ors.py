@@ -393,7 +393,7 @@ async def _open(
 
 
 async def _registered(who: Principal, tasks: Tasks, spec: TaskSpec) -> TaskName:
-    task = await tasks.current(who.tenant, spec.task or "", spec.version)
+    task = await tasks.find(who.tenant, spec.task or "", spec.version)
     return TaskName(task.id, task.version)
 
 
