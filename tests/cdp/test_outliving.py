@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.cdp.network.outliving import KEPT_ALIVE, SENT_LATER, OutlivingRequests
+from agentd.sources.cdp.network.outliving import (
+    IN_BACKGROUND,
+    KEPT_ALIVE,
+    SENT_LATER,
+    OutlivingRequests,
+)
 from agentd.sources.cdp.state.state import CdpObservation
 
 PING, FETCH, REPORT = 2, 0, 3
@@ -14,7 +19,7 @@ COUNTED = object()
 """The browser is asked: its answer comes next."""
 
 
-def counts(later: int = 0, **buckets: int) -> dict[str, Any]:
+def counts(later: int = 0, background: int = 0, **buckets: int) -> dict[str, Any]:
     """The browser's answer: how many of each kind it has counted."""
     low = {"ping": PING, "fetch": FETCH, "report": REPORT, "icon": 5}
     listed = [{"low": low[kind], "count": count} for kind, count in buckets.items()]
@@ -23,6 +28,7 @@ def counts(later: int = 0, **buckets: int) -> dict[str, Any]:
         "histograms": [
             {"name": KEPT_ALIVE, "buckets": listed},
             {"name": SENT_LATER, "buckets": others},
+            {"name": IN_BACKGROUND, "buckets": [{"low": 0, "count": background}]},
             {
                 "name": "FetchKeepAlive.Requests2.Succeeded.Browser",
                 "buckets": [{"low": PING, "count": 9}],
@@ -66,6 +72,10 @@ CASES: dict[str, tuple[list[Any], int]] = {
     "sent later, reported": ([*START, "Fetch", COUNTED, counts(later=1), SETTLED], 0),
     "one is kept alive, one is sent later": (
         [*START, "Fetch", COUNTED, counts(fetch=1, later=1), SETTLED],
+        1,
+    ),
+    "a background fetch is reported by nobody": (
+        [*START, "Fetch", COUNTED, counts(background=1), SETTLED],
         1,
     ),
     "an icon of a download": ([*START, COUNTED, counts(icon=1), SETTLED], 0),

@@ -178,6 +178,10 @@ WRITES: dict[str, str] = {
     "XHR, synchronous, as the page is left": (
         "addEventListener('pagehide', () => xhr('/write', false)); location = '/next'"
     ),
+    "fetch, in the background": (
+        "navigator.serviceWorker.register('/quiet.js').then(() => navigator.serviceWorker.ready)"
+        ".then((r) => r.backgroundFetch.fetch('a', [new Request('/write', POST)]))"
+    ),
     "ping of a link": (
         "const a = document.createElement('a'); Object.assign(a, {href: '#here', ping: '/write'});"
         " document.body.append(a); a.click()"
@@ -282,6 +286,7 @@ QUIET: dict[str, str] = {
 """Nothing is written that may not be."""
 
 RARER = {
+    "fetch, in the background",
     "fetch, as the page is reloaded",
     "fetch, as the page is left for another site",
     "fetch, as a frame is removed",

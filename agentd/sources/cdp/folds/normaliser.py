@@ -199,6 +199,8 @@ class Normaliser:
         self, browser: BrowserState, parent: str, params: AttachedToTarget
     ) -> Iterable[CdpObservation]:
         sessions.attached(browser, parent, params["sessionId"], params["targetInfo"])
+        if params["targetInfo"]["type"] == "service_worker":
+            self.network.note_served(browser)
         return ()
 
     def _handle_info_changed(

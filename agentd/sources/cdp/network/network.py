@@ -116,8 +116,11 @@ class Network:
     ) -> Iterator[CdpObservation]:
         """Report calls of pages that the browser counted and that reported no request. ``fenced``:
         every page has answered since."""
-        pages = browser.shown_pages()
-        yield from self.first_calls.compare(reply, pages, fenced=fenced)
+        self.note_served(browser)
+        yield from self.first_calls.compare(reply, browser.shown_pages(), fenced=fenced)
+
+    def note_served(self, browser: BrowserState) -> None:
+        """What service workers call counts for the pages that they may serve."""
         for frame in browser.served_frames():
             self.first_calls.note_served(browser.page_of(frame))
             browser.mark_called(frame)

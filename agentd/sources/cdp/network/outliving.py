@@ -1,8 +1,8 @@
 """Requests that the browser counts and no session reports: beacons, and requests that are kept
-alive, which a page sends as it is left.
+alive, which a page sends as it is left; and background fetches, which the browser itself sends.
 
-By then the page's session has gone over to the next document. The browser counts such requests as
-they begin, by kind and without an address, in histograms of its own. They are read at each fence
+As a page is left its session has gone over to the next document. The browser counts such requests
+as they begin, by kind and without an address, in histograms of its own. They are read at each fence
 and around each change of a tab's document: what is counted more than was reported went out unseen.
 """
 
@@ -21,17 +21,20 @@ LEAVES = "Page.frameStartedNavigating"
 LEFT = "Page.frameNavigated"
 KEPT_ALIVE = "FetchKeepAlive.Requests2.Total.Browser"
 SENT_LATER = "FetchLater.Browser.Total.Started"
+IN_BACKGROUND = "Download.Service.Request.StartResult.BackgroundFetch"
 OF_SCRIPTS = "Fetch"
 _BEACON = "Ping"
 _REPORT = "CSPViolationReport"
+_NEVER_REPORTED = "BackgroundFetch"
 _BUCKETS = {
     (KEPT_ALIVE, 0): OF_SCRIPTS,
     (KEPT_ALIVE, 2): _BEACON,
     (KEPT_ALIVE, 3): _REPORT,
     (SENT_LATER, 1): OF_SCRIPTS,
+    (IN_BACKGROUND, 0): _NEVER_REPORTED,
 }
 """Histogram and bucket → the type under which `Network` reports what is counted there."""
-_KINDS = (OF_SCRIPTS, _BEACON, _REPORT)
+_KINDS = (OF_SCRIPTS, _BEACON, _REPORT, _NEVER_REPORTED)
 _TYPES = {"Other": _REPORT}
 """Types of writes under which a page's reports come as well."""
 
@@ -87,7 +90,7 @@ class OutlivingRequests:
             yield from gap(
                 REQUESTS,
                 f"{unreported} requests went out of which no page has told, as a beacon does that"
-                " is sent when its page is left",
+                " is sent when its page is left, or a background fetch",
             )
 
 
