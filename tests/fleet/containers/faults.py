@@ -49,7 +49,10 @@ class Faults:
         return lambda: fault(service)
 
     def _one_of(self, service: str) -> str:
-        return self._random.choice(self._cluster.containers(service))
+        """A container of the service, once it runs: the fault before may have ended it."""
+        container = self._random.choice(self._cluster.containers(service))
+        self._until({container}, "{{.State.Status}}", "running")
+        return container
 
     def _for_a_while(self, most_s: float) -> None:
         time.sleep(self._random.uniform(most_s / 8, most_s))
@@ -68,7 +71,7 @@ class Faults:
 
     def _end_display(self, sandbox: str) -> None:
         """The engine itself has to start this one again: nobody asked it to end."""
-        self._docker("exec", self._cluster.container(sandbox), "pkill", "-KILL", "Xvfb")
+        self._docker("exec", self._one_of(sandbox), "pkill", "-KILL", "Xvfb")
 
     def _cut(self, service: str, network: str) -> None:
         name, container = f"{PROJECT}_{network}", self._one_of(service)
@@ -77,7 +80,7 @@ class Faults:
         self._docker("network", "connect", "--alias", service, name, container)
 
     def _restart(self, service: str) -> None:
-        self._docker("restart", "--time", "20", self._cluster.container(service))
+        self._docker("restart", "--time", "20", self._one_of(service))
 
     def _roll(self) -> None:
         """As docs/runbook.md says: new replicas beside the old ones, then the old ones go."""
@@ -86,21 +89,20 @@ class Faults:
         scale = ("--no-deps", "--no-recreate", "--no-build", "--scale", f"api={2 * len(old)}")
         self._cluster.compose("up", "--detach", *scale, "api")
         new = set(self._cluster.containers("api")) - set(old)
-        self._until_healthy(new)
+        self._until(new, "{{.State.Health.Status}}", "healthy")
         for container in old:
             self._docker("stop", "--time", "40", container)
             self._docker("rm", container)
 
-    def _until_healthy(self, containers: set[str]) -> None:
+    def _until(self, containers: set[str], form: str, wanted: str) -> None:
         until = time.monotonic() + UP_S
-        form = "{{.State.Health.Status}}"
-        while set(self._docker("inspect", "-f", form, *containers).split()) != {"healthy"}:
+        while set(self._docker("inspect", "-f", form, *containers).split()) != {wanted}:
             if time.monotonic() > until:
-                raise TimeoutError("the new replicas are not healthy")
+                raise TimeoutError(f"{containers}: not {wanted} after {UP_S:.0f} s")
             time.sleep(0.5)
 
     def _fill(self) -> None:
-        container = self._cluster.container(SMALL_DISK)
+        container = self._one_of(SMALL_DISK)
         words = ("dd", "if=/dev/zero", f"of={DISK}", "bs=1M")
         self._cluster.engine.attempt("exec", container, *words)  # it ends as the disk is full
         self._for_a_while(10.0)
