@@ -20,13 +20,13 @@ from milestoned_client import ClientError, Episode, RewardClient
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.support.stack import PATIENT
-
 TASK = Path(__file__).parents[3] / "examples" / "shop" / "task.yaml"
 DOWNLOADS = "/home/agent/Downloads"
 WAIT_S = 120.0
 # What a page may take while its container is paused.
 PAGE_MS = 45_000
+# In the second that is the default a page on a busy machine may not have told all: its step would be null.
+SETTLE_MS = 60_000
 TROUBLE = (ClientError, PlaywrightError, subprocess.SubprocessError, RuntimeError, OSError)
 
 
@@ -138,7 +138,7 @@ def shop_episode(episode: Episode, playwright: Playwright, shop: str, note: dict
 def work(client: RewardClient, given: argparse.Namespace) -> None:
     """Episode after episode: ``--episodes`` of them, or until the file ``--until`` is there."""
     task = yaml.safe_load(TASK.read_text())
-    settings = {**task["settings"], **PATIENT}
+    settings = {**task["settings"], "settle_ms": SETTLE_MS}
     registered = client.register_task({**task, "origin": given.shop, "settings": settings})
     count = 0
     with sync_playwright() as playwright:
