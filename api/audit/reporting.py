@@ -176,8 +176,8 @@ class Reporter:
         }
 
     async def _starts(self) -> list[dict[str, Any]]:
-        """Starts that are unlike the others of their task, of all its closed episodes, whatever
-        else is selected."""
+        """Starts that are unlike the others of their task or that it does not expect, of all its
+        closed episodes, whatever else is selected."""
         found: list[dict[str, Any]] = []
         for number, task in self._tasks.items():
             named = {"task": task.declared.id, "version": task.declared.version}
@@ -186,8 +186,13 @@ class Reporter:
         return found[:SHOWN]
 
     async def health(self) -> dict[str, Any]:
-        """The report's part on health alone."""
-        return {"selection": self._selection.to_json(), **(await self.report())["health"]}
+        """The report's parts on health and on starts, alone."""
+        report = await self.report()
+        return {
+            "selection": self._selection.to_json(),
+            **report["health"],
+            "starts": report["starts"],
+        }
 
     async def evaluation(self) -> dict[str, Any]:
         """The report's part on how good each version is, alone."""

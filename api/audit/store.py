@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
+import orjson
 from sqlalchemy import (
     ColumnElement,
     Select,
@@ -38,6 +39,7 @@ from api.start_states.facts import StartState
 from api.start_states.store import StartStates, UnusualStart, insert_start
 from api.tasks.tables import tasks
 from api.verdicts.tables import escalations, verdicts
+from detectors.model.types import Json
 
 TREE = "episodes"
 """The one tree: a leaf for each closed episode."""
@@ -304,8 +306,10 @@ class Audits:
             yield SigningTransaction(conn, row)
 
     async def unusual_starts(self, task_number: int) -> list[UnusualStart]:
-        """Starts of a task's closed episodes that are unlike its other ones."""
-        return await StartStates(self._database).unusual(task_number)
+        """Starts of a task's closed episodes that are unlike its other ones, or that the task does
+        not expect."""
+        task: Json = orjson.loads((await self.task(task_number)).body)
+        return await StartStates(self._database).unusual(task_number, task)
 
     async def undelivered(self, count: int) -> Sequence[Any]:
         """Checkpoints that did not leave the database yet, the oldest first."""

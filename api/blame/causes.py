@@ -15,8 +15,9 @@ from detectors.model.rewards import RewardJson
 from detectors.model.types import Event, Json
 from detectors.sdk.site import origin_of
 
-DecidedBy = Literal["events", "agent"]
-"""``agent``: it rests on nothing but the agent's own word."""
+DecidedBy = Literal["events", "agent", "task"]
+"""``agent``: it rests on nothing but the agent's own word; ``task``: on that and on what the task
+declares."""
 END_ITEMS = ("(outcome)", "(shaping)")
 """Milestones that are no deed of the agent's in the step in which they are paid."""
 MAX_EVIDENCE = 20
@@ -101,7 +102,7 @@ def blame_findings(
         return _no_cause("the task has no goal, so that no end of it is a failure", steps)
     if success is None:
         return _blame_unknown_end(findings, steps)
-    return _blame_failure(findings, steps, rewards)
+    return _blame_failure(findings, steps, rewards, is_infeasible=task.get("infeasible"))
 
 
 def summarise(found: BlameJson) -> EpisodeBlameJson:
@@ -189,16 +190,17 @@ def _blame_unknown_end(findings: Findings, steps: list[StepBlameJson]) -> BlameJ
 
 
 def _blame_failure(
-    findings: Findings, steps: list[StepBlameJson], rewards: Sequence[RewardJson]
+    findings: Findings,
+    steps: list[StepBlameJson],
+    rewards: Sequence[RewardJson],
+    *,
+    is_infeasible: bool | None,
 ) -> BlameJson:
-    """Blame an episode that is known to have failed."""
+    """Blame an episode that is known to have failed. ``is_infeasible``: what its task declares."""
     if findings.standing is not None:
         return _blame_obstacle(findings.standing, steps)
     if findings.claim:
-        where: FirstFailureJson = {"step": findings.claim_step, "event": findings.claim}
-        reason = "the agent declared the task infeasible, and nothing else shows it"
-        made = _cause("infeasible", reason, [findings.claim], where, steps)
-        return {**made, "decided_by": "agent"}
+        return _blame_claim(findings, steps, is_infeasible)
     if findings.overcome is not None:
         seq = findings.overcome.seq
         reason = f"{findings.overcome.reason()}, which was over before the end"
@@ -209,6 +211,22 @@ def _blame_failure(
     if not findings.began:
         return _cause("unknown", "no step began", [], None, steps)
     return _blame_agent(findings, steps, rewards)
+
+
+def _blame_claim(
+    findings: Findings, steps: list[StepBlameJson], is_infeasible: bool | None
+) -> BlameJson:
+    """Blame an episode whose agent declared the task infeasible."""
+    where: FirstFailureJson = {"step": findings.claim_step, "event": findings.claim}
+    evidence = [findings.claim]
+    if is_infeasible is False:
+        reason = "the agent declared the task infeasible, and the task says that it can be done"
+        return {**_cause("agent", reason, evidence, where, steps), "decided_by": "task"}
+    if is_infeasible is True:
+        reason = "the agent declared the task infeasible, as the task does"
+        return {**_cause("infeasible", reason, evidence, where, steps), "decided_by": "task"}
+    reason = "the agent declared the task infeasible, and nothing else shows it"
+    return {**_cause("infeasible", reason, evidence, where, steps), "decided_by": "agent"}
 
 
 def _blame_agent(

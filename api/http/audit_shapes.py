@@ -65,6 +65,8 @@ class HealthShape(AnswerShape):
     label: str
     versions: list[dict[str, object]]
     alarms: list[dict[str, str]]
+    starts: list[dict[str, object]]
+    """Of the selected episodes' tasks, the starts that are unlike the others or not expected."""
 
 
 class EstimateShape(AnswerShape):

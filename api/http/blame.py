@@ -44,8 +44,9 @@ class BlameShape(AnswerShape):
     through: int
     """The number of the log's last event that this was read from."""
     cause: Cause | None
-    decided_by: Literal["events", "agent"] | None
-    """`agent`: it rests on nothing but the agent's own word."""
+    decided_by: Literal["events", "agent", "task"] | None
+    """`agent`: it rests on nothing but the agent's own word; `task`: on that and on what the task
+    declares."""
     reason: str | None
     evidence: list[int]
     """The numbers of the events that show it."""

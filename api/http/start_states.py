@@ -23,7 +23,7 @@ async def _guard(request: Request) -> StartGuard:
 
 
 class StartFindingShape(AnswerShape):
-    """One fact by which an episode began unlike the others of its task."""
+    """One fact by which an episode began unlike the others of its task, or unlike its `start`."""
 
     part: Part
     difference: Difference
@@ -31,9 +31,9 @@ class StartFindingShape(AnswerShape):
     `other`: the part has too many facts to name one."""
     name: str | None
     """Such as the path of a file below its watched folder."""
-    agree: int
-    """How many others began otherwise."""
-    others: int
+    agree: int | None
+    """How many others began otherwise; null, as `others`, where the task expects another start."""
+    others: int | None
     text: str
 
 

@@ -190,7 +190,7 @@ class Parts:
         follower = Follower(segments)
         blames = Blames(episodes, ledger, tasks, follower)
         start_states = StartStates(database)
-        start_guard = StartGuard(start_states, follower)
+        start_guard = StartGuard(start_states, follower, tasks)
         masks = CauseMasks(blames, start_guard)
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier, masks)
         turns = Turns(scorer, commands, channel, episodes, tasks)

@@ -32,14 +32,14 @@ class Others(NamedTuple):
 
 
 class FindingJson(TypedDict):
-    """One difference: ``agree`` of ``others`` episodes began otherwise. ``name`` is None where a
-    part has too many facts to name one."""
+    """One difference: ``agree`` of ``others`` episodes began otherwise, both None where the task
+    itself expects another start. ``name`` is None where a part has too many facts to name one."""
 
     part: Part
     difference: Difference
     name: str | None
-    agree: int
-    others: int
+    agree: int | None
+    others: int | None
     text: str
 
 
@@ -133,6 +133,23 @@ def _finding(
         "name": name,
         "agree": agree,
         "others": others,
+        "text": text,
+    }
+
+
+def expected_finding(part: Part, difference: Literal["extra", "missing"], name: str) -> FindingJson:
+    """Return the difference from a start that the task declares."""
+    what = f"{_NOUNS[part]} {_clip(name)}"
+    text = {
+        "extra": f"this episode began with {what}, which the task expects not to be there",
+        "missing": f"this episode began without {what}, which the task expects",
+    }[difference]
+    return {
+        "part": part,
+        "difference": difference,
+        "name": name,
+        "agree": None,
+        "others": None,
         "text": text,
     }
 

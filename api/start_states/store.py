@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypedDict
 
 from sqlalchemy import bindparam, delete, func, insert, select
@@ -11,8 +12,11 @@ from api.db.database import Database
 from api.episodes.rows import EpisodeRow
 from api.log.reader import Follower
 from api.start_states.comparison import FindingJson, Others, compare
+from api.start_states.expected import compare_expected
 from api.start_states.facts import StartReader, StartState, decode_state, encode_state
 from api.start_states.tables import start_states
+from api.tasks.store import Tasks
+from detectors.model.types import Json
 
 MAX_STARTS = 200
 """Different starts of a task that one comparison reads, the most frequent first."""
@@ -73,15 +77,18 @@ class StartStates:
         rows = await self._database.all(_OTHERS, {"task": task_number, "but": but})
         return [Others(decode_state(row.facts), row.episodes) for row in rows]
 
-    async def unusual(self, task_number: int) -> list[UnusualStart]:
-        """The starts of a task's closed episodes that are unlike its other ones."""
+    async def unusual(
+        self, task_number: int, task: Mapping[str, Json] | None = None
+    ) -> list[UnusualStart]:
+        """The starts of a task's closed episodes that are unlike its other ones, or that ``task``,
+        the task as JSON, does not expect."""
         rows = await self._database.all(_OTHERS, {"task": task_number, "but": ""})
         starts = [Others(decode_state(row.facts), row.episodes) for row in rows]
         found: list[UnusualStart] = []
         for place, row in enumerate(rows):
             own = starts[place]
             rest = [*starts[:place], own._replace(episodes=own.episodes - 1), *starts[place + 1 :]]
-            findings = compare(own.state, rest)
+            findings = [*compare_expected(task or {}, own.state), *compare(own.state, rest)]
             if findings:
                 found.append(
                     {"episode": row.example, "episodes": row.episodes, "findings": findings}
@@ -90,10 +97,11 @@ class StartStates:
 
 
 class StartGuard:
-    """Compares how an episode began, by its log, with the others of its task."""
+    """Compares how an episode began, by its log, with what its task expects and with the task's
+    other episodes."""
 
-    def __init__(self, states: StartStates, follower: Follower) -> None:
-        self._states, self._follower = states, follower
+    def __init__(self, states: StartStates, follower: Follower, tasks: Tasks) -> None:
+        self._states, self._follower, self._tasks = states, follower, tasks
 
     async def of_episode(self, row: EpisodeRow) -> StartJson:
         """Return how an episode began, by its row. What it is compared with are the closed episodes
@@ -107,9 +115,10 @@ class StartGuard:
             return {"digest": None, "facts": None, "others": 0, "findings": []}
         state = reader.state()
         others = await self._states.others(row.task_number, row.id)
+        task = await self._tasks.document(row.task_number)
         return {
             "digest": encode_state(state)[1],
             "facts": state,
             "others": sum(other.episodes for other in others),
-            "findings": compare(state, others),
+            "findings": [*compare_expected(task, state), *compare(state, others)],
         }

@@ -543,8 +543,9 @@ class Blame:
         ]
         | None
     )
-    decided_by: Literal["events", "agent"] | None
-    """`agent`: it rests on nothing but the agent's own word."""
+    decided_by: Literal["events", "agent", "task"] | None
+    """`agent`: it rests on nothing but the agent's own word; `task`: on that and on what the task
+    declares."""
 
     reason: str | None
     evidence: tuple[int, ...]
@@ -559,7 +560,7 @@ class Blame:
 
 @dataclass(frozen=True, slots=True)
 class StartFinding:
-    """One fact by which an episode began unlike the others of its task."""
+    """One fact by which an episode began unlike the others of its task, or unlike its `start`."""
 
     part: Literal["tabs", "files", "probes", "windows"]
     difference: Literal["extra", "missing", "changed", "other"]
@@ -569,10 +570,10 @@ class StartFinding:
     name: str | None
     """Such as the path of a file below its watched folder."""
 
-    agree: int
-    """How many others began otherwise."""
+    agree: int | None
+    """How many others began otherwise; None, as `others`, where the task expects another start."""
 
-    others: int
+    others: int | None
     text: str
 
 

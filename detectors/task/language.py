@@ -63,6 +63,7 @@ from detectors.task.value_types import (
     SCHEDULED,
     SCOPES,
     SHORT_TEXT,
+    START_NAMES,
     TIER_ORDER,
     TIER_WEIGHTS,
     TIERS,
@@ -95,6 +96,28 @@ class Outcome:
     def scale(self) -> float:
         """What the outcome is multiplied by."""
         return 1.0 if self.alpha is None else 1.0 - self.alpha
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedStart:
+    """What must stand when an episode begins; where it does not, the episode's start is a finding
+    (docs/blame.md)."""
+
+    tabs: tuple[str, ...] = key(
+        "Addresses that a tab shows, whole or below origin, without query and fragment.",
+        START_NAMES,
+        (),
+        omit_default=True,
+    )
+    files: tuple[str, ...] = key(
+        "Files that are there, as downloads/report.csv: watched folder and path.",
+        START_NAMES,
+        (),
+        omit_default=True,
+    )
+    absent_files: tuple[str, ...] = key(
+        "Files that are not there yet.", START_NAMES, (), omit_default=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,6 +444,15 @@ class Task:
         omit_default=True,
     )
     limits: Window | None = key("What comes later pays nothing.", WINDOW, None)
+    start: ExpectedStart | None = key(
+        "What must stand when an episode begins.", object_type(ExpectedStart), None
+    )
+    infeasible: bool | None = key(
+        "true: it cannot be done, and the right outcome is that the agent says so. false: it can be"
+        " done, and an agent that says otherwise has failed by itself.",
+        FLAG,
+        None,
+    )
     outcome: Outcome | None = key("What the end is worth.", object_type(Outcome), None)
     efficiency: Efficiency | None = key(
         "A bonus for success in few steps.", object_type(Efficiency), None

@@ -11,6 +11,7 @@ from detectors.model.errors import SpecError
 from detectors.model.json_objects import Key, ObjectType
 from detectors.model.json_types import (
     JsonType,
+    ListOf,
     MapOf,
     Parsed,
     Short,
@@ -116,6 +117,8 @@ POINTS: JsonType[Points] = checked(
     lambda points: [list(point) for point in points],
 )
 SCHEDULED = MapOf(POINTS, "an object of places such as weights.goal and their points")
+START_NAMES = ListOf(SHORT_TEXT, "a list of at most 100 texts", maximum=100)
+"""Facts of how an episode begins, by their names (docs/blame.md)."""
 COMPONENT_WEIGHTS = MapOf(
     NOT_NEGATIVE,
     "an object of components and numbers",

@@ -221,6 +221,7 @@ def test_3_a_claim_pays_nothing(tmp_path: Path) -> None:
         0.0,
         1.0,
     ]
+    assert one.spec["infeasible"] is True
 
 
 def test_6_what_was_done_and_undone_pays_nothing(tmp_path: Path) -> None:

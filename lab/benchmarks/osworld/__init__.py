@@ -202,4 +202,6 @@ def _spec(
             {"id": "solved", "when": {"goal": {"when": when}}, "must_hold_at_end": True}
         ],
     }
+    if evaluator.get("func") == "infeasible":
+        spec["infeasible"] = True
     return {**spec, "probes": probes} if probes else spec

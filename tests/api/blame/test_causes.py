@@ -310,6 +310,18 @@ def test_a_login_is_no_wall_where_the_task_is_about_it() -> None:
     assert causes_of(*[HOME, shows("/a", 401)], instruction="Sign in.")["cause"] == "agent"
 
 
+@pytest.mark.parametrize(
+    ("declared", "cause", "decided_by"),
+    [(None, "infeasible", "agent"), (False, "agent", "task"), (True, "infeasible", "task")],
+)
+def test_the_task_says_whether_an_agent_that_gives_up_is_right(
+    declared: bool | None, cause: str, decided_by: str
+) -> None:
+    more = {} if declared is None else {"infeasible": declared}
+    found = causes_of(HOME, [answered("infeasible")], **more)
+    assert (found["cause"], found["decided_by"]) == (cause, decided_by)
+
+
 def test_a_further_origin_is_the_task_s_too() -> None:
     refused = [finished("GET", "", 503, url="https://pay.test/")]
     assert causes_of(HOME, refused)["cause"] == "agent"

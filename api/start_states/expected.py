@@ -1,0 +1,50 @@
+"""What of an episode's start is not what its task expects: `start` of the task language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urljoin
+
+from api.start_states.comparison import MAX_FINDINGS, FindingJson, expected_finding
+from api.start_states.facts import Part, StartState, address_name
+from detectors.model.types import Json
+
+
+def compare_expected(task: Mapping[str, Json], own: StartState) -> list[FindingJson]:
+    """Return what differs from the ``start`` of ``task``, a task as JSON; at most `MAX_FINDINGS`.
+
+    A part that was not observed, or has too many facts to name them, is not compared.
+    """
+    start = task.get("start") or {}
+    tabs = [_address(task, name) for name in start.get("tabs", ())]
+    found = [
+        *_missing("tabs", tabs, own),
+        *_missing("files", start.get("files", ()), own),
+        *_unexpected("files", start.get("absent_files", ()), own),
+    ]
+    return found[:MAX_FINDINGS]
+
+
+def _missing(part: Part, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
+    facts = _facts_of(part, own)
+    if facts is not None:
+        for name in names:
+            if name not in facts:
+                yield expected_finding(part, "missing", name)
+
+
+def _unexpected(part: Part, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
+    facts = _facts_of(part, own)
+    if facts is not None:
+        for name in names:
+            if name in facts:
+                yield expected_finding(part, "extra", name)
+
+
+def _facts_of(part: Part, own: StartState) -> Mapping[str, str] | None:
+    return own[part]["facts"] if part in own else None
+
+
+def _address(task: Mapping[str, Json], name: str) -> str:
+    """An address as the facts have it; one below the origin as a whole."""
+    return address_name(urljoin(f"{task.get('origin') or ''}/", name))
