@@ -12,6 +12,7 @@ from benchmarks import (
     browser,
     cascade,
     engine,
+    exporting,
     fleet,
     injection,
     lists,
@@ -40,6 +41,7 @@ PARTS = {
     "pages": pages.main,
     "live": live.main,
     "lists": lists.main,
+    "export": exporting.main,
     "visual": visual.main,
 }
 

@@ -9,12 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from api.exporting.card import REWARDS_TWIN
-from api.exporting.rows import Rows
+from api.exporting.rows import Row, Rows
 from detectors.model.codec import canonical
 
 FORMAT = 1
 ROWS = 50_000
-"""Rows of a row group, about."""
+"""Rows of a row group at most, about."""
+PACKED_ROWS = 500
+"""So many rows are packed together."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Bytes of a table's packed rows at which they are a row group, about."""
 
 _text, _real, _whole, _truth = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 
@@ -125,6 +129,48 @@ CHAT_SCHEMAS: dict[str, pa.Schema] = {
 """The columns of each form of chat data; the first ones are those that TRL's trainers read."""
 
 
+class _TableWriter:
+    """Writes one table; what waits to be a row group is packed as Arrow packs it, since rows as
+    objects take many times the memory."""
+
+    def __init__(self, part: Path, schema: pa.Schema) -> None:
+        self.count = 0
+        self._writer = pq.ParquetWriter(part, schema, compression="zstd")
+        self._rows: list[Row] = []
+        self._packed: list[pa.Table] = []
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add rows, and write a row group where enough wait."""
+        self._rows += rows
+        if len(self._rows) >= PACKED_ROWS:
+            self._pack()
+            waiting = sum(table.num_rows for table in self._packed)
+            if waiting >= ROWS or sum(table.nbytes for table in self._packed) >= MAX_BYTES:
+                self._write()
+
+    def finish(self) -> None:
+        """Write what waits, and close the file."""
+        self._pack()
+        self._write()
+        self.close()
+
+    def close(self) -> None:
+        """Close the file as it is."""
+        self._writer.close()
+
+    def _pack(self) -> None:
+        if self._rows:
+            self._packed.append(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
+        self._rows = []
+
+    def _write(self) -> None:
+        if self._packed:
+            table = pa.concat_tables(self._packed)
+            self._writer.write_table(table)
+            self.count += table.num_rows
+        self._packed = []
+
+
 def write(
     folder: Path, batches: Iterable[Rows], schemas: Mapping[str, pa.Schema] = SCHEMAS
 ) -> dict[str, int]:
@@ -132,29 +178,21 @@ def write(
     has."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = {name: folder / f"{name}.parquet.part" for name in schemas}
-    counts = dict.fromkeys(schemas, 0)
-    waiting: Rows = {name: [] for name in schemas}
-    writers = {
-        name: pq.ParquetWriter(part, schemas[name], compression="zstd")
-        for name, part in parts.items()
-    }
+    writers = {name: _TableWriter(part, schemas[name]) for name, part in parts.items()}
     try:
         for rows in batches:
-            for name in schemas:
-                waiting[name] += rows[name]
-                if len(waiting[name]) >= ROWS:
-                    counts[name] += _flush(writers[name], name, waiting)
-        for name in schemas:
-            counts[name] += _flush(writers[name], name, waiting)
+            for name, writer in writers.items():
+                writer.add(rows[name])
+        for writer in writers.values():
+            writer.finish()
     except BaseException:
         for name, part in parts.items():
             writers[name].close()
             part.unlink()
         raise
     for name, part in parts.items():
-        writers[name].close()
         part.replace(folder / f"{name}.parquet")
-    return counts
+    return {name: writer.count for name, writer in writers.items()}
 
 
 def write_rewards_twin(folder: Path) -> None:
@@ -167,17 +205,17 @@ def write_rewards_twin(folder: Path) -> None:
     place = schema.get_field_index("components")
     schema = schema.set(place, pa.field("components", _text, nullable=False))
     part = folder / f"{REWARDS_TWIN}.part"
-    with source, pq.ParquetWriter(part, schema, compression="zstd") as writer:
-        for batch in source.iter_batches(ROWS):
-            rows = batch.to_pylist()
-            for row in rows:
-                row["components"] = canonical(dict(row["components"])).decode()
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    writer = _TableWriter(part, schema)
+    try:
+        with source:
+            for batch in source.iter_batches(PACKED_ROWS):
+                rows = batch.to_pylist()
+                for row in rows:
+                    row["components"] = canonical(dict(row["components"])).decode()
+                writer.add(rows)
+        writer.finish()
+    except BaseException:
+        writer.close()
+        part.unlink()
+        raise
     part.replace(folder / REWARDS_TWIN)
-
-
-def _flush(writer: pq.ParquetWriter, name: str, waiting: Rows) -> int:
-    rows, waiting[name] = waiting[name], []
-    if rows:
-        writer.write_table(pa.Table.from_pylist(rows, schema=writer.schema))
-    return len(rows)

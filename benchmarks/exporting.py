@@ -1,0 +1,153 @@
+"""The memory of `milestoned export --stored` over 1,000 and over 10,000 episodes, on each database.
+
+Flat memory means that ten times the episodes need no more of it. The peak is what the kernel says of
+the command's own process (VmHWM), which is started for each export.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import zstandard
+from sqlalchemy import insert, select
+
+from api.episodes.tables import episodes
+from api.log.tables import segments
+from api.rewards.tables import milestones, rewards
+from benchmarks.measure import line
+from detectors.model.codec import sha256
+from tests.api.service import Service, Store, running
+from tests.support.logs import Said, clicked, episode, filled, went
+from tests.support.postgres import Postgres, programs
+
+FEW, MANY, STEPS, BATCH = 1_000, 10_000, 10, 500
+FORMS = ("tables", "sft")
+WANTED = "growth <= 32 MiB"
+FIRST = {"part": "first"}
+"""The labels of the first `FEW` episodes."""
+POLL_S = 0.01
+
+
+class Measured(NamedTuple):
+    """An export: its peak of resident memory in MiB, and its time in seconds."""
+
+    peak: float
+    seconds: float
+
+
+def main() -> None:
+    """Take the measurements and print their figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        _measure("SQLite", Store(Path(folder)))
+    if programs() is None:
+        print("Postgres is not installed: nothing is measured on it")
+        return
+    with tempfile.TemporaryDirectory() as folder, Postgres() as server:
+        _measure("Postgres", Store(Path(folder), server.database()))
+
+
+def _measure(name: str, store: Store) -> None:
+    print(f"{name}, {MANY:,} episodes of {STEPS} steps")
+    asyncio.run(_fill(store))
+    for form in FORMS:
+        few = _export(store, form, ["--label", "part=first"])
+        many = _export(store, form, [])
+        line(f"{form}: peak over {FEW:,} episodes", f"{few.peak:.0f} MiB")
+        line(f"{form}: peak over {MANY:,} episodes", f"{many.peak:.0f} MiB")
+        line(f"{form}: growth", f"{many.peak - few.peak:+.0f} MiB", WANTED)
+        line(f"{form}: episodes/s", f"{MANY / many.seconds:,.0f}")
+
+
+def _export(store: Store, form: str, options: list[str]) -> Measured:
+    """Run the command over the stored episodes that ``options`` select."""
+    place = ["--database", store.url] if store.url else ["--data", str(store.folder)]
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "api.cli.main", "export", "--stored", *place, *options]
+        begun = time.perf_counter()
+        with subprocess.Popen(
+            [*command, "--form", form, "--out", out], stdout=subprocess.DEVNULL
+        ) as process:
+            peak = 0.0
+            while process.poll() is None:
+                peak = max(peak, _peak_memory(process.pid))
+                time.sleep(POLL_S)
+        if process.returncode:
+            raise RuntimeError(f"the export ended with {process.returncode}")
+        return Measured(peak, time.perf_counter() - begun)
+
+
+def _peak_memory(process: int) -> float:
+    """Return the peak of a process's resident memory in MiB, 0 of one that has ended."""
+    with suppress(OSError):
+        for text in Path(f"/proc/{process}/status").read_text().splitlines():
+            if text.startswith("VmHWM:"):
+                return int(text.split()[1]) / 1024
+    return 0.0
+
+
+async def _fill(store: Store) -> None:
+    """One episode as the service stores it, then rows of others like it under ids of their own."""
+    async with running(store, requests_per_s=0) as service:
+        first, token = await service.open()
+        await service.tell(first, token, *episode(*_steps()))
+        database = service.app.state.parts.database
+        patterns = await _patterns(service, first)
+        for start in range(1, MANY, BATCH):
+            made: dict[Any, list[dict[str, Any]]] = {table: [] for table in patterns}
+            for number in range(start, min(start + BATCH, MANY)):
+                for table, row in _copies(patterns, first, number):
+                    made[table].append(row)
+            async with database.write() as connection:
+                for table, rows in made.items():
+                    await connection.execute(insert(table), rows)
+
+
+def _steps() -> Iterator[list[Said]]:
+    for step in range(STEPS):
+        typed = [filled(f"Line {field}", f"value {step} of {field}") for field in range(8)]
+        yield [went("/cart" if step == 1 else f"/page/{step}"), *typed, clicked("Buy")]
+
+
+async def _patterns(service: Service, first: str) -> dict[Any, list[dict[str, Any]]]:
+    """Return the rows of the first episode, table by table."""
+    database = service.app.state.parts.database
+    found = {}
+    for table, key in (
+        (episodes, episodes.c.id),
+        (segments, segments.c.episode),
+        (rewards, rewards.c.episode),
+        (milestones, milestones.c.episode),
+    ):
+        rows = await database.all(select(table).where(key == first))
+        found[table] = [dict(row._mapping) for row in rows]
+    return found
+
+
+def _copies(
+    patterns: dict[Any, list[dict[str, Any]]], first: str, number: int
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield the rows of the episode of this number, each with its table."""
+    id = f"{first[:-8]}{number:08}"
+    (segment,) = patterns[segments]
+    text = zstandard.decompress(segment["frame"]).replace(first.encode(), id.encode())
+    head = sha256(text)
+    (row,) = patterns[episodes]
+    labels = orjson.dumps(FIRST if number < FEW else {}).decode()
+    yield episodes, {**row, "id": id, "intent": None, "head": head, "labels": labels}
+    yield (
+        segments,
+        {**segment, "episode": id, "digest": head, "frame": zstandard.compress(text)},
+    )
+    for table in (rewards, milestones):
+        for row in patterns[table]:
+            body = bytes(row["body"]).replace(first.encode(), id.encode())
+            yield table, {**row, "episode": id, "body": body}
