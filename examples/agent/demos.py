@@ -1,0 +1,52 @@
+"""Demonstrations: scripted episodes that the daemon records, and the service's export of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from examples.agent.browser import SLOTS, Browser
+from examples.agent.families import FAMILIES
+from lab.demo.parts import DemoService
+from lab.demo.processes import console
+
+FIRST = 500_000
+"""The seed of the first demonstration; training and evaluation have others."""
+
+
+def record(service: DemoService, folder: Path, number: int) -> None:
+    """Have ``number`` demonstrations recorded, of the families in turn."""
+    families = list(FAMILIES)
+    browser = Browser(sys.executable, service.url, service.token, folder)
+    try:
+        for start in range(0, number, SLOTS):
+            _record_batch(browser, families, range(start, min(start + SLOTS, number)))
+            print(f"demonstrations: {min(start + SLOTS, number)} of {number}", flush=True)
+    finally:
+        browser.close()
+
+
+def _record_batch(browser: Browser, families: list[str], numbers: range) -> None:
+    asked = [
+        {
+            "slot": slot,
+            "family": families[number % len(families)],
+            "seed": FIRST + number,
+            "kind": "milestones",
+            "labels": {"policy": "script"},
+        }
+        for slot, number in enumerate(numbers)
+    ]
+    browser.ask("open", asked)
+    active = list(range(len(asked)))
+    while active:
+        seen = browser.ask("act", [{"slot": slot, "do": None} for slot in active])
+        active = [slot for slot, one in zip(active, seen, strict=True) if not one["over"]]
+    browser.ask("close", [{"slot": slot} for slot in range(len(asked))])
+
+
+def export(data: Path, out: Path) -> None:
+    """Write the closed, successful episodes of a service's folder as chat data."""
+    command = [*console("milestoned", "api.cli.main"), "export", "--stored", "--data", str(data)]
+    subprocess.run([*command, "--form", "sft", "--out", str(out)], check=True)

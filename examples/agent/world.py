@@ -1,0 +1,239 @@
+"""The browser's side of a run, a process of its own: pages, Chromium, a daemon for each episode.
+
+    python -m examples.agent.world SERVICE FOLDER
+
+MILESTONED_TOKEN is the trainer's. A line on stdin is a command for several slots at once, a line on
+stdout its answer: ``open``, ``act`` and ``close``, as `World` has them. Each slot is a browser
+context with one page, in which one episode runs after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from milestoned_client import AsyncRewardClient
+from milestoned_client.adapters.turn_rewards import rewards_of_turns
+from playwright.async_api import Browser, Page, async_playwright
+
+import agentd
+from examples.agent.families import instance
+from examples.agent.tasks import task
+from lab.demo.needs import find_chromium
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--renderer-process-limit=2",
+)
+MOST_TURNS = 6
+LOOK = """() => [...document.querySelectorAll("main input, main button, main a")].map((one) => {
+  const role = { BUTTON: "button", A: "link" }[one.tagName] ?? (one.type === "checkbox" ? "checkbox" : "textbox");
+  const name = (one.closest("label") ?? one).textContent.trim();
+  const value = role === "textbox" ? one.value : one.checked ? "checked" : "";
+  const at = one.getBoundingClientRect();
+  return [role, name, value, at.x + Math.min(at.width, 40) / 2, at.y + at.height / 2];
+})"""
+Seen = Sequence[Sequence[Any]]
+
+
+class PageHandler(BaseHTTPRequestHandler):
+    """Serves the page of each instance at /FAMILY/SEED."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        parts = self.path.strip("/").split("/")
+        body = instance(parts[0], int(parts[1])).page() if len(parts) == 2 else b""
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: a page is asked for once an episode."""
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve the pages on a free port and give their address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), PageHandler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def lines(seen: Seen) -> str:
+    """Return a page as the model reads it: a line an element, with role, name, number and value."""
+    return "\n".join(
+        f"{role} {name} {at}" + (f" = {value}" if value else "")
+        for at, (role, name, value, *_) in enumerate(seen, 1)
+    )
+
+
+@dataclass
+class Slot:
+    """A browser context, and the episode that runs in it."""
+
+    page: Page
+    seen: Seen = ()
+    watch: Any = None
+    episode: Any = None
+    state: Path = Path()
+    turns: int = 0
+    over: bool = False
+    script: list[tuple[str, str]] = field(default_factory=list)
+
+    def scripted(self) -> str:
+        """Return the next action of the demonstration."""
+        if not self.script:
+            return "done"
+        name, text = self.script.pop(0)
+        at = next(at for at, one in enumerate(self.seen, 1) if one[1] == name)
+        return f"type {name} {at} {text}" if text else f"click {name} {at}"
+
+
+class World:
+    """The slots of a run; each method does the same in several of them at once."""
+
+    def __init__(
+        self, client: AsyncRewardClient, service: str, pages: str, folder: Path, browser: Browser
+    ) -> None:
+        self._client, self._service, self._pages = client, service, pages
+        self._folder, self._browser = folder, browser
+        self._slots: dict[int, Slot] = {}
+        self._registered: dict[str, asyncio.Task[Any]] = {}
+
+    async def open(self, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Open an episode in each slot: ``slot``, ``family``, ``seed``, ``kind``, ``labels``."""
+        return await asyncio.gather(*(self._open(one) for one in asked))
+
+    async def _open(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        made = instance(asked["family"], asked["seed"])
+        slot = await self._slot(asked["slot"])
+        registered = await self._task(asked["kind"], made.family, made.values)
+        slot.episode = await self._client.open(
+            registered, labels=asked["labels"], seed=made.seed % 2**31
+        )
+        slot.state = self._folder / slot.episode.id
+        await slot.page.goto(f"{self._pages}/{made.family}/{made.seed}")
+        slot.watch = await agentd.attach(
+            slot.page,
+            service=self._service,
+            episode=slot.episode.id,
+            token=slot.episode.opened.token,
+            state=slot.state,
+        )
+        slot.turns, slot.over, slot.script = 0, False, list(made.script)
+        slot.seen = await slot.page.evaluate(LOOK)
+        return {"text": lines(slot.seen), "instruction": made.instruction}
+
+    async def _slot(self, number: int) -> Slot:
+        if number not in self._slots:
+            context = await self._browser.new_context(viewport={"width": 320, "height": 240})
+            self._slots[number] = Slot(await context.new_page())
+        return self._slots[number]
+
+    async def _task(self, kind: str, family: str, values: Mapping[str, str]) -> Any:
+        key = json.dumps([kind, family, values])
+        if key not in self._registered:
+            template = task(family, kind, self._pages)
+            asking = self._client.register_task(template, dict(values))
+            self._registered[key] = asyncio.create_task(asking)
+        return await self._registered[key]
+
+    async def act(self, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Take one step in each slot: ``slot``, and ``do``, the model's text, or None for the
+        demonstration's. What the model saw and did is the step's action in the log."""
+        return await asyncio.gather(*(self._act(self._slots[one["slot"]], one) for one in asked))
+
+    async def _act(self, slot: Slot, asked: Mapping[str, Any]) -> dict[str, Any]:
+        words = asked["do"] if asked["do"] is not None else slot.scripted()
+        await slot.watch.begin_step({"saw": lines(slot.seen), "do": words})
+        slot.turns += 1
+        over = await performed(slot, words)
+        slot.seen = await slot.page.evaluate(LOOK)
+        await slot.watch.end_step()
+        over = over or not slot.seen
+        slot.over = over
+        return {"text": lines(slot.seen), "over": over or slot.turns >= MOST_TURNS, "did": words}
+
+    async def close(self, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Close the episode of each ``slot``: the rewards of its turns (None: not known), and
+        whether it reached its goal."""
+        return await asyncio.gather(*(self._close(self._slots[one["slot"]]) for one in asked))
+
+    async def _close(self, slot: Slot) -> dict[str, Any]:
+        closing, _ = await asyncio.gather(
+            slot.episode.close("the rollout ended", truncated=not slot.over), _ended(slot)
+        )
+        shutil.rmtree(slot.state, ignore_errors=True)
+        paid = rewards_of_turns(closing.rewards, slot.turns, slot.turns)
+        return {
+            "rewards": paid,
+            "success": closing.success,
+            "episode": slot.episode.id,
+            "milestones": [[m.id for m in one.milestones] for one in closing.rewards],
+        }
+
+
+async def _ended(slot: Slot) -> None:
+    await slot.watch.close()
+
+
+async def performed(slot: Slot, words: str) -> bool:
+    """Do what the model wrote: `click NAME NUMBER`, `type NAME NUMBER TEXT` or `done`, where the
+    number decides. Text that means nothing does nothing. Returns whether it said that it is done.
+    """
+    verb, *rest = words.split() or [""]
+    if verb == "done":
+        return True
+    number = int(rest[1]) if len(rest) > 1 and rest[1].isdigit() else 0
+    if not 1 <= number <= len(slot.seen) or verb not in ("click", "type"):
+        return False
+    role, _, value, x, y = slot.seen[number - 1]
+    await slot.page.mouse.click(x, y)
+    if verb == "type" and len(rest) == 3 and role == "textbox":
+        if value:
+            await slot.page.keyboard.press("Control+A")
+        await slot.page.keyboard.insert_text(rest[2])
+    return False
+
+
+async def serve(service: str, folder: Path) -> None:
+    """Answer commands until stdin ends."""
+    playwright = await async_playwright().start()
+    browser = await playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
+    client = AsyncRewardClient(service, os.environ["MILESTONED_TOKEN"])
+    with served() as pages:
+        world = World(client, service, pages, folder, browser)
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            command, asked = json.loads(line)
+            done: Callable[..., Awaitable[Any]] = getattr(world, command)
+            print(json.dumps(await done(asked)), flush=True)
+        await client.close()
+        await browser.close()
+        await playwright.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], Path(sys.argv[2])))
