@@ -98,7 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         start = make_start(given.folder, given.demos, given.epochs, given.device)
         asked = [(kind, seed) for seed in range(given.seeds) for kind in given.kinds]
         with ThreadPoolExecutor(given.workers) as pool:
-            list(pool.map(lambda one: run(*one, start, given), asked))
+            running = [pool.submit(run, kind, seed, start, given) for kind, seed in asked]
+            for one in running:
+                one.result()
     print(table(read_runs(given.folder)))
     if given.plot is not None:
         command = [str(PLOTTING), "-m", "examples.agent.plot", str(given.folder), str(given.plot)]

@@ -31,14 +31,14 @@ class Talk:
         self.logprobs[row] += [0.0] * len(ids)
         self._unread[row] += ids
 
-    @torch.no_grad()
     def write(self, rows: Sequence[int]) -> list[list[int]]:
         """Sample an action in each of ``rows``; the others wait. Returns its tokens, without the
         end."""
         said: dict[int, list[int]] = {row: [] for row in rows}
         active = list(rows)
         for _ in range(MOST_WORDS):
-            logits = self._read()
+            with torch.no_grad():
+                logits = self._read()
             chosen, logprobs = self._choose(logits)
             for row in active:
                 said[row].append(chosen[row])
