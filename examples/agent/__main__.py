@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -42,7 +43,9 @@ def make_start(folder: Path, demos: int, epochs: int, device: str) -> Path:
         if not sft.exists():
             with DemoProcesses(folder / "logs") as parts:
                 record(start_service(parts, data), folder / "recording", demos)
-            export(data, sft)
+            shutil.rmtree(sft_new := folder / "sft.new", ignore_errors=True)
+            export(data, sft_new)
+            sft_new.rename(sft)
         made = folder / "start.new"
         command = ["-m", "examples.agent.pretrain", str(sft), str(made), "--epochs", str(epochs)]
         subprocess.run(
@@ -117,7 +120,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=3, help="of each kind (default 3)")
     parser.add_argument("--folder", type=Path, default=Path("runs/agent"), help="state and results")
-    parser.add_argument("--demos", type=int, default=240, help="demonstrations (default 240)")
+    parser.add_argument("--demos", type=int, default=276, help="demonstrations (default 276)")
     parser.add_argument("--epochs", type=int, default=60, help="over them (default 60)")
     parser.add_argument("--updates", type=int, default=150, help="of a run at most (default 150)")
     parser.add_argument(

@@ -38,5 +38,7 @@ class Browser:
     def close(self) -> None:
         """End the process with its browser."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(30)
+        self._process.stdout.close()

@@ -16,13 +16,18 @@ FIRST = 500_000
 
 
 def record(service: DemoService, folder: Path, number: int) -> None:
-    """Have ``number`` demonstrations recorded, of the families in turn."""
-    families = list(FAMILIES)
-    browser = Browser(sys.executable, service.url, service.token, folder)
+    """Have ``number`` demonstrations recorded, of the families in turn; goes on where a recording
+    was cut off. What was open then is no success, and is not exported."""
+    families, noted = list(FAMILIES), folder / "recorded"
+    folder.mkdir(parents=True, exist_ok=True)
+    done = int(noted.read_text()) if noted.exists() else 0
+    browser = Browser(sys.executable, service.url, service.token, folder / "state")
     try:
-        for start in range(0, number, SLOTS):
-            _record_batch(browser, families, range(start, min(start + SLOTS, number)))
-            print(f"demonstrations: {min(start + SLOTS, number)} of {number}", flush=True)
+        for start in range(done, number, SLOTS):
+            end = min(start + SLOTS, number)
+            _record_batch(browser, families, range(start, end))
+            noted.write_text(str(end))
+            print(f"demonstrations: {end} of {number}", flush=True)
     finally:
         browser.close()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from examples.agent.words import MOST_WORDS
+from examples.agent.words import MAX_WORDS
 
 
 class Talk:
@@ -36,7 +36,7 @@ class Talk:
         end."""
         said: dict[int, list[int]] = {row: [] for row in rows}
         active = list(rows)
-        for _ in range(MOST_WORDS):
+        for _ in range(MAX_WORDS):
             with torch.no_grad():
                 logits = self._read()
             chosen, logprobs = self._choose(logits)

@@ -17,14 +17,14 @@ PAD, UNKNOWN, END = "<pad>", "<unknown>", "<end>"
 TASK, PAGE, ACT = "<task>", "<page>", "<act>"
 VERBS = ("click", "type", "done", "fill", "with", "check", "open", "press", ",", "=", "checked")
 ROLES = ("textbox", "checkbox", "button", "link")
-MOST_ELEMENTS = 16
-MOST_WORDS = 5
+MAX_ELEMENTS = 16
+MAX_WORDS = 5
 """The longest action: `type City 2 Oslo <end>`."""
 
 
 def tokenizer() -> Any:
     """Return the tokenizer: a word a token, words by white space."""
-    numbers = tuple(str(number) for number in range(1, MOST_ELEMENTS + 1))
+    numbers = tuple(str(number) for number in range(1, MAX_ELEMENTS + 1))
     pool = (*FIELDS, *VALUES, *BOXES, *BUTTONS, *ENTRIES)
     words = (PAD, UNKNOWN, END, TASK, PAGE, ACT, *VERBS, *ROLES, *numbers, *pool)
     vocabulary = {word: at for at, word in enumerate(dict.fromkeys(words))}

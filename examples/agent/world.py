@@ -39,7 +39,7 @@ FLAGS = (
     "--disable-gpu",
     "--renderer-process-limit=2",
 )
-MOST_TURNS = 6
+MAX_TURNS = 6
 LOOK = """() => [...document.querySelectorAll("main input, main button, main a")].map((one) => {
   const role = { BUTTON: "button", A: "link" }[one.tagName] ?? (one.type === "checkbox" ? "checkbox" : "textbox");
   const name = (one.closest("label") ?? one).textContent.trim();
@@ -175,7 +175,7 @@ class World:
         await slot.watch.end_step()
         over = over or not slot.seen
         slot.over = over
-        return {"text": lines(slot.seen), "over": over or slot.turns >= MOST_TURNS, "did": words}
+        return {"text": lines(slot.seen), "over": over or slot.turns >= MAX_TURNS, "did": words}
 
     async def close(self, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Close the episode of each ``slot``: the rewards of its turns (None: not known), and

@@ -118,6 +118,7 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     said = next((line for line in begun.stdout if "update 2 of" in line), None)
     os.killpg(begun.pid, signal.SIGKILL)
     begun.wait()
+    begun.stdout.close()
     assert said is not None, "it ended before its second update"
     assert not (run / "done").exists()
 
