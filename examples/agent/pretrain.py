@@ -13,13 +13,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset
 import torch
-from datasets import load_dataset
 
 from examples.agent.words import END, begin, model, then, tokenizer
 
-BATCH = 16
-RATE = 2e-3
+BATCH = 8
+RATE = 1.5e-3
+WARM_UP = 100
+"""Steps over which the rate rises to `RATE`."""
 
 
 def conversation(messages: Sequence[dict[str, str]]) -> tuple[list[str], list[str]]:
@@ -31,14 +33,23 @@ def conversation(messages: Sequence[dict[str, str]]) -> tuple[list[str], list[st
     return told, [f"{act['do']} {END}" for act in acts]
 
 
+def read_messages(data: Path) -> list[Any]:
+    """Return the conversations of an export; what it said of another one in a folder of the same
+    name is in no cache."""
+    read = pyarrow.dataset.dataset(sorted(data.rglob("*.parquet"))).to_table(columns=["messages"])
+    found: list[Any] = read.column("messages").to_pylist()
+    return found
+
+
 def tokens(words: Any, told: Iterable[str], said: Iterable[str]) -> tuple[list[int], list[int]]:
-    """Return a conversation's tokens, and the labels: -100 where the model did not write."""
+    """Return a conversation's tokens, and the labels: all that follows the first page, for the
+    pages after it teach the model to look things up in those before."""
     ids: list[int] = []
     labels: list[int] = []
-    for asked, answer in zip(told, said, strict=True):
+    for turn, (asked, answer) in enumerate(zip(told, said, strict=True)):
         before, after = words(asked)["input_ids"], words(answer)["input_ids"]
         ids += [*before, *after]
-        labels += [*[-100] * len(before), *after]
+        labels += [*(before if turn else [-100] * len(before)), *after]
     return ids, labels
 
 
@@ -53,9 +64,10 @@ def padded(rows: Sequence[tuple[list[int], list[int]]], pad: int, device: str) -
 
 
 def fit(learner: Any, words: Any, rows: list[Any], epochs: int, device: str, seed: int = 0) -> None:
-    """Fit the model to the rows, and print the loss of each tenth epoch."""
+    """Fit the model to the rows, and print the loss of each fifth epoch."""
     chance = random.Random(seed)
     optimizer = torch.optim.AdamW(learner.parameters(), lr=RATE, weight_decay=0.01)
+    warming = torch.optim.lr_scheduler.LinearLR(optimizer, 0.01, total_iters=WARM_UP)
     learner.train()
     for epoch in range(1, epochs + 1):
         chance.shuffle(rows)
@@ -67,8 +79,9 @@ def fit(learner: Any, words: Any, rows: list[Any], epochs: int, device: str, see
             loss.backward()
             torch.nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
             optimizer.step()
+            warming.step()
             losses.append(loss.item())
-        if epoch % 10 == 0 or epoch == epochs:
+        if epoch % 5 == 0 or epoch == epochs:
             print(f"epoch {epoch}: loss {sum(losses) / len(losses):.3f}", flush=True)
 
 
@@ -84,8 +97,7 @@ def main() -> None:
     words = tokenizer()
     learner = model(words, seed=0).to(given.device)
     weights = sum(one.numel() for one in learner.parameters())
-    data = load_dataset(str(given.data), split="train")
-    rows = [tokens(words, *conversation(row["messages"])) for row in data]
+    rows = [tokens(words, *conversation(messages)) for messages in read_messages(given.data)]
     print(f"{len(rows)} demonstrations, {weights:,} weights", flush=True)
     fit(learner, words, rows, given.epochs, given.device)
     learner.save_pretrained(given.out)
