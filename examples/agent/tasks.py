@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -15,7 +16,9 @@ KINDS = ("sparse", "milestones", "potential")
 def task(family: str, kind: str, origin: str) -> dict[str, Any]:
     """Return the family's template under one of `KINDS`, on pages that are served at ``origin``."""
     made: dict[str, Any] = yaml.safe_load((FOLDER / f"{family}.yaml").read_text())
-    made |= {"id": f"{made['id']}-{kind}", "origin": origin}
+    # A run that goes on serves its pages at another port: other content, and so another version.
+    version = f"{made['version']}.{urlsplit(origin).port or 80}"
+    made |= {"id": f"{made['id']}-{kind}", "version": version, "origin": origin}
     if kind == "sparse":
         made["weights"] = {"goal": 1.0}
         made["milestones"] = [one for one in made["milestones"] if "goal" in one["when"]]
