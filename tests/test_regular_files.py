@@ -60,6 +60,7 @@ READ: dict[str, str] = {
     "api rm prefer index": "rm prefer {} {out}",
     "api rm train preferences": "rm train {} --models {out} --name m",
     "api rm eval preferences": "rm eval {}",
+    "api rm gate preferences": "rm gate m {} --models {out}",
     "api cascade eval file": "cascade eval {}",
     "api recording show recording": "recording show {}",
     "api recording verify recording": "recording verify {}",
@@ -101,6 +102,7 @@ REFUSED = ("regular file", "no recording there; wanted a file", "no such file")
 FOLDERS = {
     "--data", "--state", "--models", "--profile", "--files", "api demo --out", "api watch --out",
     "api task import --out", "api export --out", "api task attack --keep",
+    "api rm prefer --into", "api rm learn --into",
 }  # fmt: skip
 WRITTEN = {
     "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",

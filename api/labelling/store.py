@@ -108,6 +108,10 @@ class Preferences:
             _ALL if task is None else _ALL.where(_p.task == task), {"tenant": tenant}
         )
 
+    async def everybody(self) -> Sequence[Any]:
+        """Every word of every tenant, in the order in which they were said."""
+        return await self._database.all(select(preferences).order_by(_p.number))
+
     async def pairs(self, tenant: str | None, task: str | None = None) -> list[ComparedEpisodes]:
         """Return what people said of pairs of episodes that are still there, the newest
         `MAX_PAIRS`; of every tenant where ``tenant`` is None."""

@@ -1,16 +1,16 @@
-"""`milestoned rm prefer|train|eval|promote|schema`: the learned reward model, from preferences to
-what is served."""
+"""`milestoned rm`: the learned reward model, from preferences to what is served, and back."""
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import orjson
 
+from api.cli.corpus import RECORDINGS_ALONE, Stored, UsageError, guarded
 from api.replay.recordings import RecordingError
+from api.rescoring.stored import episodes
 from common.command_line import new_app, option
 from lab.training.pairing import preferences_of
 from lab.training.preferences import SCHEMA, PreferenceError, read_preferences
@@ -19,8 +19,6 @@ RISK = 0.05
 """The stated risk unless another is given."""
 EXTRA = "this command needs the extra train: pip install 'milestoned[train]'"
 MODELS = Path("models")
-SERVED = "served"
-"""The name that a promoted model is reached by, a link beside the models."""
 
 
 def _read_weight(text: str) -> tuple[str, float]:
@@ -34,6 +32,30 @@ def _read_weight(text: str) -> tuple[str, float]:
     return aspect, weight
 
 
+def _read_source_weight(text: str) -> tuple[str, float]:
+    source, _, value = text.partition("=")
+    try:
+        weight = float(value)
+    except ValueError:
+        weight = -1.0
+    if source not in ("rule", "judge") or not 0 <= weight <= 10:
+        raise ValueError("expected rule=WEIGHT or judge=WEIGHT, from 0 to 10")
+    return source, weight
+
+
+NOTHING = Path()
+"""No file was named."""
+SourceWeights = Annotated[
+    tuple[tuple[str, float], ...],
+    option(
+        "what a rule's decision (1) or a judge's verdict (0.5, times its confidence) weighs beside"
+        " a person's 1",
+        "SOURCE=WEIGHT",
+        _read_source_weight,
+        many=True,
+    ),
+]
+
 app = new_app("rm", "Train, measure and promote the learned reward model.")
 
 Preferences = Annotated[tuple[Path, ...], option("files of pref/1 lines", "PREFERENCES")]
@@ -42,11 +64,28 @@ Models = Annotated[Path, option("where models are (default: ./models)", "DIR")]
 
 @app.command
 def prefer(
-    index: Annotated[Path, option("a line of JSON an episode: id, file, task, paid", "EPISODES")],
-    out: Annotated[Path, option("the preferences to write, beside the recordings", "OUT")],
+    index: Annotated[
+        Path, option("a line of JSON an episode: id, file, task, paid", "EPISODES")
+    ] = NOTHING,
+    out: Annotated[
+        Path, option("the preferences to write, beside the recordings", "OUT")
+    ] = NOTHING,
     /,
+    *,
+    into: Annotated[
+        Path | None, option("with --stored: where recordings and preferences go", "DIR")
+    ] = None,
+    stored: Stored = RECORDINGS_ALONE,
+    weight: SourceWeights = (),
 ) -> int:
-    """Make preferences of recorded episodes by their tasks' rules."""
+    """Make preferences of recorded episodes by their tasks' rules; or, with --stored, of a
+    service's closed episodes by people's labels, rules and judge."""
+    if stored.stored or into is not None:
+        if NOTHING not in (index, out):
+            return _fail(f"--stored: wanted no file with it, got {index}")
+        return guarded(lambda: _prefer_stored(stored, into, weight))
+    if NOTHING in (index, out):
+        return _fail("nothing to read: wanted EPISODES and OUT, or --stored and --into")
     if out.parent.resolve() != index.parent.resolve():
         return _fail(f"{out}: wanted a file in {index.parent}: recordings are named relative to it")
     try:
@@ -66,6 +105,26 @@ def prefer(
     return 0
 
 
+def _prefer_stored(stored: Stored, into: Path | None, weight: tuple[tuple[str, float], ...]) -> int:
+    if into is None or not stored.stored:
+        raise UsageError("wanted --stored and --into DIR together")
+    count = _write_stored(stored, into, dict(weight))
+    print(f"{into / 'preferences.jsonl'}: {count} lines")
+    return 0
+
+
+def _write_stored(stored: Stored, into: Path, weight: dict[str, float]) -> int:
+    """Write what the service's database knows into a folder. Raises `UsageError`."""
+    from lab.training.stored import Weights, read_words, write_stored
+
+    chosen = stored.selection(())
+    if chosen is None:
+        raise UsageError("wanted --stored")
+    url = stored.database_url()
+    found = episodes(url, chosen)
+    return write_stored(found, read_words(url), into, Weights()._replace(**weight))
+
+
 @app.command
 def train(
     preferences: Preferences,
@@ -80,11 +139,17 @@ def train(
         tuple[tuple[str, float], ...],
         option("a further head, weighed", "ASPECT=WEIGHT", _read_weight, many=True),
     ] = (),
+    hold_out: Annotated[
+        bool,
+        option("train nothing on every third group, chosen by its sha256: what `rm gate` needs"),
+    ] = False,
 ) -> int:
     """Train a reward model from people's preferences."""
     if not _trains():
         return _fail(EXTRA)
-    from api.stages.model.folder import ModelError, save
+    from api.stages.model.folder import ModelError
+    from lab.training.gating import held_of
+    from lab.training.keeping import keep_model
     from lab.training.training import Learner
 
     try:
@@ -93,8 +158,9 @@ def train(
             *(file.resolve() for file in preferences),
         ]
         learner = Learner(read_preferences(dict.fromkeys(files)))
-        model = learner.model(name, dict(head))
-        digest = save(models / name, model)
+        held = held_of(learner.groups) if hold_out else ()
+        model = learner.model(name, dict(head), without=held)
+        digest = keep_model(models, name, model)
     except (PreferenceError, ModelError, ValueError, OSError) as error:
         return _fail(str(error))
     levels = ", ".join(
@@ -179,25 +245,152 @@ def _format_value(value: object) -> str:
 
 
 @app.command
-def promote(
-    name: Annotated[str, option("the model", "MODEL")], /, *, models: Models = MODELS
+def gate(
+    name: Annotated[str, option("the model", "MODEL")],
+    preferences: Preferences,
+    /,
+    *,
+    models: Models = MODELS,
+    margin: Annotated[
+        float, option("by how much its AUROC may surely be lower (default: 0.05)", "SHARE")
+    ] = 0.05,
 ) -> int:
-    """Make a model the one that is served."""
+    """Compare a model with the one that is served, on groups held out; 0 if it may be promoted."""
+    if not _trains():
+        return _fail(EXTRA)
+    from api.stages.model.folder import ModelError
+    from lab.training.keeping import gate_model
+
+    try:
+        result = gate_model(models, name, list(preferences), margin)
+    except (PreferenceError, ModelError, ValueError, OSError) as error:
+        return _fail(str(error))
+    print(f"{name}: {'passed' if result.passed else 'refused'}: {result.why}")
+    for figure, value in result.facts().items():
+        if figure not in ("passed", "why"):
+            print(f"{figure:10} {_format_value(value)}")
+    return 0 if result.passed else 1
+
+
+@app.command
+def promote(
+    name: Annotated[str, option("the model", "MODEL")],
+    /,
+    *,
+    models: Models = MODELS,
+    gated: Annotated[
+        bool, option("only if its last `rm gate` passed, against what is served now")
+    ] = False,
+) -> int:
+    """Make a model the one that is served; a running service takes it up within seconds."""
     if not _trains():
         return _fail(EXTRA)
     from api.stages.model.folder import ModelError, find, load
+    from lab.training.history import SERVED, HistoryError, ModelHistory
+    from lab.training.keeping import must_have_passed
 
+    history = ModelHistory(models)
     try:
         model = load(find(models, name))
-    except ModelError as error:
+        if gated:
+            must_have_passed(history, model.digest)
+        history.promote(name, model.digest, {"gated": gated})
+    except (ModelError, HistoryError, OSError) as error:
         return _fail(str(error))
-    link, fresh = models / SERVED, models / f".{SERVED}.{os.getpid()}"
-    if link.exists() and not link.is_symlink():
-        return _fail(f"{link}: is a folder of its own, wanted nothing or a link there")
-    fresh.symlink_to(name)
-    fresh.replace(link)  # at once: whoever loads finds the old one or the new one
-    print(f"{link} -> {name} ({model.digest[:12]})")
+    print(f"{models / SERVED} -> {name} ({model.digest[:12]})")
     return 0
+
+
+@app.command
+def rollback(
+    *,
+    models: Models = MODELS,
+    why: Annotated[str, option("the reason, for the history", "TEXT")] = "",
+) -> int:
+    """Serve again the model that was served before this one."""
+    from lab.training.history import SERVED, HistoryError, ModelHistory
+
+    try:
+        before = ModelHistory(models).roll_back({"why": why})
+    except (HistoryError, OSError) as error:
+        return _fail(str(error))
+    print(f"{models / SERVED} -> {before.model} ({before.digest[:12]})")
+    return 0
+
+
+@app.command
+def drift(
+    *,
+    models: Models = MODELS,
+    stored: Stored = RECORDINGS_ALONE,
+    risk: Annotated[
+        float, option(f"of the answers, how many may be wrong (default: {RISK})", "RISK")
+    ] = RISK,
+    roll_back: Annotated[bool, option("on an alarm, serve the model before it again")] = False,
+) -> int:
+    """Compare the served model's answers with those of judge and people on audited items; 1 on an
+    alarm."""
+    return guarded(lambda: _look_for_drift(models, stored, risk, roll_back=roll_back))
+
+
+def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: bool) -> int:
+    from lab.training.gating import find_drift
+    from lab.training.history import HistoryError, ModelHistory
+    from lab.training.stored import audited
+
+    history = ModelHistory(models)
+    served, chosen = history.served(), stored.selection(())
+    if served is None or chosen is None:
+        raise UsageError("wanted --stored, and a model that `rm promote` made the served one")
+    by = f"@{served.digest[:12]}"
+    found = episodes(stored.database_url(), chosen)
+    drift = find_drift((one for kept in found for one in audited(kept.verdicts, by)), risk)
+    print(f"{served.model}: {drift.wrong} of {drift.answered} audited answers were wrong")
+    print(f"surely at least {drift.low:.3f}, stated {risk:.3f}: {'ALARM' if drift.alarm else 'ok'}")
+    if not drift.alarm:
+        return 0
+    history.note("drifted", served.model, served.digest, drift.facts())
+    if roll_back:
+        try:
+            before = history.roll_back({"why": "drift", **drift.facts()})
+        except HistoryError as error:
+            raise UsageError(str(error)) from None
+        print(f"served again: {before.model} ({before.digest[:12]})")
+    return 1
+
+
+@app.command
+def history(*, models: Models = MODELS) -> int:
+    """Print what became of the models: trained, gated, promoted, drifted, rolled back."""
+    from lab.training.history import ModelHistory
+
+    for event in ModelHistory(models).events():
+        why = event.facts.get("why") or ""
+        print(f"{event.at}  {event.phase:12} {event.model} ({event.digest[:12]}) {why}".rstrip())
+    return 0
+
+
+@app.command
+def learn(
+    *,
+    into: Annotated[Path, option("where recordings and preferences go", "DIR")],
+    models: Models = MODELS,
+    name: Annotated[str, option("the new model's name", "NAME")],
+    stored: Stored = RECORDINGS_ALONE,
+    weight: SourceWeights = (),
+) -> int:
+    """Do all of it, for a schedule: preferences of stored episodes, train, gate, and promote what
+    passed; 1 if the gate refused."""
+    if not _trains():
+        return _fail(EXTRA)
+    made = guarded(lambda: _prefer_stored(stored, into, weight))
+    if made:
+        return made
+    files = (into / "preferences.jsonl",)
+    made = train(files, models=models, name=name, hold_out=True)
+    if made:
+        return made
+    return gate(name, files, models=models) or promote(name, models=models, gated=True)
 
 
 @app.command

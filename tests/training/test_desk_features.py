@@ -8,15 +8,20 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 import yaml
 
+from api.cascade.stages import stages_of
+from api.core.settings import StageSettings
 from api.stages.model.desk import MAX_FILES, MAX_WIDGETS, digest_of
 from api.stages.model.edits import compare
 from api.stages.model.features import FeatureReader, extract
-from api.stages.model.folder import ModelError, load, save
+from api.stages.model.folder import BUILTIN, ModelError, load, save
 from api.stages.model.schema import NAMES
+from api.stages.model.stage import ModelStage
+from api.stages.model.summing import summed
 from api.stages.model.wanted import read_wanted
 from detectors.model.memory import size_of
 from detectors.model.types import Event
@@ -224,3 +229,28 @@ def _change(folder: Path, name: str, content: bytes) -> None:
     card = orjson.loads((folder / "card.json").read_bytes())
     card["digests"][name] = hashlib.sha256(content).hexdigest()
     (folder / "card.json").write_bytes(orjson.dumps(card))
+
+
+def test_the_model_of_the_package_is_served_by_its_name() -> None:
+    """Its features are this build's, its card has what it must not be used for, and no path of the
+    machine that trained it."""
+    stage = stages_of(StageSettings(model="builtin"), {}).by_tier["model"][0]
+    card = (BUILTIN / "card.json").read_text()
+    assert isinstance(stage, ModelStage)
+    assert stage.model.card["not for"]
+    assert stage.model.card["kept"]["desktop"]
+    assert "/tmp" not in card
+    assert sum(file.stat().st_size for file in BUILTIN.iterdir()) < 300_000
+
+
+def test_the_model_of_the_package_tells_the_shipped_pairs_apart() -> None:
+    """Right above wrong, by what it was never trained on."""
+    model = load(BUILTIN)
+    for right, wrong, task in (
+        ("document", "unsaved", "document"),
+        ("settings", "switched-back", "settings"),
+    ):
+        said = yaml.safe_load((EXAMPLES / f"{task}.yaml").read_text())["instruction"]
+        rows = [np.asarray(extract(said, _example(name))) for name in (right, wrong)]
+        scores = [summed(model.heads["success"].score(some)) for some in rows]
+        assert scores[0] > scores[1], task
