@@ -203,5 +203,5 @@ def _spec(
         ],
     }
     if evaluator.get("func") == "infeasible":
-        spec["infeasible"] = True
+        spec = {**spec, "infeasible": True}
     return {**spec, "probes": probes} if probes else spec
