@@ -65,7 +65,12 @@ class Faults:
 
     def _pause(self, service: str) -> None:
         container = self._one_of(service)
-        self._docker("pause", container)
+        # On a busy machine runc can't always freeze all of a container's processes at once.
+        until = time.monotonic() + UP_S
+        while (said := self._cluster.engine.attempt("pause", container)).returncode != 0:
+            if time.monotonic() > until:
+                raise TimeoutError(f"{service} can't be paused: {said.stdout}")
+            time.sleep(0.5)
         self._for_a_while(8.0)
         self._docker("unpause", container)
 
