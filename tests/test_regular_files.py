@@ -106,7 +106,7 @@ FOLDERS = {
 }  # fmt: skip
 WRITTEN = {
     "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",
-    "api task propose --out", "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "api convert --out",
+    "api task propose --out", "api episode recording --out", "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "api convert --out",
 }  # fmt: skip
 """Written, and never read."""
 ELSEWHERE = {

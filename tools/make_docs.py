@@ -19,6 +19,7 @@ import orjson  # noqa: E402
 from api.tasks.schema import task_schema  # noqa: E402
 from detectors.sdk.arguments import declared_arguments  # noqa: E402
 from detectors.sdk.registry import Composite, Rule, rules  # noqa: E402
+from detectors.sdk.tier_rules import Judged  # noqa: E402
 from tools.architecture import picture, rooms_page  # noqa: E402
 from tools.blocking_client import TARGET, blocking_client  # noqa: E402
 from tools.commands_page import commands_page  # noqa: E402
@@ -32,7 +33,8 @@ def rules_page() -> str:
     """docs/rules.md: every rule, from its docstring and its declared arguments."""
     out = [
         MADE
-        + "# Rules\n\nA condition is `rule: {arguments}`. Composites take conditions in `of`.\n"
+        + "# Rules\n\nA condition is `rule: {arguments}`. Composites take conditions in `of`; they"
+        " can become untrue again where one of those can.\n"
     ]
     for name, rule in rules().items():
         out.append(f"\n## {name}\n\n{_paragraphs(rule.doc)}\n")
@@ -41,8 +43,8 @@ def rules_page() -> str:
                 ", ".join(f"`{kind}`" for kind in rule.hears) or "the kind that its arguments name"
             )
             out.append(
-                f"\nComponent `{rule.component}` by default; subscribes to {hears}; version"
-                f" {rule.version}.\n"
+                f"\nComponent `{rule.component}` by default; subscribes to {hears}; can become"
+                f" untrue again: {_can_end(rule)}; version {rule.version}.\n"
             )
         arguments = declared_arguments(rule.args).keys
         if arguments:
@@ -56,6 +58,15 @@ def rules_page() -> str:
             )
             out.append(f"\n{part}; version {rule.version}.\n")
     return "".join(out)
+
+
+def _can_end(rule: Rule) -> str:
+    """Whether what the rule is about is a state, which ends, or happens once."""
+    if callable(rule.occurrence):
+        return "as its arguments say"
+    if rule.component == "answer":
+        return "by a later answer"
+    return "no" if rule.occurrence or rule.args is Judged else "yes"
 
 
 def _paragraphs(doc: str) -> str:

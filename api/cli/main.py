@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "api.cli.recording:app",
         "show what is in a recording, verify that it is as it was written",
     ),
-    "episode": ("api.cli.episode:app", "open an episode on a running service"),
+    "episode": ("api.cli.episode:app", "open, fetch or explain an episode of a running service"),
     "token": ("api.cli.token:app", "create, list and revoke tokens"),
     "db": ("api.cli.db:app", "bring the database's schema up to date, or check it"),
 }

@@ -12,11 +12,14 @@ from typing import Any
 
 from api.rewards.event_text import clip, line
 from api.rewards.rendering import value_in_words
+from detectors.matchers import FactsMatch
+from detectors.matchers.facts import dotted, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.sdk.arguments import MATCHERS
-from detectors.sdk.registry import Rule, foreign
+from detectors.sdk.decorators import by_script
+from detectors.sdk.registry import Rule, foreign, rules
 from detectors.sdk.site import is_at
 from detectors.sdk.world import World
 from detectors.task.ruleset import ConditionNode
@@ -162,16 +165,51 @@ def _described(miss: Miss, rule: str, given: Any) -> str:
         return f"nearest: {where}: {miss.unseen}; nobody can know: {shown}"
     if not miss.failed and not miss.of:
         return f"nearest: {where}, for which {rule} is not true as the task has it: {shown}"
+    if not miss.failed and by_script(miss.event):
+        return f"nearest: {where}: {_by_script_in_words(rule)}: {shown}"
     if not miss.failed:
         return (
             f"nearest: {where}, which does not count for {rule} (see docs/rules.md#{rule}): {shown}"
         )
-    wrong = "; ".join(
-        f"{name} is {_event_value(miss.event, name)}, wanted"
-        f" {value_in_words(given.get(name, 'the default'))}"
-        for name in miss.failed
-    )
+    wrong = "; ".join(part for name in miss.failed for part in _wrong(miss.event, name, given))
     return f"nearest: {where}: {wrong}: {shown}"
+
+
+def _by_script_in_words(rule: str) -> str:
+    """Say that page script did it, and what to write where that is to count."""
+    said = "page script did it (`trusted` is false), and only a user's own act counts"
+    if "trusted" in {field.name for field in fields(rules()[rule].args)}:
+        said += (
+            "; automation libraries set values so, as by `select_option`: `trusted: false` in the"
+            " condition counts them"
+        )
+    elif rule == "observed":
+        said += "; `trusted: false` in `where` asks for it"
+    return said
+
+
+_FACTS = ("where", "arguments", "result")
+"""Arguments that name facts of an event, each by its path."""
+
+
+def _wrong(event: Event, name: str, given: Any) -> Iterator[str]:
+    """Say what the event has for an argument, and what was wanted; of facts each that is
+    otherwise."""
+    wanted = given.get(name, "the default")
+    facts = list(_wrong_facts(event, name, wanted)) if name in _FACTS else []
+    yield from facts
+    if not facts and name == "where" and by_script(event):
+        yield _by_script_in_words("observed")
+    elif not facts:
+        yield f"{name} is {_event_value(event, name)}, wanted {value_in_words(wanted)}"
+
+
+def _wrong_facts(event: Event, name: str, wanted: object) -> Iterator[str]:
+    data = event.data if name == "where" else event.data.get(name)
+    for path, value in mapping(wanted).items():
+        if not FactsMatch.parse({path: value}, (name,)).matches(data):
+            found = clip(value_in_words(value_at(data, dotted(path))), 80)
+            yield f"{name}.{path} is {found}, wanted {value_in_words(value)}"
 
 
 def _event_value(event: Event, name: str) -> str:

@@ -148,7 +148,7 @@ def _read(
         for number, key in enumerate(keys):
             node = _leaf(compiled, number)
             when = compiled.task.milestones[number].when
-            can_end = not node.rule.occurs(node.args)
+            can_end = not node.rule.occurs(node.args) or node.rule.component == "answer"
             tried[key] = _Tried(when, as_yaml(conditions[key]), can_end, met[number])
     return tried
 

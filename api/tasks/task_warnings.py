@@ -50,8 +50,21 @@ def _warn_of_weights(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
         listed = ", ".join(f"{name} {weight:g}" for name, weight in earning.items())
         yield (
             f"weights: those of the components that have milestones ({listed}) sum to {weights:g},"
-            f" not 1; an episode can be worth at most {rules.attainable:g}"
+            f" not 1; an episode can be worth at most {rules.attainable:g}{_fitting(earning)}"
         )
+
+
+def _fitting(earning: Mapping[str, float]) -> str:
+    """Say which weights of the same proportions sum to 1; nothing where all are 0."""
+    whole = total(earning.values())
+    if whole <= 0:
+        return ""
+    scaled = {name: round(weight / whole, 3) for name, weight in earning.items()}
+    most = max(scaled, key=lambda name: scaled[name])
+    rest = total(weight for name, weight in scaled.items() if name != most)
+    scaled[most] = round(1 - rest, 3)
+    listed = ", ".join(f"{name}: {weight:g}" for name, weight in scaled.items())
+    return f"; in the same proportions: weights: {{{listed}}}"
 
 
 def _warn_of_addresses(task: Task, paying: Sequence[int]) -> Iterator[str]:

@@ -23,7 +23,9 @@ class FieldFilledArgs:
     )
     checked: bool | None = arg("For a box or radio: whether it is checked.", None)
     trusted: bool = arg(
-        "Only input by a user counts; false: a value that a script fills in counts too.", True
+        "Only input by a user counts; false: a value that a script fills in counts too, as by"
+        " `select_option` of Playwright and other automation libraries.",
+        True,
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     hidden: bool = arg(

@@ -707,6 +707,8 @@ OTHERS = {
     "recording show": "events; what they come to as `replay` says it",
     "recording verify": "whether a file is whole",
     "episode open": "an id",
+    "episode recording": "a recording",
+    "episode explain": "what `task explain` says of the episode's recording",
     "ors-proxy": "what another server answers; a null in it stays null, or becomes a reward of"
     " `GET …/reward` (tests/trainers/test_ors.py)",
     "mcp": "what the service answers, with null where that has it (tests/api/test_mcp.py)",

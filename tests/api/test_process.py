@@ -103,6 +103,32 @@ def test_stopping_lets_go_of_those_who_wait(process: Process) -> None:
     process.start()
 
 
+def _fetch_and_explain(process: Process, folder: Path, id: str, token: str) -> None:
+    """An episode's recording is fetched into a new file, and its milestones are explained."""
+    at = ["--data", str(process.data)]
+    empty = milestoned(folder, "episode", "explain", id, *at)
+    assert empty.returncode == 1
+    assert id in empty.stderr
+    frame = frames(events(id, *episode([went("/cart"), clicked("Buy", trusted=False)])))[0]
+    httpx.post(
+        f"{process.url}/v1/episodes/{id}/events",
+        content=frame,
+        headers={"authorization": f"Bearer {token}"},
+    ).raise_for_status()
+    why = milestoned(folder, "episode", "explain", id, *at)
+    assert why.returncode == 0, why.stderr
+    assert "page script did it" in why.stdout
+    fetch = ["episode", "recording", id, "--out", "got.mrec", *at]
+    assert milestoned(folder, *fetch).returncode == 0
+    assert milestoned(folder, "recording", "verify", "got.mrec").returncode == 0
+    again = milestoned(folder, *fetch)
+    assert again.returncode == 1
+    assert "--out got.mrec: File exists" in again.stderr
+    nobody = milestoned(folder, "episode", "recording", "ep_none", *at)
+    assert nobody.returncode == 1
+    assert "ep_none" in nobody.stderr
+
+
 def test_an_episode_is_opened_from_the_command_line(process: Process, tmp_path: Path) -> None:
     http, _, _ = opened(process)
     command = [
@@ -129,6 +155,7 @@ def test_an_episode_is_opened_from_the_command_line(process: Process, tmp_path: 
     own = {"authorization": f"Bearer {token_file.read_text()}"}
     assert http.get(f"/v1/episodes/{id}/plan", headers=own).status_code == 200
     http.close()
+    _fetch_and_explain(process, tmp_path, id, token_file.read_text())
     refused = milestoned(tmp_path, "episode", "open", "nobody", "--data", str(process.data))
     assert refused.returncode == 1
     assert "there is no task nobody" in refused.stderr

@@ -61,13 +61,19 @@ TOOLS = {"expected": [{"tool": "search"}]}
         pytest.param(
             "goal",
             {},
-            ["(nav 0.1, goal 0.2) sum to 0.3, not 1; an episode can be worth at most 0.3"],
+            [
+                "(nav 0.1, goal 0.2) sum to 0.3, not 1; an episode can be worth at most 0.3; in the same"
+                " proportions: weights: {nav: 0.333, goal: 0.667}"
+            ],
             id="too little",
         ),
         pytest.param(
             "goal",
             {"weights": {"nav": 0.5, "goal": 1}},
-            ["(nav 0.5, goal 1) sum to 1.5, not 1; an episode can be worth at most 1.5"],
+            [
+                "(nav 0.5, goal 1) sum to 1.5, not 1; an episode can be worth at most 1.5; in the same"
+                " proportions: weights: {nav: 0.333, goal: 0.667}"
+            ],
             id="too much",
         ),
         pytest.param(
@@ -210,7 +216,11 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "paid": (GO, [[clicked("Add to cart")]], "paid +0.2 in step 0 (events 3)"),
     "the name is another": (GO, [[clicked("Buy")], [clicked("Add to basket")]], "nearest: event 5 in step 1: name is “Add to basket”, wanted “Add to cart”"),
     "the role is another": (GO, [[clicked("Add to cart", role="link")], [clicked("x", role="link")]], "event 3 in step 0: role is “link”, wanted “button”"),
-    "script clicked": (GO, [[clicked("Add to cart", trusted=False)]], "event 3 in step 0, which does not count for element_clicked"),
+    "script clicked": (GO, [[clicked("Add to cart", trusted=False)]], "event 3 in step 0: page script did it (`trusted` is false), and only a user's own act counts: element.clicked"),
+    "a library selected": ({"id": "m", "when": {"field_filled": {"field": "N", "value": "1"}}}, [[filled("N", "1", trusted=False)]], "automation libraries set values so, as by `select_option`: `trusted: false` in the condition counts them"),
+    "a fact of many": ({"id": "m", "when": {"observed": {"kind": "element.right_clicked", "where": {"element.name": "Row", "element.role": "cell"}}}}, [[("element.right_clicked", clicked("Row", role="row")[1])]], "event 3 in step 0: where.element.role is “row”, wanted “cell”"),
+    "a tool's argument": ({"id": "m", "component": "ui", "when": {"tool_called": {"tool": "edit", "arguments": {"file": "a", "line": 3}}}}, [[("agent.tool_called", {"call": "c", "tool": "edit", "arguments": {"file": "a", "line": 4}})]], "arguments.line is 4, wanted 3"),
+    "observed by script": ({"id": "m", "when": {"observed": {"kind": "element.right_clicked", "where": {"element.name": "Row"}}}}, [[("element.right_clicked", clicked("Row", trusted=False)[1])]], "`trusted: false` in `where` asks for it"),
     "an expression": ({"id": "m", "when": {"cel": {"kind": "page.navigated", "expression": "data.main == false"}}}, [[went("/a")]], "event 3 in step 0, for which cel is not true as the task has it"),
     "nothing happened": (GO, [[went("/a")]], "element_clicked: no event that this rule reads is in the log"),
     "the status": (POST, [[finished("POST", "/orders", 500)]], "status is 500, wanted 201"),
