@@ -96,7 +96,7 @@ def fetch_recording(
     if access is None:
         return 1
     try:
-        recording = _get(access, f"/v1/episodes/{quote(episode, safe='')}/recording")
+        recording = _get_recording(access, episode)
         with out.open("xb") as file:
             file.write(recording)
     except _RefusedError as error:
@@ -127,7 +127,7 @@ def explain(
         row = orjson.loads(_get(access, here))
         version = quote(row["version"], safe="")
         task = orjson.loads(_get(access, f"/v1/tasks/{quote(row['task'])}?version={version}"))
-        recording = _get(access, f"{here}/recording")
+        recording = _get_recording(access, episode)
     except _RefusedError as error:
         print(error, file=sys.stderr)
         return 1
@@ -140,6 +140,15 @@ def explain(
 
 class _RefusedError(Exception):
     """The service does not answer, or with another status than 200; the message says which."""
+
+
+def _get_recording(access: tuple[str, dict[str, str]], episode: str) -> bytes:
+    """Return an episode's recording. Raises `_RefusedError`, also where nothing was recorded
+    yet."""
+    recording = _get(access, f"/v1/episodes/{quote(episode, safe='')}/recording")
+    if not recording:
+        raise _RefusedError(f"{episode}: its daemon has sent no event yet")
+    return recording
 
 
 def _get(access: tuple[str, dict[str, str]], path: str) -> bytes:
