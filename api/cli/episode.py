@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import httpx
@@ -96,7 +96,8 @@ def fetch_recording(
     if access is None:
         return 1
     try:
-        recording = _get_recording(access, episode)
+        _get_episode(access, episode)
+        recording = _get(access, f"{_path(episode)}/recording")
         with out.open("xb") as file:
             file.write(recording)
     except _RefusedError as error:
@@ -122,12 +123,11 @@ def explain(
     access = find_access(store.settings(token_file), service)
     if access is None:
         return 1
-    here = f"/v1/episodes/{quote(episode, safe='')}"
     try:
-        row = orjson.loads(_get(access, here))
+        row = _get_episode(access, episode)
         version = quote(row["version"], safe="")
         task = orjson.loads(_get(access, f"/v1/tasks/{quote(row['task'])}?version={version}"))
-        recording = _get_recording(access, episode)
+        recording = _get(access, f"{_path(episode)}/recording")
     except _RefusedError as error:
         print(error, file=sys.stderr)
         return 1
@@ -142,13 +142,17 @@ class _RefusedError(Exception):
     """The service does not answer, or with another status than 200; the message says which."""
 
 
-def _get_recording(access: tuple[str, dict[str, str]], episode: str) -> bytes:
-    """Return an episode's recording. Raises `_RefusedError`, also where nothing was recorded
-    yet."""
-    recording = _get(access, f"/v1/episodes/{quote(episode, safe='')}/recording")
-    if not recording:
+def _get_episode(access: tuple[str, dict[str, str]], episode: str) -> dict[str, Any]:
+    """Return the service's document of an episode. Raises `_RefusedError`, also where nothing was
+    recorded yet."""
+    row: dict[str, Any] = orjson.loads(_get(access, _path(episode)))
+    if not row["through"]:
         raise _RefusedError(f"{episode}: its daemon has sent no event yet")
-    return recording
+    return row
+
+
+def _path(episode: str) -> str:
+    return f"/v1/episodes/{quote(episode, safe='')}"
 
 
 def _get(access: tuple[str, dict[str, str]], path: str) -> bytes:

@@ -96,7 +96,7 @@ def _click(event: Event, origin: str | None) -> Offers:
     element = mapping(event.data.get("element"))
     facts: dict[str, JsonValue] = {
         name: text
-        for name in ("role", "name", "id", "text", "tag")
+        for name in ("role", "name", "id", "text", "tag", "path")
         if (text := short_text(element.get(name)))
     }
     named: dict[str, JsonValue] = {key: facts[key] for key in ("role", "name") if key in facts}
@@ -107,7 +107,7 @@ def _click(event: Event, origin: str | None) -> Offers:
     if "name" in named:
         yield {"element_clicked": {**named, **more}}
         yield {"element_clicked": {"name": named["name"], **more}}
-    for key in ("id", "text"):
+    for key in ("id", "text", "path"):
         if key in facts and facts[key] != facts.get("name"):
             yield {"element_clicked": {key: facts[key], **more}}
     if "name" not in named:
@@ -129,17 +129,20 @@ def _field(event: Event, origin: str | None) -> Offers:
     names = list(dict.fromkeys(names))
     more: dict[str, JsonValue] = {} if data.get("trusted") is not False else {"trusted": False}
     more |= {"hidden": True} if data.get("hidden") else {}
+    named: list[dict[str, JsonValue]] = [{"field": name} for name in names]
+    if not names and (path := short_text(element.get("path"))):
+        named = [{"path": path}]
     if isinstance(data.get("checked"), bool):
-        for name in names:
-            yield {"field_filled": {"field": name, "checked": data["checked"], **more}}
+        for field in named:
+            yield {"field_filled": {**field, "checked": data["checked"], **more}}
     else:
         chosen = listed(data.get("value")) or [data.get("value")]
         value = "" if data.get("cut") else short_text(chosen[0])
-        for name in names if value else ():
-            yield {"field_filled": {"field": name, "value": value, **more}}
-        for name in names[:1]:
-            yield {"field_filled": {"field": name, "value": ANY_TEXT, **more}}
-    if not names:
+        for field in named if value else ():
+            yield {"field_filled": {**field, "value": value, **more}}
+        for field in named[:1]:
+            yield {"field_filled": {**field, "value": ANY_TEXT, **more}}
+    if not named:
         yield from _observed(event, origin)
 
 

@@ -27,6 +27,11 @@ class ElementClickedArgs:
     text: TextMatch | None = arg("The element's own visible text.", None)
     id: TextMatch | None = arg("The HTML id.", None)
     tag: TextMatch | None = arg("The tag, lower case.", None)
+    path: TextMatch | None = arg(
+        "Where an element stands that has no name and no id: `element.path` of its event, such as"
+        " '#toolbar>div:2>svg:1'.",
+        None,
+    )
     around: TextMatch | None = arg(
         "The text of what contains it, where that has more than its own: of a row, a card, a"
         " message.",
@@ -42,9 +47,11 @@ class ElementClickedArgs:
     )
 
     def __post_init__(self) -> None:
-        if all(part is None for part in (self.name, self.role, self.text, self.id, self.tag)):
+        named = (self.name, self.role, self.text, self.id, self.tag, self.path)
+        if all(part is None for part in named):
             raise ValueError(
-                "at least one of name, role, text, id, tag: without one, every click would count"
+                "at least one of name, role, text, id, tag, path: without one, every click would"
+                " count"
             )
 
     def asks(self) -> dict[str, list[Any]]:
@@ -106,6 +113,7 @@ def _is_element(element: Mapping[str, object], args: ElementClickedArgs) -> bool
         ("text", args.text),
         ("id", args.id),
         ("tag", args.tag),
+        ("path", args.path),
     )
     for part, matcher in pairs:
         if matcher is not None and not matcher.matches(str(element.get(part) or "")):

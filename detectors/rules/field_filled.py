@@ -17,7 +17,12 @@ from detectors.sdk.world import World, field_keys
 
 @dataclass(frozen=True, slots=True)
 class FieldFilledArgs:
-    field: TextMatch = arg("The field: its accessible name (label), HTML name or id.")
+    field: TextMatch | None = arg("The field: its accessible name (label), HTML name or id.", None)
+    path: TextMatch | None = arg(
+        "Where a field stands that has no name and no id: `element.path` of its event, such as"
+        " '#list>li:2>input:1'.",
+        None,
+    )
     value: TextMatch | None = arg(
         "The text that it holds; for a multiple select, one of the chosen.", None
     )
@@ -41,6 +46,8 @@ class FieldFilledArgs:
     def __post_init__(self) -> None:
         if (self.value is None) == (self.checked is None):
             raise ValueError("either value or checked")
+        if self.field is None and self.path is None:
+            raise ValueError("field, or path for one without a name and an id")
 
 
 @rule(
@@ -48,7 +55,7 @@ class FieldFilledArgs:
     component="form",
     hears=("field.filled",),
     args=FieldFilledArgs,
-    index_args=lambda args: args.field.keys(),
+    index_args=lambda args: None if args.field is None else args.field.keys(),
     index_event=field_keys,
 )
 def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[Reading]:
@@ -60,7 +67,7 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     a second one of the same label pays nothing. Boxes, selects, dates and files always count,
     since pages lay a transparent one over what they draw.
     """
-    if not any(args.field.matches(name) for name in _plain_names(event)):
+    if not _is_field(event, args):
         return
     if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
         return
@@ -80,6 +87,14 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
         yield reading
     elif (why := unseen(held, wanted, counted)) is not None:
         raise UnseenError(why, reading)
+
+
+def _is_field(event: Event, args: FieldFilledArgs) -> bool:
+    """Whether the event is about the field that the rule names."""
+    path = mapping(event.data.get("element")).get("path")
+    if args.path is not None and not args.path.matches(str(path or "")):
+        return False
+    return args.field is None or any(args.field.matches(name) for name in _plain_names(event))
 
 
 def _plain_names(event: Event) -> Iterator[str]:

@@ -80,6 +80,15 @@ def text(said: str, **more: Any) -> Said:
     return ("text.appeared", {"tab": "T", "frame": "T", "text": said, **more})
 
 
+BOX_PATH = "#list>li:2>input:1"
+BOX = filled(
+    "",
+    "on",
+    checked=True,
+    element={"role": "checkbox", "name": "", "tag": "input", "path": BOX_PATH},
+)
+"""The box of a list's second entry, which has no name."""
+
 YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
     "judge": [],  # decided after the seal: tests/detectors/test_deciding.py
     "model": [],
@@ -182,6 +191,8 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
             [filled("Name", "Ada", hidden=True, field="#2"), filled("Name", "Ada")],
             1,
         ),
+        ({"path": BOX_PATH, "checked": True}, [BOX], 1),
+        ({"path": {"ends_with": ">input:1"}, "checked": True}, [BOX], 1),
     ],
     "form_filled": [
         (ADA, [filled("Name", "Ada")], 0.25),
@@ -416,6 +427,9 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", baseline=True)]),
         ({"field": "Colour", "value": "red"}, [filled("Colour", "red", checked=False)]),
         ({"field": "Terms", "checked": True}, [filled("Terms", "on")]),
+        ({"path": "#list>li:3>input:1", "checked": True}, [BOX]),
+        ({"path": BOX_PATH, "checked": True}, [filled("Terms", "on", checked=True)]),
+        ({"path": BOX_PATH, "field": "Done", "checked": True}, [BOX]),
     ],
     "form_filled": [
         (ADA, [filled("Name", "Bob")]),

@@ -73,19 +73,20 @@ MEETS: list[tuple[Said, list[Any]]] = [
         ],
     ),
     (
-        clicked("", role="generic", path="main/div[2]"),
+        clicked("", role="generic", path="div:2>svg:1"),
         [
+            {"element_clicked": {"path": "div:2>svg:1"}},
             {
                 "observed": {
                     "kind": "element.clicked",
                     "where": {
                         "element.role": "generic",
                         "element.tag": "button",
-                        "element.path": "main/div[2]",
+                        "element.path": "div:2>svg:1",
                     },
                 }
             },
-            {"observed": {"kind": "element.clicked", "where": {"element.path": "main/div[2]"}}},
+            {"observed": {"kind": "element.clicked", "where": {"element.path": "div:2>svg:1"}}},
             {"observed": {"kind": "element.clicked"}},
         ],
     ),
@@ -104,6 +105,14 @@ MEETS: list[tuple[Said, list[Any]]] = [
             {"field_filled": {"field": "amount", "value": "2", "trusted": False}},
             {"field_filled": {"field": "Amount", "value": ANY, "trusted": False}},
         ],
+    ),
+    (
+        filled(
+            "",
+            checked=True,
+            element={"role": "checkbox", "name": "", "path": "#list>li:2>input:1"},
+        ),
+        [{"field_filled": {"path": "#list>li:2>input:1", "checked": True}}],
     ),
     (
         filled("Terms", checked=True),
