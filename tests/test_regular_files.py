@@ -65,6 +65,12 @@ READ: dict[str, str] = {
     "api recording show recording": "recording show {}",
     "api recording verify recording": "recording verify {}",
     "api episode open --token-file": "episode open t --service http://127.0.0.1:9 --token-file {}",
+    "api episode recording --token-file": (
+        "episode recording e --service http://127.0.0.1:9 --token-file {} --out {out}"
+    ),
+    "api episode explain --token-file": (
+        "episode explain e --service http://127.0.0.1:9 --token-file {}"
+    ),
     "api mcp --token-file": "mcp --service http://127.0.0.1:9 --token-file {}",
     "api ors-proxy --token-file": (
         "ors-proxy http://127.0.0.1:9 --task t --service http://127.0.0.1:9 --port 0 --token-file {}"
