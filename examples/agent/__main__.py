@@ -1,7 +1,7 @@
 """The whole comparison: demonstrations, the model that is made of them, and runs of GRPO under each
 kind of reward, over the same seeds.
 
-    python -m examples.agent --seeds 3 --plot docs/agent.svg
+    python -m examples.agent --seeds 3 --plot agent.svg
 
 State is in one folder (`--folder`). The same command goes on where it was cut off, whatever cut it
 off. `--quick` is the same with a few episodes of everything, to see that it runs.
