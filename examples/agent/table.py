@@ -55,8 +55,9 @@ class RunLog:
         return next((steps for steps, won in self.curve() if won >= share), None)
 
     def unseen(self, name: str) -> Mapping[str, Any] | None:
-        """Return the evaluation of that name, where it was done."""
-        return next((line for line in self.lines if line.get("evaluation") == name), None)
+        """Return the last evaluation of that name, where it was done: a run may have gone on."""
+        found = [line for line in self.lines if line.get("evaluation") == name]
+        return found[-1] if found else None
 
     def steps_of_success(self) -> tuple[float | None, float | None]:
         """Return the steps of a success at the start and at the end of training."""
