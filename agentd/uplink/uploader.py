@@ -27,7 +27,7 @@ from detectors.model.codec import GENESIS
 FOLLOWED_S = 0.075
 """How long an event that no step waits for may stay unshipped, in seconds, where somebody follows:
 a page that does has 200 ms."""
-LINGER_S = 15.0
+LINGER_S = 1.0
 """The same where nobody does. Somebody who begins to is heard of at once (`Shipper.follow`), and
 each request takes some 2 ms of processor time here and as much at the service."""
 FIRST_ANSWER_S = 5.0

@@ -79,6 +79,8 @@ def _prints(char: str) -> bool:
 
 
 def _part(name: str, value: object) -> str:
+    if name == "around" and not value:
+        return ""
     if name in ("element", "target", "widget") and isinstance(value, Mapping):
         return _thing(value)
     if name == "sha256":

@@ -80,7 +80,7 @@ async def test_who_appends_or_asks_for_commands_is_heard_of(store: Store) -> Non
         path = f"/v1/episodes/{id}/commands"
         began = time.monotonic()
         commands = await service.get(path, token, params={"after": 0, "wait_ms": 30_000})
-        assert commands.json() == {"commands": []}
+        assert commands.json() == {"commands": [], "followed": False}
         assert time.monotonic() - began < 10, "it waits no longer than it may be silent"
         assert (await asked(service, id))["ready"]
 

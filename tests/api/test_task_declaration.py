@@ -34,6 +34,12 @@ RICH: dict[str, Any] = {
     "outcome": {"alpha": 0.25, "success": 2, "failure": -1},
     "efficiency": {"weight": 1, "best": 2, "worst": 9},
     "shaping": {"potential": ["ui"], "gamma": 0.9},
+    "start": {
+        "tabs": ["/a"],
+        "files": ["downloads/a.csv"],
+        "absent_files": ["downloads/b.csv"],
+    },
+    "infeasible": False,
     "schedules": {
         "label": "train_step",
         "points": {"outcome.alpha": [[0, 0.25], [9, 0.5]]},

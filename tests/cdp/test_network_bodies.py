@@ -148,10 +148,14 @@ async def test_nothing_is_fetched_that_nobody_asked_for(
             send = connection.send
 
             def noted(
-                method: str, *rest: object, send: object = send, sent: list[str] = sent
+                method: str,
+                *rest: object,
+                send: object = send,
+                sent: list[str] = sent,
+                **named: object,
             ) -> object:
                 sent.append(method)
-                return send(method, *rest)  # type: ignore[operator]
+                return send(method, *rest, **named)  # type: ignore[operator]
 
             connection.send = noted  # type: ignore[assignment, method-assign]
             await page.goto(site.url)

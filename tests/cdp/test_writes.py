@@ -306,9 +306,13 @@ RARER = {
 
 
 def rows(of: dict[str, str]) -> list[Any]:
-    """The rows of a table as parameters of a test, by their names."""
+    """The rows of a table as parameters of a test, by their names. The rarer ones, and of the
+    others every third, are of `make test-all` alone: each takes a browser some seconds."""
     marks = {True: (pytest.mark.slow,), False: ()}
-    return [pytest.param(how, id=name, marks=marks[name in RARER]) for name, how in of.items()]
+    return [
+        pytest.param(how, id=name, marks=marks[name in RARER or n % 3 == 2])
+        for n, (name, how) in enumerate(of.items())
+    ]
 
 
 class Books:

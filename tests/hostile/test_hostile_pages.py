@@ -144,7 +144,13 @@ def paid(rewards: Sequence[Reward]) -> dict[str, float]:
     return {one.id: one.worth for reward in known for one in reward.milestones if one.worth}
 
 
-@pytest.mark.parametrize("case", PAGES, ids=[case.name for case in PAGES])
+def by_turns(pages: Sequence[HostilePage]) -> list[Any]:
+    """All pages, every other one of `make test-all` alone: each takes a browser some seconds."""
+    marks: tuple[tuple[Any, ...], ...] = ((), (pytest.mark.slow,))
+    return [pytest.param(case, id=case.name, marks=marks[n % 2]) for n, case in enumerate(pages)]
+
+
+@pytest.mark.parametrize("case", by_turns(PAGES))
 async def test_the_books_and_the_reward_agree(
     browser: Chromium, page: Page, site: Site, tmp_path: Path, case: HostilePage
 ) -> None:

@@ -302,6 +302,7 @@ async def test_a_service_that_is_gone_is_no_reward_of_0(monkeypatch: pytest.Monk
     assert payout_of(found).logs() == {**dict.fromkeys(Paid(None).logs(), 0.0), "unknown": 1.0}
 
 
+@pytest.mark.slow  # half a minute: each trainer's imports; what they share is held above
 async def test_trainers_that_are_installed_get_no_number_for_what_is_not_known(
     server: Server,
 ) -> None:
