@@ -4,6 +4,8 @@ Playwright."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from zlib import crc32
 
 import pytest
 import pytest_asyncio
@@ -11,6 +13,17 @@ from playwright.async_api import Page, Playwright
 
 from tests.cdp.site import Site
 from tests.support.chromium import Chromium
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A third of the rows of tables that take a browser, always the same ones, are of
+    `make test-all` alone: each takes a second, and there are hundreds."""
+    for item in items:
+        in_a_browser = isinstance(item, pytest.Function) and "page" in item.fixturenames
+        is_row = "[" in item.name and item.path.is_relative_to(Path(__file__).parent)
+        if in_a_browser and is_row and crc32(item.name.encode()) % 3 == 0:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
