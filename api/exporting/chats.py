@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import orjson
@@ -20,6 +21,7 @@ from api.exporting.rows import Exported, scored_result
 from api.replay.recordings import read_frames
 from api.rewards.trajectory import TransitionJson, transitions
 from detectors.model.codec import canonical, sha256
+from detectors.model.rewards import RewardJson
 
 Form = Literal["sft", "dpo", "kto", "prm"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -140,41 +142,50 @@ def read_conversation(
     if not result["closed"]:
         return OPEN
     rewards = {reward["step"]: reward for reward in result["rewards"]}
-    events = [event for segment in segments for event in segment.events]
+    events = list(chain.from_iterable(segment.events for segment in segments))
     steps = [step for step in transitions(events, rewards) if step["step"] in rewards]
     acted = _acted_steps(steps)
-    if not acted or any(step["action"] is None for step in acted):
+    if not acted:
         return NO_ACTIONS
     values = [rewards[step["step"]]["reward"] for step in steps]
     returns = returns_to_go(values, gamma, closed=True)
     instruction = str(orjson.loads(exported.task)["instruction"])
-    detours = find_detours(acted, events) if purified else {}
-    kept = [n for n, step in enumerate(acted) if step["step"] not in detours]
-    turns = [
-        ChatTurn(
-            step["step"],
-            _observation_text(step["observation"], instruction if number == 0 else None),
-            _action_text(step["action"]),
-            rewards[step["step"]]["reward"],
-        )
-        for number, step in enumerate(acted[n] for n in kept)
+    detours = find_detours(acted, events) if purified else None
+    kept = [
+        (step, known)
+        for step, known in zip(acted, returns, strict=False)
+        if step["step"] not in (detours or {})
     ]
     return Conversation(
         result["episode"],
         result["task"],
         result["success"],
         result["total"],
-        turns,
-        [returns[n] for n in kept],
-        detours if purified else None,
+        _chat_turns([step for step, _ in kept], rewards, instruction),
+        [known for _, known in kept],
+        detours,
     )
 
 
+def _chat_turns(
+    steps: Sequence[TransitionJson], rewards: Mapping[int, RewardJson], instruction: str
+) -> list[ChatTurn]:
+    """Return a turn a step; the first one's observation begins with the instruction."""
+    turns = []
+    for number, step in enumerate(steps):
+        said = instruction if number == 0 else None
+        observation = _observation_text(step["observation"], said)
+        reward = rewards[step["step"]]["reward"]
+        turns.append(ChatTurn(step["step"], observation, _action_text(step["action"]), reward))
+    return turns
+
+
 def _acted_steps(steps: Sequence[TransitionJson]) -> Sequence[TransitionJson]:
-    """Return the steps without the one that the close of the episode decides: nobody acts in it."""
+    """Return the steps without the one that the close of the episode decides: nobody acts in it.
+    None are returned where a step's action was not told."""
     if steps and steps[-1]["done"] and steps[-1]["action"] is None:
-        return steps[:-1]
-    return steps
+        steps = steps[:-1]
+    return [] if any(step["action"] is None for step in steps) else steps
 
 
 def kto_rows(conversation: Conversation) -> Iterator[Row]:

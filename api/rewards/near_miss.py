@@ -161,18 +161,21 @@ def _described(miss: Miss, rule: str, given: Any) -> str:
     if miss.level >= 1:
         fulfils = "would fulfil it on the task's own site" if miss.site else "fulfils it"
         return f"{where} {fulfils}: {shown}"
+    return f"nearest: {where}{_why_not(miss, rule, given)}: {shown}"
+
+
+def _why_not(miss: Miss, rule: str, given: Any) -> str:
+    """Say why the event does not fulfil the condition, to follow the event's number and step."""
     if miss.unseen:
-        return f"nearest: {where}: {miss.unseen}; nobody can know: {shown}"
-    if not miss.failed and not miss.of:
-        return f"nearest: {where}, for which {rule} is not true as the task has it: {shown}"
-    if not miss.failed and by_script(miss.event):
-        return f"nearest: {where}: {_by_script_in_words(rule)}: {shown}"
-    if not miss.failed:
-        return (
-            f"nearest: {where}, which does not count for {rule} (see docs/rules.md#{rule}): {shown}"
-        )
-    wrong = "; ".join(part for name in miss.failed for part in _wrong(miss.event, name, given))
-    return f"nearest: {where}: {wrong}: {shown}"
+        return f": {miss.unseen}; nobody can know"
+    if miss.failed:
+        wrong = [part for name in miss.failed for part in _wrong(miss.event, name, given)]
+        return ": " + "; ".join(wrong)
+    if not miss.of:
+        return f", for which {rule} is not true as the task has it"
+    if by_script(miss.event):
+        return ": " + _by_script_in_words(rule)
+    return f", which does not count for {rule} (see docs/rules.md#{rule})"
 
 
 def _by_script_in_words(rule: str) -> str:

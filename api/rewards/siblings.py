@@ -113,19 +113,14 @@ class SiblingReturns:
         reward = episode.rewards[n]["reward"]
         before, after = prefixes[n], prefixes[n + 1]
         if before is None:
-            blind = next(one["step"] for one in episode.rewards if one["reward"] is None)
-            return _unknown(f"step {blind} is not known, nor what was reached by it")
+            return _unknown(_blind_reason(episode))
         value = self._value(episode, before)
         if reward is None or after is None:
             return _unknown(NO_REWARD, value)
         is_last = n + 1 == len(episode.rewards)
         next_value = _END if is_last else self._value(episode, after)
         if value.mean is None or next_value.mean is None:
-            fewest = min(value.n or 0, value.n or 0 if next_value.n is None else next_value.n)
-            reason = (
-                f"{fewest} other episodes had reached the same, at least {MIN_SIBLINGS} are needed"
-            )
-            return _unknown(reason, value, next_value)
+            return _unknown(_few_reason(value, next_value), value, next_value)
         credit = total((reward, next_value.mean, -value.mean))
         stays = before == after and not is_last
         half = 0.0 if stays else math.hypot(value.half, next_value.half)
@@ -138,6 +133,17 @@ class SiblingReturns:
             return _Value(len(returns), None, 0.0)
         mean, half = mean_interval(returns)
         return _Value(len(returns), total((mean,)), half)
+
+
+def _blind_reason(episode: SiblingEpisode) -> str:
+    blind = next(one["step"] for one in episode.rewards if one["reward"] is None)
+    return f"step {blind} is not known, nor what was reached by it"
+
+
+def _few_reason(value: _Value, next_value: _Value) -> str:
+    counts = [one.n for one in (value, next_value) if one.n is not None]
+    fewest = min(counts, default=0)
+    return f"{fewest} other episodes had reached the same, at least {MIN_SIBLINGS} are needed"
 
 
 def find_prefixes(episode: SiblingEpisode) -> list[Prefix | None]:

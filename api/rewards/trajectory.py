@@ -151,11 +151,20 @@ def transitions(
             closing["next_observation"] = observed.summary()
             steps.append(closing)
         observed.apply(event)
+    _add_credits(steps, credit, siblings or {})
+    return steps
+
+
+def _add_credits(
+    steps: Iterable[TransitionJson],
+    credit: Mapping[int, float | None] | None,
+    siblings: Mapping[int, SiblingCreditJson],
+) -> None:
     for transition in steps:
         transition["credit"] = _credit_of(transition, credit)
-        if siblings is not None and transition["step"] in siblings:
-            transition["siblings"] = siblings[transition["step"]]
-    return steps
+        estimate = siblings.get(transition["step"])
+        if estimate is not None:
+            transition["siblings"] = estimate
 
 
 def _credit_of(

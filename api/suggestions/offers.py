@@ -99,10 +99,17 @@ def _click(event: Event, origin: str | None) -> Offers:
         for name in ("role", "name", "id", "text", "tag", "path")
         if (text := short_text(element.get(name)))
     }
-    named: dict[str, JsonValue] = {key: facts[key] for key in ("role", "name") if key in facts}
     around = _around(event.data.get("around"))
+    yield from _elements(facts, around, more)
+    if "name" not in facts:
+        yield from _observed(event, origin)
+
+
+def _elements(facts: Mapping[str, JsonValue], around: JsonValue, more: JsonObject) -> Offers:
+    """Offer a click on an element by what it stands in, by its name, then by each other fact."""
+    named: dict[str, JsonValue] = {key: facts[key] for key in ("role", "name") if key in facts}
     if around is not None and facts:
-        first: dict[str, JsonValue] = named if "name" in named else facts
+        first: Mapping[str, JsonValue] = named if "name" in named else facts
         yield {"element_clicked": {**first, "around": around, **more}}
     if "name" in named:
         yield {"element_clicked": {**named, **more}}
@@ -110,8 +117,6 @@ def _click(event: Event, origin: str | None) -> Offers:
     for key in ("id", "text", "path"):
         if key in facts and facts[key] != facts.get("name"):
             yield {"element_clicked": {key: facts[key], **more}}
-    if "name" not in named:
-        yield from _observed(event, origin)
 
 
 def _around(value: object) -> JsonValue:
@@ -124,14 +129,10 @@ def _around(value: object) -> JsonValue:
 
 def _field(event: Event, origin: str | None) -> Offers:
     """Offer the value by each of the field's names; any value by the first of them."""
-    data, element = event.data, mapping(event.data.get("element"))
-    names = [text for key in ("name", "attr_name", "id") if (text := short_text(element.get(key)))]
-    names = list(dict.fromkeys(names))
+    data = event.data
     more: dict[str, JsonValue] = {} if data.get("trusted") is not False else {"trusted": False}
     more |= {"hidden": True} if data.get("hidden") else {}
-    named: list[dict[str, JsonValue]] = [{"field": name} for name in names]
-    if not names and (path := short_text(element.get("path"))):
-        named = [{"path": path}]
+    named = _ways_to_name(mapping(data.get("element")))
     if isinstance(data.get("checked"), bool):
         for field in named:
             yield {"field_filled": {**field, "checked": data["checked"], **more}}
@@ -146,11 +147,18 @@ def _field(event: Event, origin: str | None) -> Offers:
         yield from _observed(event, origin)
 
 
+def _ways_to_name(element: JsonObject) -> list[dict[str, JsonValue]]:
+    """Return how a condition can name a field: by each of its names, by its path if it has none."""
+    names = [text for key in ("name", "attr_name", "id") if (text := short_text(element.get(key)))]
+    path = short_text(element.get("path"))
+    if not names and path:
+        return [{"path": path}]
+    return [{"field": name} for name in dict.fromkeys(names)]
+
+
 def _form(event: Event, origin: str | None) -> Offers:
-    form, fields = mapping(event.data.get("form")), {}
-    for pair in listed(event.data.get("fields")):
-        if isinstance(pair, list) and len(pair) == 2 and (value := short_text(pair[1])):
-            fields[str(pair[0])] = value
+    form = mapping(event.data.get("form"))
+    fields = _sent_fields(event.data.get("fields"))
     name = next((t for key in ("name", "id", "attr_name") if (t := short_text(form.get(key)))), "")
     action = list(_addresses(form.get("action"), origin))[-1:]
     facts: dict[str, JsonValue] = {"form": name} if name else {}
@@ -161,6 +169,15 @@ def _form(event: Event, origin: str | None) -> Offers:
         yield {"form_submitted": facts}
     if name and action:
         yield {"form_submitted": {"form": name}}
+
+
+def _sent_fields(pairs: object) -> dict[str, JsonValue]:
+    """Return the fields of a form that were sent with a text, by name; the last of a name."""
+    fields: dict[str, JsonValue] = {}
+    for pair in listed(pairs):
+        if isinstance(pair, list) and len(pair) == 2 and (value := short_text(pair[1])):
+            fields[str(pair[0])] = value
+    return fields
 
 
 def _request(event: Event, origin: str | None) -> Offers:

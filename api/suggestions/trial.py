@@ -156,25 +156,36 @@ def _read(
 def _meet(compiled: Ruleset, log: Sequence[Event]) -> list[dict[int, None]]:
     """Return the numbers of the events by which each milestone's condition came true after the
     first step began."""
-    engine = Engine(compiled, log[0].episode) if log else None
-    hearing: dict[str, list[int]] = {}
-    for number in range(len(compiled.tops)):
-        node = _leaf(compiled, number)
-        for kind in node.rule.heard_kinds(node.args):
-            hearing.setdefault(kind, []).append(number)
     met: list[dict[int, None]] = [{} for _ in compiled.tops]
+    if not log:
+        return met
+    engine = Engine(compiled, log[0].episode)
+    hearing = _milestones_by_kind(compiled)
     for event in log:
-        assert engine is not None
         leaves = [(number, _leaf(compiled, number)) for number in hearing.get(event.kind, ())]
         before = [_list_held(engine.conditions.standing(leaf.node)) for _, leaf in leaves]
         engine.feed([event])
         for (number, leaf), held in zip(leaves, before, strict=True):
             standing = engine.conditions.standing(leaf.node)
-            when = standing.when
-            is_met = when is not None and when.seq == event.seq and when.seen
-            if is_met and (leaf.rule.occurs(leaf.args) or _list_held(standing) - held):
+            is_new = leaf.rule.occurs(leaf.args) or bool(_list_held(standing) - held)
+            if is_new and _is_met_by(standing, event):
                 met[number][event.seq] = None
     return met
+
+
+def _milestones_by_kind(compiled: Ruleset) -> dict[str, list[int]]:
+    """Return the numbers of the milestones that hear each kind of event."""
+    hearing: dict[str, list[int]] = {}
+    for number in range(len(compiled.tops)):
+        leaf = _leaf(compiled, number)
+        for kind in leaf.rule.heard_kinds(leaf.args):
+            hearing.setdefault(kind, []).append(number)
+    return hearing
+
+
+def _is_met_by(standing: Standing, event: Event) -> bool:
+    when = standing.when
+    return when is not None and when.seq == event.seq and when.seen
 
 
 class _Leaf(NamedTuple):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from benchmarks.desktop.editors import misspelt, phrase
 from benchmarks.desktop.scene import (
     NAMES,
     Act,
     Scene,
-    Truth,
     answer,
+    folder_scene,
     keys,
     make_gone,
     task,
@@ -71,7 +70,8 @@ def renaming(program: str, seed: int, draw: random.Random) -> Scene:
             folder / old_path
         )
 
-    return _scene(program, "renaming", seed, said, when, ways, before, succeeded)
+    scene = folder_scene(program, "renaming", seed, said, when, ways, before, succeeded)
+    return _in_manager(scene)
 
 
 def deleting(program: str, seed: int, draw: random.Random) -> Scene:
@@ -98,22 +98,13 @@ def deleting(program: str, seed: int, draw: random.Random) -> Scene:
     kept = sorted(path for path in before if path != wanted)
     when = make_gone(before[path] for path in kept)
     probed = (wanted, *kept)
-    return _scene(program, "deleting", seed, said, when, ways, before, succeeded, probed)
+    scene = folder_scene(program, "deleting", seed, said, when, ways, before, succeeded, probed)
+    return _in_manager(scene)
 
 
-def _scene(
-    program: str,
-    kind: str,
-    seed: int,
-    said: str,
-    when: Mapping[str, Any],
-    ways: dict[str, tuple[Act, ...]],
-    before: dict[str, str],
-    succeeded: Truth,
-    probed: tuple[str, ...] = (),
-) -> Scene:
-    made = task(f"{program}-{kind}", seed, said, when, probed)
-    return Scene(program, made, ways, succeeded, before, (*MANAGERS[program], FOLDER), FOLDER)
+def _in_manager(scene: Scene) -> Scene:
+    """Return the scene with its file manager open on the folder."""
+    return replace(scene, command=(*MANAGERS[scene.program], FOLDER), title=FOLDER)
 
 
 def calculating(program: str, seed: int, draw: random.Random) -> Scene:

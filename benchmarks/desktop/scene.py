@@ -117,3 +117,19 @@ def make_gone(kept: Iterable[str]) -> dict[str, Any]:
 def text_of(path: Path) -> str:
     """A file's text without spaces at its ends; an empty one where there is no such file."""
     return path.read_text(errors="replace").strip() if path.is_file() else ""
+
+
+def folder_scene(
+    program: str,
+    kind: str,
+    seed: int,
+    said: str,
+    when: Mapping[str, Any],
+    ways: dict[str, tuple[Act, ...]],
+    before: dict[str, str],
+    succeeded: Truth,
+    probed: tuple[str, ...] = (),
+) -> Scene:
+    """Return a scene of one condition over the files of the folder. ``said``: the instruction."""
+    made = task(f"{program}-{kind}", seed, said, when, probed)
+    return Scene(program, made, ways, succeeded, before)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import tarfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,9 @@ from benchmarks.desktop.scene import (
     PEOPLE,
     Act,
     Scene,
-    Truth,
+    folder_scene,
     make_gone,
     shell,
-    task,
     text_of,
 )  # fmt: skip
 
@@ -50,7 +48,7 @@ def copying(seed: int, draw: random.Random) -> Scene:
         return text_of(folder / "backup" / name) == text == text_of(folder / name)
 
     before = {name: text + "\n", other: rest + "\n", "backup/keep.txt": "keep\n"}
-    return _scene("cp", "copying", seed, said, when, ways, before, succeeded)
+    return folder_scene("cp", "copying", seed, said, when, ways, before, succeeded)
 
 
 def moving(seed: int, draw: random.Random) -> Scene:
@@ -79,7 +77,7 @@ def moving(seed: int, draw: random.Random) -> Scene:
         return text_of(folder / f"{two}.txt") == text and not (folder / f"{one}.txt").exists()
 
     before = {f"{one}.txt": text + "\n", f"{three}.txt": rest + "\n"}
-    return _scene("mv", "moving", seed, said, when, ways, before, succeeded)
+    return folder_scene("mv", "moving", seed, said, when, ways, before, succeeded)
 
 
 def removing(seed: int, draw: random.Random) -> Scene:
@@ -103,7 +101,7 @@ def removing(seed: int, draw: random.Random) -> Scene:
 
     before = {name: phrase(draw) + "\n" for name in (one, two, three)}
     when, probed = make_gone((before[two], before[three])), (one, two, three)
-    return _scene("rm", "removing", seed, said, when, ways, before, succeeded, probed)
+    return folder_scene("rm", "removing", seed, said, when, ways, before, succeeded, probed)
 
 
 def substituting(seed: int, draw: random.Random) -> Scene:
@@ -132,7 +130,7 @@ def substituting(seed: int, draw: random.Random) -> Scene:
         return text_of(folder / name) == wanted
 
     before = {name: f"{first}\nThe meeting is in {old}\n{last}\n"}
-    return _scene("sed", "substituting", seed, said, when, ways, before, succeeded)
+    return folder_scene("sed", "substituting", seed, said, when, ways, before, succeeded)
 
 
 def creating(seed: int, draw: random.Random) -> Scene:
@@ -155,7 +153,7 @@ def creating(seed: int, draw: random.Random) -> Scene:
         return text_of(folder / name) == wanted
 
     before = {"readme.txt": phrase(draw) + "\n"}
-    return _scene("printf", "creating", seed, said, when, ways, before, succeeded)
+    return folder_scene("printf", "creating", seed, said, when, ways, before, succeeded)
 
 
 def setting(seed: int, draw: random.Random) -> Scene:
@@ -197,7 +195,7 @@ def setting(seed: int, draw: random.Random) -> Scene:
         return bool(held == {"owner": person, "city": city})
 
     before = {name: json.dumps({"owner": "nobody", "city": city}) + "\n"}
-    return _scene("json", "setting", seed, said, when, ways, before, succeeded)
+    return folder_scene("json", "setting", seed, said, when, ways, before, succeeded)
 
 
 def packing(seed: int, draw: random.Random) -> Scene:
@@ -226,26 +224,11 @@ def packing(seed: int, draw: random.Random) -> Scene:
             return False
 
     before = {name: phrase(draw) + "\n" for name in (one, two, three)}
-    return _scene("tar", "packing", seed, said, when, ways, before, succeeded)
+    return folder_scene("tar", "packing", seed, said, when, ways, before, succeeded)
 
 
 def _all(*conditions: dict[str, Any]) -> dict[str, Any]:
     return {"all_of": {"holding": True, "of": list(conditions)}}
-
-
-def _scene(
-    program: str,
-    kind: str,
-    seed: int,
-    said: str,
-    when: Mapping[str, Any],
-    ways: dict[str, tuple[Act, ...]],
-    before: dict[str, str],
-    succeeded: Truth,
-    probed: tuple[str, ...] = (),
-) -> Scene:
-    made = task(f"{program}-{kind}", seed, said, when, probed)
-    return Scene(program, made, ways, succeeded, before)
 
 
 KINDS = (copying, moving, removing, substituting, creating, setting, packing)

@@ -13,7 +13,9 @@ from typing import Any
 from examples.agent.tasks import KINDS
 
 WINDOW = 4
-"""Updates over which the success of training is averaged: 96 episodes."""
+"""Updates over which the success of training is averaged."""
+WINDOW_EPISODES = 96
+"""The episodes of `WINDOW` updates."""
 THRESHOLDS = (0.25, 0.5, 0.75)
 Z = 1.96
 

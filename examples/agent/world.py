@@ -14,11 +14,8 @@ import json
 import os
 import shutil
 import sys
-import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from playwright.async_api import Browser, Page, async_playwright
 import agentd
 from examples.agent.families import instance
 from examples.agent.tasks import task
+from examples.page_server import serve_pages
 from lab.demo.needs import find_chromium
 
 FLAGS = (
@@ -50,36 +48,10 @@ LOOK = """() => [...document.querySelectorAll("main input, main button, main a")
 Seen = Sequence[Sequence[Any]]
 
 
-class PageHandler(BaseHTTPRequestHandler):
-    """Serves the page of each instance at /FAMILY/SEED."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        parts = self.path.strip("/").split("/")
-        body = instance(parts[0], int(parts[1])).page() if len(parts) == 2 else b""
-        self.send_response(200 if body else 404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: a page is asked for once an episode."""
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """Serve the pages on a free port and give their address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), PageHandler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def _page_of(path: str) -> bytes | None:
+    """Return the page of the instance that a path names as /FAMILY/SEED."""
+    parts = path.strip("/").split("/")
+    return instance(parts[0], int(parts[1])).page() if len(parts) == 2 else None
 
 
 def lines(seen: Seen) -> str:
@@ -224,7 +196,7 @@ async def serve(service: str, folder: Path) -> None:
     playwright = await async_playwright().start()
     browser = await playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
     client = AsyncRewardClient(service, os.environ["MILESTONED_TOKEN"])
-    with served() as pages:
+    with serve_pages(_page_of) as pages:
         world = World(client, service, pages, folder, browser)
         while line := await asyncio.to_thread(sys.stdin.readline):
             command, asked = json.loads(line)

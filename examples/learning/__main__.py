@@ -15,11 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +23,7 @@ from milestoned_client import RewardClient
 
 from examples.learning.table import table
 from examples.learning.tasks import KINDS, task
+from examples.page_server import serve_pages
 from lab.demo.needs import find_chromium
 from lab.demo.parts import DemoService, start_service
 from lab.demo.processes import DemoProcesses
@@ -34,36 +31,6 @@ from lab.demo.processes import DemoProcesses
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-learning" / "bin" / "python"
 PAGE = (Path(__file__).parent / "page.html").read_bytes()
-
-
-class Page(BaseHTTPRequestHandler):
-    """The page, under every path."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(PAGE)))
-        self.end_headers()
-        self.wfile.write(PAGE)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the page is asked for once an episode."""
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """Serve the page on a free port and give its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def trained(
@@ -110,7 +77,7 @@ def compared(kinds: list[str], seeds: int, most: int, workers: int) -> list[dict
     with (
         tempfile.TemporaryDirectory() as name,
         DemoProcesses(Path(name) / "logs") as parts,
-        served() as page,
+        serve_pages(lambda _: PAGE) as page,
     ):
         folder = Path(name)
         service = start_service(parts, folder / "service")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib import pyplot, rc_context
 
@@ -35,27 +36,50 @@ def curve(run: dict[str, Any]) -> tuple[list[int], list[float]]:
 
 def draw(runs: list[dict[str, Any]], out: Path) -> None:
     """Write the plot; the same runs give the same file."""
-    with rc_context({"svg.hashsalt": "learning", "svg.fonttype": "none"}):
-        _draw(runs, out)
+    curves = [Curve(run["kind"], *curve(run), is_ended=True) for run in runs]
+    draw_curves(curves, out, salt="learning", window=WINDOW, legend="center right", threshold=0.8)
 
 
-def _draw(runs: list[dict[str, Any]], out: Path) -> None:
-    figure, axes = pyplot.subplots(figsize=(8, 4))
-    for kind in KINDS:
-        for number, run in enumerate(one for one in runs if one["kind"] == kind):
-            steps, shares = curve(run)
-            label = NAMES[kind] if number == 0 else None
-            axes.plot(steps, shares, color=COLOURS[kind], label=label, linewidth=1.4, alpha=0.85)
-            axes.plot(steps[-1:], shares[-1:], "o", color=COLOURS[kind], markersize=4)
-    axes.axhline(0.8, color="#888888", linewidth=0.8, linestyle="--")
-    axes.set_xlabel("environment steps in Chromium")
-    axes.set_ylabel("success, last 20 episodes")
-    axes.set_ylim(-0.02, 1.04)
-    axes.legend(loc="center right", frameon=False, title="paid for")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+class Curve(NamedTuple):
+    """A run's success by environment steps. ``kind``: one of `KINDS`; ``is_ended``: the run went to
+    its end, which the plot marks."""
+
+    kind: str
+    steps: Sequence[int]
+    shares: Sequence[float]
+    is_ended: bool
+
+
+def draw_curves(
+    curves: Sequence[Curve],
+    out: Path,
+    *,
+    salt: str,
+    window: int,
+    legend: str,
+    threshold: float | None = None,
+) -> None:
+    """Write an SVG of success over the last ``window`` episodes; the same curves and ``salt`` give
+    the same file. ``legend``: its place, in matplotlib's words; ``threshold``: a line to reach."""
+    with rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
+        figure, axes = pyplot.subplots(figsize=(8, 4))
+        labels = dict(NAMES)
+        for kind, steps, shares, is_ended in sorted(curves, key=lambda one: KINDS.index(one.kind)):
+            colour, label = COLOURS[kind], labels.pop(kind, None)
+            axes.plot(steps, shares, color=colour, label=label, linewidth=1.4, alpha=0.85)
+            if is_ended:
+                axes.plot(steps[-1:], shares[-1:], "o", color=colour, markersize=4)
+        if threshold is not None:
+            axes.axhline(threshold, color="#888888", linewidth=0.8, linestyle="--")
+        axes.set_xlabel("environment steps in Chromium")
+        axes.set_ylabel(f"success, last {window} episodes")
+        axes.set_ylim(-0.02, 1.04)
+        axes.legend(loc=legend, frameon=False, title="paid for")
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        figure.tight_layout()
+        nameless = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(out, format="svg", metadata=nameless)
 
 
 if __name__ == "__main__":

@@ -62,17 +62,14 @@ def run(
 
     Watches until interrupted, then closes, sums up and says where the recording is.
     """
-    if task is None and not events:
-        print(
-            "TASK.yaml: wanted a task file, or --events to see what one could say", file=sys.stderr
-        )
-        return 2
     sources = [*(("--cdp", cdp) if cdp else ()), *(["--desktop"] if desktop else ())]
-    if not sources and not files:
-        print("wanted one at least of --cdp URL, --desktop and --files DIR", file=sys.stderr)
-        return 2
-    if origin is not None and origin != split_address(origin)[0]:
-        print(f"--origin {origin}: wanted an origin such as https://shop.example", file=sys.stderr)
+    misuse = _find_problem(
+        is_told_what=task is not None or events,
+        is_told_where=bool(sources or files),
+        origin=origin,
+    )
+    if misuse is not None:
+        print(misuse, file=sys.stderr)
         return 2
     try:
         find_client()
@@ -87,9 +84,29 @@ def run(
     except OSError as error:
         print(f"{task}: {error.strerror}", file=sys.stderr)
         return 1
-    scratch = None if out else Scratch("milestoned-watch-")
-    folder = scratch.path if scratch else out
-    assert folder is not None
+    if out is not None:
+        return _watch_into(out, ruleset, sources, files, events=events)
+    scratch = Scratch("milestoned-watch-")
+    try:
+        return _watch_into(scratch.path, ruleset, sources, files, events=events)
+    finally:
+        scratch.keep()  # its recording and its logs are its user's
+
+
+def _find_problem(*, is_told_what: bool, is_told_where: bool, origin: str | None) -> str | None:
+    """Return what is wrong with the command's words; None where nothing is."""
+    if not is_told_what:
+        return "TASK.yaml: wanted a task file, or --events to see what one could say"
+    if not is_told_where:
+        return "wanted one at least of --cdp URL, --desktop and --files DIR"
+    if origin is not None and origin != split_address(origin)[0]:
+        return f"--origin {origin}: wanted an origin such as https://shop.example"
+    return None
+
+
+def _watch_into(
+    folder: Path, ruleset: Ruleset, sources: Sequence[str], files: Sequence[Path], *, events: bool
+) -> int:
     try:
         with stoppable(), DemoProcesses(folder / "logs") as parts:
             _watch(parts, ruleset, folder.resolve(), sources, files, events=events)
@@ -98,9 +115,6 @@ def run(
     except PartFailedError as error:
         print(f"Watching failed: {error}", file=sys.stderr)
         return 1
-    finally:
-        if scratch:
-            scratch.keep()  # its recording and its logs are its user's
     return 0
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.merged_output import run_merged
+
 ROOT = Path(__file__).parents[2]
 _ENTER = """
 set -e
@@ -56,31 +58,13 @@ class Debian:
 
     def run(self, script: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
         """Run a bash script inside as root; everything that it leaves running is ended."""
-        return subprocess.run(
-            [
-                "unshare",
-                "--mount",
-                "--pid",
-                "--fork",
-                "--kill-child",
-                "bash",
-                "-c",
-                _ENTER,
-                "bash",
-                script,
-            ],
-            env={
-                "PATH": os.environ["PATH"],
-                "R": str(self._folder),
-                "CERTIFICATES": self._certificates,
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
+        alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+        environment = {
+            "PATH": os.environ["PATH"],
+            "R": str(self._folder),
+            "CERTIFICATES": self._certificates,
+        }
+        return run_merged([*alone, "bash", "-c", _ENTER, "bash", script], environment, timeout_s)
 
 
 def _copy_tree(to: Path) -> None:

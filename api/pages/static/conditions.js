@@ -1,24 +1,6 @@
 // Conditions that events meet: the list follows the episode, and a button copies a line for a task.
 
 const list = document.getElementById("list");
-let waits = false;
-let again = false;
-
-async function renew() {
-  again = waits;
-  if (waits) return;
-  waits = true;
-  try {
-    do {
-      again = false;
-      await take();
-    } while (again);
-  } catch {
-    setTimeout(renew, 5000); // the service did not answer; the next news may be long in coming
-  } finally {
-    waits = false;
-  }
-}
 
 // What is as it was stays in place, so that focus and selection do.
 async function take() {
@@ -47,4 +29,4 @@ list.addEventListener("click", async ({ target }) => {
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 });
 
-document.getElementById("news")?.addEventListener("moved", renew);
+onNews(take);

@@ -1,25 +1,6 @@
 // An episode that runs: whenever the log has moved on, what is new of it comes, and the steps before stay as they are.
 // Who looks at the newest step goes along with it; who looks at another one is left alone.
 
-let waits = false;
-let again = false;
-
-async function renew() {
-  again = waits;
-  if (waits) return;
-  waits = true;
-  try {
-    do {
-      again = false;
-      await take();
-    } while (again);
-  } catch {
-    setTimeout(renew, 5000); // the service did not answer; the next news may be long in coming
-  } finally {
-    waits = false;
-  }
-}
-
 async function take() {
   const spans = lanes.spans();
   const open = spans.filter((span) => !span.classList.contains("closing"));
@@ -55,4 +36,4 @@ function put(span) {
   }
 }
 
-$("news").addEventListener("moved", renew);
+onNews(take);

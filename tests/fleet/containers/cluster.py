@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.fleet.containers.engine import Engine
 from tests.fleet.containers.images import ROOT
+from tests.support.merged_output import run_merged
 
 PROJECT = "milestoned-fleet"
 SERVICE = "http://127.0.0.1:8420"
@@ -82,17 +83,7 @@ class Cluster:
 
     def compose(self, *words: str, timeout_s: float = UP_S) -> None:
         """Run compose; raises with what it said where it failed."""
-        done = subprocess.run(
-            [*self._command, *words],
-            cwd=ROOT,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
+        done = run_merged([*self._command, *words], self._environment, timeout_s, ROOT)
         if done.returncode != 0:
             raise RuntimeError(f"compose {' '.join(words)}: {done.stdout[-4_000:]}")
 

@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.merged_output import run_merged
+
 START_S = 60.0
 _OWN = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
 _WITHOUT_NETWORK = ("--bridge=none", "--iptables=false", "--ip-forward=false")
@@ -44,16 +46,7 @@ class Engine:
 
     def attempt(self, *words: str, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
         """The same, where it may fail."""
-        return subprocess.run(
-            ["docker", *words],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
+        return run_merged(["docker", *words], self.environment, timeout_s)
 
 
 def given() -> Engine | None:

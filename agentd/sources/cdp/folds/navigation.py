@@ -146,19 +146,21 @@ def handle_observed(
     browser: BrowserState, _session: SessionState, params: Observed
 ) -> Iterable[CdpObservation]:
     """A document's observer has answered: what it held back is in."""
-    frame = browser.frames.get(params["frameId"])
-    if frame is not None and frame.loader == params["loaderId"]:
-        frame.marks.add("heard")
-    return ()
+    return _mark_document(browser, params, "heard")
 
 
 def handle_leave_listened(
     browser: BrowserState, _session: SessionState, params: Observed
 ) -> Iterable[CdpObservation]:
     """A document listens to being left."""
+    return _mark_document(browser, params, "listens")
+
+
+def _mark_document(browser: BrowserState, params: Observed, mark: str) -> tuple[()]:
+    """Mark the frame if the document is still its own."""
     frame = browser.frames.get(params["frameId"])
     if frame is not None and frame.loader == params["loaderId"]:
-        frame.marks.add("listens")
+        frame.marks.add(mark)
     return ()
 
 
