@@ -10,15 +10,14 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import orjson
-import zstandard
 
 from agentd.core.clock import GRAIN_NS
-from agentd.core.wire_limits import packed, packer
 from api.replay.recordings import read_recording
 from api.rescoring.crews import answers
 from api.rescoring.recorded import files, materials
@@ -26,6 +25,7 @@ from api.rescoring.running import run
 from api.rewards.scored_episode import task_bytes
 from api.tasks.task_files import load_task_file
 from benchmarks.measure import beside, interleaved, line, rate
+from common.frames import Packer, live_packer
 from detectors.model.codec import GENESIS, encode_event, join_segment, sha256
 from detectors.model.kinds import KINDS
 from detectors.task.language import Task
@@ -40,7 +40,7 @@ Row = tuple[str, dict[str, Any]]
 
 def main() -> None:
     """Take the measurements and print their figures."""
-    lines = _lines(_scenes())
+    lines = golden_lines()
     with tempfile.TemporaryDirectory() as folder:
         _record(Path(folder), lines)
         _rescore(Path(folder), len(lines))
@@ -91,28 +91,34 @@ def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: i
 
 
 def _size(lines: Sequence[bytes]) -> None:
-    pack = packer()
     mean = sum(map(len, lines)) / len(lines)
     print(f"log size: {len(lines)} events of the golden scenes, {mean:.0f} bytes each as JSON")
-    for size, what in (
-        (500, "500 events a segment"),
-        (STEP, f"{STEP} events a segment, as a live step ships them"),
+    live, plain = live_packer(), Packer()
+    for size, what, wanted in (
+        (500, "500 events a segment", "wanted <= 20"),
+        (STEP, f"{STEP} events a segment, as a live step ships them", "wanted <= 30"),
     ):
-        taken = sum(len(packed(text, pack)) for text in _texts("ep_bench", lines, size))
-        line(
-            f"bytes an event, {what}",
-            f"{taken / len(lines):.1f}",
-            "wanted <= 25" if size == 500 else "",
+        texts = list(_texts("ep_bench", lines, size))
+        for packer, how, bound in ((live, "", wanted), (plain, ", without the dictionary", "")):
+            taken = _pack_all(packer, texts)
+            line(f"bytes an event, {what}{how}", f"{taken / len(lines):.1f}", bound)
+        took = interleaved(
+            ROUNDS,
+            live=partial(_pack_all, live, texts),
+            plain=partial(_pack_all, plain, texts),
         )
-    texts = _texts("ep_bench", lines, 500)
-    fast = zstandard.ZstdCompressor(level=3)
-    took = interleaved(
-        ROUNDS,
-        ours=lambda: [packed(text, pack) for text in texts],
-        fast=lambda: [packed(text, fast) for text in texts],
-    )
-    line("packing, microseconds an event", f"{median(took['ours']) / len(lines) * 1e6:.1f}")
-    line("the same at zstd's level 3", f"{median(took['fast']) / len(lines) * 1e6:.1f}")
+        for name, how in (("live", ""), ("plain", ", without the dictionary")):
+            micros = median(took[name]) / len(lines) * 1e6
+            line(f"packing, microseconds an event, {size} a segment{how}", f"{micros:.1f}")
+
+
+def _pack_all(packer: Packer, texts: Sequence[bytes]) -> int:
+    return sum(len(packer.pack(text)) for text in texts)
+
+
+def golden_lines() -> list[bytes]:
+    """Return the events of the golden scenes as a journal numbers them."""
+    return _lines(_scenes())
 
 
 def _scenes() -> list[Row]:
@@ -152,7 +158,7 @@ def _texts(episode: str, lines: Sequence[bytes], size: int) -> list[bytes]:
 def _record(folder: Path, lines: Sequence[bytes]) -> None:
     """The corpus, each recording as a journal ships it once its sandbox is left alone: segments of
     a hundred."""
-    pack = packer().compress
+    pack = Packer().pack
     for n in range(EPISODES):
         path = folder / f"{n // 100:03}" / f"{n:05}.mrec"
         path.parent.mkdir(exist_ok=True)

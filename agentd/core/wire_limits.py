@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import zstandard
-
 from detectors.model.codec import LIGHT_BYTES, MAX_VALUES_BYTES, encode_event, values_bytes
 
 EVENT_BYTES = (4 << 20) - (1 << 16)
@@ -17,11 +15,6 @@ EVENT_DEPTH = 200
 """How deep a line may nest."""
 _HEADER_BYTES = 1 << 12
 """More than a segment's header comes to."""
-RATIO = 500
-"""How many times its frame a text may be: the service takes the double for a bomb."""
-_PIECE = 2_048
-"""Bytes in a block of a frame where all would pack too well; a block takes at least four bytes."""
-
 
 _Container = Mapping[Any, Any] | list[Any] | tuple[Any, ...]
 _CONTAINERS = (Mapping, list, tuple)
@@ -107,31 +100,3 @@ def printable(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [printable(item) for item in value]
     return value
-
-
-def packer() -> zstandard.ZstdCompressor:
-    """Make the compressor of frames.
-
-    Level 15 of zstd is the last that pays: a fifth less than level 3, for some 35 µs an event. The
-    parameters are those for 128 KiB, which most segments are within, so that a long one takes no
-    more memory.
-    """
-    parameters = zstandard.ZstdCompressionParameters.from_level(15, source_size=1 << 17)
-    return zstandard.ZstdCompressor(compression_params=parameters)
-
-
-def packed(text: bytes, compressor: zstandard.ZstdCompressor) -> bytes:
-    """Compress ``text`` as one frame, that the service does not take for a bomb.
-
-    Where it would pack to less than a `RATIO` th, it is packed in small blocks.
-    """
-    frame = compressor.compress(text)
-    if len(text) <= RATIO * len(frame):
-        return frame
-    stream = compressor.compressobj(size=len(text))
-    pieces: list[bytes] = []
-    for start in range(0, len(text), _PIECE):
-        pieces.append(stream.compress(text[start : start + _PIECE]))
-        pieces.append(stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
-    pieces.append(stream.flush())
-    return b"".join(pieces)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agentd.core.errors import AgentdError, UsageError
-from agentd.core.wire_limits import packed, packer
 from agentd.journal.journal import fit
+from common.frames import Packer
 from detectors.model.codec import GENESIS, checksum_frame, join_segment, sha256
 
 
@@ -46,13 +46,13 @@ def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
 def write_recording(texts: Iterable[bytes], out: Path, *, force: bool) -> None:
     """Write segments' texts to ``out``. Raises `UsageError` if it is there by now, `AgentdError` if
     it can't be."""
-    compress = packer()
+    packer = Packer()
     digest = hashlib.sha256()
     fresh = out.with_name(f"{out.name}.{os.getpid()}.new")
     try:
         with fresh.open("wb") as file:
             for text in texts:
-                frame = packed(text, compress)
+                frame = packer.pack(text)
                 digest.update(frame)
                 file.write(frame)
             file.write(checksum_frame(digest.digest()))

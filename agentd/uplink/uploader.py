@@ -18,10 +18,10 @@ import structlog
 
 from agentd.core.backoff import Backoff
 from agentd.core.errors import GivenUpError, JournalError, LogRefusedError
-from agentd.core.wire_limits import packed, packer
 from agentd.journal.journal import SEGMENT_EVENTS, Cut
 from agentd.journal.recorder import RETRY_S, Recorder
 from agentd.uplink.http import Service, problem, problem_detail, retry_after, spoke, words
+from common.frames import NUMBER, Packer, live_packer
 from detectors.model.codec import GENESIS
 
 FOLLOWED_S = 0.075
@@ -37,6 +37,9 @@ ENDED_S = 0.075
 """How long the end of a step waits for its seal, to go in one segment with it, in seconds: longer
 than the quiet that most tasks ask for (`limits.quiet_ms`, 50)."""
 
+UNREADABLE = ("unknown-dictionary", "malformed-segment")
+"""What a service of another build may say of a frame for its dictionary alone: the older ones know
+of none."""
 URGENT = frozenset(
     (
         "step.began",
@@ -74,7 +77,7 @@ class Shipper:
         self._adopted = adopted
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._compress = packer()
+        self._packer, self._packs_live = live_packer(), True
         self._backoff = Backoff()
         self.is_followed = False
         """Whether somebody looks at the episode live, as the service said last."""
@@ -196,7 +199,7 @@ class Shipper:
             await self._ship(cut)
 
     async def _ship(self, cut: Cut) -> None:
-        frame = packed(self._journal.text(cut), self._compress)
+        frame = self._packer.pack(self._journal.text(cut))
         try:
             response = await self._service.post_segment(frame, self._journal.last - cut.last)
         except httpx.TransportError as error:
@@ -258,7 +261,16 @@ class Shipper:
         """Go on from where the service stands after a gap; raise `LogRefusedError` for any other
         refusal."""
         body = problem(response)
-        if str(body.get("type")).endswith(":sandbox-lost"):
+        slug = str(body.get("type")).rpartition(":")[2]
+        if self._packs_live and slug in UNREADABLE:
+            log.warning(
+                "The service has not this daemon's dictionary; segments are sent without it.",
+                dictionary=NUMBER,
+                why=problem_detail(response),
+            )
+            self._packer, self._packs_live = Packer(), False
+            return
+        if slug == "sandbox-lost":
             raise GivenUpError(
                 f"the service refuses segment {cut.first}–{cut.last}: {problem_detail(response)}"
             )

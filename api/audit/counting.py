@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import structlog
-import zstandard
 
 from api.audit.facts import FactReader, Facts
+from api.log.reader import texts_in
 from api.start_states.facts import StartReader, StartState
 from detectors.model.codec import decode_segment
 from detectors.model.rewards import RewardJson
@@ -28,9 +29,10 @@ class Counting:
         self._start = StartReader()
 
     def read(self, frame: bytes) -> None:
-        """Count a stored segment's frame. Raises `zstandard.ZstdError`."""
-        text = zstandard.decompress(frame)
-        self._count(lambda reader: self._read(reader, text))
+        """Count a stored segment's frame. Raises `zstandard.ZstdError`,
+        `UnknownDictionaryError`."""
+        for text in texts_in(frame):
+            self._count(partial(self._read, text=text))
 
     def _read(self, reader: FactReader, text: bytes) -> None:
         reader.read(text)

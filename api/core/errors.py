@@ -187,6 +187,12 @@ class MalformedSegmentError(InvalidError):
     slug = "malformed-segment"
 
 
+class UnknownFrameDictionaryError(MalformedSegmentError):
+    """The frame is compressed with a dictionary that this service has not."""
+
+    slug = "unknown-dictionary"
+
+
 class CostlySegmentError(InvalidError):
     """Detection of this segment ended the process that did it, twice."""
 

@@ -7,8 +7,14 @@ import re
 
 import zstandard
 
-from api.core.errors import MalformedSegmentError, OtherEpisodeError, TooLargeError
+from api.core.errors import (
+    MalformedSegmentError,
+    OtherEpisodeError,
+    TooLargeError,
+    UnknownFrameDictionaryError,
+)
 from api.core.settings import Limits
+from common.frames import WINDOW_BYTES, UnknownDictionaryError, decompressor
 from detectors.model.codec import CodecError, decode_segment
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Segment
@@ -23,11 +29,11 @@ _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
 """A bracket, or a text with all its brackets, also an unclosed one: each byte is passed once."""
 _NEITHER = bytes(set(range(256)) - set(b"[{\n"))
 _SMALL = 1024 * 1024
-_WINDOW_LOG_MAX = 27
 
 
 def open_frame(frame: bytes, limits: Limits) -> bytes:
-    """The text in ``frame``. Raises `TooLargeError` or `MalformedSegmentError`."""
+    """The text in ``frame``. Raises `TooLargeError`, `MalformedSegmentError`, or
+    `UnknownFrameDictionaryError`."""
     if len(frame) > limits.frame_bytes:
         raise TooLargeError(f"body: {len(frame)} bytes, wanted at most {limits.frame_bytes}")
     size = stated_size(frame)
@@ -42,9 +48,10 @@ def open_frame(frame: bytes, limits: Limits) -> bytes:
         )
     # The stated size is also the most that is unpacked: a frame that holds more, or less, is an
     # error.
-    opener = zstandard.ZstdDecompressor(max_window_size=2**_WINDOW_LOG_MAX)
     try:
-        return opener.decompress(frame, allow_extra_data=False)
+        return decompressor(frame, WINDOW_BYTES).decompress(frame, allow_extra_data=False)
+    except UnknownDictionaryError as error:
+        raise UnknownFrameDictionaryError(f"body: {error}") from None
     except zstandard.ZstdError as error:
         raise MalformedSegmentError(f"body: {error}; wanted exactly one zstd frame") from None
 

@@ -16,8 +16,6 @@ import time
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-import zstandard
-
 from api.core.errors import ProblemError
 from api.core.frames import read_appended, stated_size
 from api.core.gc_tuning import spare
@@ -35,11 +33,11 @@ from api.ingest.wire import (
     packed,
     unpacked,
 )
+from api.log.reader import decoded
 from api.rewards.scored_episode import ruleset_of
 from api.tasks.plugins import load_plugins
 from detectors.engine.engine import Engine
 from detectors.model.caches import SizedCache
-from detectors.model.codec import decode_segment
 from detectors.model.errors import DetectorError
 
 NICE = 5
@@ -99,7 +97,7 @@ def _build_engine(episode: str, handed: Handed) -> Engine:
     rules = ruleset_of(handed.task)
     engine = Engine.load(rules, handed.state) if handed.state else Engine(rules, episode)
     for frame in handed.frames:
-        engine.feed(decode_segment(zstandard.decompress(frame)).events)
+        engine.feed(decoded(frame))
     return engine
 
 

@@ -15,7 +15,6 @@ from weakref import WeakValueDictionary
 
 import orjson
 import structlog
-import zstandard
 from sqlalchemy import bindparam, select
 
 from api.core.errors import RulesetChangedError, UnavailableError
@@ -26,12 +25,12 @@ from api.episodes.store import Episodes
 from api.ingest.engine_size import EngineSize
 from api.ingest.placeholder_engine import Stranger
 from api.ingest.tables import engine_states
+from api.log.reader import decoded
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks
 from detectors.engine.engine import Engine
 from detectors.model.caches import SharedPart, SizedCache
-from detectors.model.codec import decode_segment
 from detectors.model.errors import GapError, StateError
 from detectors.model.rewards import milestone_from_json
 from detectors.task.ruleset import Ruleset
@@ -216,7 +215,7 @@ class Engines:
 
     async def _feed(self, engine: Engine, after: int, row: EpisodeRow) -> None:
         async for frame in self._frames(after, row):
-            engine.feed(decode_segment(zstandard.decompress(frame)).events)
+            engine.feed(decoded(frame))
 
     async def _frames(self, after: int, row: EpisodeRow) -> AsyncIterator[bytes]:
         for segment in await self._database.all(

@@ -14,6 +14,7 @@ import zstandard
 from api.verdicts.recorded import Playback
 from api.verdicts.recording_verdicts import HEAD_BYTES, VerdictsError, bodies_of, is_skippable
 from api.verdicts.recording_verdicts import MAGIC as VERDICTS_MAGIC
+from common.frames import UnknownDictionaryError, decompressor
 from common.regular_file import NotRegularError, read_regular
 from detectors.engine.engine import Engine
 from detectors.model.codec import (
@@ -143,10 +144,13 @@ def _must_be_of(path: Path | str, episode: str, said: list[dict[str, object]]) -
 
 def _texts(packed: bytes, layout: Layout, path: Path | str) -> Iterator[bytes]:
     """The text of each segment, unpacked frame by frame: no more than one is in memory."""
-    opener = zstandard.ZstdDecompressor(max_window_size=MAX_FRAME_TEXT)
     for at, end, size in layout.segments:
+        frame = packed[at:end]
         try:
-            text = opener.decompress(packed[at:end], max_output_size=size, allow_extra_data=False)
+            opener = decompressor(frame, MAX_FRAME_TEXT)
+            text = opener.decompress(frame, max_output_size=size, allow_extra_data=False)
+        except UnknownDictionaryError as error:
+            raise RecordingError(f"{path}: the frame that begins at byte {at}: {error}") from None
         except zstandard.ZstdError as error:
             raise RecordingError(
                 f"{path}: the frame that begins at byte {at}: not zstd: {error}"

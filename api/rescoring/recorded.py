@@ -12,6 +12,7 @@ from api.replay.recordings import MAX_FILE, MAX_FRAME_TEXT
 from api.rescoring.kept import Kept
 from api.rescoring.work import Material
 from api.rewards.scored_episode import task_bytes
+from common.frames import decompressor
 from common.regular_file import read_regular
 from detectors.model.codec import sha256
 from detectors.task.language import Task
@@ -79,11 +80,7 @@ def _task_id_of(content: bytes) -> str | None:
     """The task that `episode.opened` names; None where the file does not begin with one, which its
     scoring will say."""
     try:
-        beginning = (
-            zstandard.ZstdDecompressor(max_window_size=MAX_FRAME_TEXT)
-            .stream_reader(content)
-            .read(_FIRST_BYTES)
-        )
+        beginning = decompressor(content, MAX_FRAME_TEXT).stream_reader(content).read(_FIRST_BYTES)
         _, _, _, kind, data = orjson.loads(beginning.split(b"\n", 2)[1])
         return str(data["task"]) if kind == "episode.opened" else None
     except (

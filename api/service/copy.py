@@ -12,7 +12,6 @@ import hashlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import zstandard
 from sqlalchemy import Integer, Table, func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,6 +21,7 @@ from api.db.migrate import current, latest_revision, upgrade
 from api.episodes.partitions import day_of, make_room
 from api.episodes.tables import episodes
 from api.log.tables import arrivals, segments
+from common.frames import unpack
 from detectors.model.codec import GENESIS, canonical, sha256
 
 TOGETHER = 100
@@ -146,7 +146,7 @@ async def _check_chains(conn: AsyncConnection) -> str:
         chain = select(segments).where(segments.c.episode == row.id).order_by(segments.c.first)
         async with conn.stream(chain, execution_options={"yield_per": TOGETHER}) as result:
             async for one in result:
-                digest = sha256(zstandard.decompress(bytes(one.frame)))
+                digest = sha256(unpack(bytes(one.frame)))
                 if (one.first, one.prev, one.digest) != (through + 1, head, digest):
                     raise MoveError(
                         f"episode {row.id}: the chain breaks at event {one.first}; nothing was kept"

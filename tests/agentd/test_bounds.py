@@ -16,13 +16,12 @@ from agentd.core.wire_limits import (
     UnfitError,
     deeper,
     line_of,
-    packed,
-    packer,
 )
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
 from api.core.frames import read_segment
 from api.core.settings import Limits
+from common.frames import live_packer
 from detectors.model.types import Segment
 
 
@@ -64,7 +63,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 def taken(text: bytes) -> Segment:
     """The segment as the service reads it, out of the shipper's frame."""
-    return read_segment(packed(text, packer()), Limits())
+    return read_segment(live_packer().pack(text), Limits())
 
 
 @pytest.mark.parametrize("value", FIT.values(), ids=FIT)

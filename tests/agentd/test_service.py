@@ -12,11 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
-import zstandard
 
 from api.app import create_app
 from api.core.settings import Settings
-from detectors.model.codec import GENESIS, decode_segment, split_segments
+from api.replay.recordings import read_frames
 from tests.agentd.support.process import DaemonProcess
 
 TASK = {
@@ -82,10 +81,5 @@ async def test_an_episode_with_the_service(trainer: httpx.AsyncClient, tmp_path:
         code, said = await daemon.ended()
         assert code == 0, said
     recording = (await trainer.get(f"{path}/recording")).content
-    text = zstandard.ZstdDecompressor().stream_reader(recording, read_across_frames=True).read()
-    head = GENESIS
-    for part in split_segments(text):
-        segment = decode_segment(part)
-        assert segment.prev == head
-        head = segment.digest
-    assert segment.events[-1].kind == "episode.closed"
+    segments = list(read_frames(recording, path))
+    assert segments[-1].events[-1].kind == "episode.closed"

@@ -142,6 +142,21 @@ async def test_a_service_in_trouble_gets_it_later(tmp_path: Path, fail: list[int
         assert (peer.through, peer.posts) == (3, len(fail) + 1)
 
 
+@pytest.mark.parametrize("slug", ["unknown-dictionary", "malformed-segment"])
+async def test_a_service_without_the_dictionary_gets_plain_frames(
+    tmp_path: Path, slug: str
+) -> None:
+    """A service of another build says so once; an older one calls such a frame malformed."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.unreadable = slug
+        here.see(3)
+        await here.drained()
+        assert (peer.through, peer.posts) == (3, 2)
+        here.see(2)
+        await here.drained()
+        assert (peer.through, peer.posts) == (5, 3)
+
+
 async def test_retry_after_is_heeded(tmp_path: Path) -> None:
     """A busy service says how long, and is left alone that long."""
     async with Peer() as peer, way(tmp_path, peer) as here:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import httpx
-import zstandard
 from sqlalchemy import text
 
 from api.app import create_app
 from api.cascade.stages import Stages
 from api.core.settings import Limits, Settings, StageSettings, TelemetrySettings
+from common.frames import live_packer
 from detectors.model.codec import GENESIS, encode_segment, sha256
 from detectors.model.types import Event
 from tests.support.logs import Said, log
@@ -193,4 +193,5 @@ def texts(said: Sequence[Event], sizes: Iterable[int] = (), prev: str = GENESIS)
 
 def frames(said: Sequence[Event], sizes: Iterable[int] = (), prev: str = GENESIS) -> list[bytes]:
     """The same, compressed: what a daemon sends."""
-    return [zstandard.compress(text) for text in texts(said, sizes, prev)]
+    packer = live_packer()
+    return [packer.pack(text) for text in texts(said, sizes, prev)]

@@ -15,6 +15,7 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from common.frames import unpack
 from detectors.model.codec import GENESIS, sha256
 from detectors.model.wire_versions import WIRE
 from tests.api.processes import ROOT
@@ -146,7 +147,7 @@ async def _send(service: Service, make: Any, accepted: list[bytes]) -> None:
         assert answer.status_code in (409, 413, 422), answer.text
         assert after == before
         return
-    text = zstandard.decompress(frame)
+    text = unpack(frame)
     header = json.loads(text.split(b"\n")[0])
     if text == told[0]:
         assert after == before

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from agentd.core.wire_limits import packed, packer
 from agentd.journal.recordings import segments, write_recording
 from api.cli.main import main
 from api.cli.recording import run_verify
+from common.frames import Packer
 from detectors.model.codec import (
     GENESIS,
     checksum_frame,
@@ -177,7 +177,7 @@ def _chained(value: bytes, count: int) -> bytes:
     frames, first, head = b"", 1, GENESIS
     for some in lines:
         text = join_segment("ep_bomb", first, some, head)
-        frames, first, head = frames + packed(text, packer()), first + len(some), sha256(text)
+        frames, first, head = frames + Packer().pack(text), first + len(some), sha256(text)
     return with_checksum(frames)
 
 

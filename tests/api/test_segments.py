@@ -14,9 +14,11 @@ import zstandard
 from sqlalchemy import select
 
 from api.log.tables import steps
+from common.frames import live_packer, unpack
 from detectors.model.codec import GENESIS, encode_segment, sha256
 from detectors.model.wire_versions import WIRE
 from tests.api.service import Service, events, frames, texts
+from tests.support.dictionaries import other_build
 from tests.support.logs import began, clicked, episode, went
 
 WHOLE = episode([went("/cart")], [clicked("Buy")])
@@ -184,6 +186,12 @@ REFUSED: dict[str, tuple[int, str, Callable[[str], bytes]]] = {
     "a frame cut short": (422, "malformed-segment", lambda id: _press(_text(id))[:-5]),
     "two frames": (422, "malformed-segment", lambda id: _press(_text(id)) * 2),
     "no stated size": (422, "malformed-segment", lambda id: _NO_SIZE.compress(_text(id))),
+    "another build's dictionary": (422, "unknown-dictionary", lambda id: other_build(_text(id))),
+    "a bomb of the dictionary": (
+        413,
+        "too-large",
+        lambda id: live_packer().pack(b" " * (31 * 1024 * 1024)),
+    ),
     "a step that is no number": (
         422,
         "malformed-segment",
@@ -230,9 +238,7 @@ async def test_nothing_follows_the_end(service: Service) -> None:
     id, token = await service.open()
     made = await service.tell(id, token, *WHOLE)
     late = events(id, went("/cart"), first=len(WHOLE) + 1)
-    answer = await service.append(
-        id, frames(late, prev=sha256(zstandard.decompress(made[-1])))[0], token
-    )
+    answer = await service.append(id, frames(late, prev=sha256(unpack(made[-1])))[0], token)
     assert answer.status_code == 409
     assert answer.json()["type"] == "urn:milestoned:problem:closed"
     assert (await service.append(id, made[-1], token)).status_code == 200

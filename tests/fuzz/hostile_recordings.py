@@ -20,13 +20,13 @@ from pathlib import Path
 
 import zstandard
 
-from agentd.core.wire_limits import packed, packer
 from agentd.journal.recordings import segments
 from api.replay.recording_check import findings, findings_of_said
 from api.replay.recordings import RecordingError, layout_of, read_frames, read_said
 from api.rewards.event_text import line
 from api.verdicts.recorded import Playback
 from api.verdicts.recording_verdicts import frame_of
+from common.frames import Packer
 from detectors.model.codec import encode_event, with_checksum
 from lab.convert import Conversion, convert
 from tests.cascade.test_recordings import TWO
@@ -75,9 +75,9 @@ def sound(folder: Path) -> dict[str, bytes]:
     events = log(*episode([went("/cart")], *[[clicked("Buy")]] * 400))
     lines = [encode_event(one.seq, one.source, one.kind, one.at, one.data) for one in events]
     found["journal"] = with_checksum(
-        b"".join(packed(text, packer()) for text in segments("ep_1", lines))
+        b"".join(Packer().pack(text) for text in segments("ep_1", lines))
     )
-    frames = b"".join(packed(text, packer()) for text in segments("E", lines))
+    frames = b"".join(Packer().pack(text) for text in segments("E", lines))
     found["verdicts"] = with_checksum(frames + frame_of(TWO))
     found["daemon"] = with_checksum(DAEMON.read_bytes())
     return found

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from api.core.errors import TooLargeError
 from api.core.frames import open_frame
 from api.core.settings import Limits
+from common.frames import dictionary_number
 from detectors.model.codec import GENESIS, decode_segment
 from detectors.model.types import Event
 
@@ -55,6 +56,8 @@ class Peer:
         self.strange = 0
         """How many requests something else answers in the service's place, as a network's sign-in page does."""
         self.strange_status = 200
+        self.unreadable: str | None = None
+        """What it calls a frame with a dictionary, where it has none."""
         self.tells_at = True
         """Whether it says the time of its last event, as services do by now."""
         self.followed = True
@@ -146,8 +149,11 @@ class Peer:
             refusal = problem(self.fail.pop(0), "as the test has it")
             refusal.headers.update(self.headers)
             return refusal
+        frame = await request.body()
+        if self.unreadable is not None and dictionary_number(frame):
+            return problem(422, "unreadable", type=f"urn:milestoned:problem:{self.unreadable}")
         try:
-            text = open_frame(await request.body(), Limits())
+            text = open_frame(frame, Limits())
         except TooLargeError as error:
             return problem(413, str(error))
         answer = self._take(text)

@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from api.audit.note import Checkpoint, signed
 from api.core.signing import Signer
+from common.frames import unpack
 from detectors.model.codec import decode_segment, encode_segment
 from detectors.model.types import Event
 from tests.api.audit.audited import differences, sign, tamper, told
@@ -38,7 +39,7 @@ async def rewrite(service: Service, id: str, first: int, events: list[Event] | b
 
 async def events_of(service: Service, id: str, first: int) -> list[Event]:
     row = next(one for one in await frames(service, id) if one.first == first)
-    return list(decode_segment(zstandard.decompress(row.frame)).events)
+    return list(decode_segment(unpack(row.frame)).events)
 
 
 async def changed_byte(service: Service, id: str) -> None:
