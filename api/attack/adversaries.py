@@ -80,7 +80,11 @@ CLASSES: tuple[AttackClass, ...] = (
     AttackClass(
         "local-copy", "all of it on a copy of the pages: file:, data:, view-source:", changes.copied
     ),
-    AttackClass("hidden", "the fields that were filled in are not visible", changes.hidden),
+    AttackClass(
+        "hidden",
+        "the fields that were filled in, and what is shown, are not visible",
+        changes.hidden,
+    ),
     AttackClass("service-worker", "a service worker answers in the server's place", changes.worker),
     AttackClass("refused", "the server refuses each request that writes", changes.refused),
     AttackClass("constants", "the same constant in every field and answer", changes.constants),

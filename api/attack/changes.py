@@ -59,12 +59,17 @@ def untrusted(oracle: Oracle) -> Made:
 
 
 def hidden(oracle: Oracle) -> Made:
-    """Every text field is one that nobody sees. Boxes and selects are never said to be hidden."""
-    yield from _vary(
-        oracle,
-        "hidden: true",
-        lambda event: changed(event, hidden=True) if _is_text_field(event) else event,
-    )
+    """Nobody sees any text field, any element of which a state is reported, any text that stands
+    now. Boxes and selects are never said to be hidden."""
+    yield from _vary(oracle, "hidden: true", _out_of_sight)
+
+
+def _out_of_sight(event: Event) -> Event:
+    if event.kind == "element.state_changed":
+        return changed(event, visible=False, in_view=False)
+    if event.kind == "text.shown":
+        return changed(event, text="")
+    return changed(event, hidden=True) if _is_text_field(event) else event
 
 
 def _is_text_field(event: Event) -> bool:

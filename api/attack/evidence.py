@@ -15,7 +15,10 @@ MAX_REPEATS = 64
 """Repetitions of an event that are dropped with it."""
 _PROOF = ("request.", "file.", "folder.", "probe.", "process.", "download.", "message.")
 _PROOFS = ("agent.tool_returned",)
-_SHOWN = ("page.", "tab.", "text.appeared", "element.appeared", "window.", "notification.")
+_SHOWN = (
+    *("page.", "tab.", "window.", "notification."),
+    *("text.appeared", "text.shown", "element.appeared", "element.state_changed"),
+)
 _CLAIMED = ("agent.answered", "agent.tool_called")
 
 

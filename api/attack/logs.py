@@ -154,6 +154,8 @@ _KEYS: Mapping[str, Callable[[Mapping[str, Json]], StateKey]] = {
     "page.title_changed": lambda data: ("title", data.get("tab")),
     "field.filled": lambda data: ("field", data.get("frame"), data.get("field")),
     "text.appeared": lambda data: ("text", data.get("frame"), data.get("text")),
+    "text.shown": lambda data: ("shown", data.get("frame"), data.get("key")),
+    "element.state_changed": lambda data: ("state", data.get("frame"), data.get("key")),
     "element.appeared": lambda data: ("element", data.get("frame"), _bytes(data.get("element"))),
     "file.present": lambda data: ("file", data.get("root"), data.get("path")),
     "file.created": lambda data: ("file", data.get("root"), data.get("path")),
@@ -172,7 +174,7 @@ _KEYS: Mapping[str, Callable[[Mapping[str, Json]], StateKey]] = {
 }
 """Of each kind that says how something stands: what it is about."""
 _PRESENT = ("root", "path", "name", "size", "sha256", "mode", "mime", "link", "unread_reason")
-_OF_DOCUMENT = ("loaded", "field", "text", "element")
+_OF_DOCUMENT = ("loaded", "field", "text", "shown", "state", "element")
 _READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 

@@ -24,7 +24,7 @@ LOOKING = frozenset(
         *("page.title_changed", "page.scrolled", "frame.detached"),
         *("request.redirected", "request.response_started", "request.finished", "request.failed"),
         *("element.focused", "element.hovered", "element.appeared", "element.disappeared"),
-        *("attribute.changed", "text.appeared", "text.disappeared", "text.selected"),
+        *("attribute.changed", "text.appeared", "text.disappeared", "text.shown", "text.selected"),
         *("window.activated", "window.title_changed", "widget.focused"),
         *("screen.captured", "visual.dom_recorded", "visual.screenshot_taken"),
     )

@@ -19,6 +19,8 @@ _ASKING: Mapping[str, JsonObject] = {
     "texts": {"text_visible": {"text": _ANY, "anywhere": True}},
     "around": {"observed": {"kind": "element.clicked", "where": {"around": _ANY}}},
     "bodies": {"observed": {"kind": "request.finished", "where": {"body.text": _ANY}}},
+    "shown": {"text_visible": {"text": _ANY, "anywhere": True, "now": True}},
+    "elements": {"element_state": {"name": _ANY, "anywhere": True}},
     "states": {
         "observed": {
             "kind": "attribute.changed",

@@ -253,6 +253,39 @@ def _text(event: Event, origin: str | None) -> Offers:
         yield {"text_visible": {"text": {"contains": text}}}
 
 
+def _shown(event: Event, origin: str | None) -> Offers:
+    """Offer a block's text as one that is to be visible still when it matters."""
+    text = short_text(event.data.get("text"))
+    if text and event.data.get("initial") is not True:
+        yield {"text_visible": {"text": {"contains": text}, "now": True}}
+
+
+_STATES = ("checked", "selected", "expanded", "pressed", "disabled", "visible", "in_view")
+
+
+def _element_state(event: Event, origin: str | None) -> Offers:
+    """Offer each state that an element has now, by its name, then by its id or selector."""
+    data, element = event.data, mapping(event.data.get("element"))
+    if data.get("initial") is True:
+        return
+    facts: dict[str, JsonValue] = {
+        name: text
+        for name in ("role", "name", "id", "path")
+        if (text := short_text(element.get(name)))
+    }
+    named: list[dict[str, JsonValue]] = []
+    if "name" in facts:
+        named.append({key: facts[key] for key in ("role", "name") if key in facts})
+    named += [{key: facts[key]} for key in ("id", "path") if key in facts]
+    named += [{"selector": one} for one in listed(data.get("selectors"))]
+    more: dict[str, JsonValue] = {} if data.get("visible") is True else {"hidden": True}
+    for one in named:
+        for state in _STATES:
+            if isinstance(data.get(state), bool):
+                is_seen = state in ("visible", "in_view")
+                yield {"element_state": {**one, state: data[state], **({} if is_seen else more)}}
+
+
 def _clipboard(event: Event, origin: str | None) -> Offers:
     text = short_text(event.data.get("text"))
     if text:
@@ -397,6 +430,8 @@ _MAKERS: Mapping[str, OfferMaker] = {
     "file.moved": _file,
     "dialog.closed": _dialog,
     "text.appeared": _text,
+    "text.shown": _shown,
+    "element.state_changed": _element_state,
     "clipboard.changed": _clipboard,
     "process.started": _process,
     "window.opened": _window,

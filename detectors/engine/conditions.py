@@ -16,7 +16,7 @@ from detectors.model.types import Alarm, Event, Reading
 from detectors.sdk.correlation import HIDDEN, value_of
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
 from detectors.sdk.site import is_at
-from detectors.sdk.world import REPLACES, fields_left, invalidated
+from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 MAX_KEYS = 64
@@ -103,10 +103,14 @@ class Conditions:
         forms = self._held.forms
         if forms.keys().isdisjoint(REPLACES[event.kind]):
             return ()
-        keys = invalidated(event, self._state.world)
+        world = self._state.world
+        keys = invalidated(event, world)
         if "field" in forms:
-            keys += fields_left(event, self._state.world)
-        return self._held.select_held(keys)
+            keys += fields_left(event, world)
+        held = self._held.select_held(keys)
+        if not forms.keys().isdisjoint(SHOWN) and (ended := documents_left(event, world)):
+            held += self._held.select_below(ended)
+        return held
 
     def read(self, event: Event, stale: tuple[str, ...]) -> Iterable[Risen]:
         """Let every leaf that hears the event read it, then drop what it made untrue. Returns what

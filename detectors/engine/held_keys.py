@@ -3,13 +3,16 @@ untrue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from detectors.model.codec import sha256
 from detectors.sdk.world import form_of
 
 MAX_KEY = 96
 """Characters of a reading key that are kept as they are."""
+
+MAX_BEGINNING = 48
+"""Characters of a longer one's beginning that are kept."""
 
 
 class HeldKeys:
@@ -24,6 +27,11 @@ class HeldKeys:
         """Those of ``keys`` that are held, as they are held: long ones shortened."""
         short = [key if len(key) <= MAX_KEY else short_key(key) for key in keys]
         return tuple([key for key in short if key in self._leaves])
+
+    def select_below(self, beginnings: Sequence[str]) -> tuple[str, ...]:
+        """Those that are held and begin with one of ``beginnings``."""
+        starts = tuple([beginning[:MAX_BEGINNING] for beginning in beginnings])
+        return tuple([key for key in self._leaves if key.startswith(starts)])
 
     def leaves(self, key: str) -> list[int]:
         """The leaves that hold the key, in their order."""
@@ -58,4 +66,4 @@ def short_key(key: str) -> str:
     length."""
     if len(key) <= MAX_KEY:
         return key
-    return f"{key[:48]}#{sha256(key.encode('utf-8', 'surrogatepass'))[:32]}"
+    return f"{key[:MAX_BEGINNING]}#{sha256(key.encode('utf-8', 'surrogatepass'))[:32]}"

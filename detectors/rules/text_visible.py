@@ -6,15 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch
+from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
-from detectors.sdk.world import World
+from detectors.sdk.world import World, shown_key
 
 
 @dataclass(frozen=True, slots=True)
 class TextVisibleArgs:
     text: TextMatch = arg("The text; usually {contains: ...}, since a page is seen in chunks.")
+    now: bool = arg(
+        "True only while it stands: untrue once it goes, changes or is hidden. The text is then"
+        " that of a block: a paragraph, a heading, a table's row, a list's item.",
+        False,
+    )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
@@ -22,15 +28,39 @@ class TextVisibleArgs:
     )
 
 
-@rule(component="ui", hears=("text.appeared",), args=TextVisibleArgs)
+def _hears(args: TextVisibleArgs) -> tuple[str, ...]:
+    return ("text.shown",) if args.now else ("text.appeared",)
+
+
+@rule(
+    component="ui",
+    hears=("text.appeared", "text.shown"),
+    hears_of=_hears,
+    args=TextVisibleArgs,
+)
 def text_visible(event: Event, world: World, args: TextVisibleArgs) -> Iterator[Reading]:
-    """Visible text appears that contains the given text. True until the frame loads another page.
+    """Visible text appears that contains the given text. True until the frame loads another page;
+    with `now`, until the text is gone, hidden or another.
 
     Text that was visible when the source attached earns nothing. Text is weak evidence: a page can
     show anything.
     """
+    if (event.kind == "text.shown") is not args.now:
+        return
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
         return
-    if args.text.matches(str(event.data.get("text"))):
+    text = str(event.data.get("text"))
+    if args.now:
+        yield from _shown_now(event, text, args)
+    elif args.text.matches(text):
         yield Reading(1.0, f"doc:{frame}")
+
+
+def _shown_now(event: Event, text: str, args: TextVisibleArgs) -> Iterator[Reading]:
+    """Read what a block shows. Raises `UnseenError` where the rest of it may match."""
+    reading = Reading(1.0, shown_key("text", event.data))
+    if text and args.text.matches(text):
+        yield reading
+    elif event.data.get("cut") is True and args.text.mode != "equals":
+        raise UnseenError("only the beginning of a block's text was reported", reading)

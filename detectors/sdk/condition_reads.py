@@ -81,6 +81,8 @@ def asks_of_reads(kind: str, reads: Reads) -> dict[str, list[Any]]:
     asked = told_on_request(kind, reads)
     if kind == "attribute.changed":
         asked["attributes"] = _needed(kind, reads, ("attribute",), "which attribute it is about")
+    if kind == "element.state_changed":
+        asked["elements"] = [{}]  # of every control, and whatever has an id
     if kind == "file.read":
         asked["file_reads"] = list(_file_reads(reads))
     return asked

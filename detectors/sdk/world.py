@@ -32,6 +32,8 @@ nobody knows it."""
 MAX_NAME = 256
 FIELD = "field:"
 """How the reading keys of fields begin."""
+SHOWN = ("element", "text")
+"""The forms of reading keys of what stands in a page now, of which the world keeps nothing."""
 
 Entry = TypeVar("Entry")
 StoredValue = str | list[Json] | None
@@ -127,6 +129,13 @@ def _documents(data: Mapping[str, Json], world: World) -> tuple[str, ...]:
     )
 
 
+def documents_left(event: Event, world: World) -> tuple[str, ...]:
+    """How the reading keys begin of all that stands in the documents that this event ends."""
+    left = _LEFT.get(event.kind)
+    frames = () if left is None else left(event.data, world)
+    return tuple([f"{form}:{frame}:" for frame in frames for form in SHOWN])
+
+
 _KeysOf = Callable[[Mapping[str, Json], World], tuple[str, ...]]
 _LEFT: dict[str, _KeysOf] = {
     "page.navigated": _document,
@@ -173,6 +182,8 @@ _REPLACED: dict[str, tuple[tuple[str, ...], _KeysOf]] = {
         ("field",),
         lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",),
     ),
+    "element.state_changed": (("element",), lambda data, _: (shown_key("element", data),)),
+    "text.shown": (("text",), lambda data, _: (shown_key("text", data),)),
     "field.removed": (
         ("field",),
         lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",),
@@ -200,7 +211,7 @@ _REPLACED: dict[str, tuple[tuple[str, ...], _KeysOf]] = {
 STATEFUL = frozenset(_REPLACED)
 """The kinds that can make an earlier reading untrue, though no rule hears them."""
 REPLACES = {
-    kind: frozenset((*forms, *(["field"] if kind in _LEFT else ())))
+    kind: frozenset((*forms, *(("field", *SHOWN) if kind in _LEFT else ())))
     for kind, (forms, _) in _REPLACED.items()
 }
 """The forms (`form_of`) of the reading keys that events of each of these kinds can replace."""
@@ -209,6 +220,11 @@ REPLACES = {
 def form_of(key: str) -> str:
     """What a reading key is about: all before its first colon."""
     return key.partition(":")[0]
+
+
+def shown_key(form: str, data: Mapping[str, Json]) -> str:
+    """The reading key of how an element or a text of a page stands now."""
+    return f"{form}:{data.get('frame')}:{data.get('key')}"
 
 
 def file_key(data: Mapping[str, Json], path: Json, what: str = "file") -> str:

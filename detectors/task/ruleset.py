@@ -39,6 +39,7 @@ ASKED = (
     "request_headers",
     "response_headers",
     "attributes",
+    "elements",
     "around",
     "file_reads",
     "cookies",

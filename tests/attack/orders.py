@@ -54,13 +54,25 @@ SUBMITTED: Said = (
         "trusted": True,
     },
 )
+TERMS: Said = (
+    "element.state_changed",
+    {
+        "tab": "T",
+        "frame": "T",
+        "key": "1",
+        "element": {"role": "checkbox", "name": "Terms", "tag": "input", "id": "terms"},
+        "visible": True,
+        "in_view": True,
+        "checked": True,
+    },
+)
 PLACED = finished("POST", "/orders", 200, body=FORM)
 STEPS: list[list[Said]] = [
     [went("/"), loaded("/"), titled("Shop")],
     [went("/order"), field("Name", "Ada Lovelace"), field("Amount", "2"), clicked("Send")],
     [SUBMITTED, PLACED, went("/orders/7"), titled("Order 7"), shown("Your order is complete")],
     [created("invoice.csv", via="write")],
-    [probe("1", "step"), answered("€39.00")],
+    [probe("1", "step"), answered("€39.00"), TERMS],
 ]
 SEEN_BEFORE = [probe("2", "start")]
 SOLVED = log(
@@ -165,6 +177,10 @@ WEAK: dict[str, tuple[str, Ruleset]] = {
     "a field that nobody can see": (
         "hidden",
         task(goal({"field_filled": {"field": "Name", "value": "Ada Lovelace", "hidden": True}})),
+    ),
+    "a box that nobody can see": (
+        "hidden",
+        task(goal({"element_state": {"id": "terms", "checked": True, "hidden": True}})),
     ),
     "whoever answers": (
         "service-worker",

@@ -224,6 +224,39 @@ async def exchange(page: Page, site: Site, watch: Watch) -> None:
     await watch.fence()
 
 
+SETTINGS = """<title>Settings</title><label><input id=wrap type=checkbox> Wrap</label>
+<button id=more aria-expanded=false onclick="this.ariaExpanded = 'true'; panel.hidden = false">More</button>
+<div id=panel hidden>Advanced</div><p id=told>Saved</p><x-shut></x-shut><script>
+customElements.define('x-shut', class extends HTMLElement {
+  constructor() {
+    super();
+    this.attachShadow({mode: 'closed'}).innerHTML = '<button id=within aria-pressed=false>Within</button>';
+  }
+});
+</script>"""
+
+
+async def standing(page: Page, site: Site, watch: Watch) -> None:
+    """What stands now: a box that is ticked and emptied, a panel that opens, a text that goes, a
+    button in a closed shadow root."""
+    await page.goto(site.page("/", SETTINGS))
+    await watch.one("element.state_changed", pressed=False)
+    await watch.one("text.shown", text="Saved")
+    await page.check("#wrap")
+    await watch.one("element.state_changed", checked=True)
+    await page.uncheck("#wrap")
+    await watch.until(lambda: watch.all("element.state_changed", checked=False)[1:])
+    await page.click("#more")
+    await watch.one("text.shown", text="Advanced")
+    await page.evaluate("told.remove(); panel.remove()")
+    await watch.one("element.state_changed", gone=True)
+    await watch.fence()
+
+
+STANDING = {
+    "hears": ["element.state_changed", "text.shown"],
+    "elements": [{"roles": ["button", "checkbox"]}, {"selector": "#panel"}],
+}
 SERVICE = """addEventListener('install', () => skipWaiting());
 addEventListener('activate', (event) => event.waitUntil(clients.claim()));
 addEventListener('fetch', (event) => { const to = new URL(event.request.url).pathname;
@@ -334,6 +367,7 @@ async def browsing(_: Page, site: Site, watch: Watch) -> None:
 SCENES: dict[str, tuple[Any, dict[str, Any]]] = {
     "acting": (acting, ACTING),
     "shop": (shop, {}),
+    "standing": (standing, STANDING),
     "asking": (asking, {}),
     "browsing": (browsing, {"also": ["page.parsed", "page.network_idle", "download.progressed"]}),
     "exchange": (

@@ -19,6 +19,7 @@ from tests.detectors import (
     tables_probes,
     tables_reads,
     tables_senses,
+    tables_states,
 )
 from tests.support.logs import (
     ORIGIN,
@@ -542,7 +543,8 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
 
 
 for table, more in (
-    (YES, tables_senses.YES), (NO, tables_senses.NO), (YES, tables_probes.YES), (NO, tables_probes.NO),
+    (YES, tables_senses.YES), (NO, tables_senses.NO), (YES, tables_states.YES), (NO, tables_states.NO),
+    (YES, tables_probes.YES), (NO, tables_probes.NO),
     (YES, tables_language.YES), (NO, tables_language.NO), (YES, tables_reads.YES), (NO, tables_reads.NO),
     (YES, tables_bench.YES), (NO, tables_bench.NO),
 ):  # fmt: skip

@@ -12,7 +12,15 @@ from detectors.model.kinds import KINDS, SOURCES, reported_kinds
 from detectors.model.types import Event
 from detectors.sdk.arguments import parse_args
 from detectors.sdk.registry import Rule, rules
-from detectors.sdk.world import REPLACES, STATEFUL, World, fields_left, form_of, invalidated
+from detectors.sdk.world import (
+    REPLACES,
+    STATEFUL,
+    World,
+    documents_left,
+    fields_left,
+    form_of,
+    invalidated,
+)
 from tests.detectors.tables_probes import PROBES, probed
 from tests.detectors.tables_senses import copied, process, state, typed, window
 from tests.support.logs import ORIGIN, Said, episode, ruleset, run, worth
@@ -174,9 +182,10 @@ def test_a_kind_replaces_keys_of_the_forms_that_are_said_of_it(kind: str) -> Non
     """Where no key of these forms is held, nobody looks for what the event replaces."""
     world = World(frames={"f": {"tab": "t", "url": "", "fields": {"name": {}}}})
     event = Event("E", 1, KINDS[kind].source, kind, 0, {"frame": "f", "tab": "t"})
-    assert {
-        form_of(key) for key in invalidated(event, world) + fields_left(event, world)
-    } == REPLACES[kind]
+    keys = [
+        key for find in (invalidated, fields_left, documents_left) for key in find(event, world)
+    ]
+    assert {form_of(key) for key in keys} == REPLACES[kind]
 
 
 CHECKED = one("widget_state", name="Show lines", state="checked")

@@ -17,6 +17,7 @@ from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json, task_to_json
 from tests.api.service import Service, Store, running
+from tests.detectors.tables_states import element, shown
 from tests.pages.test_wire import look
 from tests.support.logs import (
     ORIGIN,
@@ -113,6 +114,38 @@ MEETS: list[tuple[Said, list[Any]]] = [
             element={"role": "checkbox", "name": "", "path": "#list>li:2>input:1"},
         ),
         [{"field_filled": {"path": "#list>li:2>input:1", "checked": True}}],
+    ),
+    (
+        element(checked=True, selectors=["#wrap"]),
+        [
+            {"element_state": {**named, state: True}}
+            for named in (
+                {"role": "checkbox", "name": "Wrap"},
+                {"id": "wrap"},
+                {"selector": "#wrap"},
+            )
+            for state in ("checked", "visible", "in_view")
+        ],
+    ),
+    (
+        element(checked=True, visible=False),
+        [
+            {
+                "element_state": {
+                    "role": "checkbox",
+                    "name": "Wrap",
+                    "checked": True,
+                    "hidden": True,
+                }
+            },
+            {"element_state": {"role": "checkbox", "name": "Wrap", "visible": False}},
+            {"element_state": {"id": "wrap", "checked": True, "hidden": True}},
+            {"element_state": {"id": "wrap", "visible": False}},
+        ],
+    ),
+    (
+        shown("Saved at ten"),
+        [{"text_visible": {"text": {"contains": "Saved at ten"}, "now": True}}],
     ),
     (
         filled("Terms", checked=True),

@@ -133,6 +133,30 @@ class ElementUnobservable(OfElement):
     reason: str
 
 
+@PAGE.kind("element.state_changed", asked=True, since=2)
+class ElementStateChanged(OfElement):
+    """How an element stands now that a rule names; reported whenever it stands otherwise, and at
+    the latest when a step ends. `visible`: a person could see it, were the page scrolled to it (a
+    box or its label, an option's list); `in_view`: at least half of it shows without scrolling; the
+    others are missing where it has no such state. `classes`: its CSS classes; `selectors`: those of
+    the rules that it meets; `key`: stable in its document, and taken over by what is drawn in its
+    place; `gone`: it is no longer in the document; `initial`: so it came."""
+
+    key: str
+    visible: bool
+    in_view: bool
+    checked: NotRequired[bool]
+    expanded: NotRequired[bool]
+    selected: NotRequired[bool]
+    pressed: NotRequired[bool]
+    disabled: NotRequired[bool]
+    classes: NotRequired[list[str]]
+    selectors: NotRequired[list[str]]
+    gone: NotRequired[bool]
+    initial: NotRequired[bool]
+    baseline: NotRequired[bool]
+
+
 @PAGE.kind("attribute.changed", asked=True)
 class AttributeChanged(OfElement):
     """An attribute that a rule names changed; never one by which harnesses mark elements (`bid`,
@@ -223,6 +247,19 @@ class TextDisappeared(InFrame):
     """Text that was visible is not any more."""
 
     text: str
+
+
+@PAGE.kind("text.shown", asked=True, since=2)
+class TextShown(InFrame):
+    """A block of the page (a paragraph, a heading, a row, a list's item) shows this text now; an
+    empty one once it is gone or hidden. Reported whenever it shows another, and at the latest when
+    a step ends. `key`: stable in its document; `cut`: the text goes on; `initial`: so it came."""
+
+    key: str
+    text: str
+    cut: NotRequired[bool]
+    initial: NotRequired[bool]
+    baseline: NotRequired[bool]
 
 
 @PAGE.kind("text.selected", asked=True)

@@ -32,8 +32,9 @@ class PageScript(NamedTuple):
     secret.
 
     ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``;
-    ``around``: a click tells what its element stands in; ``mask`` further names of fields that hold
-    secrets; ``visual``: it records what the page looks like, too.
+    ``elements``: whose state is told, as a task names them; ``around``: a click tells what its
+    element stands in; ``mask`` further names of fields that hold secrets;
+    ``visual``: it records what the page looks like, too.
     """
 
     world: str
@@ -44,6 +45,7 @@ class PageScript(NamedTuple):
     around: bool = False
     mask: tuple[str, ...] = ()
     visual: bool = False
+    elements: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def new(cls, plan: Mapping[str, Any]) -> PageScript:
@@ -58,6 +60,7 @@ class PageScript(NamedTuple):
             bool(plan.get("around")) or "text.appeared" in kinds,
             tuple(plan.get("mask") or ()),
             bool(plan.get("visual")),
+            tuple(plan.get("elements") or ()),
         )
 
     def source(self, *, initial: bool) -> str:
@@ -68,6 +71,7 @@ class PageScript(NamedTuple):
             "salt": self.salt,
             "kinds": self.kinds,
             "attributes": self.attributes,
+            "elements": self.elements,
             "around": self.around,
             "names": _names(self.mask),
             "initial": initial,

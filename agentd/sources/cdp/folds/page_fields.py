@@ -10,6 +10,9 @@ MAX_CHARACTERS = 10_000
 MAX_ITEMS = 1000
 """Items of any one list."""
 
+STATES = ("visible", "in_view", "checked", "expanded", "selected", "pressed", "disabled")
+"""What may be so of an element or not."""
+
 Types = type | tuple[type, ...]
 
 _BY: dict[str, Types] = {"element": dict, "trusted": bool}
@@ -38,6 +41,16 @@ FIELDS: dict[str, dict[str, Types]] = {
     "element.appeared": {"element": dict, "baseline": bool},
     "element.disappeared": {"element": dict},
     "element.unobservable": {"element": dict, "reason": str},
+    "element.state_changed": {
+        "element": dict,
+        "key": str,
+        **dict.fromkeys(STATES, bool),
+        "classes": list,
+        "selectors": list,
+        "gone": bool,
+        "initial": bool,
+        "baseline": bool,
+    },
     "attribute.changed": {"element": dict, "attribute": str, "value": _SECRET, "before": _SECRET},
     "field.filled": _BY
     | {
@@ -59,6 +72,7 @@ FIELDS: dict[str, dict[str, Types]] = {
     "page.scrolled": {"element": dict, "x": int, "y": int},
     "text.appeared": {"text": str, "baseline": bool},
     "text.disappeared": {"text": str},
+    "text.shown": {"key": str, "text": str, "cut": bool, "initial": bool, "baseline": bool},
     "text.selected": {"text": str, "element": dict},
     "text.copied": _BY | {"text": _SECRET, "removed": bool},
     "text.pasted": _BY | {"text": _SECRET},

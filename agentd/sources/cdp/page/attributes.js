@@ -5,7 +5,7 @@ import { openSlices } from "./slices.js";
 const MOST = 500;
 const LONGEST = 1000;
 // BrowserGym, Playwright and other drivers, browser-use and its kin, WebVoyager-like marks.
-const HARNESS = new RegExp(
+export const HARNESS = new RegExp(
   "^(bid|data-testid|backend_node_id|bounding_box_rect|unique_id|tf623_id|aria-ref" +
     "|(browsergym_|browser-user-|data-browser-use-|nanobrowser-|data-skyvern|data-som|som-).*" +
     "|(__playwright|_pw|pw-|data-pw|data_pw).*)$",

@@ -94,7 +94,7 @@ function parentElementOf(node) {
   return node.parentElement ?? node.parentNode?.host ?? null;
 }
 
-function topmost(elements) {
+export function topmost(elements) {
   return [...elements].filter((element) => {
     for (let above = parentOf(element); above; above = parentOf(above)) if (elements.has(above)) return false;
     return true;

@@ -1,5 +1,5 @@
 // Runs in an isolated world of every frame: hears what the person or the agent does, changes nothing.
-// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, around, names, initial}.
+// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, elements, around, names, initial}.
 // What is not among `kinds` has no listener and no observer here.
 
 import { openAppearing } from "./appearing.js";
@@ -16,19 +16,22 @@ import { openFocus } from "./focus.js";
 import { openListening } from "./listening.js";
 import { openOpaque } from "./opaque.js";
 import { openPointer } from "./pointer.js";
-import { roleOf } from "./role.js";
+import { INTERACTIVE, roleOf } from "./role.js";
 import { openRoots } from "./roots.js";
 import { openScrolling } from "./scrolling.js";
 import { openSecrets } from "./secrets.js";
 import { openSelection } from "./selection.js";
+import { openShown } from "./shown.js";
 import { openStanding } from "./standing.js";
+import { namedAttributes, openStates } from "./states.js";
 import { openTab } from "./tab.js";
 import { openText } from "./text.js";
 import { openTitle } from "./title.js";
 import { openToggles } from "./toggles.js";
 import { openTrust } from "./trust.js";
+import { openWatched } from "./watched.js";
 
-const CLOSED = ["changes", "attributes", "title", "tab"];
+const CLOSED = ["changes", "attributes", "watched", "title", "tab"];
 const FLUSHED = ["pressing", "dropping", "dragging", "clipboard", "selection", "filling", ...CLOSED];
 
 function observe(config) {
@@ -58,11 +61,14 @@ function observe(config) {
     listening.listenIn(root);
     parts.changes?.watch(root);
     parts.attributes?.watch(root);
+    parts.watched?.watch(root);
+    parts.watched?.enter(root);
   }
 
   function listen() {
     listening.listen();
     parts.tab?.listen();
+    parts.watched?.listen();
     document.addEventListener("DOMContentLoaded", onDocument, true);
   }
 
@@ -74,6 +80,7 @@ function observe(config) {
       parts.changes.note(document.documentElement);
       parts.changes.flush();
     }
+    parts.watched?.reportStanding(existing);
     channel.drain();
   }
 
@@ -90,7 +97,7 @@ function observe(config) {
     observer.visual?.flush();
     standing.look();
     channel.drain();
-    return [...(parts.changes?.behind ?? []), ...(parts.attributes?.behind ?? []), ...standing.behindWith(parts.opaque.isBehind)];
+    return [...(parts.changes?.behind ?? []), ...(parts.attributes?.behind ?? []), ...(parts.watched?.behind ?? []), ...standing.behindWith(parts.opaque.isBehind)];
   }
 
   function close() {
@@ -101,7 +108,15 @@ function observe(config) {
     trust.close();
   }
 
-  const { takeSuspects, judge } = parts.opaque;
+  const { takeSuspects } = parts.opaque;
+  // `root`: the closed shadow root of `element`, if it has one.
+  function judge(element, isClosed, root) {
+    parts.opaque.judge(element, isClosed);
+    if (!root || !parts.watched) return;
+    roots.find(root, parts.opaque.custom);
+    parts.watched.enterClosed(root);
+  }
+
   // `visual` comes with a script of its own, where it is wanted: page/visual.js.
   const observer = {
     document, flush, close, takeSuspects, judge, secrets, say: channel.say, describe: context.describe,
@@ -113,11 +128,14 @@ function observe(config) {
     if (event.persisted && event.isTrusted) channel.pause();
   });
   listening.on("load pageshow", (event) => {
-    if (event.target === document || event.target === window) onDocument(); // an image loads too
+    if (event.target !== document && event.target !== window) return; // an image loads too
+    if (event.type === "pageshow" && event.persisted) parts.watched?.forget();
+    onDocument();
   });
   listen();
   parts.changes?.watch(document);
   parts.attributes?.watch(document);
+  parts.watched?.watch(document);
   // document.open() takes all listeners off the window; a new root element tells of it.
   const reopened = new MutationObserver(() => {
     if (listening.isStanding) return;
@@ -156,6 +174,12 @@ function open(context, config, kinds) {
   if (wants("element.appeared", "element.disappeared")) parts.seen.push(openAppearing(context, roleOf));
   if (parts.seen.length) parts.changes = openChanges(context, parts.seen);
   if (wants("attribute.changed")) parts.attributes = openAttributes(context, config.attributes);
+  const readers = [];
+  if (wants("element.state_changed")) {
+    readers.push(openStates(context, config.elements, (role) => INTERACTIVE.has(role)));
+  }
+  if (wants("text.shown")) readers.push(openShown(context));
+  if (readers.length) parts.watched = openWatched(context, readers, namedAttributes(config.elements));
   if (window === window.top) {
     parts.title = openTitle(context.say);
     parts.tab = openTab(context.say);

@@ -21,7 +21,11 @@ const AXES = [
 ];
 
 export function isOutOfSight(field) {
-  if (!isWrittenIn(field)) return false;
+  return isWrittenIn(field) && isUnseen(field);
+}
+
+// Of any element, whether a person could see it, were the page scrolled to it.
+export function isUnseen(field) {
   if (window !== window.top && (innerWidth < SMALLEST || innerHeight < SMALLEST)) return true;
   // Of a frame in a document of another origin nothing is known.
   let [element, view] = [field, window];

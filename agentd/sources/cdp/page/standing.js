@@ -5,8 +5,8 @@
 
 // Of these a person's input is no cause, or they are looked at without any event.
 const WITHOUT_INPUT = new Set(
-  ("text.appeared text.disappeared element.appeared element.disappeared element.unobservable attribute.changed " +
-    "permission.changed page.scrolled").split(" "),
+  ("text.appeared text.disappeared element.appeared element.disappeared element.unobservable element.state_changed text.shown " +
+    "attribute.changed permission.changed page.scrolled").split(" "),
 );
 // Without these the observer does not know a field, or what stood in a document.
 const NEEDED = new Set(["input", "DOMContentLoaded", "pagehide"]);

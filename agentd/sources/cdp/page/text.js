@@ -10,7 +10,7 @@ const OVERLAP = 200; // so that a sentence cut by a chunk's end stands whole in 
 const MOST_CHUNKS = 50; // of one element
 const MOST_LINES = 20000; // a batch
 const LONG = 50000;
-const IN_LINE = new Set(
+export const IN_LINE = new Set(
   "a abbr b bdi bdo cite code em font i kbd label mark q s small span strong sub sup time u".split(" "),
 );
 
@@ -127,7 +127,7 @@ export function openText({ say, secrets, wants }) {
   };
 }
 
-function isShown(element) {
+export function isShown(element) {
   if (/^(script|style|noscript|template|head|title|meta|link)$/.test(element.localName)) return false;
   return element.checkVisibility({ visibilityProperty: true });
 }

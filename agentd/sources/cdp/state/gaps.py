@@ -14,7 +14,7 @@ DIALOGS = ("dialog",)
 PAGE_PARTS = ("element", "field", "form", "text")
 """What a document's observer tells of."""
 
-TEXTS = ("text.appeared", "text.disappeared")
+TEXTS = ("text.appeared", "text.disappeared", "text.shown", "element.state_changed")
 """What a page tells without anybody's doing."""
 
 

@@ -171,7 +171,9 @@ def _keep(known: dict[T, None], entry: T) -> None:
 _NAMES = ("attr_name", "id")
 _FIELD_TEXTS = frozenset(("value", "text"))
 """Texts that are masked by the name of their field, too."""
-_TEXTS = frozenset(("before", "input", "message", "title", "name", "error", "around", "class"))
+_TEXTS = frozenset(
+    ("before", "input", "message", "title", "name", "error", "around", "class", "classes")
+)
 _PARTS = frozenset(("element", "target", "form"))
 _MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth.", "frame.")
 

@@ -1,0 +1,154 @@
+"""An element of a page stands so now: visible, checked, expanded, selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.matchers import TextMatch, UrlMatch
+from detectors.model.safe_json import listed, mapping
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World, shown_key
+
+MAX_SELECTOR = 400
+_PAIRS = {")": "(", "]": "["}
+_NAMING = ("name", "role", "text", "id", "tag", "path")
+_SET = ("checked", "expanded", "selected", "pressed", "disabled")
+"""States that somebody sets; how an element comes is nobody's deed there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementStateArgs:
+    name: TextMatch | None = arg("The accessible name.", None)
+    role: TextMatch | None = arg("The ARIA role, such as checkbox, tab or dialog.", None)
+    text: TextMatch | None = arg("The element's own visible text.", None)
+    id: TextMatch | None = arg("The HTML id.", None)
+    tag: TextMatch | None = arg("The tag, lower case.", None)
+    path: TextMatch | None = arg(
+        "Where an element stands that has no name and no id: `element.path` of its event.", None
+    )
+    selector: str | None = arg(
+        "A CSS selector, such as '#panel .row:nth-child(2)'; within an open shadow root it counts"
+        " from there.",
+        None,
+    )
+    visible: bool | None = arg(
+        "Whether a person can see it, were the page scrolled to it; by default it must be so, but"
+        " with `hidden`.",
+        None,
+    )
+    in_view: bool | None = arg("Whether at least half of it shows without scrolling.", None)
+    checked: bool | None = arg("Whether a box, radio or switch is on.", None)
+    expanded: bool | None = arg("Whether what it opens is open: details, a menu, a dialog.", None)
+    selected: bool | None = arg("Whether an option, a tab or a row is chosen.", None)
+    pressed: bool | None = arg("Whether a toggle button is pressed.", None)
+    disabled: bool | None = arg("Whether it can't be used.", None)
+    css_class: TextMatch | None = arg("One of its CSS classes.", None)
+    initial: bool | None = arg(
+        "Whether the state in which it came into the page counts; by default only of `visible` and"
+        " `in_view`, since a page may come with the others.",
+        None,
+    )
+    hidden: bool = arg("Also an element that nobody can see.", False)
+    url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
+        False,
+    )
+
+    def __post_init__(self) -> None:
+        named = [getattr(self, part) for part in _NAMING]
+        if self.selector is None and all(part is None for part in named):
+            raise ValueError(
+                "at least one of name, role, text, id, tag, path, selector: without one, any"
+                " element would count"
+            )
+        if self.selector is not None:
+            _check_selector(self.selector)
+
+    def asks(self) -> dict[str, list[Any]]:
+        """Name the elements whose state is to be reported, nothing of how they are to stand."""
+        if self.selector is not None:
+            return {"elements": [{"selector": self.selector}]}
+        if (ids := _literal(self.id)) is not None:
+            return {"elements": [{"id": id} for id in ids]}
+        roles = _literal(self.role)
+        return {"elements": [{} if roles is None else {"roles": roles}]}
+
+    def counts_initial(self) -> bool:
+        """Return whether the state in which an element came counts."""
+        if self.initial is not None:
+            return self.initial
+        return self.css_class is None and all(getattr(self, name) is None for name in _SET)
+
+
+@rule(component="ui", hears=("element.state_changed",), args=ElementStateArgs)
+def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterator[Reading]:
+    """An element is in a state now: visible, in view, checked, expanded, selected, pressed,
+    disabled, of a class. True until it is otherwise, is gone, or its page is left.
+
+    Whoever made it so: a page can show and check anything, so it is weak evidence, beside a click
+    or an accepted request. What an element was when it came into the page is its author's doing,
+    and earns nothing but where only `visible` and `in_view` are asked for, or with `initial`. An
+    element that nobody can see (transparent, smaller than 2 pixels, clipped away) does not count,
+    unless that is asked for.
+    """
+    data = event.data
+    if data.get("initial") is True and not args.counts_initial():
+        return
+    if not _is_element(data, args):
+        return
+    if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
+        return
+    if _stands_so(data, args):
+        yield Reading(1.0, shown_key("element", data))
+
+
+def _is_element(data: Mapping[str, object], args: ElementStateArgs) -> bool:
+    """Return whether the event is about an element that the rule names."""
+    if args.selector is not None and args.selector not in listed(data.get("selectors")):
+        return False
+    element = mapping(data.get("element"))
+    return all(is_met(getattr(args, part), element.get(part) or "") for part in _NAMING)
+
+
+def _stands_so(data: Mapping[str, object], args: ElementStateArgs) -> bool:
+    """Return whether the element stands as the rule asks."""
+    visible = True if args.visible is None and not args.hidden else args.visible
+    asked = {
+        "visible": visible,
+        "in_view": args.in_view,
+        **{name: getattr(args, name) for name in _SET},
+    }
+    if any(state is not None and data.get(name) is not state for name, state in asked.items()):
+        return False
+    if args.css_class is None:
+        return True
+    return any(args.css_class.matches(str(one)) for one in listed(data.get("classes")))
+
+
+def _literal(matcher: TextMatch | None) -> list[str] | None:
+    """Return the only texts that a matcher can mean; None where those can't be listed."""
+    if matcher is None or matcher.mode not in ("equals", "one_of") or matcher.ignore_case:
+        return None
+    return list(matcher.texts)
+
+
+def _check_selector(selector: str) -> None:
+    """Raise `ValueError` for a text that is no selector in any browser."""
+    if not selector.strip() or len(selector) > MAX_SELECTOR or set(selector) & set("{};<"):
+        raise ValueError(f"selector: a CSS selector of at most {MAX_SELECTOR} characters")
+    open_brackets: list[str] = []
+    quote = ""
+    for letter in selector:
+        if quote or letter in "\"'":
+            quote = "" if letter == quote else quote or letter
+        elif letter in "([":
+            open_brackets.append(letter)
+        elif letter in ")]" and (not open_brackets or open_brackets.pop() != _PAIRS[letter]):
+            raise ValueError(f"selector: a CSS selector, got {letter} without its opening")
+    if quote or open_brackets:
+        raise ValueError(f"selector: a CSS selector, got {quote or open_brackets[-1]} not closed")
